@@ -65,11 +65,6 @@ def choose_recipe(name: RecipeName, changes: RecipeChanges, cut: Callable[[bool]
     """Choose a recipe by its name.
 
     With ``"auto"`` the recipe of the paper is chosen, unless its one epoch has fewer than `FEWEST_STEPS` steps.
-
-    Args:
-        name: ``"auto"``, ``"paper"`` or ``"tuned"``.
-        changes: numbers that replace those of the recipe.
-        cut: returns the splits to train on; its argument is whether to hold out dev sentences.
     """
 
     def choice(chosen: Literal["paper", "tuned"], reason: str) -> RecipeChoice:

@@ -40,14 +40,7 @@ class Split:
 def make_splits(
     train: StoredMaps | None, dev: StoredMaps | None, test: StoredMaps, *, folds: int, hold_out: bool, seed: int
 ) -> Iterator[Split]:
-    """Yield one split, or, without training sentences, one split for each fold of the test sentences.
-
-    Args:
-        train, dev, test: the maps of each treebank; None where there is no such treebank.
-        folds: the number of folds.
-        hold_out: whether to hold out dev sentences from the training sentences if there is no dev treebank.
-        seed: seed of the choice of what is held out.
-    """
+    """Yield one split, or, without training sentences, one split for each fold of the test sentences."""
     if train is not None:
         yield _with_dev(train, dev, test, range(len(test)), hold_out, seed)
         return

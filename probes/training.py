@@ -48,20 +48,6 @@ def train(
 
     The loss is the cross-entropy of the candidates, summed over the words of one sentence that have a head; every
     sentence is one step of Adam.
-
-    Args:
-        scorer: the module to train.
-        batches: word maps; they are read once per epoch.
-        recipe: the numbers of the training.
-        seed: seed of the order of sentences.
-        dev: sentences to choose the best epoch by, if the recipe has patience, and to report scores of.
-        report: called with the state after every sentence and every epoch.
-        checkpoint: the file to continue from, which is also kept up to date.
-
-    Raises:
-        ValueError: the recipe shuffles, but the batches are no sequence; or it has patience, but there are no dev
-            sentences.
-        TrainingError: there is nothing to learn from, or the loss is no longer finite.
     """
     if recipe.patience is not None and dev is None:
         raise ValueError("patience takes dev sentences")

@@ -22,14 +22,7 @@ _FORMAT = 2
 
 
 def cached_checkpoint(cache: Path, probe: Probe, split: Split, cache_log: CacheLog) -> Checkpoint:
-    """The checkpoint of a training in a cache folder.
-
-    Args:
-        cache: the folder; checkpoints lie in its subfolder ``training``.
-        probe: the probe before it is trained.
-        split: the sentences to train on and to stop by.
-        cache_log: records damaged checkpoints.
-    """
+    """The checkpoint of a training in a cache folder."""
     return Checkpoint(cache / "training" / f"{training_key(probe, split)}.safetensors", cache_log=cache_log)
 
 

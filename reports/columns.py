@@ -107,12 +107,7 @@ class TableColumn:
 
 
 def bounds(name: str = "", low: str = "low", high: str = "high") -> Callable[[Row], str]:
-    """Return what makes the interval of a value in percent from its columns ``NAME_LOW`` and ``NAME_HIGH``.
-
-    Args:
-        name: the name of the value; empty if the columns are called ``LOW`` and ``HIGH``.
-        low, high: the names of the bounds.
-    """
+    """Return what makes the interval of a value in percent from its columns ``NAME_LOW`` and ``NAME_HIGH``."""
     prefix = f"{name}_" if name else ""
     return lambda row: interval(row[f"{prefix}{low}"], row[f"{prefix}{high}"])
 

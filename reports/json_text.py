@@ -15,9 +15,5 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def to_json(value: Any) -> str:
-    """A value as JSON text, indented, with the characters of all scripts.
-
-    Raises:
-        ValueError: the value contains NaN or infinity.
-    """
+    """A value as JSON text, indented, with the characters of all scripts."""
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

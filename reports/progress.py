@@ -127,14 +127,6 @@ def watching_bar(
 
     Nothing is measured or shown if the console is not a terminal. A bar within the block of another bar is shown below
     it, as in `progress_bar`.
-
-    Args:
-        description: what is done.
-        total: how much there is to do.
-        measure: tells how much has been done by now. It is called in a thread of its own.
-        unit: what is counted.
-        interval: the seconds between two measurements.
-        console: where the bar is shown. Default: the standard error.
     """
     console, outer = console or Console(stderr=True), _shown.get()
     if not console.is_terminal if outer is None else outer.disable:

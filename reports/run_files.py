@@ -61,13 +61,7 @@ def identity_of(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def strange_file(folder: Path, record: dict[str, Any]) -> str | None:
-    """A file in the folder of a run that the run has not written, as a relative path; None if there is none.
-
-    Args:
-        folder: the folder of the run.
-        record: the run record. Records of early versions do not name files; for these, the names that such runs used
-            are accepted.
-    """
+    """A file in the folder of a run that the run has not written, as a relative path; None if there is none."""
     named = record.get("files")
     for path in sorted(folder.rglob("*")):
         if path.is_dir() and not path.is_symlink():

@@ -109,12 +109,7 @@ class RunFolder:
             self._finish(partial)
 
     def _give_up(self, partial: Path, error: BaseException) -> None:
-        """Remove the collected files.
-
-        Raises:
-            RunFolderError: the disk is full, or a file has become too large. The message says how much space is free,
-                or which file it is.
-        """
+        """Remove the collected files."""
         sizes = {path: path.stat().st_size for path in partial.rglob("*") if path.is_file()}
         written = sum(sizes.values())
         delete(partial)

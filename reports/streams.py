@@ -34,11 +34,7 @@ class OutputError(Exception):
 
 @contextmanager
 def delivered() -> Iterator[None]:
-    """Make sure that what a block writes to the standard output has arrived when the block ends.
-
-    Raises:
-        OutputError: it has not.
-    """
+    """Make sure that what a block writes to the standard output has arrived when the block ends."""
     try:
         try:
             yield
@@ -49,21 +45,13 @@ def delivered() -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """Print a line or more.
-
-    Raises:
-        OutputError: it cannot be written.
-    """
+    """Print a line or more."""
     with delivered():
         print(visible(text))
 
 
 def say_json(text: str) -> None:
-    """Print JSON in the encoding of the standard output, with control characters escaped.
-
-    Raises:
-        OutputError: it cannot be written.
-    """
+    """Print JSON in the encoding of the standard output, with control characters escaped."""
     text = visible(text)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")

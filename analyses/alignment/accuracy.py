@@ -181,11 +181,7 @@ class AlignmentAccuracy(LinkAccuracy):
         self.series = Series(setting, measure, heads, direction)
 
     def update(self, batch: LinkedPairs) -> None:
-        """Count the links of a batch of sentence pairs.
-
-        Raises:
-            ValueError: the batch has links of another number of layers or heads.
-        """
+        """Count the links of a batch of sentence pairs."""
         if batch.shape(self.series) != self.shape:
             raise ValueError(f"expected links of {self.shape} layers and heads, found {batch.shape(self.series)}")
         counts = self._counts_forward(batch) if self.series.direction == FORWARD else self._counts(batch)
@@ -245,11 +241,7 @@ class BaselineAccuracy(LinkAccuracy):
         self.name = name
 
     def update(self, batch: LinkedPairs) -> None:
-        """Count the links of a batch of sentence pairs.
-
-        Raises:
-            KeyError: a pair has no links of this name.
-        """
+        """Count the links of a batch of sentence pairs."""
         counts = []
         for pair in batch.pairs:
             links = BASELINES[self.name](pair) if self.name in BASELINES else dict(pair.hypotheses)[self.name]

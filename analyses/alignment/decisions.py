@@ -111,11 +111,6 @@ def overwrite(decided: Tensor, indices: list[int], again: Tensor) -> None:
     """Replace what was decided about some inputs in float32 by what was decided about them again.
 
     All of it is overwritten, because float64 decides as float32 does where float32 can.
-
-    Args:
-        decided: the decisions about a batch, which are changed.
-        indices: the inputs.
-        again: the decisions about these inputs, perhaps only those of their first layers.
     """
     for index, of_input in zip(indices, again, strict=True):
         corner = decided[index]
@@ -171,12 +166,7 @@ def _largest(
 def rows_of_words(
     best: Int[Tensor, "batch layers heads columns"], is_word: Bool[Tensor, "batch columns"]
 ) -> Int[Tensor, "batch layers heads words"]:
-    """Return the decisions about the columns that are words, in order; −1 beyond the end of a sentence.
-
-    Args:
-        best: a decision about each column.
-        is_word: which columns are words.
-    """
+    """Return the decisions about the columns that are words, in order; −1 beyond the end of a sentence."""
     words = best.new_full((*best.shape[:3], int(is_word.sum(1).max())), -1)
     for index, flags in enumerate(is_word):
         chosen = best[index][..., flags]
@@ -198,11 +188,6 @@ def column_words(batch: MapBatch) -> Int[Tensor, "batch m"]:
 def words_of_rows(
     best: Int[Tensor, "batch layers heads n"], words: Int[Tensor, "batch columns"]
 ) -> Int[Tensor, "batch layers heads n"]:
-    """Return the source word of the column that each row was given; −1 for special tokens and rows of padding.
-
-    Args:
-        best: a column for each row.
-        words: the source word of each column, −1 at special tokens.
-    """
+    """Return the source word of the column that each row was given; −1 for special tokens and rows of padding."""
     by_column = words[:, None, None].expand(*best.shape[:3], -1)
     return by_column.to(best.dtype).gather(-1, best.clamp(min=0).long()).masked_fill_(best < 0, -1)

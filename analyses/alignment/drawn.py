@@ -46,11 +46,7 @@ class PairsToDraw:
         return False
 
     def of(self, batch: object) -> DrawablePairs:
-        """Return a batch of sentence pairs without maps.
-
-        Raises:
-            TypeError: it is not a `attentionology.extractors.translation.PairBatch`.
-        """
+        """Return a batch of sentence pairs without maps."""
         if not isinstance(batch, PairBatch):
             raise TypeError("these maps are made of batches of sentence pairs")
         return DrawablePairs(batch, self.series, self.merge)
@@ -127,12 +123,7 @@ def source_guesses(batch: MapBatch) -> Int[Tensor, "batch 1 layers heads n"]:
 
 
 def sampled_maps(series: Sequence[Series], merge: Merge) -> tuple[SampledMaps, ...]:
-    """Return what is kept of the sentence pairs that the report shows: the maps and decisions of every series.
-
-    Args:
-        series: the series of the run. Links of both directions are read off the same maps.
-        merge: how norms of pieces become norms of words.
-    """
+    """Return what is kept of the sentence pairs that the report shows: the maps and decisions of every series."""
     one_way = [each for each in series if each.direction == FORWARD]
     shown = tuple(sorted(one_way, key=lambda each: each.heads != SINGLE))
     maker, guesses = PairsToDraw(shown, merge), (Guesses((TO_SOURCE,), source_guesses),)

@@ -73,11 +73,7 @@ class MapsOfSeries:
         return any(each.measure == "norm" for each in self.series)
 
     def of(self, batch: object) -> list[MapBatch]:
-        """Make the maps of each series.
-
-        Raises:
-            TypeError: it is not a `attentionology.extractors.translation.PairBatch`.
-        """
+        """Make the maps of each series."""
         if not isinstance(batch, PairBatch):
             raise TypeError("these maps are made of batches of sentence pairs")
         made = batch.maps([map_maker(each, self.merge) for each in self.series])
@@ -115,15 +111,7 @@ def first_example(examples: Sequence[AlignedExample]) -> AlignedExample | None:
 def read_example(
     pairs: Iterable[SentencePair], series: Sequence[Series], layer: int, merge: Merge, read: Reader
 ) -> AlignedExample | None:
-    """Read a pair once more and return it with its maps; None if it could not be read.
-
-    Args:
-        pairs: the sentence pairs of the run.
-        series: a series of all heads together for each measure.
-        layer: the layer, 0-based.
-        merge: how norms of pieces become norms of words.
-        read: reads pairs.
-    """
+    """Read a pair once more and return it with its maps; None if it could not be read."""
     pair = choose_pair(pairs)
     if pair is None or not series:
         return None

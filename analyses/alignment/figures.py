@@ -25,10 +25,6 @@ def error_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw the error rate of all heads together by layer, and the share of target words that rest on special tokens.
 
     Without gold links, only the second is drawn.
-
-    Args:
-        cells: the scores of layers and heads, see `attentionology.analyses.alignment.tables.AlignmentTables`.
-        title: the title.
     """
     together = cells[(cells["heads"] == TOGETHER) & (cells["direction"] == FORWARD)]
     has_gold = "error_rate" in cells
@@ -56,12 +52,7 @@ def error_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
 
 
 def heads_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
-    """Draw the error rate of every head as heatmaps of layers and heads, one for each setting and measure.
-
-    Args:
-        cells: the scores of layers and heads, with gold links.
-        title: the title.
-    """
+    """Draw the error rate of every head as heatmaps of layers and heads, one for each setting and measure."""
     single = cells[cells["heads"] == SINGLE]
     groups = list(single.groupby(["setting", "measure"]))
     with mpl.rc_context(STYLE):
@@ -79,12 +70,7 @@ def heads_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
 
 
 def example_figure(example: AlignedExample, *, title: str = "") -> Figure:
-    """Draw a sentence pair as matrices from target words to source words: gold links, and each measure.
-
-    Args:
-        example: the sentence pair with its maps.
-        title: the title.
-    """
+    """Draw a sentence pair as matrices from target words to source words: gold links, and each measure."""
     has_gold = bool(example.possible)
     panels = len(example.maps) + has_gold
     height, width = 0.19 * len(example.rows) + 1.3, 0.19 * len(example.columns) + 0.5

@@ -60,13 +60,6 @@ def heldout_gain(counts: AlignmentCounts, baselines: Sequence[AlignmentCounts]) 
     """Return how far the held-out error rate is below that of the best baseline, with its 95 % interval.
 
     The baseline is chosen on one half and scored on the other, too. The interval is paired.
-
-    Args:
-        counts: the counts of a series.
-        baselines: the counts of the baselines, over the same sentence pairs. Ties go to the first.
-
-    Returns:
-        the columns ``heldout_gain, heldout_gain_low, heldout_gain_high`` of a table; NaN if there is no gain.
     """
     if not baselines:
         return gain_columns(float("nan"), np.empty(0))

@@ -54,11 +54,7 @@ class LinkMaker:
         return any(each.measure == "norm" for each in self.series)
 
     def of(self, batch: object) -> LinkedPairs:
-        """Make the links of a batch.
-
-        Raises:
-            TypeError: it is not a `attentionology.extractors.translation.PairBatch`.
-        """
+        """Make the links of a batch."""
         if not isinstance(batch, PairBatch):
             raise TypeError("links are made of batches of sentence pairs")
         made = [self.in_float32(one_pass) for one_pass in batch.passes()]
@@ -96,15 +92,7 @@ class LinkMaker:
 
 
 def linked_pairs(maps: Mapping[Series, MapBatch], both: set[Series] | None = None) -> LinkedPairs:
-    """Return the links of maps.
-
-    Args:
-        maps: the word-level maps of the same sentence pairs in each series.
-        both: the series whose links are made in both directions.
-
-    Raises:
-        ValueError: the maps are at token level, or not those of sentence pairs.
-    """
+    """Return the links of maps."""
     linked, depths = _decided(maps, both or set())
     # Input by input, because maps in float64 are made for all series of an input at once, and then dropped.
     for index in depths.nonzero().flatten().tolist():
@@ -116,17 +104,7 @@ def linked_pairs(maps: Mapping[Series, MapBatch], both: set[Series] | None = Non
 def _decided(
     maps: Mapping[Series, MapBatch], both: Set[Series], iterated: Set[Series] = frozenset(), part_of_noise: float = 1.0
 ) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
-    """Return the links of maps, and the last layer of each pair in which values were equal, 0 if there is none.
-
-    Args:
-        maps: the word-level maps of the same sentence pairs in each series.
-        both: the series whose links are made in both directions.
-        iterated: the series that have links of Itermax.
-        part_of_noise: up to which part of the noise of float32 two values are equal.
-
-    Raises:
-        ValueError: the maps are at token level, or not those of sentence pairs.
-    """
+    """Return the links of maps, and the last layer of each pair in which values were equal, 0 if there is none."""
     if any(batch.level != "word" for batch in maps.values()):
         raise ValueError("alignment needs word-level maps (level='word')")
     first = next(iter(maps.values()))

@@ -45,17 +45,7 @@ def read_bitext(options: BitextOptions) -> Bitext:
 def load_reader(
     options: TranslatorOptions, languages: LanguageOptions | None = None, method: str = "cross-attention"
 ) -> PairReader:
-    """Load the model.
-
-    Args:
-        options: the options of the model.
-        languages: the options of models of several languages.
-        method: what aligns words. All but cross-attention take an encoder.
-
-    Raises:
-        OptionError: an option cannot be used.
-        ModelError: the model cannot be loaded, or gives no attention.
-    """
+    """Load the model."""
     from ...extractors.translation import PairEncoder, Translator, load_sample_translator
 
     options.check()

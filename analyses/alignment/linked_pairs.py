@@ -141,13 +141,7 @@ class LinkedPairs:
 
 
 def links_of(batch: LinkedPairs, series: Series, layer: int) -> list[list[tuple[int, int]]]:
-    """Return the links of each pair of a batch in one layer, for all heads together.
-
-    Args:
-        batch: the links of the batch.
-        series: a series of all heads together.
-        layer: the layer, 0-based.
-    """
+    """Return the links of each pair of a batch in one layer, for all heads together."""
     only = slice(layer, layer + 1)
     return [
         [(int(source), int(target)) for source, target in np.argwhere(batch.tables(series, index, only)[0, 0])]

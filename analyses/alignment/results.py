@@ -94,14 +94,7 @@ class AlignmentResults:
 
 
 def choose(counted: Mapping[Series, AlignmentCounts], direction: str, *, has_gold: bool) -> LayerChoice:
-    """Choose the series and the layer whose links are written.
-
-    Args:
-        counted: the counts of all series.
-        direction: the direction of the links.
-        has_gold: whether there are gold links, so that the lowest error rate decides. Otherwise it is the largest mean
-            norm, in the first setting (Kobayashi et al. 2020), and of similarities the layer after two thirds.
-    """
+    """Choose the series and the layer whose links are written."""
     together = {each: counts for each, counts in counted.items() if each.heads == TOGETHER}
     if has_gold:
         rates = {

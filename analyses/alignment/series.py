@@ -71,12 +71,7 @@ class Series:
 
 
 def all_series(method: str = CROSS, *, both: bool = False) -> Iterator[Series]:
-    """Yield all series of a method.
-
-    Args:
-        method: the method, see `METHODS`.
-        both: whether links are made in both directions, which is done for all heads of a layer together.
-    """
+    """Yield all series of a method."""
     directions = (FORWARD, REVERSE, *SYMMETRIZATIONS) if both else (FORWARD,)
     if both and method == SIMILARITY:
         directions = (*directions, ITERMAX)

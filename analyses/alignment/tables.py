@@ -39,13 +39,7 @@ class AlignmentTables:
 def tables(
     counted: Mapping[Series, AlignmentCounts], baselines: Mapping[str, AlignmentCounts], *, has_gold: bool = True
 ) -> AlignmentTables:
-    """Make all tables of the counts of a run.
-
-    Args:
-        counted: the counts of all series.
-        baselines: the counts of other alignments, by name.
-        has_gold: whether there were gold links; without them there are no scores.
-    """
+    """Make all tables of the counts of a run."""
     return AlignmentTables(
         cells=pd.concat(
             [cell_rows(series, counts, has_gold=has_gold) for series, counts in counted.items()], ignore_index=True

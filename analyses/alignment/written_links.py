@@ -23,14 +23,7 @@ from .results import LayerChoice
 def chosen_links(
     pairs: Sequence[Sentence], choice: LayerChoice, merge: Merge, read: Reader
 ) -> Iterator[tuple[Link, ...]]:
-    """Read all sentence pairs once more, and yield the links of each in order. Pairs that cannot be read have none.
-
-    Args:
-        pairs: the sentence pairs, whose ids differ.
-        choice: the series and the layer.
-        merge: how norms of pieces become norms of words.
-        read: reads pairs. Windows are those of the first reading, so that the batches are the same.
-    """
+    """Read all sentence pairs once more, and yield the links of each in order. Pairs that cannot be read have none."""
     maker = LinkMaker((choice.series,), merge)
     for start in range(0, len(pairs), WINDOW):
         window = pairs[start : start + WINDOW]

@@ -193,14 +193,6 @@ def _sums(cells: Cells, heads: int) -> Int[Tensor, "shifts heads"]:
     With f(x) = x ln x of values that were multiplied by `_FACTOR`, divided by it, row 0 has Σ f(p) + ln 2 Σ p of each
     head. Row d has Σ f(p + q), where q is of the d-th head after that of p. If the number of heads is 2 d, each pair
     would come twice, and the second half of row d is 0.
-
-    Args:
-        cells: the values of all heads, multiplied by `_FACTOR` and without zeros, and once more of the first half of
-            the heads.
-        heads: the number of heads.
-
-    Raises:
-        ExactSumError: a cell is not a number.
     """
     _, runs, run = cells.shape
     farthest = heads // 2
@@ -229,9 +221,6 @@ def _doubled_divergences(sums: Int[Tensor, "shifts heads"]) -> Int[Tensor, "head
     """Return twice the divergence of each pair in the upper triangle, in fixed point.
 
     With s = p + q, H(s / 2) = −½ Σ s ln s + ½ ln 2 Σ s. The logarithm of the factor, which multiplies Σ s, cancels out.
-
-    Args:
-        sums: what `_sums` returns.
     """
     alone, together = sums[0], sums[1:]
     farthest, heads = together.shape

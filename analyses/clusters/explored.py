@@ -14,12 +14,7 @@ _NEAREST = 5
 
 
 def explored_clusters(results: ClusterResults, kind: str) -> Contribution:
-    """Return the clusters, the nearest heads, and whether the heads of a layer are alike.
-
-    Args:
-        results: the results of the analysis.
-        kind: the kind of map.
-    """
+    """Return the clusters, the nearest heads, and whether the heads of a layer are alike."""
     geography, distances = results.geography, results.distances.per_row
     embedding = geography.embedding.sort_values(["layer", "head"])
     columns = ["layer", "head", "label"]

@@ -81,17 +81,7 @@ class Difference:
 def differences(
     first: Comparable | None, second: Comparable | None, *, min_count: int, names: tuple[str, str] = ("A", "B")
 ) -> tuple[Difference, ...]:
-    """Return the differences of all groups of a family.
-
-    Args:
-        first, second: the family in each run. At most one of them is None, which means that the run does not have it.
-        min_count: groups with fewer decisions in either run are not tested, so that the other groups are not
-            adjusted for them.
-        names: the names of the runs, for reasons.
-
-    Returns:
-        the groups of the first run in its order, then those that only the second run has.
-    """
+    """Return the differences of all groups of a family."""
     by_group = [{one.group: one for one in run.measured} if run else {} for run in (first, second)]
     largest = 1.0 if all(run.unit == "%" for run in (first, second) if run) else math.inf
     rows = []
@@ -110,12 +100,7 @@ def differences(
 def _difference(
     group: str, first: Measured | None, second: Measured | None, names: tuple[str, str], largest: float
 ) -> tuple[Difference, bool]:
-    """Return the difference of one group without its adjusted p value, and whether the group can be tested.
-
-    Args:
-        group, first, second, names: see `differences`.
-        largest: the largest absolute difference that is possible.
-    """
+    """Return the difference of one group without its adjusted p value, and whether the group can be tested."""
     row = Difference(group, first, second)
     if first is None or second is None:
         return replace(row, reason=f"only {names[0] if second is None else names[1]} has this group"), False

@@ -139,11 +139,7 @@ def contrast(
     *,
     min_count: int,
 ) -> Contrast:
-    """Compare a family of statistics between two sides, of which at most one does not have it.
-
-    Raises:
-        ValueError: neither side has the family.
-    """
+    """Compare a family of statistics between two sides, of which at most one does not have it."""
     family = first or second
     if family is None:
         raise ValueError("neither side has this family of statistics")

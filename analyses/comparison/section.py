@@ -25,13 +25,7 @@ _LONGEST = 40
 
 
 def comparison_section(comparison: Comparison, *, name: str, title: str) -> Section:
-    """Make the table, the figures and the section of the page.
-
-    Args:
-        comparison: the comparison.
-        name: the name of the table, with which the names of the figures begin.
-        title: the heading of the section.
-    """
+    """Make the table, the figures and the section of the page."""
     figures: dict[str, Figure] = {}
     parts: list[dict[str, Any]] = []
     tables = [contrast_table(one, name=f"{name}_{number}") for number, one in enumerate(comparison.contrasts, start=1)]
@@ -60,12 +54,7 @@ def comparison_section(comparison: Comparison, *, name: str, title: str) -> Sect
 
 
 def comparison_tables(comparison: Comparison, width: int = WIDE) -> RenderableType:
-    """Return a rich table of the tested groups for each contrast, below the notes.
-
-    Args:
-        comparison: the comparison.
-        width: the width of the terminal in columns. Below `WIDE` the chosen heads are left to the report.
-    """
+    """Return a rich table of the tested groups for each contrast, below the notes."""
     contrasts = (_in_terminal(one, comparison.min_count, width) for one in comparison.contrasts)
     return Group(*map(escape, comparison.notes), *(part for one in contrasts for part in ("", one)))
 

@@ -169,11 +169,7 @@ class CoreferenceAccuracy(OutcomeCounts):
 
 
 def groups_of_documents(corpus: Documents | Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return the distinct groups to which documents belong, sorted. Each is a tuple of labels, empty for most corpora.
-
-    Args:
-        corpus: the documents, or the groups.
-    """
+    """Return the distinct groups of documents, sorted. Each is a tuple of labels, empty for most corpora."""
     return (
         sorted(corpus.facts.groups) if isinstance(corpus, Documents) else sorted({tuple(labels) for labels in corpus})
     )

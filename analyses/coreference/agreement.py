@@ -18,13 +18,7 @@ _NAMES = ("Number", "Gender", "Person")
 
 
 def traits(document: Document, start: int = 0, stop: int | None = None) -> dict[Mention, Traits]:
-    """Return number, gender and person of each mention of a document that has words.
-
-    Args:
-        document: the document.
-        start, stop: the words, half-open, with which mentions begin. Default: all. Mentions of questions are always
-            included.
-    """
+    """Return number, gender and person of each mention of a document that has words."""
     feats = [feats for sentence in document.sentences for feats in sentence.feats]
     tags = [tag for sentence in document.sentences for tag in sentence.xpos]
     has_features = document.has_features

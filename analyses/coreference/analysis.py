@@ -231,11 +231,7 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
 
 
 def _windows(options: CoreferenceOptions, setting: Setting, corpus: Documents) -> Windows:
-    """Cut the documents into windows.
-
-    Raises:
-        OptionError: an option has no effect on this corpus, or documents cannot be cut in that way.
-    """
+    """Cut the documents into windows."""
     from ...extractors import make_windows
 
     if _asked(corpus):

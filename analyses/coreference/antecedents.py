@@ -36,10 +36,6 @@ def antecedent_hits(
     """Return whether each attention head picks an antecedent's head word, by `POLICIES` and `DIRECTIONS`.
 
     Ties go to the first candidate in the text.
-
-    Args:
-        batch: word-level maps of windows.
-        choices: the choices, each with the index of its window in the batch.
     """
     position = word_positions(batch)
     n = batch.maps.shape[-1]

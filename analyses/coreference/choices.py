@@ -60,15 +60,7 @@ class Choice:
 
 
 def choices(window: Window, *, singletons: bool = False, lost: Counter[str] | None = None) -> Iterator[Choice]:
-    """Yield a choice for each mention of a window that has an antecedent in it and was not in the window before.
-
-    Args:
-        window: a window of a document.
-        singletons: whether mentions of entities that are mentioned only once are candidates. The candidates of a
-            question always are.
-        lost: a counter that is increased for mentions which have an antecedent in the document but none in the window,
-            by reasons in `REASONS`.
-    """
+    """Yield a choice for each mention of a window that has an antecedent in it and was not in the window before."""
     document = window.source
     lost = Counter() if lost is None else lost
 

@@ -97,19 +97,7 @@ class _Part(NamedTuple):
 def contrast_tables(
     policy: int, name: str, pair: tuple[str, str], labels: Mapping[str, list[int]], subsets: Counts, replicates: Counts
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the contrast of every head between two groups of documents, and the largest contrasts on both sides.
-
-    Args:
-        policy: the index of the choice of candidates.
-        name: the name of the choice of candidates.
-        pair: the names of the two groups.
-        labels: the indices of the counts that make up each group of documents.
-        subsets: the counts over the whole corpus, then over one half of each split.
-        replicates: the counts over each bootstrap replicate.
-
-    Returns:
-        two tables, see ``head_contrasts`` and ``largest_contrasts`` in `CoreferenceTables`.
-    """
+    """Return the contrast of every head between two groups of documents, and the largest contrasts on both sides."""
     shape = subsets.correct.shape[3:]
 
     def group(label: str) -> _Group:
@@ -221,13 +209,7 @@ def simultaneous_margin(estimate: Array, differences: Array, level: float = 0.95
 
 
 def _heldout(by_split: Sequence[Sequence[tuple[list[int], _Part]]], rank: int, chosen: int) -> dict[str, Any]:
-    """Return the contrast of the heads that have a rank on one half, measured on the other half.
-
-    Args:
-        by_split: for each split and each half to choose on, the heads by rank, and the other half.
-        rank: the rank, 0-based.
-        chosen: the index of the head that has this rank in the whole corpus.
-    """
+    """Return the contrast of the heads that have a rank on one half, measured on the other half."""
     sums = np.zeros(4, dtype=np.int64)
     differences = []
     heads = [ranked[rank] for split in by_split for ranked, _ in split]

@@ -22,13 +22,7 @@ _SPACING = 5.5
 
 
 def shown_contrasts(tables: CoreferenceTables, policy: str) -> list[dict[str, Any]]:
-    """Return the comparisons under the policy that the report is about.
-
-    Returns:
-        one dictionary per comparison, with its groups ``first`` and ``second`` and their ``first_total`` and
-        ``second_total``, its ``rows`` of ``largest_contrasts``, the number of ``choices`` of head and direction, and
-        the numbers of these whose simultaneous interval lies ``above`` and ``below`` 0.
-    """
+    """Return the comparisons under the policy that the report is about."""
     comparisons = []
     for (first, second), rows in _by_comparison(tables.largest_contrasts, policy).items():
         heads = _by_comparison(tables.head_contrasts, policy)[first, second]
@@ -76,12 +70,6 @@ def contrasts_figure(tables: CoreferenceTables, best: pd.DataFrame, policy: str,
     """Draw the accuracy of every head in one group against that in another, in a panel for each comparison.
 
     The comparisons are those of pro- and anti-stereotypical sentences or, if there are none, those of pronouns.
-
-    Args:
-        tables: the tables, which must have contrasts under the policy.
-        best: the best heads under the policy.
-        policy: the choice of candidates that the report is about.
-        title: the title of the figure.
     """
     largest = _by_comparison(tables.largest_contrasts, policy)
     heads = _by_comparison(tables.head_contrasts, policy)

@@ -32,14 +32,7 @@ class CoreferenceExample:
 def examples_of(
     batch: MapBatch, attention_head: tuple[str, int, int], policy: str, *, singletons: bool = False
 ) -> list[CoreferenceExample]:
-    """Return all decisions of one attention head in a batch, in its order.
-
-    Args:
-        batch: word-level maps of windows.
-        attention_head: the direction, the layer and the head, the last two 1-based.
-        policy: one of `POLICIES`.
-        singletons: as in `CoreferenceAccuracy`.
-    """
+    """Return all decisions of one attention head in a batch, in its order."""
     direction, layer, head = attention_head
     choices = choices_of(batch, singletons=singletons)
     hits = antecedent_hits(batch, choices)[:, POLICIES.index(policy), DIRECTIONS.index(direction), layer - 1, head - 1]

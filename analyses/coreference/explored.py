@@ -26,13 +26,7 @@ _ARROWS = {"mention->antecedent": "mention → antecedent", "antecedent->mention
 
 
 def explored_coreference(results: CoreferenceResults, metric: CoreferenceAccuracy, kind: str) -> Contribution:
-    """Return the accuracies of all heads by type of mention and direction, and what was found.
-
-    Args:
-        results: the results of the analysis.
-        metric: the counts, whose bootstrap gives an interval for every head.
-        kind: the kind of map.
-    """
+    """Return the accuracies of all heads by type of mention and direction, and what was found."""
     best = results.tables.best
     rows = [row for row in rows_of(best[best["candidates"] == results.candidates]) if row["total"]]
     cells = results.tables.cells

@@ -31,39 +31,20 @@ Array = npt.NDArray[Any]
 
 
 class CoreferenceTables(NamedTuple):
-    """The tables of the coreference report. Layers and heads are 1-based, and counts stand beside every rate.
+    """The tables of the coreference report, whose columns `attentionology.analyses.coreference.columns` declares.
 
     ``total`` is the number of mentions that are scored, which is the same for all heads, candidates and baselines.
 
     Attributes:
-        cells: one row per policy, type of mention, direction, layer and head, with the columns ``candidates, type,
-            direction, layer, head, correct, total, accuracy``.
-        best: one row per policy and type. The columns are ``candidates, type, total``; the best head ``layer, head,
-            direction, tied, correct, accuracy`` with its 95 % bootstrap interval ``accuracy_low, accuracy_high``; for
-            each baseline ``NAME_correct, NAME_accuracy``; ``gain`` over the rule-based baseline with ``gain_low,
-            gain_high``, and ``gain_nearest`` with its interval; and ``heldout_…`` as in
-            `attentionology.analyses.dependency.tables`, with the gain over the rule-based baseline. A row without
-            mentions has no head.
-        baselines: one row per baseline and type, with the columns ``baseline, type, correct, total, accuracy,
-            accuracy_low, accuracy_high``.
-        distances: the accuracies by distance to the nearest antecedent in sentences or words, with the columns
-            ``candidates, type, unit, distance, direction, layer, head, correct, total, accuracy``. Rows of baselines
-            have the name of the baseline as ``candidates`` and no head.
-        groups: the same as ``cells`` by ``group`` of documents instead of type. It is empty if the corpus has no
-            groups.
-        contrasts: for each policy the best head of the whole corpus in two groups, with the columns ``candidates,
-            layer, head, direction, first, first_correct, first_total, first_accuracy``, the same for ``second``, and
-            their ``difference`` and ``ratio`` with intervals.
-        head_contrasts: for each policy every head in two groups, with the columns ``candidates, first, second,
-            direction, layer, head``, counts and accuracies as in ``contrasts``, their ``difference`` with a 95 %
-            bootstrap interval ``difference_low, difference_high`` for this head alone, its ``standard_error``, and
-            ``simultaneous_low, simultaneous_high``, intervals that hold for all heads and directions of a comparison at
-            once.
-        largest_contrasts: the largest of these rows, `contrasts.SHOWN` for each group as ``higher``, by ``rank``. The
-            columns ``heldout_…`` are about the heads of that rank on one half of the documents, measured on the other
-            half, both ways, over all splits: counts in both groups, their difference, its smallest and largest value in
-            a split, the number of halves on which a head was chosen (``heldout_choices``), and the number of those on
-            which it was this head (``heldout_same``).
+        cells: one row per policy, type of mention, direction, layer and head.
+        best: one row per policy and type. A row without mentions has no head.
+        baselines: one row per baseline and type.
+        distances: the accuracies by distance to the nearest antecedent in sentences or words. Rows of baselines have
+            the name of the baseline as ``candidates`` and no head.
+        groups: the same as ``cells`` by ``group`` of documents instead of type; empty if the corpus has no groups.
+        contrasts: for each policy the best head of the whole corpus in two groups.
+        head_contrasts: for each policy every head in two groups.
+        largest_contrasts: for each comparison and side the heads with the largest differences.
     """
 
     cells: pd.DataFrame

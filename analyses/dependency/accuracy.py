@@ -139,11 +139,7 @@ def _groups(relations: Sequence[str], coarse: bool) -> list[str]:
 
 
 def check_relations(relations: Sequence[str], *, coarse: bool = False) -> list[str]:
-    """Return the relations that are counted, in alphabetical order.
-
-    Raises:
-        ValueError: a relation has the name of one of the `TOTALS`.
-    """
+    """Return the relations that are counted, in alphabetical order."""
     names = _groups(relations, coarse)
     if clash := set(names) & set(TOTALS):
         raise ValueError(f"relation names {sorted(clash)} are reserved for totals")

@@ -47,15 +47,7 @@ class ScoredWords:
 
     @classmethod
     def of(cls, sentences: tuple[Sentence, ...], relation_index: Mapping[str, int]) -> ScoredWords:
-        """Collect the words of sentences. Words without a head in the corpus are left out.
-
-        Args:
-            sentences: the sentences of the batch.
-            relation_index: the index of each relation in the inventory.
-
-        Raises:
-            KeyError: a relation is not in the inventory.
-        """
+        """Collect the words of sentences. Words without a head in the corpus are left out."""
         rows = [
             (index, number, head, relation_index[relation], len(sentence))
             for index, sentence in enumerate(sentences)
@@ -93,11 +85,7 @@ def head_hits(batch: MapBatch, words: ScoredWords) -> Bool[Tensor, "words 2 laye
 
 
 def word_positions(batch: MapBatch) -> Int[Tensor, "batch words"]:
-    """Return the position in the map of the k-th word of each sentence, 0-based.
-
-    Raises:
-        ValueError: a map and its sentence have different numbers of words.
-    """
+    """Return the position in the map of the k-th word of each sentence, 0-based."""
     is_word = batch.words
     counts = is_word.sum(1).tolist()
     for sentence, count in zip(batch.sentences, counts, strict=True):

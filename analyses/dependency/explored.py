@@ -31,13 +31,7 @@ _SHOWN = 3
 
 
 def explored_dependency(results: DependencyResults, metric: DependencyAccuracy, kind: str) -> Contribution:
-    """Return the measures of all relations and directions, the lines of the cards, and the findings.
-
-    Args:
-        results: the results of the analysis.
-        metric: the counts, whose bootstrap gives an interval for every head.
-        kind: the kind of map.
-    """
+    """Return the measures of all relations and directions, the lines of the cards, and the findings."""
     subsets, replicates = metric.split_counts()
     members = members_of(metric.groups, subsets)
     by_relation = {str(name): table for name, table in results.cells.groupby("relation", sort=False)}

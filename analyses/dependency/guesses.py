@@ -17,9 +17,6 @@ def head_guesses(batch: MapBatch) -> Int[Tensor, "batch 2 layers heads n"]:
     Whether a guess is right is what `attentionology.analyses.dependency.decisions.head_hits` says, which decides close
     races in float64. Where the gold word is not picked, the guess is the best of the other candidates in float32: a
     close race between two wrong candidates is not decided again.
-
-    Args:
-        batch: word-level maps.
     """
     relations = {relation: 0 for sentence in batch.sentences for relation in sentence.relations}
     words = ScoredWords.of(batch.sentences, relations)

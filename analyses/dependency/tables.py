@@ -23,20 +23,11 @@ paper's probes are scored), and every word but punctuation and roots, which no h
 
 
 class DependencyTables(NamedTuple):
-    """The tables of the dependency report. Layers and heads are 1-based, and counts stand beside every rate.
+    """The tables of the dependency report, whose columns `attentionology.analyses.dependency.columns` declares.
 
     Attributes:
-        cells: one row per relation, direction, layer and head, with the columns ``relation, direction, layer, head,
-            correct, total, accuracy``.
-        best: one row per relation, the `TOTALS` first, then the others from the most frequent one on. The columns are
-            ``relation, total``; the best head ``layer, head, direction, correct, accuracy`` with its 95 % bootstrap
-            interval ``accuracy_low, accuracy_high``, and the number of heads and directions that share its count,
-            ``tied`` (1 if no other does); the best fixed offset ``offset, offset_correct, offset_accuracy``; ``gain``,
-            which is accuracy − offset_accuracy, with ``gain_low, gain_high``; and ``heldout_correct, heldout_total,
-            heldout_accuracy``, for which head and direction were chosen on one half of the sentences and scored on the
-            other, both ways, added up over several splits (so every word counts once per split), with the lowest and
-            highest value of a split, ``heldout_min, heldout_max``. Last come ``heldout_gain`` and its interval
-            ``heldout_gain_low, heldout_gain_high``, for which the offset was chosen and scored in the same way.
+        cells: one row per relation, direction, layer and head.
+        best: one row per relation, the `TOTALS` first, then the others from the most frequent one on.
     """
 
     cells: pd.DataFrame
@@ -48,12 +39,6 @@ def tables(relations: Sequence[str], subsets: Counts, replicates: Counts, offset
 
     Ties for the best head go to the higher layer, then to the higher head, then to ``head->dep``. Ties for the best
     offset go to the larger one. Both rules are those of the authors' code.
-
-    Args:
-        relations: the inventory of relations, in the order of the counts.
-        subsets: the counts over the whole corpus, then over one half of each split.
-        replicates: the counts over each bootstrap replicate.
-        offsets: the fixed offsets, in the order of the baselines.
     """
     members = members_of(relations, subsets)
     correct = np.stack([subsets.correct[rows, 0].sum(0) for rows in members.values()])
@@ -64,12 +49,7 @@ def tables(relations: Sequence[str], subsets: Counts, replicates: Counts, offset
 
 
 def members_of(relations: Sequence[str], subsets: Counts) -> dict[str, list[int]]:
-    """Return the indices of the relations that each row counts: the `TOTALS` first, then by falling frequency.
-
-    Args:
-        relations: the inventory of relations, in the order of the counts.
-        subsets: the counts over the whole corpus, then over one half of each split.
-    """
+    """Return the indices of the relations that each row counts: the `TOTALS` first, then by falling frequency."""
     by_frequency = sorted(range(len(relations)), key=lambda index: (-subsets.total[index, 0], relations[index]))
     without_punctuation = [index for index in by_frequency if not is_punct(relations[index])]
     return {

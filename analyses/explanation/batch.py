@@ -96,11 +96,7 @@ def generator(text: str, purpose: str, seed: int) -> np.random.Generator:
 
 
 def read(model: AttentionModel, ids: Sequence[str], texts: Sequence[Words], seed: int = 0) -> TextBatch:
-    """Encode a batch of texts and compute the output of the model.
-
-    Raises:
-        ValueError: the model pays attention to something else than words, such as pieces, so the tests do not apply.
-    """
+    """Encode a batch of texts and compute the output of the model."""
     with torch.no_grad():
         state = model.encode(texts)
         if state.mask.sum(-1).tolist() != [len(text) for text in texts]:

@@ -219,16 +219,7 @@ def execute(
     command: str = "",
     shown_options: Mapping[str, Any] | None = None,
 ) -> Explanation:
-    """Run everything that the options ask for.
-
-    Args:
-        options: the options of the run.
-        loaded: the model and the texts that were loaded before.
-        out: where to write the report; None to write nothing.
-        overwrite: replace the folder of an earlier run.
-        command: the command line or call, for the run record.
-        shown_options: further options that the run record shows.
-    """
+    """Run everything that the options ask for."""
     loaded = loaded or Loaded()
     choice = choose(options, loaded)
     cache = options.training.cache if out is None else cache_folder(options.training.cache, out)

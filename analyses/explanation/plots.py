@@ -61,14 +61,7 @@ def clipped(name: str) -> str:
 
 
 def legend(figure: Figure, axes: Axes, title: str, handles: Sequence[Any] = ()) -> None:
-    """Add a title, and a legend below the figure in as many lines as it needs.
-
-    Args:
-        figure: the figure.
-        axes: the axes whose labeled elements are in the legend.
-        title: the title of the figure.
-        handles: further elements of the legend.
-    """
+    """Add a title, and a legend below the figure in as many lines as it needs."""
     every = [*handles, *axes.get_legend_handles_labels()[0]]
     if every:
         longest = max(len(str(handle.get_label())) for handle in every)

@@ -52,13 +52,7 @@ class Finished:
 
 
 def describe(run: Finished, command: str, shown_options: Mapping[str, Any]) -> dict[str, Any]:
-    """Make the run record. ``corpus`` and ``sentences`` describe the tested texts.
-
-    Args:
-        run: the run.
-        command: the command line or call.
-        shown_options: further options that the record shows, and those that were resolved.
-    """
+    """Make the run record. ``corpus`` and ``sentences`` describe the tested texts."""
     options, texts = run.subject.options, run.subject.texts
     files = {"data": options.texts.data, "dev": options.texts.dev, "test": options.texts.test}
     vectors, cache = options.classifier.vectors, run.trainings.cache

@@ -35,11 +35,7 @@ BASIC_COLUMNS: Mapping[str, Column] = {
 @functools.cache
 def registered_tests() -> dict[str, ExplanationTest]:
     """All tests by name: first those that ``--tests`` takes in the order of
-    `attentionology.analyses.explanation.names.names_of_tests`, then the descriptions.
-
-    Raises:
-        RegistryError: an entry point gives no test, or the tests do not fit together, see `check_tests`.
-    """
+    `attentionology.analyses.explanation.names.names_of_tests`, then the descriptions."""
     room = "attentionology.analyses.explanation.tests"
     tests = [_builtin(f"{room}.{value}") for value in TESTS.values()]
     tests += [_load(point) for point in added_tests()]
@@ -49,13 +45,7 @@ def registered_tests() -> dict[str, ExplanationTest]:
 
 
 def check_tests(tests: Iterable[ExplanationTest]) -> None:
-    """Check that all tests can be part of one toolkit.
-
-    Raises:
-        RegistryError: a column has no label or no unit, two tests have the same name or give the same column, table or
-            figure, a question or a table of the page names a column that no test gives, a test reads an option that
-            does not exist, or a test comes after one that does not exist.
-    """
+    """Check that all tests can be part of one toolkit."""
     tests = list(tests)
     owners: dict[tuple[str, str], str] = {("column", name): "every table" for name in BASIC_COLUMNS}
     for test in tests:
@@ -130,14 +120,7 @@ def with_unit(name: str) -> str:
 
 
 def choose_tests(names: Iterable[str] | None) -> list[ExplanationTest]:
-    """The tests of these names, in the order of `registered_tests`.
-
-    Args:
-        names: of tests; ``all`` for every one. None: those that run by default.
-
-    Raises:
-        OptionError: a name is unknown, or there is none.
-    """
+    """The tests of these names, in the order of `registered_tests`."""
     tests = [test for test in registered_tests().values() if not test.always]
     if names is None:
         return [test for test in tests if test.by_default]
@@ -158,11 +141,7 @@ def _builtin(value: str) -> ExplanationTest:
 
 
 def _load(point: EntryPoint) -> ExplanationTest:
-    """The test that an entry point names.
-
-    Raises:
-        RegistryError: it cannot be loaded, or is no test of this name.
-    """
+    """The test that an entry point names."""
     try:
         kind = point.load()
         test = kind() if isinstance(kind, type) else kind

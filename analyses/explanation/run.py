@@ -74,15 +74,7 @@ class ExplainInputs:
 
 
 def choose(options: ExplainOptions, loaded: Loaded) -> ChosenTests:
-    """Validate the options and choose the tests, before anything slow happens.
-
-    Args:
-        options: the options of the run.
-        loaded: the model and the texts that were loaded before.
-
-    Raises:
-        OptionError, CorpusError: an option cannot be used, has no effect, or asks for a test that cannot be run.
-    """
+    """Validate the options and choose the tests, before anything slow happens."""
     options.check(loaded)
     named = options.tests.named()
     tests, left_out = choose_tests(named), []
@@ -112,19 +104,7 @@ def _check_that_all_are_read(options: ExplainOptions, chosen: Sequence[Explanati
 
 
 def read_inputs(options: ExplainOptions, loaded: Loaded, choice: ChosenTests, stages: Stages) -> ExplainInputs:
-    """Read the texts and make the model. Texts that it cannot read and tests that it cannot take are left out.
-
-    Args:
-        options: the options of the run.
-        loaded: the model and the texts that were loaded before.
-        choice: the tests.
-        stages: measures how long the stages of the run take.
-
-    Raises:
-        OptionError: the model has no such layer or head, or none of the tests can be run with it.
-        CorpusError: the texts cannot be read, or do not fit together.
-        ModelError: the model cannot be loaded.
-    """
+    """Read the texts and make the model. Texts that it cannot read and tests that it cannot take are left out."""
     with stages("read the texts"):
         texts = read_texts(options, loaded)
         source = None if loaded.model is not None or options.is_saved else _source(options, texts)
@@ -222,11 +202,7 @@ def _examined(subject: Subject, chosen: Sequence[ExplanationTest]) -> TextTable:
 
 
 def _in_order(chosen: Sequence[ExplanationTest]) -> list[ExplanationTest]:
-    """Order tests so that each comes after those whose findings it uses, and otherwise as given.
-
-    Raises:
-        OptionError: some tests wait for each other.
-    """
+    """Order tests so that each comes after those whose findings it uses, and otherwise as given."""
     names, order, waiting = {test.name for test in chosen}, list[ExplanationTest](), list(chosen)
     while waiting:
         done = {test.name for test in order}

@@ -43,12 +43,7 @@ _PAGE.filters |= {"percent": percent, "number": number, "value": shown_value, "b
 
 
 def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "") -> Section:
-    """Make the tables, the figures and the section of the page.
-
-    Args:
-        results: the results.
-        model, corpus: the names of the model and of the texts for titles.
-    """
+    """Make the tables, the figures and the section of the page."""
     tests = in_order_of_report()
     article = "the " if model.endswith(" classifier") else ""
     tables = {name: getattr(results, name) for name in ("verdicts", "summary", "texts", "models", "curve")}

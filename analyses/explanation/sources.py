@@ -60,16 +60,7 @@ class Classifiers:
         self.vocabulary = Vocabulary.of(words_of(texts.train), min_count=self.options.min_count, vectors=self.vectors)
 
     def make(self, seed: int, *, encoder: str | None = None, regularizer: str | None = "base") -> AttentionClassifier:
-        """Make an untrained classifier.
-
-        Args:
-            seed: the seed of its initial weights.
-            encoder: the encoder; None for that of the options.
-            regularizer: the regularizer, None for no regularizer; ``"base"`` for that of the options.
-
-        Raises:
-            ValueError: the encoder cannot have states of the size that the regularizer needs.
-        """
+        """Make an untrained classifier."""
         options = self.options
         chosen = None if options.regularizer == "none" else options.regularizer
         classifier = AttentionClassifier(
@@ -123,12 +114,7 @@ class Transformers:
         return files
 
     def make(self, seed: int) -> TransformerAttention:
-        """Load the transformer. If its head is new, its weights are drawn with the seed.
-
-        Raises:
-            OptionError: the model has no such layer or head, or an option does not fit it.
-            ModelError: the model cannot be loaded, or its attention cannot be replaced.
-        """
+        """Load the transformer. If its head is new, its weights are drawn with the seed."""
         options = self.options
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -174,11 +160,7 @@ class Transformers:
 
 
 def load_saved(path: str) -> AttentionClassifier:
-    """Load a classifier that an earlier run saved.
-
-    Raises:
-        ModelError: the file is damaged, or holds something else.
-    """
+    """Load a classifier that an earlier run saved."""
     try:
         return AttentionClassifier.load(Path(path))
     except DamagedError as error:

@@ -75,15 +75,7 @@ class Subject:
         label: str,
         only: Mapping[str, Sequence[str]] | None = None,
     ) -> pd.DataFrame:
-        """Compute the per-text table of one model.
-
-        Args:
-            model: the model.
-            tests: the tests to run, besides the descriptions of the model.
-            options: the options of the tests.
-            label: the label of the progress bar.
-            only: for some tests by name, the columns to keep; all columns of other tests are kept.
-        """
+        """Compute the per-text table of one model."""
         every = list(dict.fromkeys((*tests, *self.descriptions)))
         functions = {test.name: partial(_rows, test, options, (only or {}).get(test.name)) for test in every}
         ids = [text.id for text in self.texts.test]
@@ -129,15 +121,7 @@ class TrainingOnLabels:
         attend: Attend | None = None,
         attended: str = "own",
     ) -> ClassifierTraining:
-        """Describe the training of one model.
-
-        Args:
-            name, role: what the model is called in tables, and what it is for.
-            seed: the seed of its initial weights and of training.
-            make: makes the untrained model. Default: as the source does.
-            attend: attention that replaces that of the model.
-            attended: the name of this attention in the cache.
-        """
+        """Describe the training of one model."""
         train, dev, source = self.texts.train, self.texts.dev, self.source
         assert train is not None  # noqa: S101 there is training
         classes, roles = source.classes or (), self.texts.roles()
@@ -187,21 +171,13 @@ class Tested(Subject):
 
 
 def check_declared(test: Examiner, names: Iterable[str]) -> None:
-    """Check that a test declares the columns that it gives.
-
-    Raises:
-        RegistryError: it does not declare one of them.
-    """
+    """Check that a test declares the columns that it gives."""
     if unknown := next((name for name in names if name not in test.columns), None):
         raise RegistryError(f"the explanation test {test.name!r} gives a column {unknown!r} that it does not declare")
 
 
 def _rows(test: Examiner, options: ExplanationTestOptions, only: Sequence[str] | None, batch: TextBatch) -> Rows:
-    """Compute the columns of a test for a batch.
-
-    Raises:
-        RegistryError: the test gives a column that it does not declare.
-    """
+    """Compute the columns of a test for a batch."""
     rows = test.examine(batch, options)
     check_declared(test, rows)
     return rows if only is None else {name: rows[name] for name in only if name in rows}

@@ -37,15 +37,7 @@ class TextTable:
             raise RegistryError(f"no explanation test declares the column {unknown[0]!r} of the per-text table")
 
     def with_columns(self, test: ExplanationTest, columns: Rows) -> TextTable:
-        """Return a copy with further columns of a test.
-
-        Args:
-            test: the test that computed the columns.
-            columns: one value per text, by the names of the columns.
-
-        Raises:
-            RegistryError: the test does not declare a column, has given it before, or gives it for other texts.
-        """
+        """Return a copy with further columns of a test."""
         check_declared(test, columns)
         for name, values in columns.items():
             if name in self.rows:

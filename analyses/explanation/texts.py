@@ -70,13 +70,6 @@ def read_texts(options: ExplainOptions, loaded: Loaded) -> ExplainTexts:
     """Read the texts, filter them by length, hold out the roles that were not given, and apply the limit.
 
     Which texts are held out depends on a hash of their words, so that equal texts end up on the same side.
-
-    Args:
-        options: the options of the run.
-        loaded: the texts that were loaded before.
-
-    Raises:
-        CorpusError: a file cannot be read, there are too few texts, or labels do not fit together.
     """
     choice = options.texts
     lengths: dict[str, tuple[int, int]] = {}
@@ -154,9 +147,6 @@ def class_numbers(texts: LabelledTexts, classes: Sequence[str]) -> list[int]:
     """Return the index of the class of each text, 0-based.
 
     A label is the name of a class, or its index if the labels are numbers and the names of the classes are not.
-
-    Raises:
-        CorpusError: a label is neither.
     """
     numbers = {name: index for index, name in enumerate(classes)}
     if not set(texts.labels) <= numbers.keys():
@@ -175,11 +165,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def without_unreadable(texts: ExplainTexts, model: AttentionModel) -> ExplainTexts:
-    """Leave out the texts that a model cannot read, and list them as skipped.
-
-    Raises:
-        CorpusError: the model can read none of the texts of a role.
-    """
+    """Leave out the texts that a model cannot read, and list them as skipped."""
     if not isinstance(model, TransformerAttention):
         return texts
     kept: dict[str, LabelledTexts] = {}

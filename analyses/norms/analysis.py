@@ -185,11 +185,7 @@ class Norms(Analysis[NormFacts, "NormResults"]):
 
 
 def _ranks(options: NormsOptions, setting: Setting) -> tuple[Mapping[int, int] | None, list[str]]:
-    """Return the frequency ranks by vocabulary id, None if the corpus is to be counted, and a note on their source.
-
-    Raises:
-        CorpusError: the file cannot be read, or lists no piece of the model's vocabulary.
-    """
+    """Return the frequency ranks by vocabulary id, None if the corpus is to be counted, and a note on their source."""
     from ...corpora_loaders import read_frequencies
     from .frequency import frequency_ranks
 

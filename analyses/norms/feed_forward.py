@@ -80,11 +80,7 @@ class FeedForwardChange(ExactMetric):
         self.add_state("top", empty, _merged_top)
 
     def update(self, batch: StageBatch) -> None:
-        """Add a batch. Sentences of a single piece have no pairs to compare and are not counted.
-
-        Raises:
-            ExactSumError: a norm is not finite.
-        """
+        """Add a batch. Sentences of a single piece have no pairs to compare and are not counted."""
         if not bool(batch.maps.isfinite().all()):
             raise ExactSumError("a norm is not finite")
         keys = sentence_keys([sentence.id for sentence in batch.sentences]).view(np.int64)

@@ -76,12 +76,7 @@ class FrequencyCorrelation(ExactMetric):
         return _BYTES_PER_TOKEN * self.most_tokens
 
     def update(self, batch: NormBatch) -> None:
-        """Add a batch of norms.
-
-        Raises:
-            ExactSumError: a measure is not finite.
-            ValueError: a vocabulary id is too large.
-        """
+        """Add a batch of norms."""
         mask = batch.mask.cpu()
         measures = torch.stack(
             [
@@ -147,11 +142,7 @@ class FrequencyCorrelation(ExactMetric):
         return int((tokens[:, 1] == 0).sum()), int(self.sentences)
 
     def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
-        """Add the counts and the sample of another part of the corpus.
-
-        Raises:
-            ExactSumError: a count would be too large.
-        """
+        """Add the counts and the sample of another part of the corpus."""
         super().merge_state(incoming_state)
         self._thin()
 

@@ -42,11 +42,7 @@ class MixingRatios(ExactMetric):
         self.add_state("tokens", torch.zeros(len(TOKEN_CLASSES), dtype=torch.int64), "sum")
 
     def update(self, batch: NormBatch) -> None:
-        """Add a batch of norms.
-
-        Raises:
-            ExactSumError: a ratio is not a number.
-        """
+        """Add a batch of norms."""
         ratios = batch.ratios.permute(0, 3, 1, 2).cpu().double()
         if not bool(ratios[batch.mask].isfinite().all()):
             raise ExactSumError("a mixing ratio is not finite")

@@ -21,12 +21,7 @@ _SHOWN_PAIRS = 5
 def shown_tables(
     results: NormResults, mixing: pd.DataFrame, frequency: pd.DataFrame, expansion: pd.DataFrame
 ) -> list[ShownTable]:
-    """Return the tables of the page.
-
-    Args:
-        results: the results.
-        mixing, frequency, expansion: their tables, with a column ``published`` if the papers have numbers of the model.
-    """
+    """Return the tables of the page."""
     tables = [
         ShownTable("norms_classes", "Where attention goes (%)", SHARES.columns, class_rows(results.shares)),
         layers_table(results),

@@ -39,13 +39,7 @@ class _PieceReader:
 
 
 def read_texts(request: Request, keys: Set[int], read: Reader) -> dict[int, ReadText]:
-    """Return the sentences with the given keys.
-
-    Args:
-        request: the request whose inputs contain the sentences.
-        keys: hashes of the ids of sentences, see `attentionology.analyses.shared.resampling.sentence_keys`.
-        read: reads inputs once more.
-    """
+    """Return the sentences with the given keys."""
     from ..shared.resampling import sentence_keys
 
     def key_of(sentence_id: str) -> int:

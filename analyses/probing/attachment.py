@@ -44,16 +44,11 @@ class AttachmentTables(NamedTuple):
     """Unlabelled attachment scores. They count words with a head, without punctuation unless a column says otherwise.
 
     Attributes:
-        methods: one row per method and decoding: ``method, decoding, runs, correct`` (of all runs together), ``total``
-            (words), ``uas`` (mean over runs), ``uas_sd`` (standard deviation over runs; none for one run),
-            ``uas_low, uas_high`` (95 % bootstrap interval of the mean over sentences), ``uas_all`` (with punctuation),
-            ``uas_noroot`` (without punctuation and roots), ``control_accuracy, control_sd`` (on the control task, the
-            same words) and ``selectivity`` = uas − control_accuracy.
-        runs: one row per method, task, decoding and run: ``correct, total, uas`` and the counts with punctuation and
-            without roots, ``correct_all, total_all, correct_noroot, total_noroot``.
-        relations: one row per method, decoding and relation, punctuation included: ``runs, correct, total, uas``.
+        methods: one row per method and decoding; see `attentionology.analyses.probing.columns` for the columns.
+        runs: one row per method, task, decoding and run.
+        relations: one row per method, decoding and relation, punctuation included.
         lengths: the same by dependency length, the distance between word and head in words; 0 for roots.
-        contrasts: differences of methods on the same words: ``first, second, difference, low, high``.
+        contrasts: differences of methods on the same words.
     """
 
     methods: pd.DataFrame
@@ -97,18 +92,7 @@ def attachment(
     replicates: int = 1000,
     seed: int = 0,
 ) -> AttachmentTables:
-    """Count what every method got right.
-
-    Args:
-        sentences: the tested sentences, with trees.
-        attempts: what the methods got right. The tables list methods in the order in which they first occur here.
-        contrasts: pairs of methods to compare.
-        replicates: number of bootstrap replicates over sentences; 0 for no intervals.
-        seed: seed of the bootstrap.
-
-    Raises:
-        ValueError: an attempt does not cover all words of the sentences.
-    """
+    """Count what every method got right."""
     words = _Words.of(sentences)
     for attempt in attempts:
         if attempt.right.shape != words.known.shape:

@@ -33,10 +33,6 @@ def explored_probes(results: ProbeResults, titles: Titles) -> Explorer | None:
     """Return the weights of all heads in all probes of attention; None if there are none.
 
     The rank of a head in a probe is that of the larger of its weights in the two directions.
-
-    Args:
-        results: the results of the run.
-        titles: what the page calls the model and the treebank.
     """
     probes = {name: weights for name, weights in results.weights.items() if len(weights.relations)}
     if not probes:

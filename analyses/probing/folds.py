@@ -139,18 +139,7 @@ class TrainedFold:
 
 
 def train_fold(setting: FoldSetting, training: ProbeTraining, fold: int, *, watched: bool = True) -> TrainedFold:
-    """Train one probe on one split, score it, and save it if it is a result.
-
-    Args:
-        setting: what all trainings have in common.
-        training: the training.
-        fold: the number of the split, 0-based.
-        watched: whether to show a progress bar.
-
-    Raises:
-        TrainingError: the probe cannot be trained.
-        StorageError: the probe or its checkpoint cannot be written.
-    """
+    """Train one probe on one split, score it, and save it if it is a result."""
     split, several, stages, cache_log = training.splits[fold], len(training.splits) > 1, Stages(), CacheLog()
     probe = make_probe(training.probe, setting.vectors, recipe=setting.recipe, random_state=training.seed)
     checkpoint = cached_checkpoint(setting.cache, probe, split, cache_log)

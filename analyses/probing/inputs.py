@@ -86,14 +86,7 @@ class ProbingInputs:
 
 
 def read_inputs(options: ProbingOptions, loaded: LoadedInputs, workspace: Workspace) -> ProbingInputs:
-    """Read everything that probes are trained and tested on; the model makes its word maps.
-
-    Raises:
-        OptionError: the options do not fit the model.
-        CorpusError: a treebank or the vectors cannot be read or used.
-        ModelError: the model cannot be loaded.
-        ExtractionError: no sentence could be read.
-    """
+    """Read everything that probes are trained and tested on; the model makes its word maps."""
     stages = workspace.stages
     with stages("read the treebanks"):
         treebanks = _read_treebanks(options, loaded)
@@ -122,15 +115,7 @@ def store_treebanks(
     *,
     label: str,
 ) -> dict[Role, StoredMaps]:
-    """The word maps of all treebanks, which the model makes unless they are in the cache.
-
-    Args:
-        encoder: the model, or a copy of it with random weights.
-        treebanks: the treebanks by role.
-        options: the options of the run.
-        workspace: where the cache is.
-        label: what progress bars call the maps.
-    """
+    """The word maps of all treebanks, which the model makes unless they are in the cache."""
     maps, store, stores = options.maps, options.store, dict[Role, StoredMaps]()
     for role, treebank in treebanks.items():
         with (
@@ -155,16 +140,7 @@ def store_treebanks(
 
 
 def split_stores(options: ProbingOptions, stores: Mapping[Role, StoredMaps], *, hold_out: bool) -> tuple[Split, ...]:
-    """Cut the sentences into splits: those to train on, those to stop by and those to test on.
-
-    Args:
-        options: the options of the run.
-        stores: the word maps of each treebank.
-        hold_out: whether dev sentences are needed.
-
-    Raises:
-        CorpusError: there are too few sentences, or no word that a score counts.
-    """
+    """Cut the sentences into splits: those to train on, those to stop by and those to test on."""
     splits = _cut(options, stores, hold_out=hold_out)
     if not splits or any(hold_out and split.dev is None for split in splits):
         message = "too few sentences to train on some and test on others"

@@ -107,12 +107,7 @@ def warnings(options: ProbingOptions, inputs: ProbingInputs, workspace: Workspac
 
 
 def overlap(inputs: ProbingInputs, *, dev: bool = False) -> tuple[int, int]:
-    """How many tested sentences of more than three words are among the training sentences, and how many there are.
-
-    Args:
-        inputs: the inputs of the run.
-        dev: whether to compare with the dev sentences instead.
-    """
+    """How many tested sentences of more than three words are among the training sentences, and how many there are."""
     repeated = tested = 0
     for split in inputs.splits:
         maps = split.dev if dev else split.train

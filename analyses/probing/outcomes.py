@@ -112,15 +112,7 @@ class AttachmentOutcomes:
         replicates: int,
         seed: int,
     ) -> AttachmentOutcomes:
-        """Count by sentence what methods got right. Attempts at the control task are left out.
-
-        Args:
-            sentences: the tested sentences.
-            attempts: what the methods got right.
-            probes: the methods that are compared by relation, too. Only their heads of single words are.
-            replicates: the number of bootstrap replicates.
-            seed: the seed of the bootstrap.
-        """
+        """Count by sentence what methods got right. Attempts at the control task are left out."""
         scored = np.array(
             [
                 head is not None and not is_punct(relation)
@@ -179,31 +171,14 @@ def _measured(
     runs: int,
     drawn: Float[ndarray, "replicates sentences"],
 ) -> Measured:
-    """Return the mean score over runs, and how far it deviates in each replicate.
-
-    Args:
-        name: the name of the method or the relation.
-        right: the number of right heads in each sentence, added up over the runs.
-        words: the number of words in each sentence.
-        runs: the number of runs.
-        drawn: how often each replicate draws each sentence.
-    """
+    """Return the mean score over runs, and how far it deviates in each replicate."""
     value, total = rate(int(right.sum()), int(words.sum()) * runs), drawn @ words
     deviations = np.where(total > 0, (drawn @ right) / runs / np.maximum(total, 1), np.nan) - value
     return Measured(name, value, int(words.sum()), deviations)
 
 
 def write_outcomes(folder: Path, outcomes: AttachmentOutcomes, record: Mapping[str, Any]) -> None:
-    """Write the outcomes of a run to its folder.
-
-    Args:
-        folder: the folder of the run.
-        outcomes: the outcomes.
-        record: the run record, to which the outcomes are bound.
-
-    Raises:
-        StorageError: the file cannot be written.
-    """
+    """Write the outcomes of a run to its folder."""
     words, methods = outcomes.words, outcomes.methods
     facts: dict[str, Any] = {
         "format": _FORMAT,
@@ -231,12 +206,7 @@ def _identity(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_outcomes(folder: Path) -> tuple[AttachmentOutcomes, dict[str, Any]] | None:
-    """Read the outcomes and the record of a run from its folder; return None if it is not that of a probing run.
-
-    Raises:
-        StateError: the file is damaged, of another version, or of another run than the run record in the folder.
-        StorageError: the file cannot be read.
-    """
+    """Read the outcomes and the record of a run from its folder; return None if it is not that of a probing run."""
     path = folder / _FILE
     try:
         tensors, facts = read_tensors(path, cache_name(path))

@@ -30,16 +30,7 @@ def describe(
     command: str,
     shown_options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The run record; ``corpus`` and ``sentences`` are those of the tested treebank.
-
-    Args:
-        options: the options of the run.
-        inputs: what was trained and tested on.
-        trained: what was trained.
-        workspace: where files were kept.
-        command: the command line or call.
-        shown_options: further options to show, and options as they were resolved.
-    """
+    """The run record; ``corpus`` and ``sentences`` are those of the tested treebank."""
     treebanks = {
         role: {
             "corpus": describe_corpus(treebank),

@@ -189,16 +189,7 @@ def execute(
     command: str = "",
     shown_options: Mapping[str, Any] | None = None,
 ) -> ProbingRun:
-    """Validate the options, run everything that they ask for, and write the results.
-
-    Args:
-        options: what to compute.
-        loaded: what was loaded before.
-        out: where to write the report; None to write nothing.
-        overwrite: whether to replace the folder of an earlier run.
-        command: the command line or call, for the run record.
-        shown_options: further options that the run record shows.
-    """
+    """Validate the options, run everything that they ask for, and write the results."""
     loaded = loaded or LoadedInputs()
     options.check(list(loaded.treebanks), has_vectors=loaded.vectors is not None)
     shown: dict[str, Any] = dict(shown_options or {})

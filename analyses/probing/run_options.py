@@ -56,16 +56,7 @@ class ProbingOptions:
         return range(self.seed, self.seed + self.training.seeds)
 
     def check(self, loaded: Collection[Role] = (), *, has_vectors: bool = False) -> None:
-        """Validate the options before anything slow happens.
-
-        Args:
-            loaded: the roles of treebanks that were loaded before.
-            has_vectors: whether word vectors were loaded before.
-
-        Raises:
-            OptionError: a value cannot be used, or contradicts another one.
-            CorpusError: a file does not exist.
-        """
+        """Validate the options before anything slow happens."""
         from ...corpora_loaders.lines import archive_of
 
         self.model.check()

@@ -80,12 +80,7 @@ class TrainedProbes:
 
 
 def train_probes(options: ProbingOptions, inputs: ProbingInputs, workspace: Workspace) -> TrainedProbes:
-    """Fit the baselines, and train and score all probes.
-
-    Raises:
-        TrainingError: a probe cannot be trained.
-        WorkerError: a process that trained probes died again and again, or could not write a file.
-    """
+    """Fit the baselines, and train and score all probes."""
     baselines, single_heads = _fit_baselines(inputs, workspace)
     trainings, maps = list(_trainings(options, inputs)), list[StoredMaps]()
     for copy in range(options.probes.copies(has_vectors=inputs.vectors is not None)):

@@ -22,12 +22,7 @@ class Annotation(AnnotatedInput):
 
     @classmethod
     def of(cls, batch: MapBatch, index: int) -> Annotation:
-        """Return the annotation of one input of a batch.
-
-        Args:
-            batch: maps, at word level if the corpus has trees or mentions.
-            index: the index of the input in the batch.
-        """
+        """Return the annotation of one input of a batch."""
         sentence, length = batch.sentences[index], int(batch.lengths[index])
         special = batch.special[index, :length].tolist()
         row_of = [row for row in range(length) if not special[row]]

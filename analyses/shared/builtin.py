@@ -23,16 +23,7 @@ _DEMO_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db
 
 
 def corpus_path(name: str) -> str:
-    """Return the path of a corpus.
-
-    Args:
-        name: a path; ``sample``, the built-in treebank (a file of that name is ``./sample``); or the name of a treebank
-            of Universal Dependencies, for example ``ud:en_ewt:dev``, which is fetched if necessary.
-
-    Raises:
-        CorpusError: there is no treebank of that name, or it cannot be fetched; or the path is that of no file and
-            looks like ``sample``.
-    """
+    """Return the path of a corpus."""
     from ...corpora_loaders import releases
 
     if name != SAMPLE and not Path(name).exists() and (near := did_you_mean(name, (SAMPLE,))):
@@ -41,11 +32,7 @@ def corpus_path(name: str) -> str:
 
 
 def check_revision(model: str, revision: str | None) -> None:
-    """Check that a revision is given only for a model on the Hub.
-
-    Raises:
-        OptionError: there is a revision, and the model is a folder or the demo model.
-    """
+    """Check that a revision is given only for a model on the Hub."""
     if revision is not None and (model == DEMO or Path(model).is_dir()):
         raise OptionError(f"--revision is for models on the Hub, and {model!r} is not one")
 
@@ -75,11 +62,7 @@ def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu")
 
 
 def check_demo(files: LoadedFiles) -> None:
-    """Check that the weights of the demo model are the expected ones.
-
-    Raises:
-        ModelError: they have another SHA-256.
-    """
+    """Check that the weights of the demo model are the expected ones."""
     from ...extractors import ModelError
 
     digest = files.sha256.get("model.safetensors")
@@ -100,11 +83,7 @@ def load_head(encoder: Encoder) -> Any | None:
 
 
 def check_model_name(name: str, builtin: str) -> None:
-    """Check that a name is not a misspelled one of a built-in model, for which the Hub would be asked in vain.
-
-    Raises:
-        ModelError: it looks like the name of the built-in model, and there is no such folder.
-    """
+    """Check that a name is not a misspelled one of a built-in model, for which the Hub would be asked in vain."""
     from ...extractors import ModelError
 
     if name != builtin and not Path(name).exists() and (near := did_you_mean(name, (builtin,))):
@@ -112,12 +91,7 @@ def check_model_name(name: str, builtin: str) -> None:
 
 
 def model_location(name: str) -> str | Path:
-    """Return the location of a model: the folder in its package for ``demo``, the name itself for all others.
-
-    Raises:
-        ModelError: the package of the demo model is not installed, or the name is that of no folder and looks like
-            ``demo``.
-    """
+    """Return the location of a model: the folder in its package for ``demo``, the name itself for all others."""
     from ...extractors import ModelError
 
     check_model_name(name, DEMO)

@@ -16,16 +16,7 @@ RANDOM_WEIGHTS = (
 
 
 def control_table(controls: Sequence[pd.DataFrame], key: Sequence[str], name: str) -> dict[str, pd.DataFrame]:
-    """Return the best heads of all randomly initialized copies as one table, under its name.
-
-    Args:
-        controls: the table of best heads of each copy. In the result, the column ``copy`` numbers them from 1.
-        key: the columns that identify a row.
-        name: the name of the table.
-
-    Returns:
-        a mapping from the name to the table, empty if there are no copies.
-    """
+    """Return the best heads of all randomly initialized copies as one table, under its name."""
     if not controls:
         return {}
     numbered = [control.assign(copy=k) for k, control in enumerate(controls, start=1)]

@@ -32,12 +32,7 @@ class Drawable(ABC):
 
     @abstractmethod
     def drawn(self, indices: Sequence[int], kind: str | None) -> Iterator[MapBatch]:
-        """Yield batches that have the maps of some inputs, in their order.
-
-        Args:
-            indices: the 0-based indices of the inputs.
-            kind: the kind of map; None if the batch has one kind.
-        """
+        """Yield batches that have the maps of some inputs, in their order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +86,7 @@ def drawable(batch: object) -> Drawable:
 
 
 def selected(batch: MapBatch, rows: Sequence[int]) -> MapBatch:
-    """Return a batch of some inputs of a batch.
-
-    Args:
-        batch: the batch.
-        rows: the 0-based indices of the inputs.
-    """
+    """Return a batch of some inputs of a batch."""
     return replace(
         batch,
         maps=batch.maps[list(rows)],

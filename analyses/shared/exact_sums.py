@@ -94,11 +94,7 @@ def added(sums: Int[Tensor, "*shape"], values: Float[Tensor, "inputs ..."]) -> I
 
 
 def _below_limit(sums: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
-    """Return the sums if they are below the limit. Two such sums that overflow int64 have changed sign and are not.
-
-    Raises:
-        ExactSumError: they are not.
-    """
+    """Return the sums if they are below the limit. Two such sums that overflow int64 have changed sign and are not."""
     if bool(((sums >= LIMIT) | (sums <= -LIMIT)).any()):
         raise ExactSumError(_TOO_LARGE)
     return sums

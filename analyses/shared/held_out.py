@@ -51,14 +51,7 @@ class HeldOutRate(NamedTuple):
 
 
 def heldout_rate(rows: Sequence[int], subsets: Counts, replicates: Counts) -> HeldOutRate:
-    """Choose the head and direction on one half and score them on the other, both ways, over all splits.
-
-    Args:
-        rows: the indices of the counts that are added up.
-        subsets: the counts over the whole corpus, then over one half of each split. `Counts.correct` has the shape
-            (groups, 1 + splits, directions, layers, heads).
-        replicates: the counts over each bootstrap replicate.
-    """
+    """Choose the head and direction on one half and score them on the other, both ways, over all splits."""
     rows = list(rows)
     correct, total = subsets.correct[rows].sum(0), subsets.total[rows].sum(0)
     choices = heldout_choices(correct, total)
@@ -76,16 +69,6 @@ def heldout_gain(
     """Return the held-out accuracy of the best head minus that of the best baseline, with its 95 % interval.
 
     The interval is paired: a replicate draws the same sentences for the head and the baseline.
-
-    Args:
-        rows: the indices of the counts that are added up.
-        subsets: the counts over the whole corpus, then over one half of each split. `Counts.correct` has the shape
-            (groups, 1 + splits, directions, layers, heads).
-        replicates: the counts over each bootstrap replicate.
-        baselines: the indices of the baselines among which the best one is chosen; ties go to the last.
-
-    Returns:
-        the columns ``heldout_gain, heldout_gain_low, heldout_gain_high`` of a table; NaN if no half could choose.
     """
     of_head = heldout_rate(rows, subsets, replicates)
     # A baseline is treated as a head, so that it is chosen, scored and resampled in the same way.

@@ -103,11 +103,7 @@ class InputSample(ExactMetric):
         return taken * max(self.size / len(kept), 1) if kept else float("inf")
 
     def update(self, batch: MapBatch | Drawable) -> None:
-        """Draw from a batch.
-
-        Raises:
-            ValueError: the maps have another shape.
-        """
+        """Draw from a batch."""
         source = drawable(batch)
         if source.shape(self.kind) != (self.n_layers, self.n_heads):
             raise ValueError(f"maps of another shape than {self.n_layers} layers × {self.n_heads} heads")

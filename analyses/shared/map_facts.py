@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 def map_makers(
     kinds: Iterable[str], merge: Merge = "norm", normalize: Normalize = "none", ff_bias: FFBias = "input"
 ) -> tuple[MapMaker, ...]:
-    """Return the makers of the kinds of maps that options name, of words.
-
-    Raises:
-        OptionError: a kind is unknown, or vectors are to be merged and the kind has none.
-    """
+    """Return the makers of the kinds of maps that options name, of words."""
     from ...extractors import MapMaker, get_kind
 
     try:
@@ -43,11 +39,7 @@ class MapFacts:
     n_heads: int
 
     def phrases(self, n_heads: int) -> tuple[str, ...]:
-        """Describe the maps, one phrase for each choice that is not the usual one.
-
-        Args:
-            n_heads: the number of heads of the maps, which is 1 if all heads of a layer share a map.
-        """
+        """Describe the maps, one phrase for each choice that is not the usual one."""
         shared = () if n_heads == self.n_heads else ("one map for all heads of a layer, shown as head 1",)
         return (self.description, *shared, *self.treatment)
 

@@ -39,15 +39,7 @@ def merges_by(rule: Rule, default: Any = MISSING) -> Any:
 
 
 def merged_facts(first: Any, second: Any, what: str = "the facts") -> Any:
-    """Merge the facts of two runs, see `merges_by`.
-
-    Args:
-        first, second: two values of the same type.
-        what: what they are, for the message of an error.
-
-    Raises:
-        MergeError: the runs differ in something that must be equal.
-    """
+    """Merge the facts of two runs, see `merges_by`."""
     if first == second:
         return first
     if type(first) is type(second):

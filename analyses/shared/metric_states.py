@@ -24,11 +24,7 @@ class NamesFiles(Protocol):
     """A metric whose states name the files of the corpus."""
 
     def rename_files(self, moved: Mapping[str, str]) -> None:
-        """Replace the paths of files that were moved after they were counted.
-
-        Args:
-            moved: the present paths, by those that the states name.
-        """
+        """Replace the paths of files that were moved after they were counted."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +55,7 @@ class MetricStates:
         return cls(type(metric).__name__, arguments, {name: state.cpu() for name, state in states.items()})
 
     def restore(self, kind: type[AnyMetric]) -> AnyMetric:
-        """Make a metric with these states.
-
-        Args:
-            kind: the class of the metric.
-
-        Raises:
-            StateError: the states are those of another class, or of another version of this class.
-        """
+        """Make a metric with these states."""
         if kind.__name__ != self.metric:
             raise StateError(f"the states are those of {self.metric}, not of {kind.__name__}")
         try:

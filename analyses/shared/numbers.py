@@ -9,17 +9,7 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 
 
 def _read(kind: type[int] | type[float], name: str, word: str) -> int | float:
-    """Read a number of the command line.
-
-    Args:
-        kind: the type of the number.
-        name: the words for such a number in the error message.
-        word: the argument.
-
-    Raises:
-        ValueError: the argument is not a number, or only Python reads it as a number (``1_0``, digits of other
-            scripts), or it is too large for 64 bits.
-    """
+    """Read a number of the command line."""
     try:
         if not word.isascii() or "_" in word or word != word.strip():
             raise ValueError

@@ -123,11 +123,7 @@ class ControlOptions:
 
 
 def copies_of(control: str) -> int:
-    """K of ``random-init:K``, 1 of ``random-init``.
-
-    Raises:
-        OptionError: it is neither.
-    """
+    """K of ``random-init:K``, 1 of ``random-init``."""
     match = _CONTROL.fullmatch(control)
     copies = int(match["copies"] or 1) if match else 0
     if not copies:

@@ -270,9 +270,6 @@ class OutcomeCounts(Metric):
 
         The decisions that the replicates draw are checked too, because a replicate draws far more decisions than there
         are if a few units have most of the decisions. No other count is larger than these.
-
-        Raises:
-            TooManyDecisionsError: it cannot.
         """
         check_limit(dict(zip(self.groups, decisions.tolist(), strict=True)), self.replicates)
         most_drawn = drawn.amax(1)

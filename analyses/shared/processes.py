@@ -68,15 +68,6 @@ def results_of_processes(
     """Work on items in several processes, and yield each item with its result as soon as it is there.
 
     If an item fails, or the generator is closed before its end, all processes are ended at once.
-
-    Args:
-        processes: how many processes there are.
-        prepare: a function of a module, or a partial of one, that is called once in each process. It takes the number
-            of the process, from 0, and returns the function that works on one item.
-        items: what to work on. An item may be worked on a second time if a process dies.
-
-    Raises:
-        WorkerError: a process could not be prepared, an item failed, or processes died again and again.
     """
     missing = list(items)
     for attempt in range(1, ATTEMPTS + 1):

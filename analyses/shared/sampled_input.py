@@ -57,16 +57,7 @@ class SampledInput:
         *,
         unit: bool,
     ) -> SampledInput:
-        """Quantize the maps of an input.
-
-        Args:
-            key, document: see the class.
-            annotation: its annotation.
-            maps: its maps without padding. Values below 0 are stored as 0.
-            guesses: the guesses, −1 where there is none.
-            unit: whether values are shares of attention, so that the scale is 1. Otherwise it is the largest value of
-                each map.
-        """
+        """Quantize the maps of an input."""
         largest = maps.amax((-1, -2)).clamp(min=0).float().cpu()
         scales = torch.ones_like(largest) if unit else largest
         factors = torch.where(scales > 0, LEVELS / scales, 0).to(maps.device)
@@ -86,11 +77,7 @@ class SampledInput:
         return cls(key, document, shape, torch.frombuffer(bytearray(content), dtype=torch.uint8), len(encoded))
 
     def with_renamed_file(self, moved: Mapping[str, str]) -> SampledInput:
-        """Return a copy whose annotation names the present path of its file.
-
-        Args:
-            moved: the present paths of files, by their former paths.
-        """
+        """Return a copy whose annotation names the present path of its file."""
         annotation = self.annotation
         if annotation.file is None or annotation.file not in moved:
             return self

@@ -20,24 +20,13 @@ DISTANCE_SMOOTHING = 1e-3
 
 
 def check_shape(batch: MapBatch, n_layers: int, n_heads: int) -> None:
-    """Check that maps have the expected numbers of layers and heads.
-
-    Raises:
-        ValueError: they have other numbers.
-    """
+    """Check that maps have the expected numbers of layers and heads."""
     layers, heads = batch.maps.shape[1:3]
     if (layers, heads) != (n_layers, n_heads):
         raise ValueError(f"maps of {layers} layers × {heads} heads, where {n_layers} × {n_heads} were expected")
 
 
 def check_rows(deviation: float) -> None:
-    """Check that rows sum to 1.
-
-    Args:
-        deviation: the largest absolute difference between the sum of a row and 1.
-
-    Raises:
-        ValueError: the difference is above 0.001, or is not a number.
-    """
+    """Check that rows sum to 1."""
     if not deviation <= _TOLERANCE:
         raise ValueError(f"rows sum to 1 only within {deviation:.2g}; extract the maps with normalize='row'")

@@ -28,12 +28,7 @@ _NOTES = {
 
 
 def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
-    """Return the shares, the entropies and the gradients of all heads, their profiles by offset, and what was found.
-
-    Args:
-        results: the results of the analysis.
-        kind: the kind of map.
-    """
+    """Return the shares, the entropies and the gradients of all heads, their profiles by offset, and what was found."""
     heads = results.tables.heads.sort_values(["layer", "head"])
     names = {"previous": "the previous token", "next": "the next token", "self": "the token itself"}
     names |= {"punctuation": "punctuation", "other": "other words"}

@@ -74,13 +74,6 @@ def best_relations(best: pd.DataFrame, min_count: int = 50) -> pd.DataFrame:
 
     A relation counts only if it has at least ``min_count`` words, and if the interval of its gain over the best fixed
     offset lies above 0. Without intervals the gain itself must be above 0.
-
-    Args:
-        best: rows of single relations of `attentionology.analyses.dependency.tables.DependencyTables.best`.
-        min_count: the smallest number of words.
-
-    Returns:
-        a table with the columns layer, head, relation, direction, relation_accuracy, relation_gain.
     """
     certain = best["gain_low"].fillna(best["gain"]) > 0
     by_gain = best[certain & (best["total"] >= min_count)].sort_values("gain", ascending=False)

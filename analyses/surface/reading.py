@@ -40,11 +40,7 @@ class SharedReading:
 
 
 def plan_reading(options: OptionSet, setting: Setting) -> SharedReading:
-    """Plan the request that both analyses share, with the notes that a reader should know.
-
-    Raises:
-        OptionError: an option is for words, but pieces are read, or the other way around.
-    """
+    """Plan the request that both analyses share, with the notes that a reader should know."""
     reading, maker = options[ReadingOptions], replace(setting.maps, level=options[ReadingOptions].level)
     if maker.merge != "norm" and reading.level == "token" and not {"dependency", "coreference"} & set(setting.chosen):
         raise OptionError("--merge is for words; choose --level word")
@@ -83,14 +79,7 @@ def plan_reading(options: OptionSet, setting: Setting) -> SharedReading:
 def read_tables(
     options: OptionSet, counted: Counted[Any], reading: ReadingFacts, needed: Mapping[str, Any]
 ) -> tuple[SurfaceTables, tuple[str, ...]]:
-    """Return the surface tables, with labels of the heads, and all notes.
-
-    Args:
-        options: the options of the run.
-        counted: the counts.
-        reading: the facts of the reading that `plan_reading` returned.
-        needed: the results of ``dependency``, if it is part of the run.
-    """
+    """Return the surface tables, with labels of the heads, and all notes."""
     tables = counted.metric(reading.request, SurfaceStatistics).compute()
     relations = None
     if "dependency" in needed:

@@ -260,12 +260,7 @@ class SurfaceStatistics(ExactMetric):
     def _divisors(
         self, n: Int[Tensor, " batch"], first: Int[Tensor, " batch"], last: Int[Tensor, " batch"]
     ) -> Int[Tensor, "batch measures"]:
-        """Return the number of rows that each measure is a mean over, 0 if it is not defined for an input.
-
-        Args:
-            n: the numbers of tokens.
-            first, last: the numbers of special tokens before the first word, and of all others.
-        """
+        """Return the number of rows that each measure is a mean over, 0 if it is not defined for an input."""
         several = torch.where(n > 1, n, 0)
         has_first, has_last = torch.where(first > 0, n, 0), torch.where(last > 0, n, 0)
         return torch.stack(

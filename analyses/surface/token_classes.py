@@ -15,11 +15,7 @@ TO_CLASSES = ("first_special", "last_special", "period_comma", "punctuation", "o
 
 
 def class_members(batch: MapBatch) -> Bool[Tensor, "batch n classes"]:
-    """Return which of `TO_CLASSES` each position belongs to; padding belongs to none.
-
-    Raises:
-        ValueError: the batch has no forms of its tokens.
-    """
+    """Return which of `TO_CLASSES` each position belongs to; padding belongs to none."""
     if len(batch.forms) != len(batch):
         raise ValueError("the batch has no forms, which distinguish punctuation from words")
     forms = list(chain.from_iterable(batch.forms))

@@ -115,13 +115,7 @@ class Contrasts:
     def add(
         self, treebank: str, cells: Sequence[Measurements], pairing: Callable[[str, str], Pairing] | None = None
     ) -> None:
-        """Compare all kinds of maps and all models on one treebank.
-
-        Args:
-            treebank: the name of the treebank.
-            cells: what can be compared of each cell, in the order of the models. Cells that failed are left out.
-            pairing: tells for the names of two models whether they read the same sentences; by default they did.
-        """
+        """Compare all kinds of maps and all models on one treebank."""
         several = len({kind for cell in cells for kind in cell.families}) > 1
         for cell in cells:
             first, *others = cell.families or ("",)

@@ -89,12 +89,7 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
 
 
 def pair_name(contrast: Contrast, models: Mapping[str, str]) -> str:
-    """Return the name of a pair of kinds of maps, or of models, for example ``norm − weight (bert-base-uncased)``.
-
-    Args:
-        contrast: the contrast of the pair.
-        models: the short names of the models.
-    """
+    """Return the name of a pair of kinds of maps, or of models, for example ``norm − weight (bert-base-uncased)``."""
     first, second = contrast.first, contrast.second
     if first.run == second.run:
         return f"{first.map} − {second.map} ({models[first.run]})"

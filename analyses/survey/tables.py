@@ -52,11 +52,8 @@ _WHOLE = ("layer", "head", "n", "correct", "offset", "sentences", "skipped", "wo
 def survey_table(results: Iterable[CellResult]) -> pd.DataFrame:
     """Return the best head of each relation for each kind of map in each cell, one row each.
 
-    Columns: ``model, revision, treebank, map``; the ``relation`` with its best ``direction, layer, head``; the number
-    of words ``n``, those whose head is found ``correct``, and the ``accuracy`` with its 95 % interval ``low, high``;
-    the best fixed ``offset`` with its ``offset_accuracy``; the ``gain`` over it with ``gain_low, gain_high``; the
-    held-out accuracy ``heldout``; the accuracy of the best head of models with random weights, ``random`` (NaN without
-    a control); and the ``status`` with the ``reason`` of a failure. A cell that failed is one row without numbers.
+    The columns are those of `attentionology.analyses.survey.columns.SURVEY`. A cell that failed is one row without
+    numbers.
     """
     frames: list[pd.DataFrame] = []
     for result in results:
@@ -68,12 +65,7 @@ def survey_table(results: Iterable[CellResult]) -> pd.DataFrame:
 
 
 def cells_table(results: Iterable[CellResult]) -> pd.DataFrame:
-    """Return one row for each kind of map in each cell: its status, and what was read.
-
-    Columns: ``model, revision, treebank, map, status, reason``; the numbers of ``sentences`` and ``words`` that were
-    read, and of sentences ``skipped``; the ``layers`` and ``heads`` of the model, and its
-    ``weights_sha256``. If a whole cell failed, ``map`` is empty.
-    """
+    """Return one row for each kind of map in each cell; if a whole cell failed, its ``map`` is empty."""
     rows: list[dict[str, Any]] = []
     for result in results:
         facts = result.facts
@@ -92,14 +84,7 @@ def cells_table(results: Iterable[CellResult]) -> pd.DataFrame:
 
 
 def contrasts_table(contrasts: Sequence[TreebankContrast]) -> pd.DataFrame:
-    """Return all differences within treebanks, one row per relation and pair of sides.
-
-    Columns: what the pair is ``about`` (``maps`` or ``models``), the ``treebank`` and the ``relation``; both sides
-    (``model_a, map_a, model_b, map_b``), the words and the held-out accuracy in each (``n_a, n_b, value_a, value_b``),
-    the ``difference`` (a minus b) with its 95 % interval ``low, high``, its p value ``p``, adjusted for all tested
-    relations of the pair in ``p_holm``, the head that each chooses on its whole corpus, whether the inputs are
-    ``paired``, and the ``reason`` why a number is missing.
-    """
+    """Return all differences within treebanks, one row per relation and pair of sides."""
     rows = [
         {"about": one.about, "treebank": one.treebank, **row} for one in contrasts for row in _rows_of(one.contrast)
     ]
@@ -107,11 +92,7 @@ def contrasts_table(contrasts: Sequence[TreebankContrast]) -> pd.DataFrame:
 
 
 def means_table(means: Sequence[MeanContrast]) -> pd.DataFrame:
-    """Return the differences of means over treebanks.
-
-    The columns are those of `contrasts_table` without the treebank and the heads, and ``treebanks``, the number of
-    treebanks over which the means of a row are taken.
-    """
+    """Return the differences of means over treebanks, one row per relation and pair of sides."""
     rows = [
         {"about": one.about, "treebanks": one.treebanks[row["relation"]], **row}
         for one in means

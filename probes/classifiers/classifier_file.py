@@ -38,12 +38,7 @@ class StoredClassifier:
 
     @classmethod
     def read(cls, path: Path) -> StoredClassifier:
-        """Read a file that `write` or an earlier version has written.
-
-        Raises:
-            OSError, SafetensorError, KeyError, ValueError, TypeError: there is no such file, or it holds no classifier.
-            DamagedError: the file has changed since it was written.
-        """
+        """Read a file that `write` or an earlier version has written."""
         if digest_in(path):
             tensors, facts = read_tensors(path, ANYWHERE)
         else:  # the first versions wrote no digest

@@ -96,17 +96,7 @@ _SIZES = {"lstm": 256, "cnn": 128, "average": 128}  # Jain & Wallace: 128 for ea
 
 
 def size_of(encoder: str, dimensions: int, size: int | None, *, as_embeddings: bool) -> int:
-    """Determine the size of the states.
-
-    Args:
-        encoder: the name of the encoder.
-        dimensions: the number of dimensions of the embeddings.
-        size: the size that was asked for; None for the size of Jain & Wallace.
-        as_embeddings: whether the states must have the size of the embeddings.
-
-    Raises:
-        ValueError: the encoder cannot have states of the size that was asked for.
-    """
+    """Determine the size of the states."""
     if encoder == "none" or as_embeddings:
         if size not in (None, dimensions):
             raise ValueError(f"states must have the {dimensions} dimensions of the embeddings here, not {size}")

@@ -25,13 +25,7 @@ MASK_RATE = 0.15
 def attended_states(
     regularizer: Regularizer | None, hidden: Float[Tensor, "batch n size"], words: Float[Tensor, "batch n dim"]
 ) -> Float[Tensor, "batch n attended"]:
-    """Return the states that the attention weighs.
-
-    Args:
-        regularizer: ``concat`` and ``residual`` combine the states with the embeddings; others change nothing.
-        hidden: the states as the encoder gives them.
-        words: the embeddings of the words.
-    """
+    """Return the states that the attention weighs."""
     if regularizer == "concat":
         return torch.cat([hidden, words], dim=-1)
     return hidden + words if regularizer == "residual" else hidden
@@ -54,13 +48,7 @@ def masked_word_penalty(
     generator: torch.Generator,
     predict: Callable[[Int[Tensor, "batch positions"], Bool[Tensor, "batch n"]], Float[Tensor, "masked vocabulary"]],
 ) -> Float[Tensor, ""]:
-    """Compute the penalty of ``mlm``: the mean cross-entropy of the masked words of each text, summed over the texts.
-
-    Args:
-        state: the texts.
-        generator: draws the masked words.
-        predict: returns the logits of the words at the masked positions, given the ids and these positions.
-    """
+    """Compute the penalty of ``mlm``: the mean cross-entropy of the masked words of a text, summed over texts."""
     mask, ids = state.mask, state.ids
     hit = (torch.rand(mask.shape, generator=generator) < MASK_RATE) & mask
     masked = ids.clone()

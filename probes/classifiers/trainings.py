@@ -52,11 +52,7 @@ class ClassifierTraining:
     attend: Attend | None = None
 
     def key(self, model: Trainable) -> str:
-        """Return a key that changes with everything that training depends on.
-
-        Args:
-            model: a model that `make` returned. Whether it has been trained has no effect.
-        """
+        """Return a key that changes with everything that training depends on."""
         known = [_LAYOUT, torch.__version__, self.seed, asdict(self.recipe), self.identity, self.made_of(model)]
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:24]
 
@@ -84,11 +80,7 @@ class Trainings:
         self._stop = threading.Event()
 
     def __call__(self, trainings: Sequence[ClassifierTraining], label: str) -> dict[str, Trainable]:
-        """Train models or take them from the cache, and return them by name.
-
-        Raises:
-            TrainingError: a model cannot be trained. The message names it.
-        """
+        """Train models or take them from the cache, and return them by name."""
         total = sum(len(training.texts) * training.recipe.epochs for training in trainings)
         with (
             progress_bar(label, total, unit="texts", remarks=True) as advance,
@@ -155,11 +147,7 @@ class Trainings:
 
 
 def _load(path: Path, model: Trainable) -> list[dict[str, Any]]:
-    """Load the weights in a file of the cache into a model, and return the history of its training.
-
-    Raises:
-        FileNotFoundError, DamagedError, StorageError: see `attentionology.storage.sealed.check`.
-    """
+    """Load the weights in a file of the cache into a model, and return the history of its training."""
     tensors, facts = read_tensors(path, cache_name(path))
     try:
         model.load_state_dict(tensors)

@@ -52,15 +52,7 @@ def cell_name(explorer: Explorer) -> str:
 
 
 def mounted(explorer: Explorer, *, name: str, address: str = "", follow: bool = False, instead: str = "") -> str:
-    """Return HTML that shows an explorer in any page, with its data, the script and the styles.
-
-    Args:
-        explorer: the data.
-        name: the id of the element, which no other element of the page may have.
-        address: the address of the view to open with, such as ``#head=3-9&view=arcs``.
-        follow: whether the address of the page names the view.
-        instead: HTML that is shown where scripts do not run.
-    """
+    """Return HTML that shows an explorer in any page, with its data, the script and the styles."""
     options = json.dumps({"hash": follow, "address": address}).replace("<", "\\u003c")
     return (
         f'<style>{styles()}</style><div id="{name}">{instead}</div><script>{script()}</script>'

@@ -26,13 +26,7 @@ _NARROWEST = 40
 
 
 def command_page(name: str, command: type[Any], most_used: Sequence[str]) -> str:
-    """The help of one command.
-
-    Args:
-        name: how the command is called, ``attentionology analyze``.
-        command: the dataclass of its options. Its docstring describes it, see `flowing`.
-        most_used: names of the options that come first.
-    """
+    """The help of one command."""
     sections = option_sections(command, most_used)
     arguments = [option.value for option in sections[0].options if not option.flag]
     if sections and sections[-1].title == "Further options":
@@ -47,14 +41,7 @@ def command_page(name: str, command: type[Any], most_used: Sequence[str]) -> str
 
 
 def front_page(name: str, description: str, commands: Mapping[str, str], closing: str) -> str:
-    """The help of the program.
-
-    Args:
-        name: how the program is called.
-        description: what it is for, see `flowing`.
-        commands: what each command does, by its name.
-        closing: what comes after the commands, see `flowing`.
-    """
+    """The help of the program."""
     width = max(map(len, commands)) + 2
     rows = [_wrapped(text, f"{_INDENT}{command:<{width}}") for command, text in commands.items()]
     table = "\n".join([_heading("Commands"), *rows])

@@ -72,11 +72,7 @@ class SectionError(AttentionologyError, ValueError):
 
 
 def check_names(sections: Sequence[Section]) -> None:
-    """Check that no section overwrites files of another one.
-
-    Raises:
-        SectionError: two sections have a table, a figure or an entry of the summary with the same name.
-    """
+    """Check that no section overwrites files of another one."""
     written: dict[tuple[str, str], str] = {}
     for section in sections:
         names = [("table", name) for name in section.tables]
@@ -97,19 +93,7 @@ def write_report(
     template: str = "report.html.j2",
     explorer: str | None = None,
 ) -> None:
-    """Write the tables and figures of all sections, ``report.html``, ``summary.json`` and ``run.json``.
-
-    Args:
-        folder: an existing folder.
-        run: the run record.
-        sections: the sections in the order of the page, at least one.
-        template: the name of the template of the page, in the folder ``reports/templates``.
-        explorer: the data of the explorer as JSON in which ``<``, ``>`` and ``&`` are escaped; None for a page without
-            an explorer.
-
-    Raises:
-        SectionError: see `check_names`.
-    """
+    """Write the tables and figures of all sections, ``report.html``, ``summary.json`` and ``run.json``."""
     check_names(sections)
     environment = Environment(
         loader=PackageLoader("attentionology.reports"),
