@@ -11,12 +11,13 @@ INSTALLED := $(VENV)/installed
 unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint $(VERSIONS)
 
-.PHONY: help demo docs test quick check lint types prose units bench page clean
+.PHONY: help demo docs test quick mutate check lint types prose units bench page clean
 
 help:
 	@echo "make demo    set up, analyze the sample treebank with the demo model, print the table"
 	@echo "make test    set up, then ruff, mypy and all tests"
 	@echo "make quick   the tests that are not marked as slow"
+	@echo "make mutate  plant small faults one at a time; the test named beside each must notice it"
 	@echo "make check   ruff, mypy, and the check of prose"
 	@echo "make docs    build the documentation, with all tutorials executed; needs no network once it is set up"
 	@echo "make page    build the script and the styles of the report (needs Node.js and npm)"
@@ -32,6 +33,9 @@ $(INSTALLED): pyproject.toml $(VERSIONS)
 
 demo: $(INSTALLED)
 	$(BIN)/attentionology analyze --control random-init:3 --gradients hidden --out runs/demo --overwrite
+
+mutate: $(INSTALLED)
+	OMP_NUM_THREADS=1 CHECK_SHAPES=0 $(BIN)/python -m tests.mutate
 
 check: lint types prose
 

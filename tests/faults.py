@@ -1,0 +1,407 @@
+"""Small faults in what is computed and in what is shown, each with the test that must notice it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A small fault.
+
+    Attributes:
+        path: the file, below the root of the repository.
+        old: a piece of its code, which occurs once.
+        new: what takes its place.
+        test: the test that must fail.
+    """
+
+    path: str
+    old: str
+    new: str
+    test: str
+
+    def planted_in(self, source: str) -> str:
+        """Return a source with the fault.
+
+        Raises:
+            ValueError: the piece does not occur once.
+        """
+        if source.count(self.old) != 1:
+            raise ValueError(f"{self.path}: {self.old!r} occurs {source.count(self.old)} times")
+        return source.replace(self.old, self.new)
+
+
+_DEPENDENCY = "tests/unit/test_shown_dependency.py::"
+_COREFERENCE = "tests/unit/coreference/test_shown_coreference.py::"
+_SURFACE = "tests/unit/test_shown_surface.py::"
+_NORMS = "tests/unit/test_shown_norms.py::"
+_ALIGNMENT = "tests/unit/test_shown_alignment.py::"
+_COMPARISON = "tests/unit/test_shown_comparison.py::"
+_SURVEY = "tests/unit/test_survey_reading.py::"
+_PROBES = "tests/unit/test_probe_reports.py::"
+_FIGURES = "tests/unit/test_figure_data.py::"
+_CLAIMS = "tests/unit/test_held_out_claims.py::"
+
+_COLUMNS = (
+    Fault(
+        "analyses/dependency/columns.py",
+        '"heldout_accuracy",\n            "share",',
+        '"accuracy",\n            "share",',
+        f"{_DEPENDENCY}test_a_wide_terminal_says_what_the_csv_file_says",
+    ),
+    Fault(
+        "analyses/dependency/columns.py",
+        '"offset_accuracy",\n            "share",',
+        '"gain",\n            "share",',
+        f"{_DEPENDENCY}test_page_and_latex_say_what_the_csv_file_says",
+    ),
+    Fault(
+        "analyses/dependency/columns.py",
+        'beside=bounds("heldout_gain")',
+        'beside=bounds("gain")',
+        f"{_DEPENDENCY}test_a_wide_terminal_says_what_the_csv_file_says",
+    ),
+    Fault(
+        "analyses/dependency/columns.py",
+        'bar("accuracy", "offset_accuracy")',
+        'bar("offset_accuracy", "accuracy")',
+        f"{_DEPENDENCY}test_bars_are_as_long_as_the_accuracy_and_marked_at_the_offset",
+    ),
+    Fault(
+        "analyses/dependency/section.py",
+        "'' if row['is_frequent'] else 'rare'",
+        "'rare' if row['is_frequent'] else ''",
+        f"{_DEPENDENCY}test_rows_of_few_words_are_gray_and_totals_are_marked",
+    ),
+    Fault(
+        "reports/format.py",
+        'f"{row[\'total\']:,}" if row["is_frequent"] else',
+        'f"{row[\'correct\']:,}" if row["is_frequent"] else',
+        f"{_DEPENDENCY}test_page_and_latex_say_what_the_csv_file_says",
+    ),
+    Fault(
+        "reports/format.py",
+        "return f\"({row['offset']:+d})\"",
+        "return f\"({-row['offset']:+d})\"",
+        f"{_DEPENDENCY}test_page_and_latex_say_what_the_csv_file_says",
+    ),
+    Fault(
+        "reports/format.py",
+        '"dep->head": "dep→head"',
+        '"dep->head": "head→dep"',
+        f"{_DEPENDENCY}test_page_and_latex_say_what_the_csv_file_says",
+    ),
+    Fault(
+        "analyses/coreference/columns.py",
+        '"nearest_accuracy",\n            "share",',
+        '"random_accuracy",\n            "share",',
+        f"{_COREFERENCE}test_best_heads_in_a_wide_terminal",
+    ),
+    Fault(
+        "analyses/coreference/columns.py",
+        '"rule_based_accuracy",\n            "share",',
+        '"head_match_accuracy",\n            "share",',
+        f"{_COREFERENCE}test_best_heads_on_the_page_and_in_latex",
+    ),
+    Fault(
+        "analyses/coreference/group_columns.py",
+        'cell=bounds("simultaneous")',
+        'cell=bounds("difference")',
+        f"{_COREFERENCE}test_largest_differences",
+    ),
+    Fault(
+        "analyses/coreference/group_columns.py",
+        "f\"{row['heldout_same']} of {row['heldout_choices']}\"",
+        "f\"{row['heldout_choices']} of {row['heldout_same']}\"",
+        f"{_COREFERENCE}test_largest_differences",
+    ),
+    Fault(
+        "analyses/coreference/group_columns.py",
+        'beside=_number_of("second")',
+        'beside=_number_of("first")',
+        f"{_COREFERENCE}test_groups_of_documents",
+    ),
+    Fault(
+        "analyses/coreference/shown_tables.py",
+        'best["candidates"] != results.candidates',
+        'best["candidates"] == results.candidates',
+        f"{_COREFERENCE}test_other_candidates",
+    ),
+    Fault(
+        "analyses/surface/shown_tables.py",
+        'TableColumn("entropy_relative", "share"',
+        'TableColumn("entropy_first_relative", "share"',
+        f"{_SURFACE}test_layers",
+    ),
+    Fault(
+        "analyses/surface/shown_tables.py",
+        "values.argmax()",
+        "values.argmin()",
+        f"{_SURFACE}test_the_head_with_the_largest_value_of_each_statistic",
+    ),
+    Fault(
+        "analyses/surface/shown_tables.py",
+        '"first_special": first,',
+        '"first_special": last,',
+        f"{_SURFACE}test_layers",
+    ),
+    Fault(
+        "analyses/surface/shown_tables.py",
+        "cell=lambda row: f\"{row[f'gradient:{name}']:.1e}\"",
+        "cell=lambda row: f\"{row[f'attention:{name}']:.1e}\"",
+        f"{_SURFACE}test_gradients",
+    ),
+    Fault(
+        "analyses/clusters/columns.py",
+        'TableColumn("found", "number"',
+        'TableColumn("within", "number"',
+        f"{_SURFACE}test_neighbors",
+    ),
+    Fault(
+        "analyses/clusters/section.py",
+        "() if results.notes_shown else results.notes",
+        "results.notes if results.notes_shown else ()",
+        f"{_SURFACE}test_notes_of_the_clusters_are_shown_once",
+    ),
+    Fault(
+        "analyses/norms/columns.py",
+        'TableColumn("norm_share", "share"',
+        'TableColumn("weight", "share"',
+        f"{_NORMS}test_classes_of_tokens_are_means_over_layers_and_heads",
+    ),
+    Fault(
+        "analyses/norms/columns.py",
+        'TableColumn("max", "share"',
+        'TableColumn("min", "share"',
+        f"{_NORMS}test_mixing_ratios_beside_the_paper",
+    ),
+    Fault(
+        "analyses/norms/shown_tables.py",
+        '_BY_CLASS = "attnresln-n"',
+        '_BY_CLASS = "attnres-n"',
+        f"{_NORMS}test_mixing_ratios_by_layer_and_class",
+    ),
+    Fault(
+        "analyses/norms/shown_tables.py",
+        '"rho_words": "ρ, words only"',
+        '"rho_all": "ρ, words only"',
+        f"{_NORMS}test_correlations_with_frequency",
+    ),
+    Fault(
+        "analyses/alignment/columns.py",
+        '"on_special",\n            "share",',
+        '"on_word",\n            "share",',
+        f"{_ALIGNMENT}test_layers",
+    ),
+    Fault(
+        "analyses/alignment/columns.py",
+        'TableColumn("heldout_error_rate", "share"',
+        'TableColumn("error_rate", "share"',
+        f"{_ALIGNMENT}test_best_layers_and_heads",
+    ),
+    Fault(
+        "analyses/alignment/shown_tables.py",
+        'best["error_rate"].min()',
+        'best["error_rate"].max()',
+        f"{_ALIGNMENT}test_baselines_and_copies_with_random_weights",
+    ),
+    Fault(
+        "analyses/comparison/columns.py",
+        'zip(("value_a", "value_b"), names',
+        'zip(("value_b", "value_a"), names',
+        f"{_COMPARISON}test_page_and_latex_say_what_the_csv_file_says",
+    ),
+    Fault(
+        "analyses/comparison/columns.py",
+        '_p_value(row["p_holm"])',
+        '_p_value(row["p"])',
+        f"{_COMPARISON}test_page_and_latex_say_what_the_csv_file_says",
+    ),
+    Fault(
+        "analyses/comparison/section.py",
+        '"strong" if row["significant"] else ""',
+        '"" if row["significant"] else "strong"',
+        f"{_COMPARISON}test_significant_rows_are_bold_and_untested_ones_gray",
+    ),
+    Fault(
+        "analyses/survey/matrices.py",
+        'float(str(row["heldout_accuracy"]))',
+        'float(str(row["offset_accuracy"]))',
+        f"{_SURVEY}test_the_page_and_the_terminal_show_the_held_out_accuracies",
+    ),
+    Fault(
+        "analyses/survey/shown_tables.py",
+        '"above": sum(row.significant and row.difference > 0',
+        '"above": sum(row.difference > 0',
+        f"{_SURVEY}test_differences_and_what_failed_are_shown",
+    ),
+    Fault(
+        "analyses/probing/columns.py",
+        'TableColumn("uas_noroot", "share"',
+        'TableColumn("uas_all", "share"',
+        f"{_PROBES}test_page_says_what_the_tables_say",
+    ),
+    Fault(
+        "analyses/probing/shown_tables.py",
+        '"best": max(scores.values())',
+        '"best": min(scores.values())',
+        f"{_PROBES}test_relations_are_a_row_each_with_the_best_in_bold",
+    ),
+)
+
+_DRAWN = (
+    Fault(
+        "analyses/dependency/figures.py",
+        '100 * row["heldout_accuracy"]',
+        '100 * row["accuracy"]',
+        f"{_FIGURES}test_best_heads_of_relations",
+    ),
+    Fault(
+        "analyses/dependency/figures.py",
+        'row["head"] - 1, row["layer"] - 1',
+        'row["layer"] - 1, row["head"] - 1',
+        f"{_FIGURES}test_maps_of_relations_show_the_better_direction_and_mark_the_best_head",
+    ),
+    Fault(
+        "analyses/dependency/figures.py",
+        'aggfunc="max"',
+        'aggfunc="min"',
+        f"{_FIGURES}test_maps_of_relations_show_the_better_direction_and_mark_the_best_head",
+    ),
+    Fault(
+        "analyses/coreference/figures.py",
+        '"rule-based": "rules"',
+        '"random": "rules"',
+        f"{_FIGURES}test_best_heads_of_types_of_mentions",
+    ),
+    Fault(
+        "analyses/coreference/figures.py",
+        'by_distance["candidates"] == policy',
+        'by_distance["candidates"] != policy',
+        f"{_FIGURES}test_accuracies_by_distance",
+    ),
+    Fault(
+        "analyses/surface/figures.py",
+        '("next", "to the next token (%)")',
+        '("previous", "to the next token (%)")',
+        f"{_FIGURES}test_where_attention_goes",
+    ),
+    Fault(
+        "analyses/surface/figures.py",
+        '"head with most": by_head.groupby("layer").max()',
+        '"head with most": by_head.groupby("layer").min()',
+        f"{_FIGURES}test_attention_by_offset",
+    ),
+    Fault(
+        "analyses/norms/figures.py",
+        '("norm_share", "share of norms',
+        '("norm", "share of norms',
+        f"{_FIGURES}test_weights_and_norms_by_layer",
+    ),
+    Fault(
+        "analyses/alignment/figures.py",
+        '100 * rows["on_special"], **style',
+        '100 * rows["on_word"], **style',
+        f"{_FIGURES}test_error_rates_by_layer",
+    ),
+)
+
+_FOUND = (
+    Fault(
+        "analyses/dependency/explored.py",
+        "certain = [row for row in frequent if side_of_baseline(row) > 0]",
+        "certain = [row for row in frequent if row['gain_low'] > 0]",
+        f"{_CLAIMS}test_heads_beat_position_only_if_they_do_held_out",
+    ),
+    Fault(
+        "analyses/dependency/explored.py",
+        'by_gain = sorted(certain, key=lambda row: -row["heldout_gain"])',
+        'by_gain = sorted(certain, key=lambda row: row["heldout_gain"])',
+        f"{_CLAIMS}test_heads_beat_position_only_if_they_do_held_out",
+    ),
+    Fault(
+        "analyses/shared/held_out.py",
+        "return sides.pop() if len(sides) == 1 else 0",
+        "return max(sides)",
+        f"{_CLAIMS}test_a_claim_needs_both_gains_on_its_side",
+    ),
+    Fault(
+        "analyses/coreference/explored.py",
+        'row["total"] >= min_count and',
+        'row["total"] < min_count and',
+        f"{_CLAIMS}test_heads_beat_the_rules_only_if_they_do_held_out",
+    ),
+    Fault(
+        "analyses/coreference/explored.py",
+        "points(row['heldout_gain'], row['heldout_gain_low']",
+        "points(row['gain'], row['gain_low']",
+        f"{_CLAIMS}test_heads_beat_the_rules_only_if_they_do_held_out",
+    ),
+)
+
+_COUNTED = (
+    Fault(
+        "analyses/shared/best_head.py",
+        "scores = choosing[split, 1 - half,",
+        "scores = choosing[split, half,",
+        "tests/reference/test_dependency.py::test_heldout_accuracy",
+    ),
+    Fault(
+        "analyses/shared/best_head.py",
+        "last = n_cells - 1 - by_head.reshape(-1, n_cells)[:, ::-1].argmax(1)",
+        "last = by_head.reshape(-1, n_cells).argmax(1)",
+        "tests/unit/test_best_head.py::test_choices_on_halves_against_a_loop",
+    ),
+    Fault(
+        "analyses/shared/best_head.py",
+        "np.quantile(values, [0.025, 0.975]",
+        "np.quantile(values, [0.05, 0.95]",
+        "tests/reference/test_dependency.py::test_intervals_are_those_of_the_weighted_recounts",
+    ),
+    Fault(
+        "analyses/dependency/tables.py",
+        "(by_offset[index], offsets[index])",
+        "(by_offset[index], -offsets[index])",
+        "tests/reference/test_dependency.py::test_best_offset_against_a_loop",
+    ),
+    Fault(
+        "analyses/dependency/tables.py",
+        '"gain": rate(right - right_by_offset, n)',
+        '"gain": rate(right_by_offset - right, n)',
+        "tests/reference/test_dependency.py::test_intervals_are_those_of_the_weighted_recounts",
+    ),
+    Fault(
+        "analyses/comparison/differences.py",
+        "LEVEL = 0.05",
+        "LEVEL = 0.5",
+        f"{_COMPARISON}test_significant_rows_are_bold_and_untested_ones_gray",
+    ),
+    Fault(
+        "analyses/comparison/differences.py",
+        "_QUANTILE = 1.959963984540054",
+        "_QUANTILE = 1.6",
+        "tests/reference/test_comparisons.py::test_differences_are_those_of_naive_counts",
+    ),
+    Fault(
+        "analyses/coreference/baselines.py",
+        "(same_form or same_head or agreeing or ordered)[0]",
+        "(same_head or same_form or agreeing or ordered)[0]",
+        "tests/reference/test_coreference.py::test_baselines_counted_by_hand",
+    ),
+    Fault(
+        "analyses/coreference/baselines.py",
+        "return list(reversed(choice.before))",
+        "return list(choice.before)",
+        "tests/reference/test_coreference.py::test_nearest_and_head_match_on_random_documents",
+    ),
+    Fault(
+        "analyses/coreference/tables.py",
+        '("difference", accuracies[0] - accuracies[1], differences)',
+        '("difference", accuracies[1] - accuracies[0], differences)',
+        "tests/reference/test_contrasts.py::test_against_a_naive_computation",
+    ),
+)
+
+FAULTS = (*_COLUMNS, *_DRAWN, *_FOUND, *_COUNTED)
+"""All faults."""

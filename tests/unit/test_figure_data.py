@@ -1,0 +1,247 @@
+"""The artists of every figure hold the columns that the figure names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attentionology.analyses.alignment import columns as alignment_columns
+from attentionology.analyses.alignment.figures import error_figure
+from attentionology.analyses.alignment.figures import heads_figure as alignment_heads_figure
+from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+from attentionology.analyses.coreference.figures import best_figure, distance_figure
+from attentionology.analyses.coreference.figures import heads_figure as coreference_heads_figure
+from attentionology.analyses.coreference.shown_tables import best_of
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
+from attentionology.analyses.norms.figures import change_figure, mixing_figure, shares_figure
+from attentionology.analyses.shared.best_head import with_control
+from attentionology.analyses.surface.figures import entropy_figure, gradients_figure, offsets_figure, statistics_figure
+from tests.documents import corpus, random_document, window
+from tests.maps import RELATIONS, batch_of, random_corpus
+from tests.shown_tables import distinct
+from tests.unit.test_norm_reports import results as norms  # noqa: F401  # a fixture
+from tests.unit.test_shown_alignment import SERIES, made_up
+from tests.unit.test_surface_reports import results as surface_results
+
+SPECIALS = {"first_special": "<cls>", "last_special": "[SEP]"}
+
+
+def lines(axes):
+    """The points of the lines of some axes by their labels."""
+    return {str(line.get_label()): np.column_stack(line.get_data()) for line in axes.get_lines()}
+
+
+def segments(axes):
+    """The two ends of the segments of some axes, in percent of the interval that they show."""
+    return [path.vertices for collection in axes.collections for path in collection.get_paths()]
+
+
+def assert_values(points, values, *, axis=1):
+    """Compare the coordinates of points with values."""
+    np.testing.assert_allclose(points[:, axis], np.asarray(values, dtype=float))
+
+
+@pytest.fixture(scope="module")
+def dependency():
+    texts, maps = random_corpus(0)
+    accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=20)
+    accuracy.update(batch_of(texts, maps))
+    tables = accuracy.compute()
+    best = distinct(with_control(tables.best, [tables.best]))
+    return distinct(tables.cells), best[best["relation"] != "root"]
+
+
+def test_best_heads_of_relations(dependency):
+    _, best = dependency
+    (axes, *_) = best_heads_figure(best, min_count=0).axes
+    shown = lines(axes)
+    columns = {
+        "best head (95 % interval)": "accuracy",
+        "chosen on one half, scored on the other": "heldout_accuracy",
+        "best fixed offset": "offset_accuracy",
+        "best head, random weights": "control_accuracy",
+    }
+    for label, column in columns.items():
+        assert_values(shown[label], 100 * best[column], axis=0)
+    ends = np.array(segments(axes))[:, :, 0]
+    np.testing.assert_allclose(ends, 100 * best[["accuracy_low", "accuracy_high"]].to_numpy())
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == [f"{row.relation} (n = {row.total:,})" for row in best.itertuples()]
+
+
+def test_maps_of_relations_show_the_better_direction_and_mark_the_best_head(dependency):
+    cells, best = dependency
+    figure = heads_figure(cells, best)
+    panels = [axes for axes in figure.axes if axes.images]
+    rows = best[best["relation"].isin(RELATIONS)].to_dict("records")[: len(panels)]  # of which tests draw two
+    assert len(rows) > 1
+    for axes, row in zip(panels, rows, strict=True):
+        assert axes.get_title().startswith(f"{row['relation']}: {row['layer']}-{row['head']}, ")
+        of_relation = cells[cells["relation"] == row["relation"]]
+        better = of_relation.groupby(["layer", "head"])["accuracy"].max().to_numpy().reshape(2, 3)
+        np.testing.assert_allclose(np.asarray(axes.images[0].get_array()), 100 * better)
+        (mark,) = axes.get_lines()
+        assert np.column_stack(mark.get_data()).tolist() == [[row["head"] - 1, row["layer"] - 1]]
+
+
+@pytest.fixture(scope="module")
+def coreference():
+    rng = np.random.default_rng(1)
+    docs = [random_document(rng, f"d{n}") for n in range(8)]
+    windows = [window(one) for one in docs]
+    metric = CoreferenceAccuracy(corpus(*docs), 2, 3, replicates=20)
+    sizes = [len(each) + 2 for each in windows]
+    metric.update(batch_of(windows, [rng.random((2, 3, n, n)).astype(np.float32) for n in sizes]))
+    tables = metric.compute()
+    best = distinct(with_control(tables.best, [tables.best], key=("candidates", "type")))
+    return tables._replace(cells=distinct(tables.cells), best=best, distances=distinct(tables.distances))
+
+
+def test_best_heads_of_types_of_mentions(coreference):
+    best = best_of(coreference.best, "preceding")
+    best = best[best["total"] > 0]
+    paper = {"head 5-4": {"all": 65, "pronoun": 64, "proper": 73, "nominal": 58}}
+    (axes, *_) = best_figure(best, paper).axes
+    shown = lines(axes)
+    columns = {
+        "best head (95 % interval)": "accuracy",
+        "chosen on one half, scored on the other": "heldout_accuracy",
+        "nearest mention": "nearest_accuracy",
+        "same head word": "head_match_accuracy",
+        "rules": "rule_based_accuracy",
+        "chance": "random_accuracy",
+        "best head, random weights": "control_accuracy",
+    }
+    for label, column in columns.items():
+        assert_values(shown[label], 100 * best[column], axis=0)
+    assert_values(
+        shown["BERT’s head 5-4, CoNLL-2012 (paper)"], [paper["head 5-4"][kind] for kind in best["type"]], axis=0
+    )
+    ends = np.array(segments(axes))[:, :, 0]
+    np.testing.assert_allclose(ends, 100 * best[["accuracy_low", "accuracy_high"]].to_numpy())
+
+
+def test_maps_of_mentions_show_each_direction(coreference):
+    best = best_of(coreference.best, "preceding")
+    figure = coreference_heads_figure(coreference.cells, best, "preceding")
+    cells = coreference.cells[(coreference.cells["candidates"] == "preceding") & (coreference.cells["type"] == "all")]
+    for axes, direction in zip(figure.axes, ("mention->antecedent", "antecedent->mention"), strict=False):
+        of_direction = cells[cells["direction"] == direction].sort_values(["layer", "head"])
+        expected = 100 * of_direction["accuracy"].to_numpy().reshape(2, 3)
+        np.testing.assert_allclose(np.asarray(axes.images[0].get_array()), expected)
+
+
+def test_accuracies_by_distance(coreference):
+    best = best_of(coreference.best, "preceding")
+    head = best[best["type"] == "all"].iloc[0]
+    figure = distance_figure(coreference.distances, best, "preceding")
+    of_all = coreference.distances[coreference.distances["type"] == "all"]
+    for axes, unit in zip(figure.axes, ("sentences", "words"), strict=True):
+        shown, of_unit = lines(axes), of_all[of_all["unit"] == unit]
+        same = (of_unit[["layer", "head", "direction"]] == head[["layer", "head", "direction"]]).all(axis=1)
+        of_head = of_unit[same & (of_unit["candidates"] == "preceding")]
+        (label,) = (name for name in shown if name.startswith("best head"))
+        assert_values(shown[label], 100 * of_head["accuracy"])
+        for label, name in {"nearest mention": "nearest", "rules": "rule-based", "chance": "random"}.items():
+            assert_values(shown[label], 100 * of_unit[of_unit["candidates"] == name]["accuracy"])
+
+
+@pytest.fixture(scope="module")
+def surface():
+    found, _ = surface_results("bert")
+    assert found.gradients is not None
+    tables = found.tables
+    return distinct(tables.heads), distinct(tables.layers), distinct(tables.offsets), distinct(found.gradients)
+
+
+def test_where_attention_goes(surface):
+    heads, *_ = surface
+    columns = ("previous", "next", "self", "first_special", "last_special", "punctuation")
+    labels = ("previous token", "next token", "itself", "<cls>", "[SEP]", "punctuation")
+    for axes, column, label in zip(statistics_figure(heads, SPECIALS).axes, columns, labels, strict=True):
+        assert axes.get_ylabel() == f"to {'the ' if 'token' in label else ''}{label} (%)"
+        assert_values(lines(axes)["head"], 100 * heads[column])
+        assert_values(lines(axes)["mean of the layer"], 100 * heads.groupby("layer")[column].mean())
+
+
+def test_entropy_beside_that_of_uniform_attention(surface):
+    heads, layers, *_ = surface
+    for axes, column in zip(entropy_figure(heads, layers, SPECIALS).axes, ("entropy", "entropy_first"), strict=True):
+        assert_values(lines(axes)["head"], heads[column])
+        assert_values(lines(axes)["uniform attention"], [layers["uniform_entropy"].iloc[0]] * 2)
+
+
+def test_attention_by_offset(surface):
+    *_, offsets, _ = surface
+    by_head = offsets.set_index(["layer", "head", "offset"])["attention"].unstack()  # noqa: PD010
+    images = [axes.images[0] for axes in offsets_figure(offsets).axes if axes.images]
+    for image, expected in zip(images, (by_head.groupby("layer").mean(), by_head.groupby("layer").max()), strict=True):
+        np.testing.assert_allclose(np.asarray(image.get_array()), 100 * expected.to_numpy())
+
+
+def test_gradients_and_attention(surface):
+    *_, gradients = surface
+    left, right = gradients_figure(gradients, SPECIALS).axes
+    for name, group in gradients.groupby("class"):
+        means = group.groupby("layer")[["gradient", "attention"]].mean()
+        label = {"[CLS]": "<cls>"}.get(str(name), str(name))
+        assert_values(lines(left)[label], means["gradient"])
+        assert_values(lines(right)[label], 100 * means["attention"])
+
+
+def test_weights_and_norms_by_layer(norms):  # noqa: F811  # the fixture
+    shares = distinct(norms.shares)
+    columns = {"weight": 100, "value_norm": 1, "norm_share": 100}
+    for axes, (column, factor) in zip(shares_figure(shares).axes, columns.items(), strict=True):
+        for name, group in shares.groupby("class"):
+            assert_values(lines(axes)[str(name)], factor * group.groupby("layer")[column].mean())
+
+
+def test_mixing_ratios(norms):  # noqa: F811  # the fixture
+    mixing = distinct(norms.mixing)
+    left, right = mixing_figure(mixing).axes
+    by_layer = mixing[mixing["layer"] > 0]
+    for variant, group in by_layer[by_layer["class"] == "all"].groupby("variant"):
+        assert_values(lines(left)[str(variant)], 100 * group["mean"])
+    for name, group in by_layer[by_layer["variant"] == "attnresln-n"].groupby("class"):
+        assert_values(lines(right)[str(name)], 100 * group["mean"])
+
+
+def test_change_of_the_map(norms):  # noqa: F811  # the fixture
+    change = distinct(norms.change)
+    (axes,) = change_figure(change).axes
+    for name, group in change.groupby("component"):
+        assert_values(lines(axes)[str(name)], group.sort_values("layer")["change"])
+
+
+@pytest.fixture(scope="module")
+def alignment() -> pd.DataFrame:
+    rows = [{**each, "layer": layer, "head": 0} for each in SERIES for layer in (1, 2) if each["heads"] == "all"]
+    single = [each for each in SERIES if each["heads"] == "single" and each["direction"] == "forward"]
+    rows += [{**each, "layer": layer, "head": head} for each in single for layer in (1, 2) for head in (1, 2, 3)]
+    return made_up(alignment_columns.CELLS, rows)
+
+
+def test_error_rates_by_layer(alignment):
+    errors, special = error_figure(alignment).axes
+    forward = alignment[(alignment["heads"] == "all") & (alignment["direction"] == "forward")]
+    groups = [rows for _, rows in forward.groupby(["setting", "measure"])]
+    for number, rows in enumerate(groups):
+        label = f"{rows['setting'].iloc[0]}, {rows['measure'].iloc[0]}"
+        assert_values(lines(errors)[label], 100 * rows["error_rate"])
+        assert_values(np.column_stack(special.get_lines()[number].get_data()), 100 * rows["on_special"])
+    ends = np.array(segments(errors))[:, :, 1]
+    expected = np.concatenate([100 * rows[["low", "high"]].to_numpy() for rows in groups])
+    np.testing.assert_allclose(ends, expected)
+
+
+def test_error_rates_of_heads(alignment):
+    figure = alignment_heads_figure(alignment)
+    single = alignment[alignment["heads"] == "single"]
+    panels = [axes for axes in figure.axes if axes.get_title()]
+    for axes, (name, rows) in zip(panels, single.groupby(["setting", "measure"]), strict=True):
+        assert axes.get_title() == ", ".join(map(str, name))
+        expected = 100 * rows.sort_values(["layer", "head"])["error_rate"].to_numpy().reshape(2, 3)
+        np.testing.assert_allclose(np.asarray(axes.images[0].get_array()), expected)
