@@ -136,10 +136,6 @@ def check_loaded(files: LoadedFiles, model: Any, info: dict[str, Any], *, decode
 
     Only weights that attention is computed from have to be there: those of the base model without its pooler, and of
     an encoder-decoder those of the encoder, and of the decoder if its attention is needed, too.
-
-    Raises:
-        ModelError: weights are missing or have another shape, the checkpoint has layers that the model does not have,
-            or a weight is NaN or infinite.
     """
     needed = _needed(model, decoder=decoder)
     shapes = {key: (list(stored), list(here)) for key, stored, here in info["mismatched_keys"]}

@@ -37,16 +37,10 @@ GROSS_ERROR = 0.01
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the checklist.
-
-    Attributes:
-        name: what was checked.
-        passed: whether the model passed; None for lines that only inform.
-        found: the result in words.
-    """
+    """One line of the checklist: what was checked, and the result in words."""
 
     name: str
-    passed: bool | None
+    passed: bool | None  # None for lines that only inform
     found: str
 
 

@@ -27,14 +27,9 @@ CONVERSION_HINT = (
 
 @dataclass(frozen=True)
 class UnusedWeights:
-    """Tensors of a checkpoint that the model has no place for.
+    """Tensors of a checkpoint that the model has no place for."""
 
-    Attributes:
-        heads: the tensors of a head on top of the model, which attention does not need, such as a pooler.
-        others: all other tensors.
-    """
-
-    heads: tuple[str, ...] = ()
+    heads: tuple[str, ...] = ()  # of a head on top of the model, which attention does not need, such as a pooler
     others: tuple[str, ...] = ()
 
 
@@ -81,11 +76,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def shard_names(index: Path) -> list[str]:
-    """Return the names of the files in an index of sharded weights, each a safetensors file beside the index.
-
-    Raises:
-        ModelError: the index cannot be read, or names anything else.
-    """
+    """Return the names of the files in an index of sharded weights, each a safetensors file beside the index."""
     content = read_object(index)
     shards = content.get("weight_map")
     if not isinstance(shards, dict) or not shards or not isinstance(content.get("metadata"), dict):

@@ -74,10 +74,6 @@ def hub_model(name: str, revision: str | None = None) -> LoadedFiles:
 
     Every file is compared with its checksum each time, because huggingface_hub itself only compares the size; this
     takes about a second for 400 MB. A damaged file is fetched again; offline it is refused.
-
-    Raises:
-        ModelError: there is no such model or revision, it may not be read, has no weights as safetensors, or could not
-            be fetched intact; or the Hub does not answer and the model is not in the cache.
     """
     # Git forbids such names. The revision becomes part of a path in the cache, which it must not lead out of.
     forbidden = revision is not None and (".." in revision or revision.startswith("/") or not revision.isprintable())

@@ -8,7 +8,7 @@ Nothing of the architecture has to be written again, so scaling, biases and mask
 Three things in transformers 5 have to be watched. A function that is registered without a mask function of the same
 name gets no mask at all, so that padding is attended to, without an error. Some architectures (DeBERTa, MPNet, XLNet,
 RoFormer and others) accept the name and go on with their own code, so the calls are counted and compared with the
-number of layers (`check_calls`). And some hand no arguments through to the function, which is why it finds the active
+number of layers. And some hand no arguments through to the function, which is why it finds the active
 patch in a context variable.
 """
 
@@ -44,11 +44,6 @@ class AttentionPatch:
         heads: these heads, 0-based.
         context: the weighted sums of values of all heads to return for an input of one position, instead of computing
             them.
-
-    Attributes:
-        calls: how many calls there were.
-        weights: the model's own weights in that call, shape (batch, heads, n, n).
-        values: V in that call, shape (batch, heads, n, d).
     """
 
     def __init__(
@@ -60,9 +55,9 @@ class AttentionPatch:
     ) -> None:
         self._call, self._rows, self._heads, self._context = call, rows, list(heads), context
         self._token: Token[AttentionPatch | None] | None = None
-        self.calls = 0
-        self.weights: Tensor = torch.empty(0)
-        self.values: Tensor = torch.empty(0)
+        self.calls = 0  # all calls so far; the following are of the one that is looked at
+        self.weights: Float[Tensor, "batch heads n n"] = torch.empty(0, 0, 0, 0)
+        self.values: Float[Tensor, "batch heads n d"] = torch.empty(0, 0, 0, 0)
 
     def __enter__(self) -> AttentionPatch:
         self._token = _active.set(self)
@@ -169,15 +164,6 @@ def model_logits(
     """Run a classifier on a padded batch."""
     logits: Tensor = model(input_ids=ids, attention_mask=mask.long(), return_dict=True).logits
     return logits
-
-
-def check_calls(seen: AttentionPatch, n_layers: int, label: str) -> None:
-    """Raise `ModelError` if the attention function was not called once per layer."""
-    if seen.calls != n_layers:
-        raise ModelError(
-            f"{label}: attention of this architecture cannot be replaced, because it is not computed by the function "
-            f"that transformers allows to be replaced ({seen.calls} calls for {n_layers} layers)"
-        )
 
 
 def check_first_position(run: Callable[[], Tensor], logits: Tensor, seen: AttentionPatch, label: str) -> None:

@@ -31,7 +31,6 @@ from ..model.loading import quiet
 from .attention_model import Special, TextState, Words, state_of
 from .attention_patch import (
     AttentionPatch,
-    check_calls,
     check_first_position,
     implementation,
     input_embeddings,
@@ -275,7 +274,12 @@ class TransformerAttention(nn.Module):
         self.model.set_attn_implementation(implementation())
         with AttentionPatch(self._encoder.n_layers - 1) as seen:
             model_logits(self.model, ids, mask)
-        check_calls(seen, self._encoder.n_layers, self._label)
+        if seen.calls != self._encoder.n_layers:
+            raise ModelError(
+                f"{self._label}: attention of this architecture cannot be replaced, because it is not computed by the "
+                f"function that transformers allows to be replaced ({seen.calls} calls for {self._encoder.n_layers} "
+                "layers)"
+            )
         if self.query == "cls":
             check_first_position(lambda: model_logits(self.model, ids, mask), original, seen, self._label)
         batches = list(self.batches(_PROBE))

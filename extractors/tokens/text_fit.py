@@ -22,17 +22,11 @@ _IDEOGRAPH = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
 @dataclass(frozen=True)
 class TextFit:
-    """Whether a model fits a text.
-
-    Attributes:
-        words: the number of words.
-        unknown: the number of words with unknown pieces.
-        pieces_per_word: the mean number of pieces of the words with a letter. An ideograph counts as a word.
-    """
+    """Whether a model fits a text."""
 
     words: int
-    unknown: int
-    pieces_per_word: float
+    unknown: int  # how many words have unknown pieces
+    pieces_per_word: float  # the mean of the words with a letter, in which an ideograph counts as a word
 
     @classmethod
     def of(cls, read: Sequence[tuple[Sentence, Pieces]]) -> TextFit:
