@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..analyses.contract import Request
 from ..corpora_loaders import Sentence
-from ..extractors.model.model_digest import described_model
+from ..extractors.model.loaded_model import described_model
 from .plain_data import to_plain
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from ...storage.tensors import write_tensors
 from ..errors import ExtractionError
 from ..layers import FFBias
 from ..model.encoder import Encoder
-from ..model.model_digest import described_model
+from ..model.loaded_model import described_model
 from ..tokens.pieces import Segment
 from .batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
 from .extraction import extract

@@ -7,7 +7,7 @@ And a model that computes all maps soundly may not know the language of the text
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,10 +24,9 @@ from ..maps.extraction import extract
 from ..maps.precision import Precision
 from ..tokens.pieces import Pieces
 from ..tokens.text_fit import TextFit
-from .conditions import SAME
+from .conditions import SAME, constant_weights
 from .encoder import Encoder
 from .forward_pass import Forward
-from .loaded_weights import constant_weights
 
 SAMPLE = 12
 """How many sentences the model reads."""
@@ -38,45 +37,27 @@ GROSS_ERROR = 0.01
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the checklist.
-
-    Attributes:
-        name: what was checked.
-        passed: whether the model passed; None for lines that only inform.
-        found: the result in words.
-    """
+    """One line of the checklist: what was checked, and the result in words."""
 
     name: str
-    passed: bool | None
+    passed: bool | None  # None for lines that only inform
     found: str
 
 
 class Examination:
-    """The examination of a model by a text. The attributes are filled while `checks` runs.
+    """The examination of a model by a text, which the tokenizer reads as a whole and the model only in part.
 
-    Args:
-        encoder: the model.
-        sentences: the text, which the tokenizer reads as a whole and the model only in part.
-        kinds: the kinds of maps that are wanted; None to check all, of which only the attention weights must be sound.
-
-    Attributes:
-        kinds, wanted: the kinds of maps that are checked, and those of them that must be sound.
-        failed: the names of the checks that failed for all kinds of maps.
-        refused: why there are no sound maps of a kind, by the kinds that have none.
-        precision: what float32 does to the other kinds.
-        text: whether the model fits the text.
-
-    Raises:
-        ValueError: there is no kind of such a name.
+    The kinds of maps that are wanted must be sound. If None is given, all are checked, and only the attention weights
+    must be. The other attributes are filled while `checks` runs.
     """
 
     def __init__(self, encoder: Encoder, sentences: Sequence[Sentence], kinds: Sequence[str] | None = None) -> None:
         self.encoder, self.sentences = encoder, sentences
         self.kinds = tuple(get_kind(kind).name for kind in (list_kinds() if kinds is None else kinds))
         self.wanted = ("weight",) if kinds is None else self.kinds
-        self.failed: list[str] = []
-        self.refused: dict[str, str] = {}
-        self.precision: dict[str, Precision] = {}
+        self.failed: list[str] = []  # checks that failed for all kinds of maps
+        self.refused: dict[str, str] = {}  # why there are no sound maps, by the kinds that have none
+        self.precision: dict[str, Precision] = {}  # what float32 does to the other kinds
         self.text = TextFit(0, 0, 0.0)
 
     @property
@@ -114,61 +95,56 @@ class Examination:
 
         A check that raises an error has failed, and the message of the error is its result.
         """
-        yield from self._checks()
-        yield from self.verdicts()
-
-    def _checks(self) -> Iterator[Check]:
-        encoder = self.encoder
-        yield Check("model", None, f"{encoder.family}, {encoder.n_layers} layers × {encoder.n_heads} heads")
-        if encoder.files.sha256:
-            yield self._noted(Check("checkpoint", not encoder.files.unused.others, _checkpoint(encoder)))
-        constant = constant_weights(encoder.model)
-        for warning in encoder.warnings:
-            yield self._noted(Check("weights", False, warning) if warning in constant else Check("note", None, warning))
-        limit = "no limit known" if encoder.max_length is None else f"{encoder.max_length} pieces"
-        yield Check("longest input", None, limit)
-        aligned = encoder.align(self.sentences)
-        readable = [
-            (sentence, pieces)
-            for sentence, pieces in zip(self.sentences, aligned, strict=True)
-            if isinstance(pieces, Pieces) and obstacle(pieces, encoder.max_length) is None
-        ]
+        yield from self._model_checks()
+        aligned = zip(self.sentences, self.encoder.align(self.sentences), strict=True)
+        limit = self.encoder.max_length
+        readable = [(s, p) for s, p in aligned if isinstance(p, Pieces) and obstacle(p, limit) is None]
         drawn = _drawn([sentence for sentence, _ in readable])
+        fewer = drawn[len(drawn) // 6 : (len(drawn) + 1) // 2]
         found = f"{len(readable)} of {len(self.sentences)} can be read"
         if len(drawn) < len(readable):
             found += f"; the checks of the model read {len(drawn)} of them, drawn at random with a fixed seed"
-        fewer = drawn[len(drawn) // 6 : (len(drawn) + 1) // 2]
         found += f"; maps that need the weights of the layers are checked on {len(fewer)}"
-        yield self._noted(Check("sentences", bool(readable), found))
-        if not readable:
-            return
-        if not any(any(pieces.special) for _, pieces in readable):
-            yield Check("note", None, "The tokenizer adds no special tokens, so idle attention rests on words.")
-        self.text = TextFit.of(readable)
-        yield Check("words and pieces", self.text.passed, str(self.text))
-        yield from self._model_checks(drawn)
-        yield from self._kind_checks(drawn, fewer)
+        yield self._noted("sentences", bool(readable), found)
+        if readable:
+            if not any(any(pieces.special) for _, pieces in readable):
+                yield Check("note", None, "The tokenizer adds no special tokens, so idle attention rests on words.")
+            self.text = TextFit.of(readable)
+            yield Check("words and pieces", self.text.passed, str(self.text))
+            yield from self._attention_checks(drawn)
+            yield from self._kind_checks(drawn, fewer)
+        yield from self.verdicts()
 
-    def _noted(self, check: Check) -> Check:
-        if check.passed is False:
-            self.failed.append(check.name)
-        return check
+    def _noted(self, name: str, passed: bool | None, found: str) -> Check:
+        """Note a check whose failure makes the maps of all kinds unsound."""
+        self.failed += [name] if passed is False else []
+        return Check(name, passed, found)
 
-    def _model_checks(self, drawn: Sequence[Sentence]) -> Iterator[Check]:
-        checks: list[tuple[str, Callable[[Encoder, Sequence[Sentence]], tuple[bool | None, str]]]] = [
-            ("attention from every layer", _attention),
-            ("rows sum to 1", _row_sums),
-            ("nothing on padding", _padding),
-            ("same maps again, alone and in any batch", _same_maps),
-            ("where attention rests", _sink),
-        ]
-        for name, check in checks:
+    def _model_checks(self) -> Iterator[Check]:
+        """Describe the model, without reading anything."""
+        encoder, unused = self.encoder, self.encoder.files.unused
+        yield Check("model", None, f"{encoder.family}, {encoder.shape}")
+        if encoder.files.sha256:
+            others = f"{len(unused.others)} tensors that do not belong to the architecture" if unused.others else ""
+            heads = f"{len(unused.heads)} tensors of a task head, which attention does not need" if unused.heads else ""
+            left_over = " and ".join(filter(None, (others, heads))) or "none"
+            found = f"all weights that attention needs are present; unused: {left_over}"
+            yield self._noted("checkpoint", not unused.others, found)
+        constant = constant_weights(encoder.model)
+        for warning in encoder.warnings:
+            is_failure = warning in constant
+            yield self._noted("weights" if is_failure else "note", False if is_failure else None, warning)
+        limit = "no limit known" if encoder.max_length is None else f"{encoder.max_length} pieces"
+        yield Check("longest input", None, limit)
+
+    def _attention_checks(self, drawn: Sequence[Sentence]) -> Iterator[Check]:
+        for name, check in _ATTENTION_CHECKS.items():
             try:
-                yield self._noted(Check(name, *check(self.encoder, drawn)))
+                yield self._noted(name, *check(self.encoder, drawn))
             except Exception as error:
                 if out_of_memory(error):
                     raise
-                yield self._noted(Check(name, False, cause(error)))
+                yield self._noted(name, False, cause(error))
 
     def _kind_checks(self, drawn: Sequence[Sentence], fewer: Sequence[Sentence]) -> Iterator[Check]:
         for name in self.kinds:
@@ -196,32 +172,18 @@ def _drawn(sentences: Sequence[Sentence]) -> list[Sentence]:
     return sorted((sentences[index] for index in sorted(drawn)), key=len)
 
 
-def _checkpoint(encoder: Encoder) -> str:
-    unused = encoder.files.unused
-    heads = f"{len(unused.heads)} tensors of a task head, which attention does not need" if unused.heads else ""
-    others = f"{len(unused.others)} tensors that do not belong to the architecture" if unused.others else ""
-    left_over = " and ".join(part for part in (others, heads) if part)
-    return f"all weights that attention needs are present; unused: {left_over or 'none'}"
-
-
-def _pieces(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Pieces]:
-    return [p for p in encoder.align(sentences) if isinstance(p, Pieces)]
-
-
 def _passes(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Forward]:
     """Run forward passes over all sentences: together if the model can read padded batches, otherwise one by one."""
-    pieces = _pieces(encoder, sentences)
+    pieces = [aligned for aligned in encoder.align(sentences) if isinstance(aligned, Pieces)]
     batches = [pieces] if encoder.batching == "padded" else [[alone] for alone in pieces]
     return [encoder.forward(batch) for batch in batches]
 
 
 def _attention(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
-    attentions = encoder.forward(_pieces(encoder, sentences[:1])).attentions
-    finite = all(bool(torch.isfinite(alpha).all()) for alpha in attentions)
-    return finite and len(attentions) == encoder.n_layers, (
-        f"{len(attentions)} full matrices through eager attention"
-        + ("" if finite else ", with values that are not finite")
-    )
+    [forward] = _passes(encoder, sentences[:1])  # which checks that each layer gives one
+    finite = all(bool(torch.isfinite(alpha).all()) for alpha in forward.attentions)
+    found = f"{len(forward.attentions)} full matrices through eager attention"
+    return finite, found if finite else f"{found}, with values that are not finite"
 
 
 def _row_sums(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
@@ -239,21 +201,19 @@ def _padding(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool | No
     return mass <= 1e-6, f"at most {mass:.1e} of a row"
 
 
-def _maps(encoder: Encoder, sentences: Sequence[Sentence], batch_cells: int) -> dict[str, np.ndarray]:
-    batches = extract(encoder, sentences, batch_cells=batch_cells, log=ExtractionLog())
-    return {sentence.id: array for batch in batches for sentence, array in batch.unpadded()}
-
-
-def _difference(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> float:
-    return max(float(np.abs(first[key] - second[key]).max()) for key in first)
-
-
 def _same_maps(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
-    alone, together = (_maps(encoder, sentences, size) for size in (1, 2**20))
-    again = _difference(together, _maps(encoder, sentences, 2**20))
-    off = max(_difference(alone, maps) for maps in (together, *(_maps(encoder, sentences, 2**n) for n in (8, 11, 13))))
+    def maps(model: Encoder, batch_cells: int) -> dict[str, np.ndarray]:
+        batches = extract(model, sentences, batch_cells=batch_cells, log=ExtractionLog())
+        return {sentence.id: array for batch in batches for sentence, array in batch.unpadded()}
+
+    def difference(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> float:
+        return max(float(np.abs(first[key] - second[key]).max()) for key in first)
+
+    alone, together = maps(encoder, 1), maps(encoder, 2**20)
+    again = difference(together, maps(encoder, 2**20))
+    off = max(difference(alone, other) for other in (together, *(maps(encoder, 2**n) for n in (8, 11, 13))))
     # Where scores are large, so is their rounding, which float64 shows.
-    same = off <= SAME or off <= 4 * _difference(alone, _maps(encoder.double, sentences, 1))
+    same = off <= SAME or off <= 4 * difference(alone, maps(encoder.double, 1))
     return again == 0 and same, f"repeated: largest difference {again:.1e}; in other batches: {off:.1e}"
 
 
@@ -265,7 +225,15 @@ def _sink(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[None, str]:
             rows += array[..., 0].size
             first += float(array[..., 0].sum())
             last += float(array[..., -1].sum())
-    return (
-        None,
-        f"{100 * first / rows:.0f} % on the first position, {100 * last / rows:.0f} % on the last (mean over heads)",
-    )
+    found = f"{100 * first / rows:.0f} % on the first position, {100 * last / rows:.0f} % on the last"
+    return None, f"{found} (mean over heads)"
+
+
+_ATTENTION_CHECKS = {
+    "attention from every layer": _attention,
+    "rows sum to 1": _row_sums,
+    "nothing on padding": _padding,
+    "same maps again, alone and in any batch": _same_maps,
+    "where attention rests": _sink,
+}
+"""The checks of the attention that a model gives to a few sentences. Each says whether it passed, and what it found."""

@@ -30,7 +30,7 @@ from .conditions import (
 from .files import LoadedFiles
 from .first_layers import attention_only
 from .forward_pass import Forward, ModelLayers, model_inputs, parameters_key, read_layers
-from .loaded_model import Float64Model, LoadedModel, random_copy
+from .loaded_model import LoadedModel, random_copy
 from .loading import load_pretrained, quiet
 
 
@@ -142,7 +142,12 @@ class Encoder(LoadedModel):
         """
         key = self._parameters_key()
         if self._layers is None or self._layers[0] != key:
-            self._layers = key, self._read_layers()
+            # A model that does not read padded batches may give NaN on padding, as ModernBERT does in float64 for its
+            # rows outside the sliding window, and NaN spreads.
+            texts = ["a b c d e f g h i j k l", *(["m"] if self.batching == "padded" else [])]
+            run = partial(self._run, hidden_states=True)
+            shape = self.n_layers, self.n_heads
+            self._layers = key, read_layers(self.model, shape, *self._pieces_of(*texts), run)
         return self._layers[1]
 
     def pad(self, batch: Sequence[Pieces]) -> tuple[Int[Tensor, "batch n"], Bool[Tensor, "batch n"]]:
@@ -176,17 +181,18 @@ class Encoder(LoadedModel):
 
     def _probe(self) -> tuple[Tensor, ...]:
         """Return the attention of a short input, after switching the model to eager attention if it gives none."""
+        probe = self._pieces_of("a b c")
         try:
             with quiet():  # transformers logs the advice to do what is done below
-                return self._run(*self._probe_input())[0]
+                return self._run(*probe)[0]
         except ModelError:
             if not switch_to_eager(self.model):
                 raise
-        return self._run(*self._probe_input())[0]
+        return self._run(*probe)[0]
 
-    def _probe_input(self, text: str = "a b c") -> tuple[Int[Tensor, "1 n"], Bool[Tensor, "1 n"]]:
-        ids = torch.tensor([self.tokenizer(text).input_ids], device=self.device)
-        return ids, torch.ones_like(ids, dtype=torch.bool)
+    def _pieces_of(self, *texts: str) -> tuple[Int[Tensor, "batch n"], Bool[Tensor, "batch n"]]:
+        """Return the padded ids of texts as the tokenizer reads them, and the mask."""
+        return self._padded([self.tokenizer(text).input_ids for text in texts], self.tokenizer.pad_token_id)
 
     def _find_batching(self) -> Batching:
         """Find out which inputs can be read together without changing each other's attention.
@@ -220,15 +226,14 @@ class Encoder(LoadedModel):
         attentions = self.forward(batch).attentions
         return [[alpha[row, :, : len(p), : len(p)] for alpha in attentions] for row, p in enumerate(batch)]
 
-    def _read_layers(self) -> ModelLayers:
-        run = partial(self._run, hidden_states=True)
-        long = self._probe_input("a b c d e f g h i j k l")[0]
-        short = self._probe_input("m")[0] if self.batching == "padded" else None
-        return read_layers(self.model, (self.n_layers, self.n_heads), long, short, run)
-
+    @torch.inference_mode()
     def _parameters_key(self) -> tuple[Any, ...]:
         """A key that changes with the parameters."""
-        return parameters_key(self.model)
+        if not self.is_twin:
+            return parameters_key(self.model)
+        # The weights that are read of a twin are copies. They must not go stale, whatever value is written.
+        flat = [parameter.flatten() for parameter in self.model.parameters()]
+        return tuple(float(p.sum()) + float(torch.dot(p[1:], p[:-1])) for p in flat)
 
     @torch.inference_mode()
     def _run(
@@ -259,11 +264,7 @@ def _same(first: Sequence[Sequence[Tensor]], second: Sequence[Sequence[Tensor]])
     )
 
 
-class _Float64Encoder(Float64Model, Encoder):
+class _Float64Encoder(Encoder):
     """An encoder around a float64 copy."""
 
-    @torch.inference_mode()
-    def _parameters_key(self) -> tuple[Any, ...]:
-        """A key that changes with any value, because the weights read here are copies, which must not go stale."""
-        flat = [parameter.flatten() for parameter in self.model.parameters()]
-        return tuple(float(p.sum()) + float(torch.dot(p[1:], p[:-1])) for p in flat)
+    is_twin = True

@@ -107,21 +107,23 @@ def model_inputs(
     return inputs if segment_ids is None else {**inputs, "token_type_ids": segment_ids}
 
 
+@torch.inference_mode()
 def read_layers(
     model: Any,
     shape: tuple[int, int],
-    long: Int[Tensor, "1 long"],
-    short: Int[Tensor, "1 short"] | None,
+    ids: Int[Tensor, "inputs n"],
+    mask: Bool[Tensor, "inputs n"],
     run: Run,
 ) -> ModelLayers:
-    """Read the weights of all layers by the row of names of the architecture, and verify them on a batch of two inputs.
-
-    There is no short input for a model that does not read padded batches. ModernBERT in float64 is one: its rows of
-    padding outside the sliding window are NaN, which spreads.
-    """
+    """Read the weights of all layers by the row of names of the architecture, and verify them on a batch."""
     family = str(model.config.model_type)
     try:
-        return _verified_layers(model, family, shape, *_padded(long, short), run)
+        weights = read_weights(model, *shape)
+        with Recorder(layer_modules(model)) as recorded:
+            attentions, hidden = run(ids, mask)
+        unchecked = ModelLayers(weights, [False] * shape[0], family)
+        layers = list(Forward(list(attentions), mask, hidden, unchecked).layers())
+        return ModelLayers(weights, verify_model(layers, recorded, hidden or (), family), family)
     except ModelError:
         raise
     except Exception as error:
@@ -133,33 +135,3 @@ def parameters_key(model: Any) -> tuple[Any, ...]:
     return tuple(
         (id(p), p.data_ptr(), p.dtype, p.device, None if p.is_inference() else p._version) for p in model.parameters()
     )
-
-
-def _padded(
-    long: Int[Tensor, "1 n"], short: Int[Tensor, "1 m"] | None
-) -> tuple[Int[Tensor, "inputs n"], Bool[Tensor, "inputs n"]]:
-    """Return a batch of both inputs, if there are two, and its mask. The ids on the padding have no effect."""
-    if short is None:
-        return long, torch.ones_like(long, dtype=torch.bool)
-    ids, mask = long.expand(2, -1).clone(), torch.ones(2, long.shape[1], dtype=torch.bool, device=long.device)
-    ids[1, : short.shape[1]] = short
-    mask[1, short.shape[1] :] = False
-    return ids, mask
-
-
-@torch.inference_mode()
-def _verified_layers(
-    model: Any,
-    family: str,
-    shape: tuple[int, int],
-    ids: Int[Tensor, "inputs n"],
-    mask: Bool[Tensor, "inputs n"],
-    run: Run,
-) -> ModelLayers:
-    weights = read_weights(model, *shape)
-    with Recorder(layer_modules(model)) as recorded:
-        attentions, hidden = run(ids, mask)
-    unchecked = ModelLayers(weights, [False] * shape[0], family)
-    layers = list(Forward(list(attentions), mask, hidden, unchecked).layers())
-    comparable = verify_model(layers, recorded, hidden or (), family)
-    return ModelLayers(weights, comparable, family)

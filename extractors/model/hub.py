@@ -27,13 +27,31 @@ from huggingface_hub.utils import tqdm
 from ...corpora_loaders.lines import file_sha256
 from ...storage.durable import StorageError, write_durably
 from ..errors import ModelError, cause
-from .checkpoint import CONFIG, CONVERSION_HINT, INDEX, TOKENIZER_FILE, WEIGHTS, shard_names
-from .files import LoadedFiles
+from .files import CONFIG, CONVERSION_HINT, INDEX, TOKENIZER_FILE, WEIGHTS, LoadedFiles, shard_names
 
 _STRANGE = "its answer is not that of a Hub"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _BUSY = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
+_REFUSALS: tuple[tuple[type[Exception], str], ...] = (
+    (
+        HFValidationError,
+        "{name!r} is neither a model folder nor a name on the Hub, such as google-bert/bert-base-uncased",
+    ),
+    (
+        GatedRepoError,  # before its base class
+        "{name!r} asks its readers to accept terms: do so at {endpoint}/{name}, then run 'hf auth login'",
+    ),
+    (
+        RepositoryNotFoundError,
+        "there is no model {name!r} on {endpoint}, or it is private: run 'hf auth login' or set HF_TOKEN",
+    ),
+    (RevisionNotFoundError, "{name!r} has no branch, tag or commit {revision!r}"),
+)
+"""Errors of huggingface_hub, and what is said instead."""
+
+_SILENCE = (HTTPError, ConnectionError, TimeoutError)
 _Get = Callable[[Sequence[str]], dict[str, str]]
+"""A function that finds files of a commit and returns their SHA-256."""
 
 
 class _Bar(tqdm):  # type: ignore[misc]  # huggingface_hub has no types here
@@ -54,19 +72,12 @@ def hub_model(name: str, revision: str | None = None) -> LoadedFiles:
     If the Hub does not answer that one request within ``HF_HUB_ETAG_TIMEOUT`` seconds (10 unless the environment says
     otherwise), or ``HF_HUB_OFFLINE`` is set, the cache is used as an earlier run left it.
 
-    The cache names a file by its checksum: SHA-256 for large files, git's SHA-1 for others. Every file is compared with
-    its name each time, because huggingface_hub itself only compares the size; this takes about a second for 400 MB. A
-    damaged file is fetched again; offline it is refused. Where the cache holds no links (``HF_HUB_DISABLE_SYMLINKS``)
-    the checksums are those that the Hub gives, and offline there is nothing to compare with.
-
-    Raises:
-        ModelError: there is no such model or revision, it may not be read, has no weights as safetensors, or could not
-            be fetched intact; or the Hub does not answer and the model is not in the cache.
+    Every file is compared with its checksum each time, because huggingface_hub itself only compares the size; this
+    takes about a second for 400 MB. A damaged file is fetched again; offline it is refused.
     """
     # Git forbids such names. The revision becomes part of a path in the cache, which it must not lead out of.
-    if revision is not None and (
-        not revision.strip() or not revision.isprintable() or ".." in revision or revision.startswith("/")
-    ):
+    forbidden = revision is not None and (".." in revision or revision.startswith("/") or not revision.isprintable())
+    if forbidden or (revision is not None and not revision.strip()):
         raise ModelError(f"{name!r} has no branch, tag or commit {revision!r}")
     with quiet_hub(), _explained(name, revision):
         try:
@@ -99,16 +110,6 @@ def _ask(name: str, revision: str | None) -> tuple[str, dict[str, str]]:
         return info.sha, {file.rfilename: file.lfs["sha256"] if file.lfs else file.blob_id for file in info.siblings}
 
 
-@contextmanager
-def _asking(name: str, revision: str | None) -> Iterator[None]:
-    """Distinguish a Hub that refuses a request from one that does not answer, or not as a Hub does."""
-    try:
-        with _explained(name, revision):
-            yield
-    except (HTTPError, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _NoAnswerError(f"{constants.ENDPOINT} does not answer ({cause(error)})") from error
-
-
 def _from_hub(name: str, revision: str | None, commit: str, checksums: dict[str, str]) -> LoadedFiles:
     """Fetch what the cache lacks of a commit, and check it."""
     cached = Path(constants.HF_HUB_CACHE, repo_folder_name(repo_id=name, repo_type="model"))
@@ -118,14 +119,13 @@ def _from_hub(name: str, revision: str | None, commit: str, checksums: dict[str,
         if lacking := [file for file in files if file not in checksums]:
             hint = f". {CONVERSION_HINT}" if WEIGHTS in lacking else ""
             raise ModelError(f"{name!r} at {commit} has no {lacking[0]}{hint}")
-        for fetched in (False, True):
-            digests = {file: _sha256_if_intact(folder / file, checksums[file]) for file in files}
-            damaged = [file for file, sha256 in digests.items() if not sha256]
-            for file in damaged:
-                _discard(folder / file)
-            if damaged and not fetched:
-                _fetch(name, commit, damaged)
-        if damaged:
+        digests = {file: _sha256_if_intact(folder / file, checksums[file]) for file in files}
+        if damaged := [file for file, sha256 in digests.items() if not sha256]:
+            _discard(folder, damaged)
+            _fetch(name, commit, damaged)
+            digests |= {file: _sha256_if_intact(folder / file, checksums[file]) for file in damaged}
+        if damaged := [file for file, sha256 in digests.items() if not sha256]:
+            _discard(folder, damaged)
             raise ModelError(f"{name!r}: {damaged[0]} was damaged during the download and deleted; try again")
         return digests
 
@@ -195,7 +195,9 @@ def _fetch(name: str, commit: str, files: Sequence[str]) -> None:
 def _sha256_if_intact(path: Path, checksum: str | None) -> str:
     """Return the SHA-256 of a file in the cache; an empty text if there is none with the checksum that it should have.
 
-    That is the name of the file that it links to. Only one that is no link should have the given checksum, if any.
+    The cache names a file by its checksum, SHA-256 for large files and git's SHA-1 for others, and links to it. A file
+    that is no link (``HF_HUB_DISABLE_SYMLINKS``) should have the given checksum; without one, there is nothing to
+    compare it with.
     """
     if not path.is_file():
         return ""
@@ -211,40 +213,39 @@ def _sha256_if_intact(path: Path, checksum: str | None) -> str:
     return sha256 if actual == expected else ""
 
 
-def _discard(path: Path) -> None:
-    """Remove a file from the cache if it is there, and the files that it links to."""
-    while path.is_symlink():
-        target = path.parent / path.readlink()
-        path.unlink()
-        path = target
-    path.unlink(missing_ok=True)
+def _discard(folder: Path, files: Sequence[str]) -> None:
+    """Remove files from the cache if they are there, and those that they link to."""
+    for path in (folder / file for file in files):
+        path.resolve().unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _asking(name: str, revision: str | None) -> Iterator[None]:
+    """Distinguish a Hub that refuses a request from one that does not answer, or not as a Hub does."""
+    try:
+        with _explained(name, revision):
+            yield
+    except (HTTPError, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise _NoAnswerError(f"{constants.ENDPOINT} does not answer ({cause(error)})") from error
 
 
 @contextmanager
 def _explained(name: str, revision: str | None) -> Iterator[None]:
     """Turn refusals of the Hub and errors of the cache into errors that say what to do; others are passed on."""
-    endpoint = constants.ENDPOINT
+    endpoint, revision = constants.ENDPOINT, revision or constants.DEFAULT_REVISION
     try:
         yield
-    except HFValidationError as error:
-        example = "google-bert/bert-base-uncased"
-        raise ModelError(f"{name!r} is neither a model folder nor a name on the Hub, such as {example}") from error
-    except GatedRepoError as error:
-        terms = f"{name!r} asks its readers to accept terms: do so at {endpoint}/{name}, then run 'hf auth login'"
-        raise ModelError(terms) from error
-    except RepositoryNotFoundError as error:
-        private = f"there is no model {name!r} on {endpoint}, or it is private: run 'hf auth login' or set HF_TOKEN"
-        raise ModelError(private) from error
-    except RevisionNotFoundError as error:
-        raise ModelError(f"{name!r} has no branch, tag or commit {revision or constants.DEFAULT_REVISION!r}") from error
-    except HfHubHTTPError as error:
-        status = error.response.status_code
-        if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _BUSY:
-            raise
-        raise ModelError(f"{endpoint} refuses {name!r} or your token: {cause(error)}") from error
-    except OSError as error:
-        if isinstance(error, HTTPError | ConnectionError | TimeoutError) or error.errno is None:
-            raise
-        file = f": {error.filename}" if error.filename else ""
-        cache = f"cannot use the cache {constants.HF_HUB_CACHE} ({error.strerror}{file})"
-        raise ModelError(f"{cache}; set HF_HOME to another folder") from error
+    except Exception as error:
+        for kind, message in _REFUSALS:
+            if isinstance(error, kind):
+                raise ModelError(message.format(name=name, endpoint=endpoint, revision=revision)) from error
+        if isinstance(error, HfHubHTTPError):
+            status = error.response.status_code
+            if status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _BUSY:
+                raise ModelError(f"{endpoint} refuses {name!r} or your token: {cause(error)}") from error
+        elif isinstance(error, OSError) and error.errno is not None and not isinstance(error, _SILENCE):
+            file = f": {error.filename}" if error.filename else ""
+            cache = f"cannot use the cache {constants.HF_HUB_CACHE} ({error.strerror}{file})"
+            raise ModelError(f"{cache}; set HF_HOME to another folder") from error
+        raise

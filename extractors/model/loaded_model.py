@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -20,6 +21,9 @@ from .float64_copy import float64_twin, in_float64
 
 Model = TypeVar("Model", bound="LoadedModel")
 
+_NOT_CONFIGURATION = ("_name_or_path", "transformers_version")
+_OF_THE_LAST_CALL = {"padding": None, "truncation": None}  # a tokenizer keeps these, and sentences are read without
+
 
 class LoadedModel:
     """The base class of models that give attention; its attributes are those of `Encoder`."""
@@ -28,6 +32,7 @@ class LoadedModel:
     n_heads: int
     max_length: int | None
     batching: Batching
+    is_twin: bool = False  # whether it is the float64 view of another one, which stores its parameters
 
     def __init__(self, model: Any, tokenizer: Any, name: str, files: LoadedFiles | None) -> None:
         self.model: Any = model.eval()
@@ -52,12 +57,15 @@ class LoadedModel:
 
     @property
     def device(self) -> torch.device:
-        """The device that the model computes on."""
-        return torch.device(next(self.model.parameters()).device)
+        """The device that the model computes on. Of a twin, it is not that of the parameters if that has no float64."""
+        stored = torch.device(next(self.model.parameters()).device)
+        return in_float64(torch.zeros(0, device=stored)).device if self.is_twin else stored
 
     @property
     def dtype(self) -> torch.dtype:
         """The type that the model computes in. The input embeddings may be stored in another one."""
+        if self.is_twin:
+            return torch.float64
         parameters: list[Tensor] = list(self.model.parameters())
         return next(p.dtype for p in reversed(parameters) if p.is_floating_point())
 
@@ -107,7 +115,7 @@ class LoadedModel:
         return weights_sha256(self.model, self.files.untrained)
 
     def _with_model(self, twin: Any) -> Any:
-        """Wrap the float64 view of the model in a subclass of both this class and `Float64Model`."""
+        """Wrap the float64 view of the model in a subclass in which `is_twin` is true."""
         raise NotImplementedError
 
     def _padded(
@@ -128,20 +136,6 @@ class LoadedModel:
         except Exception as error:  # whatever a model raises, it is the model that cannot be used
             read = f"{extent} in {str(self.dtype).removeprefix('torch.')}"
             raise ModelError(f"{self.label}: the model cannot read {read} ({cause(error)})") from error
-
-
-class Float64Model(LoadedModel):
-    """What differs for a float64 copy, whose parameters are stored in another type than it computes in."""
-
-    @property
-    def device(self) -> torch.device:
-        """The device that the copy computes on, which is not that of its parameters if that has no float64."""
-        return in_float64(torch.zeros(0, device=super().device)).device
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The type that the copy computes in."""
-        return torch.float64
 
 
 def weights_sha256(model: Any, left_out: Collection[str] = ()) -> str:
@@ -166,3 +160,26 @@ def random_copy(model: Any, seed: int, dtype: torch.dtype) -> Any:
             module.weight.data.copy_(trained[name].weight.data)
     random.set_attn_implementation("eager")
     return random
+
+
+def described_model(model: LoadedModel) -> dict[str, Any]:
+    """Return what a model is recognized by, however it is called and wherever it is stored.
+
+    That is its configuration, and the digests of its weights and of its tokenizer.
+    """
+    configuration = model.model.config.to_dict()
+    return {
+        "weights": model.weights_sha256(),
+        "configuration": {name: value for name, value in configuration.items() if name not in _NOT_CONFIGURATION},
+        "tokenizer": _tokenizer_sha256(model.tokenizer),
+    }
+
+
+def _tokenizer_sha256(tokenizer: Any) -> str:
+    """Compute a SHA-256 of a tokenizer's vocabulary, rules and special tokens."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    rules = (
+        sorted(tokenizer.get_vocab().items()) if backend is None else json.loads(backend.to_str()) | _OF_THE_LAST_CALL
+    )
+    described = [type(tokenizer).__name__, rules, tokenizer.special_tokens_map]
+    return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,18 +13,9 @@ import transformers
 
 from ...corpora_loaders.lines import file_sha256
 from ..errors import ModelError, cause
-from .checkpoint import (
-    CONFIG,
-    CONVERSION_HINT,
-    TOKENIZER,
-    TOKENIZER_CONFIG,
-    TOKENIZER_FILE,
-    check_checkpoint,
-    read_object,
-)
-from .files import LoadedFiles
+from .checkpoint import check_checkpoint, check_loaded
+from .files import CONFIG, CONVERSION_HINT, TOKENIZER, TOKENIZER_CONFIG, TOKENIZER_FILE, LoadedFiles, read_object
 from .hub import hub_model, quiet_hub
-from .loaded_weights import check_loaded
 
 _TOKENIZER_HINT = (
     f"correct {TOKENIZER_CONFIG}, or download the files again. Of the values of tokenizer_class, "
@@ -83,13 +72,12 @@ def load_tokenizer(name_or_path: Location, revision: str | None = None) -> Any:
             tokenizer = transformers.AutoTokenizer.from_pretrained(
                 str(folder), local_files_only=True, trust_remote_code=False
             )
-            failure = _tokenizer_failure(tokenizer, folder)
+            if failure := _tokenizer_failure(tokenizer, folder):
+                raise ValueError(failure)
         except Exception as error:  # whatever the libraries raise, the cause is in the files
             raise ModelError(
                 f"cannot load the tokenizer of {files.name!r}: {cause(error)}; {_TOKENIZER_HINT}"
             ) from error
-    if failure:
-        raise ModelError(f"cannot load the tokenizer of {files.name!r}: {failure}; {_TOKENIZER_HINT}")
     return tokenizer
 
 
@@ -125,12 +113,11 @@ def load_classifier(
         names = dict(enumerate(labels))
         numbers = {label: number for number, label in names.items()}
         head = {"num_labels": len(names), "id2label": names, "label2id": numbers}
-    files = find_model(name_or_path, revision)
-    model, info = _from_pretrained(transformers.AutoModelForSequenceClassification, files, dtype, **head)
-    files = check_loaded(files, model, info)
-    if labels is None and (info["missing_keys"] or info["mismatched_keys"]):
+    found = find_model(name_or_path, revision)
+    model, files = _load(transformers.AutoModelForSequenceClassification, found, dtype, **head)
+    if labels is None and files.untrained:
         raise ModelError(f"{files.name!r} has no trained classification head; fine-tune one with --finetune")
-    return model.eval(), files
+    return model, files
 
 
 def load_masked_lm(
@@ -152,15 +139,12 @@ def load_masked_lm(
         >>> load_masked_lm(load_encoder("demo").files) is None  # a model of sentences, without a masked-LM head
         True
     """
-    files = find_model(name_or_path, revision)
-    config = transformers.AutoConfig.from_pretrained(str(files.folder), local_files_only=True, trust_remote_code=False)
+    found = find_model(name_or_path, revision)
+    config = transformers.AutoConfig.from_pretrained(str(found.folder), local_files_only=True, trust_remote_code=False)
     if config.is_encoder_decoder or type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
         return None
-    model, info = _from_pretrained(transformers.AutoModelForMaskedLM, files, dtype)
-    if info["missing_keys"] or info["mismatched_keys"]:
-        return None
-    check_loaded(files, model, info)
-    return model.eval()
+    model, files = _load(transformers.AutoModelForMaskedLM, found, dtype)
+    return None if files.untrained else model
 
 
 def load_pretrained(
@@ -175,37 +159,23 @@ def load_pretrained(
     """Load a model with its tokenizer; the result is what the classes of models take."""
     if dtype not in (torch.float32, torch.float64):  # less would blur the comparisons that every count is made of
         raise ValueError(f"dtype must be torch.float32 or torch.float64, not {dtype}")
-    files = find_model(name_or_path, revision)
-    tokenizer = load_tokenizer(files)
-    model, info = _from_pretrained(auto_class, files, dtype)
-    files = check_loaded(files, model, info, decoder=decoder)
+    found = find_model(name_or_path, revision)
+    tokenizer = load_tokenizer(found)
+    model, files = _load(auto_class, found, dtype, decoder=decoder)
     name = Path(name_or_path).resolve().name if files.endpoint is None else files.name
-    return _on_device(model, device), tokenizer, name, files
-
-
-def _on_device(model: Any, device: str | torch.device) -> Any:
-    """Move a model to a device."""
     try:
         if torch.device(device).type == "meta":
             raise RuntimeError("it computes shapes and no numbers")
-        return model.to(device)
+        return model.to(device), tokenizer, name, files
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = textwrap.shorten(str(error).split(". ", 1)[0].split("\n", 1)[0], 100, placeholder=" …")
         usual = "devices are for example cpu, cuda, cuda:1 and mps"
-        raise ModelError(f"cannot use device {str(device)!r}: {reason}; {usual}") from error
+        raise ModelError(f"cannot use device {str(device)!r}: {cause(error)}; {usual}") from error
 
 
-def save_model(model: Any, tokenizer: Any, folder: str | Path) -> None:
-    """Write a model, as safetensors, and its tokenizer to a folder from which they can be loaded."""
-    with quiet():
-        model.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
-
-
-def _from_pretrained(
-    auto_class: Any, files: LoadedFiles, dtype: torch.dtype, **options: Any
-) -> tuple[Any, dict[str, Any]]:
-    """Load a model with eager attention from safetensors, and return it with transformers' loading info.
+def _load(
+    auto_class: Any, files: LoadedFiles, dtype: torch.dtype, *, decoder: bool = False, **head: Any
+) -> tuple[Any, LoadedFiles]:
+    """Load a model with eager attention from safetensors, and compare it with its checkpoint.
 
     The folder is local and only safetensors are read. Given the name of a model on the Hub that has no safetensors,
     transformers 5 would load those of a pull request by a conversion bot, even if nobody has merged it.
@@ -221,14 +191,13 @@ def _from_pretrained(
                 trust_remote_code=False,
                 output_loading_info=True,
                 ignore_mismatched_sizes=True,  # the loading info names them, and `check_loaded` refuses them
-                **options,
+                **head,
             )
         except Exception as error:  # whatever the libraries raise, the cause is in the files
-            hint = (
-                CONVERSION_HINT if "safetensors" in str(error) else f"correct its {CONFIG}, or download the files again"
-            )
+            correct = f"correct its {CONFIG}, or download the files again"
+            hint = CONVERSION_HINT if "safetensors" in str(error) else correct
             raise ModelError(f"cannot load {files.name!r}: {cause(error)}; {hint}") from error
-    return model, info
+    return model.eval(), check_loaded(files, model, info, decoder=decoder)
 
 
 def _tokenizer_failure(tokenizer: Any, folder: Path) -> str | None:
@@ -255,25 +224,15 @@ def _tokenizer_failure(tokenizer: Any, folder: Path) -> str | None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Silence the progress bars and logs of transformers within a block, and then restore its settings.
-
-    Within the block, transformers also asks no service on the Hub to convert a checkpoint, which would be done in
-    public.
-    """
-    conversion = os.environ.get("DISABLE_SAFETENSORS_CONVERSION")
-    verbosity = transformers.utils.logging.get_verbosity()
-    bars = transformers.utils.logging.is_progress_bar_enabled()
-    os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
+    """Silence the progress bars and logs of transformers within a block, and then restore its settings."""
+    log = transformers.utils.logging
+    verbosity, bars = log.get_verbosity(), log.is_progress_bar_enabled()
+    log.set_verbosity_error()
+    log.disable_progress_bar()
     try:
         with quiet_hub():
             yield
     finally:
-        if conversion is None:
-            os.environ.pop("DISABLE_SAFETENSORS_CONVERSION", None)
-        else:
-            os.environ["DISABLE_SAFETENSORS_CONVERSION"] = conversion
-        transformers.utils.logging.set_verbosity(verbosity)
+        log.set_verbosity(verbosity)
         if bars:
-            transformers.utils.logging.enable_progress_bar()
+            log.enable_progress_bar()

@@ -8,7 +8,7 @@ Nothing of the architecture has to be written again, so scaling, biases and mask
 Three things in transformers 5 have to be watched. A function that is registered without a mask function of the same
 name gets no mask at all, so that padding is attended to, without an error. Some architectures (DeBERTa, MPNet, XLNet,
 RoFormer and others) accept the name and go on with their own code, so the calls are counted and compared with the
-number of layers (`check_calls`). And some hand no arguments through to the function, which is why it finds the active
+number of layers. And some hand no arguments through to the function, which is why it finds the active
 patch in a context variable.
 """
 
@@ -17,13 +17,12 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ..errors import ModelError
@@ -45,11 +44,6 @@ class AttentionPatch:
         heads: these heads, 0-based.
         context: the weighted sums of values of all heads to return for an input of one position, instead of computing
             them.
-
-    Attributes:
-        calls: how many calls there were.
-        weights: the model's own weights in that call, shape (batch, heads, n, n).
-        values: V in that call, shape (batch, heads, n, d).
     """
 
     def __init__(
@@ -61,9 +55,9 @@ class AttentionPatch:
     ) -> None:
         self._call, self._rows, self._heads, self._context = call, rows, list(heads), context
         self._token: Token[AttentionPatch | None] | None = None
-        self.calls = 0
-        self.weights: Tensor = torch.empty(0)
-        self.values: Tensor = torch.empty(0)
+        self.calls = 0  # all calls so far; the following are of the one that is looked at
+        self.weights: Float[Tensor, "batch heads n n"] = torch.empty(0, 0, 0, 0)
+        self.values: Float[Tensor, "batch heads n d"] = torch.empty(0, 0, 0, 0)
 
     def __enter__(self) -> AttentionPatch:
         self._token = _active.set(self)
@@ -148,88 +142,28 @@ def resumed(modules: Sequence[nn.Module], layer: int, hidden: Float[Tensor, "bat
             del module.forward
 
 
-class InputEmbeddings:
-    """A context manager that keeps the input embeddings of the last pass, and may replace them or make them a leaf."""
+@contextmanager
+def input_embeddings(
+    model: Any, replacement: Float[Tensor, "batch n dim"] | None = None, *, leaf: bool = False
+) -> Iterator[list[Tensor]]:
+    """Collect the input embeddings of forward passes, which may be replaced or made leaves of the graph."""
+    collected: list[Tensor] = []
 
-    def __init__(
-        self, model: Any, replacement: Float[Tensor, "batch n dim"] | None = None, *, leaf: bool = False
-    ) -> None:
-        self._table: nn.Module = model.get_input_embeddings()
-        self._replacement, self._leaf = replacement, leaf
-        self.embedded: Tensor = torch.empty(0)
-        self._hooks = ExitStack()
+    def hook(_module: nn.Module, _inputs: Any, looked_up: Tensor) -> Tensor:
+        embedded = looked_up if replacement is None else replacement
+        collected.append(embedded.detach().clone().requires_grad_() if leaf else embedded)
+        return collected[-1]
 
-    def __enter__(self) -> InputEmbeddings:
-        self._hooks.callback(self._table.register_forward_hook(self._hook).remove)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._hooks.close()
-
-    def _hook(self, _module: nn.Module, _inputs: Any, looked_up: Tensor) -> Tensor:
-        embedded = looked_up if self._replacement is None else self._replacement
-        self.embedded = embedded.detach().clone().requires_grad_() if self._leaf else embedded
-        return self.embedded
+    with model.get_input_embeddings().register_forward_hook(hook):
+        yield collected
 
 
-@dataclass(frozen=True, eq=False)
-class WordRows:
-    """Rows of attention to pieces, taken apart into a distribution over words and everything else, which is kept here.
-
-    The tests of explanations move attention among words, but the model attends to pieces and special tokens. A row is
-    therefore split into three factors: how much all words get together, how that is distributed over words, and how the
-    weight of each word is distributed over its pieces. Only the second one is exchanged. With the original
-    distribution, `join` gives back the original row.
-
-    Attributes:
-        total: m, the weight of all words together.
-        share: each piece's share of the weight of its word, 0 at special tokens and padding.
-        rest: the weights of special tokens, 0 elsewhere.
-        word_of: the 0-based word of each piece, −1 at special tokens and padding.
-    """
-
-    total: Float[Tensor, "batch rows"]
-    share: Float[Tensor, "batch rows pieces"]
-    rest: Float[Tensor, "batch rows pieces"]
-    word_of: Int[Tensor, "batch pieces"]
-
-    @classmethod
-    def split(
-        cls, rows: Float[Tensor, "batch rows pieces"], word_of: Int[Tensor, "batch pieces"], n: int
-    ) -> tuple[WordRows, Float[Tensor, "batch rows n"]]:
-        """Return the parts, and the distribution over n words, which is zero if words get nothing or there are none."""
-        belongs = (word_of[:, :, None] == torch.arange(n, device=word_of.device)).to(rows.dtype)
-        words = rows @ belongs
-        total = words.sum(-1)
-        alpha = words / total.where(total > 0, 1)[..., None]
-        of_piece = words @ belongs.mT
-        evenly = (belongs @ (1 / belongs.sum(1).clamp(min=1))[..., None]).mT
-        share = torch.where(of_piece > 0, rows / of_piece.where(of_piece > 0, 1), evenly)
-        inside = (word_of >= 0)[:, None]
-        return cls(total, share * inside, rows * ~inside, word_of), alpha
-
-    def join(self, alpha: Float[Tensor, "batch k rows n"], renormalise: bool) -> Float[Tensor, "batch k rows pieces"]:
-        """Compute the weights of pieces, m · word · share. Rows may then be divided by their sums, if not 0."""
-        word = self.word_of.clamp(min=0)[:, None, None].expand(*alpha.shape[:3], -1)
-        scaled = self.total[:, None, :, None] * alpha
-        rows = scaled.gather(-1, word) * self.share[:, None] + self.rest[:, None]
-        if not renormalise:
-            return rows
-        total = rows.sum(-1, keepdim=True)
-        return rows / total.where(total > 0, 1)
-
-    def detached(self) -> WordRows:
-        """A copy without history, so that no gradient goes through it."""
-        return WordRows(self.total.detach(), self.share.detach(), self.rest.detach(), self.word_of)
-
-
-def check_calls(seen: AttentionPatch, n_layers: int, label: str) -> None:
-    """Raise `ModelError` if the attention function was not called once per layer."""
-    if seen.calls != n_layers:
-        raise ModelError(
-            f"{label}: attention of this architecture cannot be replaced, because it is not computed by the function "
-            f"that transformers allows to be replaced ({seen.calls} calls for {n_layers} layers)"
-        )
+def model_logits(
+    model: Any, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]
+) -> Float[Tensor, "batch classes"]:
+    """Run a classifier on a padded batch."""
+    logits: Tensor = model(input_ids=ids, attention_mask=mask.long(), return_dict=True).logits
+    return logits
 
 
 def check_first_position(run: Callable[[], Tensor], logits: Tensor, seen: AttentionPatch, label: str) -> None:

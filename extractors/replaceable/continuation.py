@@ -19,19 +19,63 @@ from torch import Tensor, nn
 
 from ..errors import ModelError
 from ..tokens.pieces import Pieces
-from .attention_model import Special, TextState
-from .attention_patch import (
-    TOLERANCE,
-    AttentionPatch,
-    InputEmbeddings,
-    WordRows,
-    difference,
-    resumed,
-)
+from .attention_model import TextState
+from .attention_patch import TOLERANCE, AttentionPatch, difference, input_embeddings, model_logits, resumed
 
 Way = Literal["first position", "from the layer", "whole model"]
 """How much is computed again under other attention. All ways give the same logits. The first needs the last layer and a
 classifier that reads the first position alone; the second needs an architecture that has a row of names."""
+
+
+@dataclass(frozen=True, eq=False)
+class WordRows:
+    """Rows of attention to pieces, taken apart into a distribution over words and everything else, which is kept here.
+
+    The tests of explanations move attention among words, but the model attends to pieces and special tokens. A row is
+    therefore split into three factors: how much all words get together, how that is distributed over words, and how the
+    weight of each word is distributed over its pieces. Only the second one is exchanged. With the original
+    distribution, `join` gives back the original row.
+
+    Attributes:
+        total: m, the weight of all words together.
+        share: each piece's share of the weight of its word, 0 at special tokens and padding.
+        rest: the weights of special tokens, 0 elsewhere.
+        word_of: the 0-based word of each piece, −1 at special tokens and padding.
+    """
+
+    total: Float[Tensor, "batch rows"]
+    share: Float[Tensor, "batch rows pieces"]
+    rest: Float[Tensor, "batch rows pieces"]
+    word_of: Int[Tensor, "batch pieces"]
+
+    @classmethod
+    def split(
+        cls, rows: Float[Tensor, "batch rows pieces"], word_of: Int[Tensor, "batch pieces"], n: int
+    ) -> tuple[WordRows, Float[Tensor, "batch rows n"]]:
+        """Return the parts, and the distribution over n words, which is zero if words get nothing or there are none."""
+        belongs = (word_of[:, :, None] == torch.arange(n, device=word_of.device)).to(rows.dtype)
+        words = rows @ belongs
+        total = words.sum(-1)
+        alpha = words / total.where(total > 0, 1)[..., None]
+        of_piece = words @ belongs.mT
+        evenly = (belongs @ (1 / belongs.sum(1).clamp(min=1))[..., None]).mT
+        share = torch.where(of_piece > 0, rows / of_piece.where(of_piece > 0, 1), evenly)
+        inside = (word_of >= 0)[:, None]
+        return cls(total, share * inside, rows * ~inside, word_of), alpha
+
+    def join(self, alpha: Float[Tensor, "batch k rows n"], renormalise: bool) -> Float[Tensor, "batch k rows pieces"]:
+        """Compute the weights of pieces, m · word · share. Rows may then be divided by their sums, if not 0."""
+        word = self.word_of.clamp(min=0)[:, None, None].expand(*alpha.shape[:3], -1)
+        scaled = self.total[:, None, :, None] * alpha
+        rows = scaled.gather(-1, word) * self.share[:, None] + self.rest[:, None]
+        if not renormalise:
+            return rows
+        total = rows.sum(-1, keepdim=True)
+        return rows / total.where(total > 0, 1)
+
+    def detached(self) -> WordRows:
+        """A copy without history, so that no gradient goes through it."""
+        return WordRows(self.total.detach(), self.share.detach(), self.rest.detach(), self.word_of)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,56 +105,41 @@ class TransformerState(TextState):
 
 @dataclass(frozen=True)
 class ReplacedHeads:
-    """The heads of a classifier whose attention is replaced.
+    """The heads of one layer of a classifier whose attention is replaced; both are 0-based.
 
-    Attributes:
-        model: the classifier.
-        layer: the layer, 0-based.
-        heads: the heads of that layer, 0-based.
-        special: see `attentionology.extractors.replaceable.attention_model.Special`.
-        modules: the modules of all layers; empty if the architecture has no row of names.
+    The modules are those of all layers, none if the architecture has no row of names.
     """
 
     model: Any
     layer: int
     heads: Sequence[int]
-    special: Special
     modules: Sequence[nn.Module]
 
     def logits(
-        self, state: TransformerState, rows: WordRows, alpha: Float[Tensor, "batch k rows n"], way: Way
+        self, state: TransformerState, rows: Float[Tensor, "batch k rows positions"], way: Way
     ) -> Float[Tensor, "batch k classes"]:
         """Continue the forward pass of a batch with k other attentions per text."""
-        k = alpha.shape[1]
-        weights = rows.join(alpha, self.special == "renormalise")
-        weights = weights.view(len(state), k, len(self.heads), -1, weights.shape[-1])
+        k = rows.shape[1]
+        weights = rows.view(len(state), k, len(self.heads), -1, rows.shape[-1])
         positions, context = slice(None), None
         if way == "first position":
             positions = slice(1)
             first = state.first[:, None].repeat(1, k, 1, 1)
             first[:, :, self.heads] = weights[..., 0, :]
             context = torch.einsum("bkhn,bhnd->bkhd", first, state.values).flatten(0, 1)[:, None]
+        ids, inside = (tensor[:, positions].repeat_interleave(k, 0) for tensor in (state.ids, state.inside))
         with ExitStack() as stack:
             if way == "whole model":
-                stack.enter_context(InputEmbeddings(self.model, state.embeddings.repeat_interleave(k, 0)))
-                patch = AttentionPatch(self.layer, weights.flatten(0, 1), self.heads)
+                stack.enter_context(input_embeddings(self.model, state.embeddings.repeat_interleave(k, 0)))
+                call = self.layer
             else:
                 assert state.hidden is not None  # noqa: S101 the other ways need an architecture with a row of names
                 hidden = state.hidden[:, positions].repeat_interleave(k, 0)
                 stack.enter_context(resumed(self.modules, self.layer, hidden))
-                patch = AttentionPatch(0, weights.flatten(0, 1), self.heads, context)
-            stack.enter_context(patch)
-            ids, inside = (tensor[:, positions].repeat_interleave(k, 0) for tensor in (state.ids, state.inside))
+                call = 0
+            stack.enter_context(AttentionPatch(call, weights.flatten(0, 1), self.heads, context))
             logits = model_logits(self.model, ids, inside)
         return logits.view(len(state), k, -1)
-
-
-def model_logits(
-    model: Any, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]
-) -> Float[Tensor, "batch classes"]:
-    """Run a classifier on a padded batch."""
-    logits: Tensor = model(input_ids=ids, attention_mask=mask.long(), return_dict=True).logits
-    return logits
 
 
 def fastest_way(

@@ -27,18 +27,17 @@ from ..maps.batching import DEFAULT_BATCH_CELLS
 from ..maps.map_maker import MapMaker
 from ..model.encoder import Encoder
 from ..model.files import LoadedFiles
-from ..model.loading import save_model
-from ..tokens.text_reader import TextLevel, TextReader
+from ..model.loading import quiet
 from .attention_model import Special, TextState, Words, state_of
 from .attention_patch import (
     AttentionPatch,
-    InputEmbeddings,
-    WordRows,
-    check_calls,
     check_first_position,
     implementation,
+    input_embeddings,
+    model_logits,
 )
-from .continuation import ReplacedHeads, TransformerState, Way, fastest_way, model_logits
+from .continuation import ReplacedHeads, TransformerState, Way, WordRows, fastest_way
+from .text_reader import TextLevel, TextReader
 
 Query = Literal["cls", "all"]
 
@@ -120,7 +119,7 @@ class TransformerAttention(nn.Module):
         self._reader = TextReader(self._encoder, level, batch_cells)
         self.layer, self.heads = self._scope(layer, heads)
         self._layers = layer_modules(model) if self._encoder.family in ARCHITECTURES else []
-        self._replaced = ReplacedHeads(model, self.layer, self.heads, self.special, self._layers)
+        self._replaced = ReplacedHeads(model, self.layer, self.heads, self._layers)
         self.way: Way = "whole model"
         self._choose_way()
 
@@ -138,7 +137,9 @@ class TransformerAttention(nn.Module):
 
     def save(self, folder: str | Path) -> None:
         """Write the model, as safetensors, and its tokenizer to a folder."""
-        save_model(self.model, self.tokenizer, folder)
+        with quiet():
+            self.model.save_pretrained(folder)
+            self.tokenizer.save_pretrained(folder)
 
     def readable(self, texts: Sequence[Words]) -> list[str | None]:
         """Say of each text why it cannot be read; None if it can be."""
@@ -177,7 +178,7 @@ class TransformerAttention(nn.Module):
         with ExitStack() as stack:
             stack.enter_context(torch.set_grad_enabled(gradient or torch.is_grad_enabled()))
             seen = stack.enter_context(AttentionPatch(self.layer))
-            embedded = stack.enter_context(InputEmbeddings(self.model, leaf=gradient))
+            embedded = stack.enter_context(input_embeddings(self.model, leaf=gradient))
             recorded = stack.enter_context(Recorder(self._layers))
             model_logits(self.model, ids, mask)
             chosen = seen.weights[:, self.heads, : 1 if self.query == "cls" else None].flatten(1, 2)
@@ -187,7 +188,7 @@ class TransformerAttention(nn.Module):
             texts=tuple(texts),
             alpha=alpha,
             mask=torch.arange(n, device=ids.device) < n_words,
-            embeddings=embedded.embedded,
+            embeddings=embedded[-1],
             word_of=word_of,
             pieces=pieces,
             ids=ids,
@@ -220,9 +221,9 @@ class TransformerAttention(nn.Module):
         rows = state.rows.detached() if disconnected else state.rows
         length = 1 if self.way == "first position" else state.ids.shape[1]
         step = max(1, self._reader.fitting(length) // len(state))
-        return torch.cat(
-            [self._replaced.logits(state, rows, part, self.way) for part in torch.split(alpha, step, dim=1)], dim=1
-        )
+        renormalize = self.special == "renormalise"
+        parts = (rows.join(part, renormalize) for part in torch.split(alpha, step, dim=1))
+        return torch.cat([self._replaced.logits(state, part, self.way) for part in parts], dim=1)
 
     @torch.no_grad()
     def scores(self, state: TextState) -> Float[Tensor, "batch n"]:
@@ -239,8 +240,8 @@ class TransformerAttention(nn.Module):
         heads = layer[:, self.heads] if layer.shape[1] == self._encoder.n_heads else layer
         scores = torch.zeros_like(state.alpha[:, 0])
         for text, pieces in enumerate(state.pieces):
-            words = self._reader.words(pieces)
-            if len(words):
+            words = [position for position, special in enumerate(pieces.special) if not special]
+            if words:
                 query = [0] if self.query == "cls" else words
                 scores[text, : len(words)] = heads[text].mean(0)[query].mean(0)[words]
         return scores
@@ -273,7 +274,12 @@ class TransformerAttention(nn.Module):
         self.model.set_attn_implementation(implementation())
         with AttentionPatch(self._encoder.n_layers - 1) as seen:
             model_logits(self.model, ids, mask)
-        check_calls(seen, self._encoder.n_layers, self._label)
+        if seen.calls != self._encoder.n_layers:
+            raise ModelError(
+                f"{self._label}: attention of this architecture cannot be replaced, because it is not computed by the "
+                f"function that transformers allows to be replaced ({seen.calls} calls for {self._encoder.n_layers} "
+                "layers)"
+            )
         if self.query == "cls":
             check_first_position(lambda: model_logits(self.model, ids, mask), original, seen, self._label)
         batches = list(self.batches(_PROBE))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,12 @@ class Pieces:
     def words(self) -> int:
         """How many words the model reads."""
         return self.special.count(False)
+
+    @property
+    def word_lengths(self) -> list[int]:
+        """How many pieces each word has."""
+        lengths = Counter(self.positions)
+        return [lengths[position] for position, special in enumerate(self.special) if not special]
 
     def __repr__(self) -> str:
         positions = amount(len(self.special), "positions")
@@ -108,21 +115,6 @@ def align(tokenizer: Any, sentences: Sequence[Sentence]) -> list[Pieces | Unalig
     return aligned
 
 
-def read_texts(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
-    """Yield the pieces of texts, each an id and a token, without special tokens around them.
-
-    As in `align`, special tokens in the text are text, or the unknown token.
-    """
-    reserved, unk = reserved_ids(tokenizer), (tokenizer.unk_token_id, tokenizer.unk_token)
-    space = " " if needs_space(tokenizer) else ""
-    spaced = [space + text.strip() for text in texts]
-    for encoding in tokenizer(spaced, add_special_tokens=False, split_special_tokens=True, verbose=False).encodings:
-        pieces = list(zip(encoding.ids, encoding.tokens, strict=True))
-        if unk[0] is None and (mistaken := next((token for piece, token in pieces if piece in reserved), None)):
-            raise ModelError(f"the tokenizer reads {mistaken!r} in the text as a special token")
-        yield [unk if piece in reserved else (piece, token) for piece, token in pieces]
-
-
 def reserved_ids(tokenizer: Any) -> set[int]:
     """Return the ids that stand for something other than text, except for the unknown token."""
     added = tokenizer.added_tokens_decoder.items()
@@ -138,37 +130,36 @@ def _align(tokenizer: Any, reserved: set[int], n_words: int, encoding: Any) -> P
     pieces: list[tuple[int | None, int, str]] = []  # the word, or None for a special token, the id, and the text
     furthest = 0
     for index, (word, piece, token) in enumerate(zip(encoding.word_ids, encoding.ids, encoding.tokens, strict=True)):
-        if word is not None and word < furthest:
-            raise Unalignable(f"piece {index + 1} ({token!r}) goes back to word {word + 1}")
-        if word is not None and piece in reserved:
-            if unk is None:
+        if word is not None:
+            if word < furthest:
+                raise Unalignable(f"piece {index + 1} ({token!r}) goes back to word {word + 1}")
+            furthest = word
+            if piece in reserved and unk is None:
                 raise Unalignable(f"word {word + 1} is read as the special token {token!r}")
-            piece, token = unk, unk_token
-        furthest = furthest if word is None else word
+            if piece in reserved:
+                piece, token = unk, unk_token
         pieces.append((word, piece, token))
     for word in missing:
         pieces.insert(_place(word, [other for other, _, _ in pieces]), (word, unk, unk_token))
     positions, special, last_word = list[int](), list[bool](), None
-    unknown = set[int]()
-    for word, piece, _ in pieces:
+    for word, _, _ in pieces:
         if word is None or word != last_word:
             special.append(word is None)
         last_word = word
         positions.append(len(special) - 1)
-        if word is not None and piece == unk:
-            unknown.add(word)
+    unknown = {word for word, piece, _ in pieces if word is not None and piece == unk}
     ids, tokens = [piece for _, piece, _ in pieces], [token for _, _, token in pieces]
     return Pieces(ids, tokens, positions, special, len(missing), len(unknown))
 
 
 def _place(word: int, words: Sequence[int | None]) -> int:
     """Find where a word without a piece belongs among the words of all pieces, in which None is a special token."""
-    for index, other in enumerate(words):
-        if other is not None and other > word:
-            return index
-    last = max((index for index, other in enumerate(words) if other is not None), default=None)
-    if last is not None:
-        return last + 1
+    later = [index for index, other in enumerate(words) if other is not None and other > word]
+    earlier = [index for index, other in enumerate(words) if other is not None and other < word]
+    if later:
+        return later[0]
+    if earlier:
+        return earlier[-1] + 1
     return len(words) - 1 if len(words) > 1 else len(words)  # no word has a piece: after the leading special tokens
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from ...corpora_loaders import Corpus, CorpusError, Pair, PlainText, Sentence, pair_paragraphs
 from ..errors import ModelError
 from ..model.encoder import Encoder
-from .pieces import Pieces, Segment, read_texts
+from .pieces import Pieces, Segment, needs_space, reserved_ids
 
 SegmentIds = Literal["zeros", "pair"]
 
@@ -118,7 +118,7 @@ def make_segments(
     chosen: list[tuple[int, Segment]] = []
     documents = made = halved = text_pieces = left_over = 0
     for document in text.each_document():
-        read = list(read_texts(encoder.tokenizer, [p.text or " ".join(p.words) for p in document]))
+        read = list(_read_texts(encoder.tokenizer, [p.text or " ".join(p.words) for p in document]))
         lengths = [len(pieces) for pieces in read]
         flat = [(paragraph, *piece) for paragraph, pieces in zip(document, read, strict=True) for piece in pieces]
         rng = random.Random(f"{seed} {document[0].document}")  # noqa: S311
@@ -142,7 +142,28 @@ def make_segments(
     )
 
 
-_Framed = tuple[int, str, int]  # vocabulary id, token, segment id
+def _read_texts(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
+    """Yield the pieces of texts, each an id and a token, without special tokens around them.
+
+    As in `attentionology.extractors.tokens.pieces.align`, special tokens in the text are text, or the unknown token.
+    """
+    reserved, unk = reserved_ids(tokenizer), (tokenizer.unk_token_id, tokenizer.unk_token)
+    space = " " if needs_space(tokenizer) else ""
+    spaced = [space + text.strip() for text in texts]
+    for encoding in tokenizer(spaced, add_special_tokens=False, split_special_tokens=True, verbose=False).encodings:
+        pieces = list(zip(encoding.ids, encoding.tokens, strict=True))
+        if unk[0] is None and (mistaken := next((token for piece, token in pieces if piece in reserved), None)):
+            raise ModelError(f"the tokenizer reads {mistaken!r} in the text as a special token")
+        yield [unk if piece in reserved else (piece, token) for piece, token in pieces]
+
+
+class _Framed(NamedTuple):
+    """A piece of a segment."""
+
+    id: int
+    token: str
+    segment_id: int
+    special: bool = True
 
 
 class _Frame:
@@ -156,19 +177,19 @@ class _Frame:
         self.encoder, self.typed = encoder, typed
         pieces, (a, b) = self._read("a", "b")
         self.before, self.between, self.after = pieces[: a[0]], pieces[a[-1] + 1 : b[0]], pieces[b[-1] + 1 :]
-        self.types = pieces[a[0]][2], pieces[b[0]][2]
+        self.types = pieces[a[0]].segment_id, pieces[b[0]].segment_id
         if not self.before + self.between + self.after:
             single, (a, _) = self._read("a")
             self.before, self.between = single[: a[0]], single[a[-1] + 1 :]
-            self.after = [(piece, token, self.types[1]) for piece, token, _ in self.between]
+            self.after = [piece._replace(segment_id=self.types[1]) for piece in self.between]
         self.size = len(self.before) + len(self.between) + len(self.after)
         if typed:
             takes_ids = "token_type_ids" in inspect.signature(encoder.model.forward).parameters
             rows = getattr(encoder.model.config, "type_vocab_size", 0) if takes_ids else 0
             if self.types[0] == self.types[1] or rows <= max(self.types):
                 raise ModelError(
-                    f"{encoder.name or encoder.family}: {encoder.family!r} models do not distinguish the texts of a "
-                    "pair by segment ids; use segment ids 'zeros'"
+                    f"{encoder.label}: {encoder.family!r} models do not distinguish the texts of a pair by segment "
+                    "ids; use segment ids 'zeros'"
                 )
 
     def _read(self, *texts: str) -> tuple[list[_Framed], tuple[list[int], list[int]]]:
@@ -176,30 +197,27 @@ class _Frame:
         encoding = self.encoder.tokenizer(*texts).encodings[0]
         sides = encoding.sequence_ids
         first, second = ([i for i, side in enumerate(sides) if side == text] for text in (0, 1))
-        return list(zip(encoding.ids, encoding.tokens, encoding.type_ids, strict=True)), (first, second)
+        return list(map(_Framed, encoding.ids, encoding.tokens, encoding.type_ids)), (first, second)
 
     def segment(self, pair: Pair, document: Sequence[tuple[Sentence, int, str]]) -> Segment:
         """Make a segment of a pair of stretches of a document, given as the paragraph, id and token of each piece."""
         content = document[pair.start : pair.stop]
-        a, b = document[pair.start : pair.cut], document[pair.cut : pair.stop]
+        cut = pair.cut - pair.start
         framed: list[_Framed] = [
             *self.before,
-            *((piece, token, self.types[0]) for _, piece, token in a),
+            *(_Framed(piece, token, self.types[0], special=False) for _, piece, token in content[:cut]),
             *self.between,
-            *((piece, token, self.types[1]) for _, piece, token in b),
+            *(_Framed(piece, token, self.types[1], special=False) for _, piece, token in content[cut:]),
             *self.after,
         ]
-        special = [True] * len(framed)
-        for start, side in ((len(self.before), a), (len(self.before) + len(a) + len(self.between), b)):
-            special[start : start + len(side)] = [False] * len(side)
         pieces = Pieces(
-            ids=[piece for piece, _, _ in framed],
-            tokens=[token for _, token, _ in framed],
+            ids=[piece.id for piece in framed],
+            tokens=[piece.token for piece in framed],
             positions=list(range(len(framed))),
-            special=special,
+            special=[piece.special for piece in framed],
             substituted=0,
             unknown=sum(piece == self.encoder.tokenizer.unk_token_id for _, piece, _ in content),
-            segment_ids=[segment for _, _, segment in framed] if self.typed else None,
+            segment_ids=[piece.segment_id for piece in framed] if self.typed else None,
         )
         first = content[0][0]
         return Segment(

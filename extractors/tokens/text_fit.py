@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -23,30 +22,22 @@ _IDEOGRAPH = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
 @dataclass(frozen=True)
 class TextFit:
-    """Whether a model fits a text.
-
-    Attributes:
-        words: the number of words.
-        unknown: the number of words with unknown pieces.
-        pieces_per_word: the mean number of pieces of the words with a letter. An ideograph counts as a word.
-    """
+    """Whether a model fits a text."""
 
     words: int
-    unknown: int
-    pieces_per_word: float
+    unknown: int  # how many words have unknown pieces
+    pieces_per_word: float  # the mean of the words with a letter, in which an ideograph counts as a word
 
     @classmethod
     def of(cls, read: Sequence[tuple[Sentence, Pieces]]) -> TextFit:
         """Count the words and pieces of sentences."""
         pieces = parts = 0
         for sentence, aligned in read:
-            counts = Counter(aligned.positions)
-            of_words = [counts[position] for position, special in enumerate(aligned.special) if not special]
-            for word, count in zip(sentence.words, of_words, strict=True):
+            for word, count in zip(sentence.words, aligned.word_lengths, strict=True):
                 if any(map(str.isalpha, word)):
                     pieces += count
                     parts += max(1, len(_IDEOGRAPH.findall(word)))
-        words, unknown = (sum(numbers) for numbers in zip(*((len(s), p.unknown) for s, p in read), strict=True))
+        words, unknown = sum(len(sentence) for sentence, _ in read), sum(aligned.unknown for _, aligned in read)
         return cls(words, unknown, pieces / max(1, parts))
 
     @property
@@ -62,13 +53,11 @@ class TextFit:
         return {"yes": True, "poorly": None, "no": False}[self.fits]
 
     def __str__(self) -> str:
-        found = (
-            f"{self.unknown:,} of {self.words:,} words have unknown pieces, {self.pieces_per_word:.2f} pieces per word"
-        )
         most = round(100 * MOST_UNKNOWN)
         reasons = {
             "yes": "",
             "no": f"; with more than {most} % unknown, the tokenizer does not know this language or script",
             "poorly": f"; with more than {MOST_PIECES}, the vocabulary was probably made for other text",
         }
-        return found + reasons[self.fits]
+        found = f"{self.unknown:,} of {self.words:,} words have unknown pieces"
+        return f"{found}, {self.pieces_per_word:.2f} pieces per word{reasons[self.fits]}"

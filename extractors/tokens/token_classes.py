@@ -20,11 +20,7 @@ model calls them. A piece is punctuation if all its characters are punctuation i
 
 
 class PieceForms:
-    """The text of each piece without the tokenizer's marks: ``ing`` for ``##ing``, ``.`` for ``Ġ.``.
-
-    Args:
-        tokenizer: a fast tokenizer.
-    """
+    """The text of each piece without the tokenizer's marks: ``ing`` for ``##ing``, ``.`` for ``Ġ.``."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer

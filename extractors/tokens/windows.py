@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from ...corpora_loaders import Corpus, CorpusError, Sentence
 from ...corpora_loaders.coreference import Document, Documents
@@ -131,42 +131,33 @@ def make_windows(
         >>> [window.words for window in windows]
         [('Cats', 'sleep', '.', 'They'), ('.', 'They', 'dream', '.')]
     """
+    aligned = encoder.align([Sentence("", ("a",))])[0]
+    frame = sum(aligned.special) if isinstance(aligned, Pieces) else 0
     limit = encoder.max_length
-    frame = sum(_aligned(encoder, [Sentence("", ("a",))])[0].special)
     if length is not None and (length <= frame or (limit is not None and length > limit)):
         at_most = "" if limit is None else f", at most {limit}"
         raise ValueError(f"windows must have {frame + 1} pieces or more{at_most}, not {length}")
-
-    def length_of(*, asked: bool) -> int:
-        default = DOCUMENT_LENGTH if stride is None and not asked else LONG_WINDOW
-        return length or min(default, limit or default)
-
-    documents = corpus.documents
-    if not documents:
+    longest = length or min(LONG_WINDOW, limit or LONG_WINDOW)
+    usual = longest if length or stride is not None else min(DOCUMENT_LENGTH, longest)
+    if stride is not None and not 1 <= stride <= longest - frame:
+        raise ValueError(f"windows of {longest - frame} pieces must start at most as many pieces apart, not {stride}")
+    if not corpus.documents:
         raise CorpusError("there is no document")
-    with_questions = corpus.facts.with_questions
-    kinds = [True] * (with_questions > 0) + [False] * (with_questions < len(documents))
-    lengths = sorted({length_of(asked=asked) for asked in kinds})
-    if stride is not None and not 1 <= stride <= lengths[0] - frame:
-        raise ValueError(
-            f"windows of {lengths[0] - frame} pieces must start at most as many pieces apart, not {stride}"
-        )
-    windows_of = WindowsOf(is_strided=stride is not None)
+    places: list[tuple[_Place, ...]] = []
+    lengths: set[int] = set()
     cut = left_out = 0
-    for document in documents:
-        room = length_of(asked=document.questions is not None) - frame
-        for start, stop, seen in _stretches(encoder, document, room, stride):
-            windows_of.starts.append(start)
-            windows_of.stops.append(stop)
-            windows_of.seen.append(seen)
-        missing = len(document.words) - (windows_of.stops[-1] if document.words else 0)
-        windows_of.ends.append(len(windows_of.starts))
+    for document in corpus.documents:
+        lengths.add(usual if document.questions is None else longest)
+        room = (usual if document.questions is None else longest) - frame
+        places.append(tuple(_places(encoder, document, room, stride)))
+        missing = len(document.words) - (places[-1][-1].stop if document.words else 0)
         cut += missing > 0
         left_out += missing
-    size = " or ".join(map(str, lengths))
+    size = " or ".join(map(str, sorted(lengths)))
     how = f"windows of up to {size} pieces that start at most {stride} apart" if stride else f"the first {size} pieces"
+    ends = array("Q", accumulate(map(len, places)))
     return Windows(
-        sentences=Stream(Parts(documents, windows_of.ends, windows_of)),
+        sentences=Stream(Parts(corpus.documents, ends, _WindowsOf(stride is not None, places))),
         files=corpus.files,
         corpus=corpus,
         how=f"Read of each document: {how}.",
@@ -175,25 +166,25 @@ def make_windows(
     )
 
 
-@dataclass(frozen=True)
-class WindowsOf:
-    """Makes the windows of a document, given where they are.
+class _Place(NamedTuple):
+    """The first word of a window, the word after its last, and what has been read before it, see `Window`."""
 
-    Attributes:
-        is_strided: whether a document may have several windows.
-        starts, stops: the first word of each window of all documents, and the word after its last word.
-        seen: what has been read before each window, see `Window`.
-        ends: for each document the number of windows of this document and of all documents before it.
+    start: int
+    stop: int
+    seen: int
+
+
+@dataclass(frozen=True)
+class _WindowsOf:
+    """Cuts the windows out of a document, given where they are in each document.
+
+    Documents may be read again each time, so that the windows need not be in memory.
     """
 
     is_strided: bool
-    starts: array[int] = field(default_factory=lambda: array("I"))
-    stops: array[int] = field(default_factory=lambda: array("I"))
-    seen: array[int] = field(default_factory=lambda: array("I"))
-    ends: array[int] = field(default_factory=lambda: array("Q"))
+    places: Sequence[Sequence[_Place]]
 
     def __call__(self, number: int, document: Document) -> list[Window]:
-        """Return the windows of a document."""
         return [
             Window(
                 id=f"{document.id}@{start + 1}" if self.is_strided else document.id,
@@ -207,15 +198,12 @@ class WindowsOf:
                 start=start,
                 seen=seen,
             )
-            for start, stop, seen in ((self.starts[row], self.stops[row], self.seen[row]) for row in self._rows(number))
+            for start, stop, seen in self.places[number]
         ]
 
-    def _rows(self, number: int) -> range:
-        return range(self.ends[number - 1] if number else 0, self.ends[number])
 
-
-def _stretches(encoder: Encoder, document: Document, room: int, stride: int | None) -> Iterator[tuple[int, int, int]]:
-    """Yield where the windows of a document are, with what has been read before each.
+def _places(encoder: Encoder, document: Document, room: int, stride: int | None) -> Iterator[_Place]:
+    """Yield where the windows of a document are.
 
     They have at most ``room`` pieces. A single word that has more is a window that extraction will skip.
     """
@@ -225,7 +213,7 @@ def _stretches(encoder: Encoder, document: Document, room: int, stride: int | No
     while start < words:
         stop = max(start + 1, _last_at_most(ends, ends[start] + room))
         if stop > seen:  # otherwise the window before has all of it
-            yield start, stop, seen
+            yield _Place(start, stop, seen)
         if stride is None or stop == words:
             return
         seen = stop
@@ -237,21 +225,7 @@ def _last_at_most(ends: Sequence[int], pieces: int) -> int:
     return bisect_right(ends, pieces) - 1
 
 
-def _word_lengths(encoder: Encoder, document: Document) -> list[int]:
-    lengths: list[int] = []
-    for sentence, pieces in zip(document.sentences, _aligned(encoder, document.sentences), strict=True):
-        words = [0] * len(sentence)
-        if isinstance(pieces, Pieces):
-            word_positions = [position for position, special in enumerate(pieces.special) if not special]
-            word_at = {position: word for word, position in enumerate(word_positions)}
-            for position in pieces.positions:
-                if position in word_at:
-                    words[word_at[position]] += 1
-        lengths += [max(1, pieces) for pieces in words]
-    return lengths
-
-
-def _aligned(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Pieces]:
-    """Return the pieces of each sentence; none for a sentence that cannot be aligned, which extraction will report."""
-    nothing = Pieces([], [], [], [], 0, 0)
-    return [pieces if isinstance(pieces, Pieces) else nothing for pieces in encoder.align(sentences)]
+def _word_lengths(encoder: Encoder, document: Document) -> Iterator[int]:
+    """Yield the number of pieces of each word; 1 in sentences that cannot be aligned, which extraction will report."""
+    for sentence, pieces in zip(document.sentences, encoder.align(document.sentences), strict=True):
+        yield from pieces.word_lengths if isinstance(pieces, Pieces) else [1] * len(sentence)

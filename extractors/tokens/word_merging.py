@@ -22,17 +22,12 @@ class PiecePairs(NamedTuple):
     """The pairs of pieces within a position, each pair once, padded with pairs of weight 0.
 
     The squared norm of a sum over pieces is a sum over these pairs.
-
-    Attributes:
-        left, right: the pieces.
-        column: the position that both belong to.
-        weight: 1 for a piece with itself, 2 for two different pieces.
     """
 
     left: Int[Tensor, "batch pairs"]
     right: Int[Tensor, "batch pairs"]
-    column: Int[Tensor, "batch pairs"]
-    weight: Float[Tensor, "batch pairs"]
+    column: Int[Tensor, "batch pairs"]  # the position that both pieces belong to
+    weight: Float[Tensor, "batch pairs"]  # 1 for a piece with itself, 2 for two different pieces
 
     def parts(self, size: int) -> Iterator[PiecePairs]:
         """Yield at most ``size`` pairs at a time, because very long words have very many."""
@@ -45,12 +40,7 @@ class WordMerger:
 
     ``W[a, b] = 1/|T(a)| · Σ_{i ∈ T(a)} Σ_{j ∈ T(b)} α[i, j]``, where T(w) are the pieces of word w, or
     ``W = diag(1/|T|) Pᵀ α P``, where P is the 0/1 matrix of which piece belongs to which position. Rows that sum
-    to 1 still do. Padding belongs to no position and disappears.
-
-    Args:
-        batch: the pieces of each sentence.
-        n: the padded number of pieces.
-        dtype, device: the type and the device of the maps.
+    to 1 still do. Padding belongs to no position and disappears. ``n`` is the padded number of pieces.
     """
 
     def __init__(self, batch: Sequence[Pieces], n: int, *, dtype: torch.dtype, device: torch.device) -> None:

@@ -21,7 +21,7 @@ from ..maps.map_batch import FLOAT32_NOISE
 from ..model.conditions import Batching, max_length, switch_to_eager
 from ..model.files import LoadedFiles
 from ..model.forward_pass import parameters_key
-from ..model.loaded_model import Float64Model, LoadedModel, random_copy
+from ..model.loaded_model import LoadedModel, random_copy
 from ..model.loading import load_pretrained
 from ..tokens.pieces import Unalignable, prepare_tokenizer
 from .decoding import ForcedDecoding, check_shapes, find_pair_batching
@@ -237,8 +237,10 @@ def load_sample_translator() -> Translator:
     return translator
 
 
-class _Float64Translator(Float64Model, Translator):
+class _Float64Translator(Translator):
     """A translator around a float64 copy."""
+
+    is_twin = True
 
     @property
     def blocks(self) -> CrossBlocks:

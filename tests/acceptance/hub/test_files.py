@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attentionology.extractors import ModelError
-from attentionology.extractors.model.checkpoint import shard_names
+from attentionology.extractors.model.files import shard_names
 from tests.acceptance.hub.session import INDEX, NEVER_FETCHED, WEIGHTS, files, sha256
 
 

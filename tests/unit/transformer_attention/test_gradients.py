@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attentionology.extractors.replaceable.attention_patch import InputEmbeddings
-from attentionology.extractors.replaceable.continuation import model_logits
+from attentionology.extractors.replaceable.attention_patch import input_embeddings, model_logits
 from tests import tiny
 from tests.unit.transformer_attention.replaceable import TEXTS, patchable, random_rows
 
@@ -40,7 +39,7 @@ def test_gradients_of_embeddings(way: str) -> None:
     ids, mask = state.ids, state.inside
 
     def directly(given: Tensor) -> Tensor:
-        with InputEmbeddings(attention.model, given):
+        with input_embeddings(attention.model, given):
             return model_logits(attention.model, ids, mask)[:, 0].sum()
 
     given = embeddings.detach().clone().requires_grad_()
@@ -59,7 +58,7 @@ def test_attention_without_gradient_is_disconnected_as_a_whole() -> None:
     step = torch.randn(state.embeddings.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
 
     def moved(size: float) -> Tensor:
-        with torch.no_grad(), InputEmbeddings(attention.model, state.embeddings + size * step):
+        with torch.no_grad(), input_embeddings(attention.model, state.embeddings + size * step):
             other = replace(attention.encode([TEXTS[0]]), rows=state.rows, first=state.first)
             return attention.decode(other, state.alpha[:, None])[..., 0].sum()
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from ...corpora_loaders import Sentence
 from ..errors import ExtractionError
 from ..maps.batching import obstacle
 from ..model.conditions import fitting
 from ..model.encoder import Encoder
-from ..replaceable.attention_model import Words
-from .pieces import Pieces, Unalignable
+from ..tokens.pieces import Pieces, Unalignable
+from .attention_model import Words
 
 TextLevel = Literal["word", "piece"]
 
@@ -27,10 +28,8 @@ _TOGETHER_CPU, _TOGETHER = 1024, 16384  # pieces of a batch, see `attentionology
 class TextReader:
     """Reads texts with the tokenizer of an encoder.
 
-    Attributes:
-        encoder: the model and its tokenizer.
-        level: ``"word"``, or ``"piece"`` to treat every piece that is not a special token as a word.
-        batch_cells: the bound on texts × pieces² of what is computed at once.
+    At the level ``"piece"``, every piece that is not a special token is a word. ``batch_cells`` is the bound on
+    texts × pieces² of what is computed at once.
     """
 
     encoder: Encoder
@@ -39,15 +38,15 @@ class TextReader:
 
     def reasons(self, texts: Sequence[Words]) -> list[str | None]:
         """Say of each text why it cannot be read; None if it can be."""
-        return [reason for _, reason in self._align(texts)]
+        return [None if isinstance(pieces, Pieces) else str(pieces) for pieces in self._align(texts)]
 
     def pieces(self, texts: Sequence[Words]) -> list[Pieces]:
-        """The pieces of each text."""
+        """Return the pieces of each text, or raise `ExtractionError`."""
         read = []
-        for text, (pieces, reason) in zip(texts, self._align(texts), strict=True):
-            if reason is not None or isinstance(pieces, Unalignable):
+        for text, pieces in zip(texts, self._align(texts), strict=True):
+            if isinstance(pieces, Unalignable):
                 begin = " ".join(text[:6]) + (" …" if len(text) > 6 else "")
-                raise ExtractionError(f"the text {begin!r} cannot be read: {reason}")
+                raise ExtractionError(f"the text {begin!r} cannot be read: {pieces}")
             read.append(pieces)
         return read
 
@@ -56,11 +55,9 @@ class TextReader:
         lengths = [len(pieces) for pieces in self.pieces(texts)]
         order = sorted(range(len(texts)), key=lambda i: -lengths[i])
         while order:
-            longest = lengths[order[0]]
-            batch = order[: self.fitting(longest)]
+            batch = fitting(self.encoder.batching, order[: self.fitting(lengths[order[0]])], lengths.__getitem__)
             if unpadded:
                 batch = fitting("equal lengths", batch, lengths.__getitem__)
-            batch = fitting(self.encoder.batching, batch, lengths.__getitem__)
             yield batch
             del order[: len(batch)]
 
@@ -69,31 +66,31 @@ class TextReader:
         together = _TOGETHER_CPU if self.encoder.device.type == "cpu" else _TOGETHER
         return max(1, min(self.batch_cells // length**2, together // length))
 
-    def words(self, pieces: Pieces) -> Int[Tensor, " words"]:
-        """Return the 0-based positions of the words of a text in its map: word positions, or the pieces themselves."""
-        special = torch.tensor(pieces.special)
-        return torch.nonzero(~(special if self.level == "word" else special[pieces.positions])).flatten()
-
     def word_of(self, batch: Sequence[Pieces]) -> Int[Tensor, "batch n"]:
         """Return the 0-based word of each piece, −1 at special tokens and padding."""
-        n = max(map(len, batch))
-        word_of = torch.full((len(batch), n), -1)
-        for row, pieces in enumerate(batch):
-            positions = torch.tensor(pieces.positions) if self.level == "word" else torch.arange(len(pieces))
-            number = torch.full((len(pieces),), -1)
-            words = self.words(pieces)
-            number[words] = torch.arange(len(words))
-            word_of[row, : len(pieces)] = number[positions]
-        return word_of.to(self.encoder.device)
+        rows = []
+        for pieces in batch:
+            special = torch.tensor(pieces.special)
+            number = torch.where(special, -1, (~special).cumsum(0) - 1)
+            rows.append(number[pieces.positions])
+        return pad_sequence(rows, batch_first=True, padding_value=-1).to(self.encoder.device)
 
-    def _align(self, texts: Sequence[Words]) -> list[tuple[Pieces | Unalignable, str | None]]:
+    def _align(self, texts: Sequence[Words]) -> list[Pieces | Unalignable]:
+        """Return the pieces of each text, or why it cannot be read."""
         if not texts:
             return []
         sentences = [Sentence(id=str(i), words=tuple(text)) for i, text in enumerate(texts)]
-        aligned = self.encoder.align(sentences)
-        return [(pieces, self._obstacle(pieces)) for pieces in aligned]
+        return [self._readable(pieces) for pieces in self.encoder.align(sentences)]
 
-    def _obstacle(self, pieces: Pieces | Unalignable) -> str | None:
-        if isinstance(pieces, Pieces) and not len(pieces):
-            return "it has no words, and the tokenizer adds no special tokens"
-        return obstacle(pieces, self.encoder.max_length)
+    def _readable(self, pieces: Pieces | Unalignable) -> Pieces | Unalignable:
+        """Return the pieces with the words of the level, or why the model cannot read them."""
+        if isinstance(pieces, Unalignable):
+            return pieces
+        if not len(pieces):
+            return Unalignable("it has no words, and the tokenizer adds no special tokens")
+        if (reason := obstacle(pieces, self.encoder.max_length)) is not None:
+            return Unalignable(reason)
+        if self.level == "word":
+            return pieces
+        special = [pieces.special[position] for position in pieces.positions]
+        return replace(pieces, positions=list(range(len(pieces))), special=special)
