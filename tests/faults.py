@@ -369,7 +369,7 @@ _COUNTED = (
         "analyses/dependency/tables.py",
         '"gain": rate(right - right_by_offset, n)',
         '"gain": rate(right_by_offset - right, n)',
-        "tests/reference/test_dependency.py::test_intervals_are_those_of_the_weighted_recounts",
+        "tests/unit/test_signs.py::test_gain_over_the_best_offset",
     ),
     Fault(
         "analyses/comparison/differences.py",
@@ -386,7 +386,7 @@ _COUNTED = (
     Fault(
         "analyses/coreference/baselines.py",
         "(same_form or same_head or agreeing or ordered)[0]",
-        "(same_head or same_form or agreeing or ordered)[0]",
+        "(same_form or same_head or ordered)[0]",
         "tests/reference/test_coreference.py::test_baselines_counted_by_hand",
     ),
     Fault(
@@ -399,7 +399,7 @@ _COUNTED = (
         "analyses/coreference/tables.py",
         '("difference", accuracies[0] - accuracies[1], differences)',
         '("difference", accuracies[1] - accuracies[0], differences)',
-        "tests/reference/test_contrasts.py::test_against_a_naive_computation",
+        "tests/unit/test_signs.py::test_differences_between_groups_of_documents",
     ),
 )
 
