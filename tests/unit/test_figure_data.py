@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from attentionology.analyses.alignment import columns as alignment_columns
@@ -175,7 +174,7 @@ def test_entropy_beside_that_of_uniform_attention(surface):
 
 def test_attention_by_offset(surface):
     *_, offsets, _ = surface
-    by_head = offsets.set_index(["layer", "head", "offset"])["attention"].unstack()  # noqa: PD010
+    by_head = offsets.set_index(["layer", "head", "offset"])["attention"].unstack()
     images = [axes.images[0] for axes in offsets_figure(offsets).axes if axes.images]
     for image, expected in zip(images, (by_head.groupby("layer").mean(), by_head.groupby("layer").max()), strict=True):
         np.testing.assert_allclose(np.asarray(image.get_array()), 100 * expected.to_numpy())
@@ -217,7 +216,7 @@ def test_change_of_the_map(norms):  # noqa: F811  # the fixture
 
 
 @pytest.fixture(scope="module")
-def alignment() -> pd.DataFrame:
+def alignment():
     rows = [{**each, "layer": layer, "head": 0} for each in SERIES for layer in (1, 2) if each["heads"] == "all"]
     single = [each for each in SERIES if each["heads"] == "single" and each["direction"] == "forward"]
     rows += [{**each, "layer": layer, "head": head} for each in single for layer in (1, 2) for head in (1, 2, 3)]
