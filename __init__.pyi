@@ -103,6 +103,8 @@ from .probes import list_probes as list_probes
 from .probes import load_probe as load_probe
 from .probes import register_probe as register_probe
 from .probes.classifiers import AttentionClassifier as AttentionClassifier
+from .reports.columns import TableColumn as TableColumn
 from .reports.page import Section as Section
+from .reports.table import ShownTable as ShownTable
 
 __all__: list[str]

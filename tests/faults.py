@@ -41,6 +41,7 @@ _COMPARISON = "tests/unit/test_shown_comparison.py::"
 _SURVEY = "tests/unit/test_survey_reading.py::"
 _PROBES = "tests/unit/test_probe_reports.py::"
 _FIGURES = "tests/unit/test_figure_data.py::"
+_FINDINGS = "tests/unit/test_findings.py::"
 _CLAIMS = "tests/unit/test_held_out_claims.py::"
 
 _COLUMNS = (
@@ -337,6 +338,48 @@ _FOUND = (
         "points(row['heldout_gain'], row['heldout_gain_low']",
         "points(row['gain'], row['gain_low']",
         f"{_CLAIMS}test_heads_beat_the_rules_only_if_they_do_held_out",
+    ),
+    Fault(
+        "analyses/surface/explored.py",
+        "return max(rows_of(heads[heads[column].notna()])",
+        "return min(rows_of(heads[heads[column].notna()])",
+        f"{_FINDINGS}test_the_sink_and_the_head_with_most_of_it",
+    ),
+    Fault(
+        "analyses/surface/explored.py",
+        "label = max(counts, key",
+        "label = min(counts, key",
+        f"{_FINDINGS}test_heads_of_neighbors_are_counted_by_their_labels",
+    ),
+    Fault(
+        "analyses/clusters/explored.py",
+        'row["p"] < 0.05',
+        'row["p"] <= 0.05',
+        f"{_FINDINGS}test_heads_of_a_layer_are_alike_only_below_five_percent",
+    ),
+    Fault(
+        "analyses/norms/explored.py",
+        '"less" if row["norm_share"] < row["weight"]',
+        '"less" if row["norm_share"] > row["weight"]',
+        f"{_FINDINGS}test_the_class_whose_weight_and_norm_differ_most",
+    ),
+    Fault(
+        "analyses/alignment/explored.py",
+        '(rows["high"] < best["error_rate"])',
+        '(rows["error_rate"] < best["error_rate"])',
+        f"{_FINDINGS}test_the_lowest_error_rates_and_how_many_heads_are_below_the_baseline",
+    ),
+    Fault(
+        "analyses/alignment/explored.py",
+        'int((rows["high"] < 0).sum())',
+        'int((rows["difference"] < 0).sum())',
+        f"{_FINDINGS}test_norms_are_better_only_where_the_interval_lies_below_0",
+    ),
+    Fault(
+        "analyses/alignment/explored.py",
+        'weights.nlargest(1, "on_special")',
+        'weights.nsmallest(1, "on_special")',
+        f"{_FINDINGS}test_words_that_rest_on_special_tokens",
     ),
 )
 
