@@ -30,6 +30,10 @@ Compared = Run | ProbingRun | ComparedRun
 """A run of `attentionology.analyze` or of `attentionology.probe`, or what is compared of one."""
 
 
+TABLE = "comparison"
+"""The name of the table of differences."""
+
+
 def compare(
     first: Compared, *others: Compared, names: Sequence[str] = (), min_count: int = CountOptions.min_count
 ) -> Comparison:
@@ -187,10 +191,6 @@ def _left_out(runs: Sequence[ComparedRun]) -> list[str]:
     compared = {name for run in runs for name, _ in run.families}
     left_out = [name for name in analyses if name not in compared]
     return [f"Analyses without statistics that can be compared: {', '.join(left_out)}."] if left_out else []
-
-
-TABLE = "comparison"
-"""The name of the table of differences."""
 
 
 def compare_folders(

@@ -20,6 +20,10 @@ PROBE = "probe"
 """The name of probing in comparisons, in place of that of an analysis."""
 
 
+READING = ("tokens", "limit", "segments", "segment_ids", "max_length", "stride")
+"""The options that decide which inputs of the same files are read."""
+
+
 @dataclass(frozen=True, eq=False)
 class ComparedRun:
     """The statistics of a run that are compared.
@@ -74,10 +78,6 @@ def load_compared_run(folder: Path) -> ComparedRun:
     files = [file["name"] for file in record["corpus"]["files"]]
     titles = Titles(record["model"]["name"], ", ".join(files) or "a treebank")
     return replace(ComparedRun.of_outcomes(outcomes, titles, record), inputs=frozenset(outcomes.ids))
-
-
-READING = ("tokens", "limit", "segments", "segment_ids", "max_length", "stride")
-"""The options that decide which inputs of the same files are read."""
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,9 @@ _MOST_BYTES = {True: 5_000_000, False: 12_000_000}
 """The number of bytes that the maps may take in the page, for models of at most 144 heads and for larger ones."""
 
 
+_ByKind = dict[str, tuple[InputSample, SampledInput]]
+
+
 class ExploredPart(Protocol):
     """The results of one analysis for one kind of map, see `attentionology.engine.run.Part`."""
 
@@ -199,9 +202,6 @@ def _sample(samples: Mapping[str, InputSample], layers: int, heads: int) -> Samp
         layer_kinds=tuple(kind for kind, metric in kinds.items() if metric.n_heads < heads),
         share_kinds=tuple(kind for kind, metric in kinds.items() if metric.unit),
     )
-
-
-_ByKind = dict[str, tuple[InputSample, SampledInput]]
 
 
 def _joined(by_kind: Mapping[str, InputSample]) -> Iterator[_ByKind]:

@@ -45,6 +45,10 @@ _CGROUPS = (
 )
 
 
+_KEEP = 64 * 2**20
+_LARGE = 8 * 2**20
+
+
 class MemoryShortageError(AttentionologyError):
     """The run would take more memory than there is."""
 
@@ -168,8 +172,6 @@ def gigabytes(size: int) -> str:
 
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of malloc.h
-_LARGE = 8 * 2**20
-_KEEP = 64 * 2**20
 
 
 def return_large_blocks() -> None:

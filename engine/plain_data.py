@@ -10,6 +10,8 @@ from ..analyses.shared.metric_states import StateError
 from ..corpora_loaders.errors import AttentionologyError
 from ..extractors import ExtractionError, ModelError
 
+_CLASSES: dict[str, type[AttentionologyError]] = {kind.__name__: kind for kind in (ExtractionError, ModelError)}
+
 
 class PlainDataError(StateError):
     """A value cannot be written as JSON, or stored data are not those of the expected type."""
@@ -69,9 +71,6 @@ def _converter() -> Any:
     from cattrs.preconf.json import make_converter
 
     return make_converter(forbid_extra_keys=True)
-
-
-_CLASSES: dict[str, type[AttentionologyError]] = {kind.__name__: kind for kind in (ExtractionError, ModelError)}
 
 
 def plain_failure(error: Exception) -> tuple[str, str]:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from ..extractors.model.loaded_model import LoadedModel
 
 
+PREFIX = "examples"
+"""The beginning of the names of samples, after which comes the kind of map."""
+
+
 @dataclass(frozen=True)
 class Prepared:
     """A run that can begin.
@@ -105,9 +109,6 @@ def plan_analyses(prepared: Prepared) -> Planned:
 
 PlannedAnalysis = tuple[Analysis[Any, Any], str | None, Plan[Any]]
 """An analysis with the kind of map and its plan."""
-
-PREFIX = "examples"
-"""The beginning of the names of samples, after which comes the kind of map."""
 
 
 @dataclass(frozen=True)

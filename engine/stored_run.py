@@ -25,6 +25,10 @@ from .run import CountedAnalysis, CountedRun, Run, compared_kinds, with_results
 from .states import AnalysisStates, RunStates, read_states
 from .writing import complete_record, sections_of, write_run
 
+SAMPLED = 4096
+"""How many inputs are sampled. If two runs of n sentences share m sentences, about 4,096 · m / n of these are
+noticed."""
+
 
 def states_of(
     counted: CountedRun,
@@ -181,11 +185,6 @@ def _with_min_count(states: RunStates, min_count: int) -> RunStates:
     options = {**states.options, group: {**states.options[group], "min_count": min_count}}
     described = {**states.record["options"], "min_count": min_count}
     return replace(states, options=options, record={**states.record, "options": described})
-
-
-SAMPLED = 4096
-"""How many inputs are sampled. If two runs of n sentences share m sentences, about 4,096 · m / n of these are
-noticed."""
 
 
 def sample_inputs(inputs: Iterable[Sentence], size: int = SAMPLED) -> dict[str, str]:

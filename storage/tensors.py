@@ -18,6 +18,13 @@ from .sealed import BLANK, DamagedError, read_sealed, write_sealed
 _KEY = "attentionology"  # the only entry, because safetensors writes several entries in random order
 
 
+_LEVEL = 1  # higher levels take several times as long for a tenth less
+
+
+_WORTHWHILE = 2**12  # the number of bytes from which on compression saves more than its bookkeeping costs
+_SMALL = (torch.uint8, torch.int16, torch.int32)
+
+
 def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any], name: str) -> str:
     """Write tensors by name, and facts that JSON can hold; return the digest of the file."""
     return write_sealed(path, tensor_content(tensors, facts), name)
@@ -40,11 +47,6 @@ def read_tensors(path: Path, name: str) -> tuple[dict[str, Tensor], dict[str, An
         return safetensors.torch.load(content), facts
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
         raise DamagedError(f"it is not a file of this kind ({error})") from error
-
-
-_SMALL = (torch.uint8, torch.int16, torch.int32)
-_WORTHWHILE = 2**12  # the number of bytes from which on compression saves more than its bookkeeping costs
-_LEVEL = 1  # higher levels take several times as long for a tenth less
 
 
 def pack(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Any]]:

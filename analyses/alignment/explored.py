@@ -26,6 +26,12 @@ _VERDICTS = {1: "better than", -1: "worse than", 0: "neither clearly better nor 
 """How the best heads compare with the best baseline, by `side_of_baseline`."""
 
 
+_CONTRASTS = {
+    "norm − weight": ("Norms", "weights"),
+    "AWI − AWO": ("The rows of positions that read the target word (AWI)", "those of positions that predict it (AWO)"),
+}
+
+
 @dataclass(frozen=True)
 class _Statistic:
     """A column of the table of cells that the explorer shows.
@@ -170,12 +176,6 @@ def _baseline(by_heads: dict[str, pd.DataFrame], results: AlignmentResults) -> I
         gain = points(chosen["heldout_gain"], chosen["heldout_gain_low"], chosen["heldout_gain_high"])
         text += f" Held out, the best heads are {_VERDICTS[side_of_baseline(chosen)]} the best baseline ({gain})."
     yield Finding(text, address(head=head_name(first["layer"], first["head"]), measure=_id(_ERROR, first)))
-
-
-_CONTRASTS = {
-    "norm − weight": ("Norms", "weights"),
-    "AWI − AWO": ("The rows of positions that read the target word (AWI)", "those of positions that predict it (AWO)"),
-}
 
 
 def _contrasts(results: AlignmentResults) -> Iterator[Finding]:

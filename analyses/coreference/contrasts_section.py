@@ -21,6 +21,9 @@ _SPACING = 5.5
 """The distance in percentage points between the names of two heads, one above the other."""
 
 
+_Head = tuple[str, int, int]  # direction, layer, head
+
+
 def shown_contrasts(tables: CoreferenceTables, policy: str) -> list[dict[str, Any]]:
     """Return the comparisons under the policy that the report is about."""
     comparisons = []
@@ -92,9 +95,6 @@ def contrasts_figure(tables: CoreferenceTables, best: pd.DataFrame, policy: str,
         figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
         figure.suptitle(title, fontsize=8, x=0.01, ha="left")
     return figure
-
-
-_Head = tuple[str, int, int]  # direction, layer, head
 
 
 def _panel(axes: Axes, heads: pd.DataFrame, named: dict[_Head, str]) -> None:

@@ -31,6 +31,9 @@ MODELS = frozenset({"bert-base-uncased", "google-bert/bert-base-uncased"})
 """The names of the model of the numbers."""
 
 
+TOTALS = ("all", "all-nopunct", "all-nopunct-noroot")
+
+
 @dataclass(frozen=True)
 class IndependentNumber:
     """A number that somebody else has measured.
@@ -57,8 +60,6 @@ NUMBERS = (
     IndependentNumber("probe of attention weights, UAS", 61.4, command="--map weight"),
     IndependentNumber("probe of norms, UAS", 62.1, command="--map norm"),
 )
-
-TOTALS = ("all", "all-nopunct", "all-nopunct-noroot")
 
 
 def beside(results: Mapping[tuple[str, str | None], Any]) -> Iterator[Check]:

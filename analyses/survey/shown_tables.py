@@ -17,6 +17,9 @@ _MEAN = "mean"
 """The heading of the column of differences of means over treebanks."""
 
 
+_OF_FAILURES = ("model", "treebank", "map", "reason")
+
+
 def in_terminal(survey: Survey, width: int) -> RenderableType:
     """Return the matrix of one relation, models and maps as rows, and below it what a reader has to know."""
     lines = [f"Survey of {grid_size(survey.models, survey.treebanks, survey.maps)}.", *_differences_in_words(survey)]
@@ -92,9 +95,6 @@ def failures_table(survey: Survey) -> ShownTable:
         for result, each in survey.failures
     ]
     return ShownTable("survey_failures", "What failed", columns, rows)
-
-
-_OF_FAILURES = ("model", "treebank", "map", "reason")
 
 
 def contrasts_table(survey: Survey) -> ShownTable:

@@ -38,6 +38,10 @@ BEGINNING: EntityMark = (FIRST_SENTENCE, ())
 """The position before the first document."""
 
 
+_Position = tuple[int, int]
+"""The half-open range of words of a row: one word, or for an empty node an empty range, where the next word starts."""
+
+
 def bookmarked_documents(
     path: str | Path, account: Account, *, lenient: bool = False, start: EntityMark = BEGINNING
 ) -> Iterator[tuple[Document, EntityMark]]:
@@ -82,10 +86,6 @@ def _by_document(sentences: Iterable[tuple[Sentence, Bookmark]]) -> Iterator[tup
         before = after
     if of_document:
         yield of_document, before
-
-
-_Position = tuple[int, int]
-"""The half-open range of words of a row: one word, or for an empty node an empty range, where the next word starts."""
 
 
 def _positions(sentence: Sentence, start: int) -> Iterator[tuple[_Position, str, int]]:

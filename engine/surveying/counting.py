@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from ...extractors import Encoder
 
 
+MOST_BYTES = 2**31
+"""The size of the weights up to which models stay in memory for the next treebank. The latest model always stays."""
+
+
 @dataclass(frozen=True, eq=False)
 class CountedCell:
     """A cell that was counted, with what is needed to compare it.
@@ -145,10 +149,6 @@ def _facts(run: Run) -> CellFacts:
         words=sentences["words"],
         warnings=tuple(run.record["warnings"]),
     )
-
-
-MOST_BYTES = 2**31
-"""The size of the weights up to which models stay in memory for the next treebank. The latest model always stays."""
 
 
 class LoadedModels:

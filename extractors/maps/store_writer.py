@@ -45,6 +45,9 @@ _SHARD_BYTES = 2**26
 _TYPES = {"float32": torch.float32, "float16": torch.float16}
 
 
+_FORMAT = 2
+
+
 def store_maps(
     encoder: Encoder,
     sentences: Sequence[Sentence],
@@ -272,9 +275,6 @@ def _explain(path: Path, made_of: dict[str, Any]) -> None:
         if path.is_dir():
             delete(path)
         write_durably(path, text)
-
-
-_FORMAT = 2
 
 
 def store_key(

@@ -17,6 +17,9 @@ EncoderName = Literal["lstm", "cnn", "average", "none"]
 KERNELS = (1, 3, 5, 7)
 
 
+_SIZES = {"lstm": 256, "cnn": 128, "average": 128}  # Jain & Wallace: 128 for each direction of the LSTM
+
+
 class BiLSTM(nn.Module):
     """A bidirectional LSTM of one layer.
 
@@ -91,8 +94,6 @@ class Embeddings(nn.Module):
 
 
 ENCODERS: dict[str, type[nn.Module]] = {"lstm": BiLSTM, "cnn": CNN, "average": Projection, "none": Embeddings}
-
-_SIZES = {"lstm": 256, "cnn": 128, "average": 128}  # Jain & Wallace: 128 for each direction of the LSTM
 
 
 def size_of(encoder: str, dimensions: int, size: int | None, *, as_embeddings: bool) -> int:
