@@ -1,8 +1,9 @@
 """Checks of a checkpoint: of its files before any other library opens them, and of the model that was loaded from them.
 
 Weights are read as safetensors only. Everything that would make the libraries read something else (a pickle, code of
-the model's authors, an adapter, quantized weights) is refused here, and so is a model in which a weight is missing. A
-configuration that somebody broke by hand is left to transformers, whose message is passed on.
+the model's authors, an adapter, quantized weights) is refused here, and so are sizes that no model has, and a model in
+which a weight is missing. All else that is wrong with a configuration is left to transformers, whose message is passed
+on.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ from .files import (
     shard_names,
 )
 
+_MOST = {"num_hidden_layers": 10_000, "num_attention_heads": 10_000, "hidden_size": 10**6, "vocab_size": 10**7}
+"""More than any model has. All families give their sizes by these names, whatever config.json calls them."""
+
 _SAME_ARCHITECTURE = ({"roberta", "xlm-roberta", "camembert"}, {"t5", "mt5"})
 """Families whose models compute the same, so that one may stand in config.json for the other."""
 
@@ -56,7 +60,7 @@ def check_checkpoint(folder: str | Path) -> list[str]:
     folder = Path(folder)
     config = read_object(folder / CONFIG)
     _refuse_what_is_not_read(folder, config)
-    _check_family(folder / CONFIG, config.get("model_type"))
+    _check_config(folder / CONFIG, config.get("model_type"))
     if (folder / WEIGHTS).exists() or (folder / WEIGHTS).is_symlink():
         _check_safetensors(folder / WEIGHTS)
     elif (folder / INDEX).exists():
@@ -94,14 +98,21 @@ def _refuse_what_is_not_read(folder: Path, config: dict[str, Any]) -> None:
     raise ModelError(f"{str(folder)!r} has what is never read or run: {what}")
 
 
-def _check_family(path: Path, family: Any) -> None:
-    """Check that a configuration names the architecture that was saved, since others may read the same weights."""
+def _check_config(path: Path, family: Any) -> None:
+    """Check the sizes of a configuration, and that it names the architecture that was saved.
+
+    Models of another architecture may read the same weights without a complaint.
+    """
     try:
         config = transformers.AutoConfig.from_pretrained(
             str(path.parent), local_files_only=True, trust_remote_code=False
         )
     except Exception as error:  # whatever the libraries raise, the cause is in the file
         raise ModelError(f"{str(path)!r}: transformers cannot read this configuration ({cause(error)})") from error
+    for key, most in _MOST.items():  # before a model of such a size is made in memory
+        size = getattr(config, key, None)
+        if isinstance(size, int) and (isinstance(size, bool) or not 1 <= size <= most):
+            raise ModelError(f"{str(path)!r}: {key} must be a whole number from 1 to {most:,}, not {size!r}")
     for name in config.architectures or ():  # the classes that the weights were saved from
         saved_as = getattr(transformers, name, None)
         saved_family = getattr(getattr(saved_as, "config_class", None), "model_type", None)

@@ -28,14 +28,19 @@ def test_code_beside_a_known_architecture_is_not_run_and_the_user_is_told(folder
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"num_attention_heads": 0}, r"ZeroDivisionError: .*; correct its config\.json"),
+        (
+            {"num_attention_heads": 0},
+            "num_attention_heads must be a whole number from 1 to 10,000, not 0",
+        ),
         ({"num_attention_heads": "12"}, "num_attention_heads' expected int, got str .*'12'"),
         ({"num_attention_heads": True}, "num_attention_heads.* True"),  # by transformers, or here for older versions
         ({"num_attention_heads": 5}, "multiple of the number of attention heads"),
-        ({"num_hidden_layers": -1}, "0 of -1 layers gave attention"),
+        ({"num_hidden_layers": -1}, "num_hidden_layers .* not -1"),
         ({"_attn_implementation": "someone/kernel"}, r"a kernel of the Hub, .*\(_attn_implementation\)"),
         ({"hidden_size": 24.0}, r"hidden_size' expected int, got float .*24\.0"),
-        ({"vocab_size": -5}, r"; correct its config\.json"),
+        ({"num_hidden_layers": 10**8}, "num_hidden_layers .* not 100000000"),
+        ({"vocab_size": -5}, "vocab_size .* not -5"),
+        ({"vocab_size": 10**9}, "vocab_size must be a whole number from 1 to 10,000,000, not 1000000000"),
         ({"vocab_size": 380}, r"word_embeddings.weight is \[374, 24\] in the checkpoint, and \[380, 24\]"),
         (
             {"max_position_embeddings": 32},
