@@ -19,8 +19,6 @@ from .analyses.dependency.accuracy import DependencyAccuracy as DependencyAccura
 from .analyses.dependency.options import DependencyOptions as DependencyOptions
 from .analyses.explanation.batch import examine as examine
 from .analyses.explanation.contract import ExplanationTest as ExplanationTest
-from .analyses.explanation.explain import Explanation as Explanation
-from .analyses.explanation.explain import explain as explain
 from .analyses.explanation.model_options import ClassifierOptions as ClassifierOptions
 from .analyses.explanation.model_options import ClassifierTrainingOptions as ClassifierTrainingOptions
 from .analyses.explanation.model_options import TransformerOptions as TransformerOptions
@@ -67,6 +65,8 @@ from .engine.align import align as align
 from .engine.analyze import analyze as analyze
 from .engine.compare import compare as compare
 from .engine.corpus import CorpusOptions as CorpusOptions
+from .engine.explain import Explanation as Explanation
+from .engine.explain import explain as explain
 from .engine.merging import merge_runs as merge_runs
 from .engine.part_options import PartOptions as PartOptions
 from .engine.run import Run as Run

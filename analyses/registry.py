@@ -28,7 +28,10 @@ _ANALYSES = {
 }
 """The class of each analysis, in the order of the report. An analysis comes after those whose results it needs."""
 
-_OF_COMMANDS = {"alignment": "attentionology.analyses.alignment.analysis:Alignment"}
+_OF_COMMANDS = {
+    "alignment": "attentionology.analyses.alignment.analysis:Alignment",
+    "explanation": "attentionology.analyses.explanation.analysis:ExplanationTests",
+}
 """The class of each analysis that has a command of its own, because it reads other corpora or other models."""
 
 

@@ -17,6 +17,7 @@ from ..reports.page import Section, write_report
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
 from .compared_run import ComparedRun, load_compared_run, pairing_of
+from .explain import Explanation
 from .run import Run
 
 _NO_RESULT = (
@@ -26,8 +27,8 @@ _NO_RESULT = (
 """The options that do not decide what a run counts."""
 
 
-Compared = Run | ProbingRun | ComparedRun
-"""A run of `attentionology.analyze` or of `attentionology.probe`, or what is compared of one."""
+Compared = Run | Explanation | ProbingRun | ComparedRun
+"""What `attentionology.analyze`, `explain` or `probe` returns, or what is compared of it."""
 
 
 TABLE = "comparison"
@@ -40,8 +41,9 @@ def compare(
     """Compare runs: what is the difference of each statistic, and is it more than chance?
 
     Every statistic that has bootstrap replicates is compared: for each relation and type of mention, the held-out
-    accuracy of the best head; the surface statistics as means over heads; and the attachment scores of probes. If the
-    runs read the same inputs, the intervals are paired, because each replicate draws the same inputs for all runs.
+    accuracy of the best head; the surface statistics as means over heads; the measures of the explanation tests as
+    means over texts; and the attachment scores of probes. If the runs read the same inputs, the intervals are paired,
+    because each replicate draws the same inputs for all runs.
 
     Args:
         first: the run from whose values those of the others are subtracted.

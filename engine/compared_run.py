@@ -1,4 +1,4 @@
-"""The statistics of a run that are compared, made by ``analyze`` or ``probe``, and whether two runs are paired."""
+"""The statistics of a run that are compared, whichever command has made it, and whether two runs are paired."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 
 from ..analyses.comparison.results import Pairing
 from ..analyses.contract import Titles
+from ..analyses.explanation.analysis import NAME, ExplanationTests
 from ..analyses.probing.outcomes import AttachmentOutcomes, read_outcomes
 from ..analyses.probing.run import ProbingRun
 from ..analyses.shared.comparable import Comparable
+from .explain import Explanation
 from .run import Run
 from .states import read_states
 from .stored_run import restored
@@ -45,10 +47,13 @@ class ComparedRun:
     inputs: frozenset[str] | None = None
 
     @classmethod
-    def of(cls, run: Run | ProbingRun | ComparedRun) -> ComparedRun:
+    def of(cls, run: Run | Explanation | ProbingRun | ComparedRun) -> ComparedRun:
         """Return what is compared of a run."""
         if isinstance(run, ComparedRun):
             return run
+        if isinstance(run, Explanation):
+            families = {(NAME, ""): ExplanationTests().comparable(run.counted)}
+            return cls(run.titles, run.record, (), (NAME,), families)
         if isinstance(run, ProbingRun):
             return cls.of_outcomes(run.outcomes, run.titles, run.record)
         families = {(part.analysis.name, part.kind or ""): part.analysis.comparable(part.counted) for part in run.parts}
@@ -69,7 +74,7 @@ class ComparedRun:
 
 
 def load_compared_run(folder: Path) -> ComparedRun:
-    """Load what is compared of a finished run of ``analyze`` or ``probe``."""
+    """Load what is compared of a finished run."""
     probed = read_outcomes(folder)
     if probed is None:
         states = read_states(folder)

@@ -24,11 +24,11 @@ from .stored_run import merged_samples, registered_analysis, restored, shared_id
 _OF_THE_MODEL = ("weights_sha256", "family", "dtype", "max_length", "tokenizer", "layers", "heads")
 _MAY_DIFFER = (
     *("corpus", "text", "limit", "out", "overwrite", "json", "model", "revision", "device", "batch_cells"),
-    *("workers", "engine", "source", "target", "gold", "baseline", "write"),
+    *("workers", "engine", "source", "target", "gold", "baseline", "write", "test", "cache"),
 )
 """The options in which runs that are merged may differ: the model is compared by its weights."""
 
-_OF_EACH_RUN = ("command", "started", "finished", "seconds", "versions", "git_commit", "merged")
+_OF_EACH_RUN = ("command", "started", "finished", "seconds", "versions", "git_commit", "texts", "merged")
 """The entries of the run records that are kept of every run; the last is there if a run was merged before."""
 
 
@@ -111,8 +111,8 @@ def _check(path: Path, first: RunStates, other_path: Path, other: RunStates) -> 
     both = f"{path} and {other_path}"
     model, other_model = first.record["model"], other.record["model"]
     for name in _OF_THE_MODEL:
-        if model[name] != other_model[name]:
-            raise MergeError(f"{both} are of different models: {name} is {model[name]} and {other_model[name]}")
+        if (one := model.get(name)) != (another := other_model.get(name)):
+            raise MergeError(f"{both} are of different models: {name} is {one} and {another}")
     analyses = [[(entry.name, entry.kind) for entry in states.analyses] for states in (first, other)]
     if analyses[0] != analyses[1]:
         raise MergeError(f"{both} have different analyses or kinds of maps: {analyses[0]} and {analyses[1]}")
@@ -180,17 +180,20 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
     """
     corpora = [record["corpus"] for record in records]
     reading = [record["sentences"] for record in records]
-    sentences: dict[str, Any] = {name: sum(each[name] for each in reading) for name in reading[0] if name != "skipped"}
-    sentences["skipped"] = [skip for each in reading for skip in each["skipped"]]
+    sentences = {name: _total([each[name] for each in reading]) for name in reading[0]}
     of_reading = [warning for each in reading for warning in warnings_of(each)]
     kept = dict.fromkeys(warning for record in records for warning in record["warnings"] if warning not in of_reading)
     relations = _added(corpus["relations"] for corpus in corpora)
     counts = _added(corpus["counts"] for corpus in corpora)
     if "relations" in counts:
         counts["relations"] = len(relations)  # different relations, not relations of words
-    inputs = {"corpus": [name for record in records for name in record["options"].get("corpus") or []]}
+    inputs = {
+        option: [name for record in records for name in record["options"].get(option) or []]
+        for option in ("corpus", "test")
+        if option in records[0]["options"]
+    }
     return {
-        **records[0],
+        **{key: value for key, value in records[0].items() if key != "texts"},
         "command": f"attentionology merge {shlex.join(names)}",
         "started": min(record["started"] for record in records),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -212,6 +215,13 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
             for name, record in zip(names, records, strict=True)
         ],
     }
+
+
+def _total(values: Sequence[Any]) -> Any:
+    """Return the sum of numbers, the items of all lists, and None if there is no number."""
+    if isinstance(values[0], list):
+        return [item for value in values for item in value]
+    return None if None in values else sum(values)
 
 
 def _added(counts: Any) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def to_plain(value: object, what: str) -> Any:
     """Return a value as numbers, strings, lists and dictionaries.
 
     Args:
-        value: numbers, strings, paths, and tuples, mappings and dataclasses of these.
+        value: numbers, strings, paths and data frames, and tuples, mappings and dataclasses of these.
         what: what the value is, for the message of an error.
 
     Raises:
@@ -68,9 +68,18 @@ def from_plain(plain: Any, kind: Any, what: str) -> Any:
 
 @functools.cache
 def _converter() -> Any:
+    import pandas as pd
     from cattrs.preconf.json import make_converter
 
-    return make_converter(forbid_extra_keys=True)
+    converter = make_converter(forbid_extra_keys=True)
+    converter.register_unstructure_hook(
+        pd.DataFrame, lambda table: [[str(name), str(table[name].dtype), table[name].tolist()] for name in table]
+    )
+    converter.register_structure_hook(
+        pd.DataFrame,
+        lambda columns, _: pd.DataFrame({name: pd.Series(values, dtype=kind) for name, kind, values in columns}),
+    )
+    return converter
 
 
 def plain_failure(error: Exception) -> tuple[str, str]:

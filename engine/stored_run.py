@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from ..analyses.shared.metric_states import StateError, StoredMetrics
 from ..analyses.shared.options import CountOptions
 from ..corpora_loaders import Sentence
 from ..reports.explorer.encoding import script_json
+from ..reports.run_files import EVERY_RUN, read_record
 from ..reports.run_folder import RunFolder
 from .explorer import explorer_of
 from .plain_data import from_plain, plain_failure, restored_failure, to_plain
@@ -28,6 +30,9 @@ from .writing import complete_record, sections_of, write_run
 SAMPLED = 4096
 """How many inputs are sampled. If two runs of n sentences share m sentences, about 4,096 · m / n of these are
 noticed."""
+
+MADE_OF_STATES = ("states/", "tables/", "figures/", *EVERY_RUN)
+"""The files of a run that are made of its states."""
 
 
 def states_of(
@@ -166,6 +171,7 @@ def write_from_states(
     run = restored(states)
     tables = {name: pd.DataFrame(table["rows"], columns=table["columns"]) for name, table in states.tables.items()}
     with RunFolder(out, overwrite=overwrite, reads=reads) as target:
+        keep_models(out, target.path)
         sections = sections_of(run.parts, run.titles, run.contrasts)
         write_run(
             target.path,
@@ -173,9 +179,18 @@ def write_from_states(
             record=dict(run.record),
             tables=tables,
             states=states,
-            explorer=script_json(explorer_of(run)),
+            explorer=script_json(explorer_of(run)) if "layers" in run.record["model"] else None,
         )
     return replace(run, folder=out, sections=tuple(sections))
+
+
+def keep_models(folder: Path, target: Path) -> None:
+    """Copy what is not made of states, such as trained models, from the run that is replaced."""
+    record = read_record(folder) or {}
+    for name in record.get("files", ()):
+        if not name.startswith(MADE_OF_STATES) and (folder / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(folder / name, target / name)
 
 
 def _with_min_count(states: RunStates, min_count: int) -> RunStates:

@@ -13,7 +13,9 @@ from .json_text import to_json
 RUN_RECORD = "run.json"
 """The name of the run record. Every finished folder holds it, and only such a folder may be overwritten."""
 
-_EVERY_RUN = ("report.html", "summary.json", RUN_RECORD)
+EVERY_RUN = ("report.html", "summary.json", RUN_RECORD)
+"""The files that every run writes."""
+
 _OF_OLD_RUNS = re.compile(
     r"report\.html|summary\.json|run\.json|classifier\.safetensors|tables/[^/]+\.csv|figures/[^/]+\.(svg|png)"
     r"|probes/[^/]+/probe\.(json|safetensors)|model/[^/]+\.(json|safetensors|txt|model|jinja)"
@@ -26,7 +28,7 @@ _OF_FILE_MANAGERS = (".DS_Store", "Thumbs.db", "desktop.ini")
 def files_of_run(folder: Path) -> list[str]:
     """The files to name in a run record: those in the folder and those of every run, as sorted relative paths."""
     present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    return sorted(present.union(_EVERY_RUN))
+    return sorted(present.union(EVERY_RUN))
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:

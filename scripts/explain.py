@@ -37,8 +37,8 @@ class Explain(ExplainOptions):
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the command and return its exit status."""
-        from ..analyses.explanation.explain import execute
         from ..analyses.shared.record import command_line
+        from ..engine.explain import execute
         from .closing import print_results
 
         output = self.output

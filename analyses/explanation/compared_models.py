@@ -1,50 +1,52 @@
-"""Rows of the tables of compared models: how good a model is, and how much it differs from the tested model."""
+"""Compared models, text by text: what they predict, and how much they differ from the tested model."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+import pandas as pd
+
+from .batch import Values
 
 
-@dataclass(frozen=True)
-class ModelScore:
-    """How good a model is on the tested texts; see `attentionology.analyses.explanation.summary.quality`.
+@dataclass(frozen=True, eq=False)
+class ModelPredictions:
+    """What a model predicts for the tested texts.
 
     Attributes:
         model, role: the name of the model in tables, and what it was trained for.
-        accuracy: the share of correct decisions.
-        low, high: the 95 % interval of the accuracy.
-        macro_f1, f1, auc: further measures.
+        probabilities: the probabilities of the classes, shape (texts, classes).
     """
 
     model: str
     role: str
-    accuracy: float
-    low: float
-    high: float
-    macro_f1: float
-    f1: float
-    auc: float
+    probabilities: Values
+
+    def rows(self) -> pd.DataFrame:
+        """Return one row per text: ``model, role`` and the probability of each class."""
+        names = [f"p{index}" for index in range(self.probabilities.shape[1])]
+        return pd.DataFrame(self.probabilities, columns=names).assign(model=self.model, role=self.role)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CurvePoint:
-    """How much other attention differs from the tested model's, and how much it changes the output: means over texts.
+    """How much other attention differs from the tested model's, and how much it changes the output, text by text.
 
     Attributes:
         kind: ``adversary``, ``seed`` or ``per text``.
         name: the name of the model or the search.
         strength: λ of a trained adversary; NaN for others.
-        jsd: the Jensen-Shannon divergence of the attention, in nats.
-        tvd: the total variation distance of the output.
+        jsd: the Jensen-Shannon divergence of the attention, in nats, shape (texts,); NaN where there is none.
+        tvd: the total variation distance of the output, shape (texts,); NaN where there is none.
     """
 
     kind: str
     name: str
     strength: float
-    jsd: float
-    tvd: float
+    jsd: Values
+    tvd: Values
 
-    def row(self) -> dict[str, Any]:
-        """Return the row of the table ``explain_curve``."""
-        return {"kind": self.kind, "name": self.name, "lambda": self.strength, "jsd": self.jsd, "tvd": self.tvd}
+    def rows(self) -> pd.DataFrame:
+        """Return one row per text, with the columns of the table ``explain_curve``."""
+        values = {"kind": self.kind, "name": self.name, "lambda": self.strength, "jsd": self.jsd, "tvd": self.tvd}
+        return pd.DataFrame(values)

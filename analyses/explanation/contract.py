@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .batch import Rows, TextBatch
-    from .compared_models import CurvePoint, ModelScore
+    from .compared_models import CurvePoint, ModelPredictions
     from .options import ExplanationTestOptions
     from .results import ExplainResults
+    from .summary import Bootstrap
     from .tested import Tested
 
 SHARE, TVD, NATS, TAU, PROBABILITY = "%", "TVD, 0 to 1", "nats", "τ, −1 to 1", "probability"
@@ -80,17 +81,19 @@ class Findings:
 
     Attributes:
         columns: columns of the per-text table, with one value per text in its order.
-        models: the scores of the models that the test has trained.
+        models: what the models that the test has trained predict.
         points: points of the curve.
         tables: further tables, by the names in `ExplanationTest.tables`.
+        measured: per-text tables of other models, by the names of the models; see `ExplanationTest.summarize`.
         notes: remarks on how the numbers were computed, one sentence each.
         left_out: the parts of the test that could not run, each with the reason.
     """
 
     columns: Rows = field(default_factory=dict)
-    models: tuple[ModelScore, ...] = ()
+    models: tuple[ModelPredictions, ...] = ()
     points: tuple[CurvePoint, ...] = ()
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    measured: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
 
@@ -176,6 +179,18 @@ class ExplanationTest(ABC):
     def conclude(self, texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
         """Compute what follows from the per-text table when it has all columns of `examine`."""
         return Findings()
+
+    def summarize(
+        self, measured: Mapping[str, pd.DataFrame], classes: Sequence[str], bootstrap: Bootstrap
+    ) -> Mapping[str, pd.DataFrame]:
+        """Make further tables, by the names in `tables`, of the per-text tables of other models.
+
+        Args:
+            measured: the tables that `compare` has put into `Findings.measured`, if it has run.
+            classes: the names of the classes.
+            bootstrap: the bootstrap over the tested texts.
+        """
+        return {}
 
     def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
         """Draw the figures, by the names in `captions`. Figures without any value are left out."""

@@ -163,6 +163,4 @@ def chance(
 
 def curve_point(kind: str, name: str, strength: float, base: ModelReading, other: ModelReading) -> CurvePoint:
     """Measure how much another model differs from the base model in its attention and in its output."""
-    shapes, outputs = divergences(base, other)
-    jsd = float(np.nanmean(shapes)) if not np.isnan(shapes).all() else np.nan
-    return CurvePoint(kind, name, strength, jsd, float(outputs.mean()))
+    return CurvePoint(kind, name, strength, *divergences(base, other))

@@ -23,7 +23,6 @@ _NAMES = {"train": "training texts", "dev": "dev texts", "test": "tested texts"}
 _ABBREVIATIONS = {"lstm": "LSTM", "cnn": "CNN"}
 _MANY_UNKNOWN = 0.25
 _MUCH_OVERLAP = 0.05
-_FEW_TEXTS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,13 +218,3 @@ def _warnings(run: Finished) -> Iterator[str]:
         yield f"{share} of the tested texts also occur word for word in the texts by which the epoch was chosen."
     if texts.dev is not None and len(texts.dev.classes) < 2:
         yield "All dev texts have the same label, so they cannot decide between epochs, and the first epoch was taken."
-    if len(tested) < _FEW_TEXTS:
-        yield f"There are only {len(tested)} tested texts, so the intervals are not reliable."
-    right, most = run.table["correct"].mean(), max(tested.balance().values()) / len(tested)
-    if right <= most:
-        yield (
-            f"The model is right about {100 * right:.0f} % of the tested texts; always predicting the most "
-            f"frequent class would be right about {100 * most:.0f} %. The attention of such a model explains nothing."
-        )
-    if (run.table["predicted"] == run.table["predicted"].iloc[0]).all():
-        yield "The model predicts the same class for every tested text."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from importlib import import_module
 from importlib.metadata import EntryPoint
@@ -86,6 +86,19 @@ def in_order_of_report() -> list[ExplanationTest]:
 def owner_of() -> dict[str, str]:
     """The name of the test that gives a column, by column."""
     return {column: name for name, test in registered_tests().items() for column in test.columns}
+
+
+def in_order_of_use(chosen: Sequence[ExplanationTest]) -> list[ExplanationTest]:
+    """Order tests so that each comes after those whose findings it uses, and otherwise as given."""
+    names, order, waiting = {test.name for test in chosen}, list[ExplanationTest](), list(chosen)
+    while waiting:
+        done = {test.name for test in order}
+        ready = next((test for test in waiting if names & {*test.after} <= done), None)
+        if ready is None:
+            raise OptionError(f"these tests wait for each other: {', '.join(test.name for test in waiting)}")
+        order.append(ready)
+        waiting.remove(ready)
+    return order
 
 
 def borrowed_by(name: str) -> dict[str, tuple[str, ...]]:

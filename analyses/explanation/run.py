@@ -1,9 +1,9 @@
-"""The run: inputs → the trained model → findings of the tests → results, each step a function of the one before."""
+"""The run: inputs → the trained model → what the tests find, each step a function of the one before."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,16 @@ from ...extractors import AttentionModel
 from ...probes.classifiers.trainings import Trainings
 from ...reports.progress import Stages
 from ..contract import OptionError
+from .analysis import ExplainFacts, concluded
+from .compared_models import ModelPredictions
 from .contract import ExplanationTest, Findings
 from .highlights import highlighted_texts
 from .options import changed, flag
 from .readings import reading
 from .record import Finished, facts, notes
-from .registry import borrowed_by, choose_tests, owner_of, registered_tests
-from .results import ExplainResults
+from .registry import borrowed_by, choose_tests, in_order_of_use, registered_tests
 from .run_options import ExplainOptions, Loaded
 from .sources import Classifiers, ModelSource, Transformers, load_saved
-from .summary import Bootstrap, summarize
 from .tested import Subject, Tested, TrainingOnLabels
 from .text_table import TextTable
 from .texts import (
@@ -31,9 +31,7 @@ from .texts import (
     class_numbers,
     read_texts,
     without_unreadable,
-    words_of,
 )
-from .verdict import verdicts
 
 
 @dataclass(frozen=True)
@@ -147,31 +145,29 @@ def train_model(options: ExplainOptions, inputs: ExplainInputs, trainings: Train
         with stages("train"):
             trained: Any = trainings([training], "train")["base"]
         model = trained
-    words = words_of(texts.test)
     return Subject(
         options=options,
         texts=texts,
         model=model,
         labels=np.asarray(class_numbers(texts.test, model.classes)),
-        bootstrap=Bootstrap(words, options.tests.replicates, options.seed),
         stages=stages,
         workers=trainings.workers,
         descriptions=tuple(test for test in registered_tests().values() if test.always),
     )
 
 
-def run_tests(subject: Subject, inputs: ExplainInputs, trainings: Trainings) -> ExplainResults:
+def run_tests(subject: Subject, inputs: ExplainInputs, trainings: Trainings) -> ExplainFacts:
     """Examine the model, compare it with others, and put everything that was found together."""
     options, chosen = subject.options, inputs.choice.tests
     table = _examined(subject, chosen)
-    concluded = [test.conclude(table.rows, options.tests) for test in chosen]
-    for test, findings in zip(chosen, concluded, strict=True):
-        table = table.with_columns(test, findings.columns)
+    examined = table.rows
+    for test in chosen:
+        table = table.with_columns(test, test.conclude(examined, options.tests).columns)
     base = reading(subject.model, subject.words)
-    score, _ = subject.score("base", "base", base.probabilities)
+    models = [subject.score("base", "base", base.probabilities)[0]]
     compared: dict[str, Findings] = {}
     if inputs.source is not None and inputs.choice.trains:
-        for test in _in_order(chosen):
+        for test in in_order_of_use(chosen):
             known = {field.name: getattr(subject, field.name) for field in fields(subject)}
             tested = Tested(
                 **known,
@@ -181,12 +177,12 @@ def run_tests(subject: Subject, inputs: ExplainInputs, trainings: Trainings) -> 
                 source=inputs.source,
                 trainings=trainings,
             )
-            compared[test.name] = test.compare(
-                tested, {name: compared[name] for name in test.after if name in compared}
-            )
-            table = table.with_columns(test, compared[test.name].columns)
-    findings_of_all = [Findings(models=(score,)), *compared.values(), *concluded]
-    return _results(subject, inputs, trainings, table.rows, findings_of_all)
+            found = test.compare(tested, {name: compared[name] for name in test.after if name in compared})
+            compared[test.name] = found
+            models += found.models
+            table = table.with_columns(test, found.columns)
+    with subject.stages("results"):
+        return _found(subject, inputs, trainings, examined, compared, models)
 
 
 def _examined(subject: Subject, chosen: Sequence[ExplanationTest]) -> TextTable:
@@ -201,69 +197,60 @@ def _examined(subject: Subject, chosen: Sequence[ExplanationTest]) -> TextTable:
     return TextTable(subject.examined(subject.model, tests, subject.options.tests, "examine", floors))
 
 
-def _in_order(chosen: Sequence[ExplanationTest]) -> list[ExplanationTest]:
-    """Order tests so that each comes after those whose findings it uses, and otherwise as given."""
-    names, order, waiting = {test.name for test in chosen}, list[ExplanationTest](), list(chosen)
-    while waiting:
-        done = {test.name for test in order}
-        ready = next((test for test in waiting if names & {*test.after} <= done), None)
-        if ready is None:
-            raise OptionError(f"these tests wait for each other: {', '.join(test.name for test in waiting)}")
-        order.append(ready)
-        waiting.remove(ready)
-    return order
-
-
-def _results(
-    subject: Subject, inputs: ExplainInputs, trainings: Trainings, table: pd.DataFrame, findings: Sequence[Findings]
-) -> ExplainResults:
+def _found(
+    subject: Subject,
+    inputs: ExplainInputs,
+    trainings: Trainings,
+    examined: pd.DataFrame,
+    compared: Mapping[str, Findings],
+    models: Sequence[ModelPredictions],
+) -> ExplainFacts:
     options, model, texts = subject.options, subject.model, subject.texts
-    with subject.stages("results"):
-        left_out = (*inputs.choice.left_out, *(entry for finding in findings for entry in finding.left_out))
-        labels = subject.labels.tolist()
-        results = ExplainResults(
-            texts=table,
-            summary=summarize(table, measures_of(table), model.classes, subject.bootstrap),
-            verdicts=verdicts(table, subject.bootstrap, epsilon=options.tests.epsilon),
-            models=pd.DataFrame([asdict(score) for finding in findings for score in finding.models]),
-            curve=pd.DataFrame([point.row() for finding in findings for point in finding.points]),
-            tables={name: made for finding in findings for name, made in finding.tables.items()},
-            history=pd.DataFrame(trainings.history),
-            classes=model.classes,
-            examples=highlighted_texts(model, texts.test, labels, options.tests.epsilon, options.seed),
-            epsilon=options.tests.epsilon,
-            left_out=left_out,
-        )
-    remarks = tuple(note for finding in findings for note in finding.notes)
-    run = finished(subject, inputs, trainings, results, remarks)
-    return results._replace(facts=tuple(facts(run)), notes=tuple(notes(run)))
+    found = ExplainFacts(
+        tests=inputs.choice.names,
+        classes=tuple(model.classes),
+        options=options.tests,
+        seed=options.seed,
+        words=tuple(map(tuple, subject.words)),
+        examined=examined,
+        compared={name: pd.DataFrame(dict(each.columns)) for name, each in compared.items() if each.columns},
+        measured={name: each.measured for name, each in compared.items() if each.measured},
+        models=pd.concat([each.rows() for each in models], ignore_index=True),
+        points=_together([point.rows() for each in compared.values() for point in each.points]),
+        history=pd.DataFrame(trainings.history),
+        examples=highlighted_texts(model, texts.test, subject.labels.tolist(), options.tests.epsilon, options.seed),
+        phrases=(),
+        notes=(),
+        left_out=(),
+    )
+    table, findings = concluded(found)
+    every = [*compared.values(), *findings]
+    found = replace(found, left_out=(*inputs.choice.left_out, *(entry for each in every for entry in each.left_out)))
+    remarks = tuple(note for each in every for note in each.notes)
+    run = finished(subject, inputs, trainings, table.rows, found.left_out, remarks)
+    return replace(found, phrases=tuple(facts(run)), notes=tuple(notes(run)))
+
+
+def _together(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
 def finished(
     subject: Subject,
     inputs: ExplainInputs,
     trainings: Trainings,
-    results: ExplainResults,
+    table: pd.DataFrame,
+    left_out: tuple[tuple[str, str], ...],
     remarks: tuple[str, ...] = (),
 ) -> Finished:
     """Return the finished run, which the run record describes."""
     return Finished(
         subject=subject,
         chosen=inputs.choice.names,
-        left_out=results.left_out,
-        table=results.texts,
+        left_out=left_out,
+        table=table,
         source=inputs.source,
         trains=inputs.choice.trains,
         trainings=trainings,
         notes=remarks,
     )
-
-
-def measures_of(table: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the columns of each test that are averaged, in their order in the per-text table."""
-    measures: dict[str, list[str]] = {}
-    for name in map(str, table.columns):
-        owner = owner_of().get(name)
-        if owner is not None and registered_tests()[owner].columns[name].averaged:
-            measures.setdefault(owner, []).append(name)
-    return measures

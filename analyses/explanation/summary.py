@@ -13,6 +13,7 @@ from numpy import ndarray
 from sklearn.metrics import f1_score, roc_auc_score
 
 from ...extractors.replaceable.attention_model import Words
+from ..shared.comparable import Measured
 from ..shared.resampling import poisson_weights
 from .batch import Values
 
@@ -62,6 +63,14 @@ class Bootstrap:
         several = np.array([self.distinct(defined) > 1 for defined in there.T], dtype=bool)
         bounds[:, several] = np.nanquantile(means[:, several], (0.025, 0.975), axis=0)
         return bounds[0], bounds[1]
+
+    def measured(self, name: str, values: Values) -> Measured:
+        """Return the mean of a column over the texts that are not NaN, and how far it deviates in each replicate."""
+        there = ~np.isnan(values)
+        mean = float(values[there].mean()) if there.any() else np.nan
+        with np.errstate(invalid="ignore"):
+            drawn = (self.weights @ np.where(there, values, 0.0)) / (self.weights @ there.astype(np.float64))
+        return Measured(name, mean, int(there.sum()), drawn - mean)
 
 
 def summarize(

@@ -17,12 +17,11 @@ from ...probes.classifiers.trainings import ClassifierTraining, Trainings
 from ...reports.progress import Stages, progress_bar
 from ..registry import RegistryError
 from .batch import Rows, TextBatch, Values, examine
-from .compared_models import ModelScore
+from .compared_models import ModelPredictions
 from .options import ExplanationTestOptions
 from .readings import ModelReading
 from .run_options import ExplainOptions
 from .sources import ModelSource
-from .summary import Bootstrap, quality
 from .texts import ExplainTexts, class_numbers, digest, words_of
 
 
@@ -47,7 +46,6 @@ class Subject:
         texts: the texts by role, all of which the model can read.
         model: the model whose attention is tested.
         labels: the class of each tested text, 0-based.
-        bootstrap: the bootstrap over the tested texts.
         stages: measures how long the stages of the run take.
         workers: the number of batches to examine at once.
         descriptions: the tests that describe a model and run whatever tests are chosen.
@@ -57,7 +55,6 @@ class Subject:
     texts: ExplainTexts
     model: AttentionModel
     labels: npt.NDArray[np.int64]
-    bootstrap: Bootstrap
     stages: Stages
     workers: int
     descriptions: tuple[Examiner, ...]
@@ -92,11 +89,10 @@ class Subject:
         names = [self.model.classes[label] for label in self.labels]
         return table.assign(label=names, correct=(table["predicted"].to_numpy() == self.labels).astype(float))
 
-    def score(self, name: str, role: str, given: Values) -> tuple[ModelScore, Values]:
-        """Return the scores of class probabilities; and 1 for each text that is classified correctly, else 0."""
+    def score(self, name: str, role: str, given: Values) -> tuple[ModelPredictions, Values]:
+        """Return what a model predicts, and 1 for each text that is classified correctly, else 0."""
         correct: Values = (given.argmax(1) == self.labels).astype(np.float64)
-        (low,), (high,) = self.bootstrap(correct[:, None])
-        return ModelScore(name, role, low=low, high=high, **quality(given, self.labels)), correct
+        return ModelPredictions(name, role, given), correct
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from ...corpora_loaders.errors import AttentionologyError
 
 _RULE = "merge"
 
-Rule = Literal["sum", "union", "add", "all", "common"]
+Rule = Literal["sum", "union", "add", "all", "common", "first", "rows"]
 
 
 class MergeError(AttentionologyError, ValueError):
@@ -23,7 +23,8 @@ def merges_by(rule: Rule, default: Any = MISSING) -> Any:
     Args:
         rule: ``"sum"`` for numbers that are added up; ``"add"`` for mappings whose values are added up by key;
             ``"all"`` for tuples or mappings that are put together; ``"union"`` for the same without repetitions;
-            ``"common"`` for a value that becomes None.
+            ``"common"`` for a value that becomes None; ``"first"`` for the value of the first run; ``"rows"`` for data
+            frames, and mappings of these, whose rows are put together.
         default: the default value of the field, if it has one.
 
     Example:
@@ -63,7 +64,19 @@ def _merged_field(each: Field[Any], first: Any, second: Any, what: str) -> Any:
             return tuple(dict.fromkeys((*one, *other)))
         case "common":
             return one if one == other else None
+        case "first":
+            return one
+        case "rows":
+            return _rows_together(one, other)
     return merged_facts(one, other, f"{each.name.replace('_', ' ')} of {what}")
+
+
+def _rows_together(one: Any, other: Any) -> Any:
+    if isinstance(one, Mapping):
+        return {key: _rows_together(one[key], other[key]) if key in other else one[key] for key in one}
+    import pandas as pd
+
+    return pd.concat([one, other], ignore_index=True)
 
 
 def _shown(value: object) -> str:

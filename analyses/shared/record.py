@@ -121,6 +121,8 @@ def closing_lines(run: dict[str, Any], out: Path) -> list[str]:
 
 def warnings_of(reading: dict[str, Any]) -> list[str]:
     """Return the warnings about how the model read the corpus."""
+    if "substituted_words" not in reading:  # classifiers warn with a limit of their own
+        return []
     share = reading["unknown_words"] / reading["words"]
     if share <= _MANY_UNKNOWN:
         return []

@@ -94,8 +94,11 @@ is another question.</p>
         points = []
         for name in ("exact", "adversarial"):
             if f"{name}_jsd" in texts:
-                moved = texts["adversarial_tvd"].mean() if name == "adversarial" else options.epsilon
-                points.append(CurvePoint("per text", name, math.nan, texts[f"{name}_jsd"].mean(), moved))
+                found = texts[f"{name}_jsd"].to_numpy(dtype=np.float64)
+                moved = np.full(len(texts), options.epsilon)
+                if name == "adversarial":
+                    moved = texts["adversarial_tvd"].to_numpy(dtype=np.float64)
+                points.append(CurvePoint("per text", name, math.nan, found, moved))
         return Findings(points=tuple(points))
 
     def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -23,7 +23,7 @@ from ..plots import clipped, has_values
 from ..registry import column_of, owner_of, registered_tests, with_unit
 from ..results import ExplainResults
 from ..sources import Classifiers
-from ..summary import OVERALL, summarize
+from ..summary import OVERALL, Bootstrap, summarize
 from ..tested import Tested
 
 _PANELS = ("accuracy", "permutation_tvd", "exact_jsd", "single_token_std", "tau_loo", "conicity")
@@ -83,15 +83,27 @@ and the intervals do not cover the variation between trainings.</p>
             tables[name] = self._measured(tested, model)
             score, _ = tested.score(name, "regularizer", probabilities(model, tested.words).numpy())
             scores.append(score)
+        compared = {
+            name: tables[name][["predicted", *(each for each in ("correct", *self.reads) if each in tables[name])]]
+            for name in ("none", *REGULARIZERS)
+            if name in tables
+        }
+        return Findings(models=tuple(scores), measured=compared, left_out=tuple(left_out))
+
+    def summarize(
+        self, measured: Mapping[str, pd.DataFrame], classes: Sequence[str], bootstrap: Bootstrap
+    ) -> Mapping[str, pd.DataFrame]:
+        """Return the means over texts of all measures, by regularizer."""
         parts = []
-        for name in ("none", *REGULARIZERS):
-            if name in tables:
-                columns = [column for column in ("correct", *self.reads) if column in tables[name]]
-                rows = summarize(tables[name], {self.name: columns}, tested.model.classes, tested.bootstrap)
-                overall = rows.loc[rows["predicted"] == OVERALL, ["measure", "n", "mean", "low", "high"]]
-                parts.append(overall.replace({"measure": {"correct": "accuracy"}}).assign(regularizer=name))
-        table = pd.concat(parts)[["regularizer", "measure", "n", "mean", "low", "high"]].reset_index(drop=True)
-        return Findings(models=tuple(scores), tables={"regularizers": table}, left_out=tuple(left_out))
+        for name, table in measured.items():
+            columns = [str(column) for column in table.columns if column != "predicted"]
+            rows = summarize(table, {self.name: columns}, classes, bootstrap)
+            overall = rows.loc[rows["predicted"] == OVERALL, ["measure", "n", "mean", "low", "high"]]
+            parts.append(overall.replace({"measure": {"correct": "accuracy"}}).assign(regularizer=name))
+        if not parts:
+            return {}
+        order = ["regularizer", "measure", "n", "mean", "low", "high"]
+        return {"regularizers": pd.concat(parts)[order].reset_index(drop=True)}
 
     def _measured(self, tested: Tested, model: AttentionModel) -> pd.DataFrame:
         """Return a per-text table with the columns that are compared, computed only if it does not exist yet."""

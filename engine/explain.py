@@ -10,24 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...corpora_loaders import LabelledTexts
-from ...probes.classifiers.trainings import Trainings
-from ...reports.page import Section, write_report
-from ...reports.progress import Stages
-from ...reports.run_folder import RunFolder
-from ..contract import OptionError, OptionGroup
-from ..option_groups import groups_by_class
-from ..shared.cache_folder import cache_folder
-from ..shared.input_options import OptionalModelOptions, paths_read
-from .model_options import (
+from ..analyses.contract import Counted, OptionError, OptionGroup, Titles
+from ..analyses.explanation.analysis import NAME, ExplainFacts, ExplanationTests, results_of
+from ..analyses.explanation.model_options import (
     ClassifierOptions,
     ClassifierTrainingOptions,
     TransformerOptions,
 )
-from .options import ExplanationTestOptions, TextOptions
-from .record import describe
-from .results import ExplainResults
-from .run import (
+from ..analyses.explanation.options import ExplanationTestOptions, TextOptions
+from ..analyses.explanation.record import describe
+from ..analyses.explanation.results import ExplainResults
+from ..analyses.explanation.run import (
     ChosenTests,
     choose,
     finished,
@@ -35,15 +28,28 @@ from .run import (
     run_tests,
     train_model,
 )
-from .run_options import ExplainOptions, Loaded
-from .section import explain_section
-from .sources import save_model, threads_for, workers_for
-from .terminal import explain_table
+from ..analyses.explanation.run_options import ExplainOptions, Loaded
+from ..analyses.explanation.section import explain_section
+from ..analyses.explanation.sources import save_model, threads_for, workers_for
+from ..analyses.explanation.terminal import explain_table
+from ..analyses.option_groups import groups_by_class
+from ..analyses.shared.cache_folder import cache_folder
+from ..analyses.shared.input_options import OptionalModelOptions, paths_read
+from ..corpora_loaders import LabelledTexts
+from ..probes.classifiers.trainings import Trainings
+from ..reports.page import Section
+from ..reports.progress import Stages
+from ..reports.run_folder import RunFolder
+from .corpus import title_of_files
+from .plain_data import to_plain
+from .states import AnalysisStates, RunStates
+from .stored_run import sample_inputs
+from .writing import write_run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ...extractors import AttentionModel
+    from ..extractors import AttentionModel
 
 Texts = str | Path | Iterable[str | Path] | LabelledTexts
 
@@ -62,6 +68,8 @@ class Explanation:
         model: the tested model, trained if necessary.
         record: the run record, ``run.json``.
         section: the section of the report.
+        titles: the names of the model and of the tested texts in figures and headings.
+        counted: what was found text by text, with which `attentionology.compare` compares runs.
         folder: where the results were written; None if nothing was written.
 
     Example:
@@ -79,6 +87,8 @@ class Explanation:
     model: AttentionModel
     record: Mapping[str, Any]
     section: Section
+    titles: Titles
+    counted: Counted[ExplainFacts]
     folder: Path | None = None
 
     @property
@@ -230,7 +240,6 @@ def execute(
     with RunFolder(out, overwrite=overwrite, reads=reads) as folder:
         shown = {**(shown_options or {}), "out": str(out)}
         explanation = _explanation(options, loaded, choice, cache, folder.path, command, shown)
-        write_report(folder.path, run=dict(explanation.record), sections=[explanation.section])
     return replace(explanation, folder=out)
 
 
@@ -248,11 +257,33 @@ def _explanation(
     trainings = Trainings(cache, workers=workers_for(inputs.model))
     with threads_for(inputs.model):
         subject = train_model(options, inputs, trainings, stages)
-        results = run_tests(subject, inputs, trainings)
-        record = describe(finished(subject, inputs, trainings, results), command, shown_options)
-        names = ", ".join(Path(file.path).name for file in subject.texts.test.files)
+        found = run_tests(subject, inputs, trainings)
+        with stages("results"):
+            results = results_of(found)
+        record = describe(finished(subject, inputs, trainings, results.texts, results.left_out), command, shown_options)
+        warnings = [*record["warnings"], *ExplanationTests().warnings(results)]
+        complete = {**record, "warnings": warnings}
+        files = [file.path for file in subject.texts.test.files]
+        titles = Titles(record["model"]["name"], title_of_files(files))
         with stages("tables and figures"):
-            section = explain_section(results, model=record["model"]["name"], corpus=names)
-            if folder is not None and inputs.source is not None:
-                save_model(subject.model, folder, finetuned=options.transformer.finetune)
-    return Explanation(results, subject.model, record, section)
+            section = explain_section(results, model=titles.model, corpus=titles.corpus)
+            if folder is not None:
+                if inputs.source is not None:
+                    save_model(subject.model, folder, finetuned=options.transformer.finetune)
+                states = _states(found, record, titles, subject.texts.test)
+                write_run(folder, sections=[section], record=complete, tables={}, states=states)
+    return Explanation(results, subject.model, complete, section, titles, Counted(found, {}, {}))
+
+
+def _states(found: ExplainFacts, record: Mapping[str, Any], titles: Titles, tested: LabelledTexts) -> RunStates:
+    """What is stored of a run: what was found text by text, of which everything else can be made again."""
+    facts = to_plain(found, "what the explanation tests have found")
+    return RunStates(
+        analyses=(AnalysisStates(NAME, None, (), facts, None),),
+        metrics={},
+        failures={},
+        options={},
+        titles=(titles.model, titles.corpus),
+        record=record,
+        inputs=sample_inputs(tested),
+    )

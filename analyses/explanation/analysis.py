@@ -1,0 +1,227 @@
+"""The explanation tests as an analysis: the results of a run from what it has stored, text by text."""
+
+# ruff: noqa: RUF009  (merges_by is dataclasses.field with a rule)
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rich.console import RenderableType
+
+from ...reports.page import Section
+from ..contract import Analysis, Counted, OptionSet, Plan, Setting, Titles
+from ..shared.comparable import Comparable, Measured
+from ..shared.merged_facts import merges_by
+from .batch import Values
+from .contract import SHARE, ExplanationTest, Findings
+from .options import ExplanationTestOptions
+from .registry import column_of, in_order_of_use, owner_of, registered_tests
+from .results import ExplainResults, HighlightedText
+from .section import explain_section
+from .summary import Bootstrap, quality, summarize
+from .terminal import explain_table
+from .text_table import TextTable
+from .verdict import verdicts
+
+NAME = "explanation"
+
+_FEW_TEXTS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class ExplainFacts:
+    """Everything that the explanation tests have found, text by text. All results are made of it.
+
+    Attributes:
+        tests: the names of the tests that ran.
+        classes: the names of the classes.
+        options: the options of the tests.
+        seed: the seed of the bootstrap.
+        words: the words of each tested text.
+        examined: the per-text table of the tested model.
+        compared: further columns of that table, by the names of the tests that have compared the model with others.
+        measured: per-text tables of other models, by the names of the tests and of the models.
+        models: what the tested model and the others predict: ``model, role`` and the probability of each class.
+        points: how much other attention differs: ``kind, name, lambda, jsd, tvd``.
+        history: ``model, epoch, loss, dev_auc`` of every training.
+        examples: texts with the weights of their words.
+        phrases: what was trained and tested on which texts.
+        notes: remarks on how the numbers were computed.
+        left_out: the tests that did not run, each with the reason.
+    """
+
+    tests: tuple[str, ...]
+    classes: tuple[str, ...]
+    options: ExplanationTestOptions
+    seed: int
+    words: tuple[tuple[str, ...], ...] = merges_by("all")
+    examined: pd.DataFrame = merges_by("rows")
+    compared: Mapping[str, pd.DataFrame] = merges_by("rows")
+    measured: Mapping[str, Mapping[str, pd.DataFrame]] = merges_by("rows")
+    models: pd.DataFrame = merges_by("rows")
+    points: pd.DataFrame = merges_by("rows")
+    history: pd.DataFrame = merges_by("first")
+    examples: tuple[HighlightedText, ...] = merges_by("first")
+    phrases: tuple[str, ...] = merges_by("union")
+    notes: tuple[str, ...] = merges_by("union")
+    left_out: tuple[tuple[str, str], ...] = merges_by("union")
+
+    def bootstrap(self) -> Bootstrap:
+        """Return the bootstrap over the tested texts."""
+        return Bootstrap(self.words, self.options.replicates, self.seed)
+
+    def chosen(self) -> list[ExplanationTest]:
+        """Return the tests that ran."""
+        return [registered_tests()[name] for name in self.tests]
+
+
+class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
+    """Tests whether attention can be read as an explanation. Its driver is `attentionology.explain`."""
+
+    name = NAME
+    of_maps = False
+    facts_type = ExplainFacts
+    summary = "explanation: whether the attention of a text classifier can be read as an explanation."
+
+    def plan(self, options: OptionSet, setting: Setting) -> Plan[ExplainFacts]:
+        """The tests train models and read texts themselves, so nothing is planned."""
+        raise NotImplementedError("the explanation tests are run by attentionology.explain")
+
+    def results(
+        self, options: OptionSet, counted: Counted[ExplainFacts], needed: Mapping[str, Any], looked: Any
+    ) -> ExplainResults:
+        """Make all tables of what was found text by text."""
+        return results_of(counted.facts)
+
+    def section(self, results: ExplainResults, titles: Titles) -> Section:
+        """Make the tables, the figures and the section of the page."""
+        return explain_section(results, model=titles.model, corpus=titles.corpus)
+
+    def show(self, results: ExplainResults, width: int) -> RenderableType:
+        """Return the verdicts and the most important numbers."""
+        return explain_table(results, width=width)
+
+    def warnings(self, results: ExplainResults) -> list[str]:
+        """Return what makes the numbers worth little."""
+        texts, warnings = results.texts, []
+        if len(texts) < _FEW_TEXTS:
+            warnings.append(f"There are only {len(texts)} tested texts, so the intervals are not reliable.")
+        right, most = texts["correct"].mean(), texts["label"].value_counts().max() / len(texts)
+        if right <= most:
+            warnings.append(
+                f"The model is right about {100 * right:.0f} % of the tested texts; always predicting the most "
+                f"frequent class would be right about {100 * most:.0f} %. The attention of such a model explains "
+                "nothing."
+            )
+        if (texts["predicted"] == texts["predicted"].iloc[0]).all():
+            warnings.append("The model predicts the same class for every tested text.")
+        return warnings
+
+    def comparable(self, counted: Counted[ExplainFacts]) -> Sequence[Comparable]:
+        """Return the means over texts of all measures, a family for each test and unit."""
+        facts = counted.facts
+        table, bootstrap = concluded(facts)[0].rows, facts.bootstrap()
+        families: dict[tuple[str, str], list[Measured]] = {}
+        for column in map(str, table.columns):
+            owner, described = owner_of().get(column, ""), column_of(column)
+            if column == "correct" or (owner and described.averaged):
+                measured = bootstrap.measured(described.label, table[column].to_numpy(dtype=np.float64))
+                families.setdefault((owner or "decisions", described.unit), []).append(measured)
+        return tuple(
+            Comparable(
+                f"{test} ({unit})",
+                tuple(measured),
+                "means over texts",
+                "texts",
+                facts.seed,
+                "%" if unit == SHARE else unit.partition(",")[0],
+            )
+            for (test, unit), measured in families.items()
+        )
+
+
+def concluded(facts: ExplainFacts) -> tuple[TextTable, list[Findings]]:
+    """Return the per-text table with the columns of all tests, and what follows from it."""
+    chosen, table = facts.chosen(), TextTable(facts.examined)
+    findings = [test.conclude(table.rows, facts.options) for test in chosen]
+    for test, found in zip(chosen, findings, strict=True):
+        table = table.with_columns(test, found.columns)
+    for test in in_order_of_use(chosen):
+        if test.name in facts.compared:
+            columns = facts.compared[test.name]
+            table = table.with_columns(test, {str(name): columns[name].to_numpy() for name in columns})
+    return table, findings
+
+
+def results_of(facts: ExplainFacts) -> ExplainResults:
+    """Make all tables of what was found text by text."""
+    table, findings = concluded(facts)
+    texts, bootstrap = table.rows, facts.bootstrap()
+    tables: dict[str, pd.DataFrame] = {}
+    for test in facts.chosen():
+        tables |= test.summarize(facts.measured.get(test.name, {}), facts.classes, bootstrap)
+    for found in findings:
+        tables |= found.tables
+    points = [facts.points, *(point.rows() for found in findings for point in found.points)]
+    return ExplainResults(
+        texts=texts,
+        summary=summarize(texts, measures_of(texts), facts.classes, bootstrap),
+        verdicts=verdicts(texts, bootstrap, epsilon=facts.options.epsilon),
+        models=_scores(facts, bootstrap),
+        curve=_curve(pd.concat([each for each in points if len(each)]) if any(map(len, points)) else pd.DataFrame()),
+        tables=tables,
+        history=facts.history,
+        classes=facts.classes,
+        examples=facts.examples,
+        epsilon=facts.options.epsilon,
+        facts=facts.phrases,
+        notes=facts.notes,
+        left_out=facts.left_out,
+    )
+
+
+def measures_of(table: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the columns of each test that are averaged, in their order in the per-text table."""
+    measures: dict[str, list[str]] = {}
+    for name in map(str, table.columns):
+        owner = owner_of().get(name)
+        if owner is not None and registered_tests()[owner].columns[name].averaged:
+            measures.setdefault(owner, []).append(name)
+    return measures
+
+
+def _scores(facts: ExplainFacts, bootstrap: Bootstrap) -> pd.DataFrame:
+    """How good each model is on the tested texts, see `quality`."""
+    numbers = {name: index for index, name in enumerate(facts.classes)}
+    labels = np.array([numbers[label] for label in facts.examined["label"]])
+    rows = []
+    for (model, role), table in facts.models.groupby(["model", "role"], sort=False):
+        given = table.drop(columns=["model", "role"]).to_numpy(dtype=np.float64)
+        measures = quality(given, labels)
+        (low,), (high,) = bootstrap((given.argmax(1) == labels).astype(np.float64)[:, None])
+        accuracy = measures.pop("accuracy")
+        rows.append({"model": model, "role": role, "accuracy": accuracy, "low": low, "high": high, **measures})
+    return pd.DataFrame(rows)
+
+
+def _curve(points: pd.DataFrame) -> pd.DataFrame:
+    """The means over texts of how much other attention differs, a row for each model or search."""
+    if points.empty:
+        return pd.DataFrame()
+    names = ["kind", "name", "lambda"]
+    return pd.DataFrame(
+        [
+            {**dict(zip(names, key, strict=True)), **{name: _mean(group[name].to_numpy()) for name in ("jsd", "tvd")}}
+            for key, group in points.groupby(names, sort=False, dropna=False)
+        ]
+    )
+
+
+def _mean(values: Values) -> float:
+    """The mean of the values that are not NaN. The mean of equal values is exactly this value."""
+    there = values[~np.isnan(values)]
+    return float(there[0] if len(there) and (there == there[0]).all() else there.mean() if len(there) else np.nan)
