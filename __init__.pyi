@@ -32,8 +32,6 @@ from .analyses.probing.options import ProbedMapOptions as ProbedMapOptions
 from .analyses.probing.options import ProbeOptions as ProbeOptions
 from .analyses.probing.options import ProbeTrainingOptions as ProbeTrainingOptions
 from .analyses.probing.options import TreebankOptions as TreebankOptions
-from .analyses.probing.run import ProbingRun as ProbingRun
-from .analyses.probing.run import probe as probe
 from .analyses.shared.builtin import load_encoder as load_encoder
 from .analyses.shared.counting import CountMaps as CountMaps
 from .analyses.shared.counting import CountWith as CountWith
@@ -69,6 +67,8 @@ from .engine.explain import Explanation as Explanation
 from .engine.explain import explain as explain
 from .engine.merging import merge_runs as merge_runs
 from .engine.part_options import PartOptions as PartOptions
+from .engine.probe import ProbingRun as ProbingRun
+from .engine.probe import probe as probe
 from .engine.run import Run as Run
 from .engine.showing import show as show
 from .engine.shown import Shown as Shown

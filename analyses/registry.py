@@ -31,6 +31,7 @@ _ANALYSES = {
 _OF_COMMANDS = {
     "alignment": "attentionology.analyses.alignment.analysis:Alignment",
     "explanation": "attentionology.analyses.explanation.analysis:ExplanationTests",
+    "probe": "attentionology.analyses.probing.analysis:Probing",
 }
 """The class of each analysis that has a command of its own, because it reads other corpora or other models."""
 

@@ -9,7 +9,6 @@ from typing import Any
 from ..analyses.comparison.results import Comparison, Contrast, Pairing, Side, contrasts_of
 from ..analyses.comparison.section import comparison_section
 from ..analyses.contract import OptionError
-from ..analyses.probing.run import ProbingRun
 from ..analyses.shared.comparable import Comparable
 from ..analyses.shared.options import CountOptions
 from ..analyses.shared.record import describe_command
@@ -18,6 +17,7 @@ from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
 from .compared_run import ComparedRun, load_compared_run, pairing_of
 from .explain import Explanation
+from .probe import ProbingRun
 from .run import Run
 
 _NO_RESULT = (

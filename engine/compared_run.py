@@ -10,17 +10,15 @@ from typing import Any
 from ..analyses.comparison.results import Pairing
 from ..analyses.contract import Titles
 from ..analyses.explanation.analysis import NAME, ExplanationTests
+from ..analyses.probing.analysis import NAME as PROBE
+from ..analyses.probing.analysis import outcomes_of
 from ..analyses.probing.outcomes import AttachmentOutcomes, read_outcomes
-from ..analyses.probing.run import ProbingRun
 from ..analyses.shared.comparable import Comparable
 from .explain import Explanation
+from .probe import ProbingRun
 from .run import Run
-from .states import read_states
+from .states import FOLDER, OVERVIEW, read_states
 from .stored_run import restored
-
-PROBE = "probe"
-"""The name of probing in comparisons, in place of that of an analysis."""
-
 
 READING = ("tokens", "limit", "segments", "segment_ids", "max_length", "stride")
 """The options that decide which inputs of the same files are read."""
@@ -55,7 +53,8 @@ class ComparedRun:
             families = {(NAME, ""): ExplanationTests().comparable(run.counted)}
             return cls(run.titles, run.record, (), (NAME,), families)
         if isinstance(run, ProbingRun):
-            return cls.of_outcomes(run.outcomes, run.titles, run.record)
+            outcomes = None if run.counted is None else outcomes_of(run.counted)
+            return cls.of_outcomes(outcomes, run.titles, run.record)
         families = {(part.analysis.name, part.kind or ""): part.analysis.comparable(part.counted) for part in run.parts}
         return cls(
             run.titles,
@@ -75,7 +74,7 @@ class ComparedRun:
 
 def load_compared_run(folder: Path) -> ComparedRun:
     """Load what is compared of a finished run."""
-    probed = read_outcomes(folder)
+    probed = None if (folder / FOLDER / OVERVIEW).exists() else read_outcomes(folder)
     if probed is None:
         states = read_states(folder)
         return replace(ComparedRun.of(restored(states)), inputs=frozenset(states.inputs))

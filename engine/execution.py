@@ -17,12 +17,11 @@ from ..analyses.shared.record import (
     describe_reading,
     warnings_of,
 )
-from ..reports.explorer.encoding import script_json
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
 from .corpus import title_of_files
 from .executors import ShareCounts, count_passes, count_share_of
-from .explorer import explorer_of
+from .explorer import explorer_json
 from .job import Job
 from .part_options import PartOptions
 from .parts import PartCounter, check_folder
@@ -116,7 +115,7 @@ def _run(
             record=dict(run.record),
             tables=prepared.tables,
             states=states,
-            explorer=script_json(explorer_of(run)),
+            explorer=explorer_json(run),
         )
     return run
 

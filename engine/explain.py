@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..analyses.contract import Counted, OptionError, OptionGroup, Titles
-from ..analyses.explanation.analysis import NAME, ExplainFacts, ExplanationTests, results_of
+from ..analyses.explanation.analysis import ExplainFacts, ExplanationTests, results_of
 from ..analyses.explanation.model_options import (
     ClassifierOptions,
     ClassifierTrainingOptions,
@@ -41,9 +41,9 @@ from ..reports.page import Section
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
 from .corpus import title_of_files
-from .plain_data import to_plain
-from .states import AnalysisStates, RunStates
-from .stored_run import sample_inputs
+from .run import CountedAnalysis
+from .states import RunStates
+from .stored_run import analysis_states, sample_inputs
 from .writing import write_run
 
 if TYPE_CHECKING:
@@ -277,9 +277,9 @@ def _explanation(
 
 def _states(found: ExplainFacts, record: Mapping[str, Any], titles: Titles, tested: LabelledTexts) -> RunStates:
     """What is stored of a run: what was found text by text, of which everything else can be made again."""
-    facts = to_plain(found, "what the explanation tests have found")
+    source = CountedAnalysis(ExplanationTests(), None, (), Counted(found, {}, {}), None)
     return RunStates(
-        analyses=(AnalysisStates(NAME, None, (), facts, None),),
+        analyses=(analysis_states(source),),
         metrics={},
         failures={},
         options={},

@@ -22,7 +22,7 @@ from ..reports.explorer.data import (
     SampledSentence,
     Values,
 )
-from ..reports.explorer.encoding import deflated
+from ..reports.explorer.encoding import deflated, script_json
 from ..reports.format import head_name
 
 MOST_FINDINGS = 8
@@ -107,6 +107,14 @@ def explorer_of(run: ExploredRun) -> Explorer:
         findings=_findings(contributed),
         sample=_sample(run.samples, layers, heads),
     )
+
+
+def explorer_json(run: ExploredRun) -> str | None:
+    """Return the explorer of a run for its page; None if there is nothing to explore."""
+    if "layers" not in run.record["model"]:
+        return None
+    explorer = explorer_of(run)
+    return script_json(explorer) if explorer.measures or explorer.sample else None
 
 
 def _for_all_heads(measure: Measure, layers: int, heads: int) -> Measure:

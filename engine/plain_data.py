@@ -73,11 +73,14 @@ def _converter() -> Any:
 
     converter = make_converter(forbid_extra_keys=True)
     converter.register_unstructure_hook(
-        pd.DataFrame, lambda table: [[str(name), str(table[name].dtype), table[name].tolist()] for name in table]
+        pd.DataFrame,
+        lambda table: [[str(name), str(table[name].dtype), json.dumps(table[name].tolist())] for name in table],
     )
     converter.register_structure_hook(
         pd.DataFrame,
-        lambda columns, _: pd.DataFrame({name: pd.Series(values, dtype=kind) for name, kind, values in columns}),
+        lambda columns, _: pd.DataFrame(
+            {name: pd.Series(json.loads(text), dtype=kind) for name, kind, text in columns}
+        ),
     )
     return converter
 

@@ -32,7 +32,10 @@ FOLDER = "states"
 FORMAT = 2
 """The version of the format. Format 1, that of version 0.2, has no digests of the other files and is read, too."""
 
-_OVERVIEW, _INPUTS = "run.json", "inputs.json"
+OVERVIEW = "run.json"
+"""The name of the file with everything that is not counted."""
+
+_INPUTS = "inputs.json"
 
 _UNBOUND = (
     "The counts were stored by version 0.2, which did not note which files belong to a run. It was not checked that "
@@ -120,13 +123,13 @@ def write_states(folder: Path, states: RunStates) -> None:
         "tables": dict(states.tables),
         "samples": states.samples,
     }
-    write_json(folder / _OVERVIEW, overview, f"{FOLDER}/{_OVERVIEW}", indent=1)
+    write_json(folder / OVERVIEW, overview, f"{FOLDER}/{OVERVIEW}", indent=1)
 
 
 def read_states(folder: Path) -> RunStates:
     """Read the states of a run from its folder."""
     where = folder / FOLDER
-    index = where / _OVERVIEW
+    index = where / OVERVIEW
     if not index.exists():
         reason = "is not the folder of a run with states" if folder.is_dir() else "does not exist"
         raise StateError(f"{folder} {reason}")
@@ -199,7 +202,7 @@ def _check_digests(where: Path, overview: Mapping[str, Any]) -> None:
         return
     for name in (*overview["requests"].values(), _INPUTS):
         if _read(where / name, lambda path, _: digest_in(path)) != overview["sha256"][name]:
-            raise StateError(f"{where / name} does not belong to this run: its SHA-256 is not the one in {_OVERVIEW}")
+            raise StateError(f"{where / name} does not belong to this run: its SHA-256 is not the one in {OVERVIEW}")
 
 
 def _read(path: Path, reader: Callable[[Path, str], Read]) -> Read:

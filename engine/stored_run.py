@@ -18,10 +18,9 @@ from ..analyses.shared.input_sample import InputSample
 from ..analyses.shared.metric_states import StateError, StoredMetrics
 from ..analyses.shared.options import CountOptions
 from ..corpora_loaders import Sentence
-from ..reports.explorer.encoding import script_json
 from ..reports.run_files import EVERY_RUN, read_record
 from ..reports.run_folder import RunFolder
-from .explorer import explorer_of
+from .explorer import explorer_json
 from .plain_data import from_plain, plain_failure, restored_failure, to_plain
 from .run import CountedAnalysis, CountedRun, Run, compared_kinds, with_results
 from .states import AnalysisStates, RunStates, read_states
@@ -46,7 +45,7 @@ def states_of(
     """Return everything that is stored of a run."""
     groups = {kind.__name__: kind for source in counted.analyses for kind in source.analysis.options}
     return RunStates(
-        analyses=tuple(_analysis_states(source) for source in counted.analyses),
+        analyses=tuple(analysis_states(source) for source in counted.analyses),
         metrics=counted.counts.states(),
         failures={name: plain_failure(error) for name, error in counted.counts.failures.items()},
         options={name: to_plain(options[kind], f"the options {name}") for name, kind in groups.items()},
@@ -58,7 +57,8 @@ def states_of(
     )
 
 
-def _analysis_states(source: CountedAnalysis) -> AnalysisStates:
+def analysis_states(source: CountedAnalysis) -> AnalysisStates:
+    """Return what was planned, counted and looked up for one analysis, as plain data."""
     name = source.analysis.name
     return AnalysisStates(
         name=name,
@@ -179,7 +179,7 @@ def write_from_states(
             record=dict(run.record),
             tables=tables,
             states=states,
-            explorer=script_json(explorer_of(run)) if "layers" in run.record["model"] else None,
+            explorer=explorer_json(run),
         )
     return replace(run, folder=out, sections=tuple(sections))
 

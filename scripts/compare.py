@@ -19,9 +19,9 @@ from ..reports.streams import say_json
 class Compare:
     """Compare finished runs: the difference of each statistic, with its interval and an adjusted p value.
 
-    Give the results folders of two or more runs of analyze, or of probe, for example of two models or of two kinds of
-    maps. Every difference is the value of the first run minus that of another run. If the runs read the same corpus,
-    the intervals are paired.
+    Give the results folders of two or more runs of analyze, align, probe or explain, for example of two models or of
+    two kinds of maps. Every difference is the value of the first run minus that of another run. If the runs read the
+    same corpus, the intervals are paired.
     """
 
     run_folders: Annotated[Positional[tuple[Path, ...]], arg(name="run", metavar="RUN RUN [RUN ...]")]

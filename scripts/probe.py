@@ -34,8 +34,8 @@ class ProbeCommand(ProbingOptions):
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the command and return its exit status."""
-        from ..analyses.probing.run import execute
         from ..analyses.shared.record import command_line
+        from ..engine.probe import execute
 
         output, default = self.output, default_folder(self.model.model, self.treebanks.test or (SAMPLE,))
         out = output.out or default.with_name(f"probe-{default.name}")

@@ -40,8 +40,8 @@ class ExplainFacts:
         tests: the names of the tests that ran.
         classes: the names of the classes.
         options: the options of the tests.
-        seed: the seed of the bootstrap.
-        words: the words of each tested text.
+        seed: the seed of the bootstrap, on which the keys depend.
+        keys: the hash of the words of each tested text by which it is drawn, in the column ``key``.
         examined: the per-text table of the tested model.
         compared: further columns of that table, by the names of the tests that have compared the model with others.
         measured: per-text tables of other models, by the names of the tests and of the models.
@@ -58,7 +58,7 @@ class ExplainFacts:
     classes: tuple[str, ...]
     options: ExplanationTestOptions
     seed: int
-    words: tuple[tuple[str, ...], ...] = merges_by("all")
+    keys: pd.DataFrame = merges_by("rows")
     examined: pd.DataFrame = merges_by("rows")
     compared: Mapping[str, pd.DataFrame] = merges_by("rows")
     measured: Mapping[str, Mapping[str, pd.DataFrame]] = merges_by("rows")
@@ -72,7 +72,7 @@ class ExplainFacts:
 
     def bootstrap(self) -> Bootstrap:
         """Return the bootstrap over the tested texts."""
-        return Bootstrap(self.words, self.options.replicates, self.seed)
+        return Bootstrap.of_keys(self.keys["key"].to_numpy(dtype=np.uint64), self.options.replicates)
 
     def chosen(self) -> list[ExplanationTest]:
         """Return the tests that ran."""

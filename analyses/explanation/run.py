@@ -24,6 +24,7 @@ from .record import Finished, facts, notes
 from .registry import borrowed_by, choose_tests, in_order_of_use, registered_tests
 from .run_options import ExplainOptions, Loaded
 from .sources import Classifiers, ModelSource, Transformers, load_saved
+from .summary import text_keys
 from .tested import Subject, Tested, TrainingOnLabels
 from .text_table import TextTable
 from .texts import (
@@ -211,7 +212,7 @@ def _found(
         classes=tuple(model.classes),
         options=options.tests,
         seed=options.seed,
-        words=tuple(map(tuple, subject.words)),
+        keys=pd.DataFrame({"key": text_keys(subject.words, options.seed)}),
         examined=examined,
         compared={name: pd.DataFrame(dict(each.columns)) for name, each in compared.items() if each.columns},
         measured={name: each.measured for name, each in compared.items() if each.measured},

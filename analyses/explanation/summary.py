@@ -14,11 +14,16 @@ from sklearn.metrics import f1_score, roc_auc_score
 
 from ...extractors.replaceable.attention_model import Words
 from ..shared.comparable import Measured
-from ..shared.resampling import poisson_weights
+from ..shared.resampling import sentence_keys, weights_of_keys
 from .batch import Values
 
 OVERALL = "(all)"
 """The value of ``predicted`` in rows over all texts."""
+
+
+def text_keys(texts: Sequence[Words], seed: int = 0) -> npt.NDArray[np.uint64]:
+    """Return a hash of the words of each text, by which it is drawn."""
+    return sentence_keys(["\x1f".join(text) for text in texts], seed)
 
 
 class Bootstrap:
@@ -41,8 +46,18 @@ class Bootstrap:
     """
 
     def __init__(self, texts: Sequence[Words], replicates: int = 1000, seed: int = 0) -> None:
-        self.texts = np.unique(["\x1f".join(text) for text in texts], return_inverse=True)[1]
-        self.weights = poisson_weights(["\x1f".join(text) for text in texts], replicates, seed).astype(np.float64)
+        self._draw(text_keys(texts, seed), replicates)
+
+    @classmethod
+    def of_keys(cls, keys: npt.NDArray[np.uint64], replicates: int) -> Bootstrap:
+        """Return the bootstrap over texts whose `text_keys` are known."""
+        bootstrap = cls((), 0)
+        bootstrap._draw(keys, replicates)
+        return bootstrap
+
+    def _draw(self, keys: npt.NDArray[np.uint64], replicates: int) -> None:
+        self.texts = np.unique(keys, return_inverse=True)[1]
+        self.weights = weights_of_keys(keys, replicates).astype(np.float64)
 
     def distinct(self, there: npt.NDArray[np.bool_]) -> int:
         """Return the number of different texts among those that are marked."""

@@ -40,6 +40,15 @@ class Attempt:
     right: Bool[ndarray, " words"]
 
 
+@dataclass(frozen=True)
+class TestedSentence:
+    """What is known of a tested sentence without its words: its id, its heads and its relations."""
+
+    id: str
+    heads: tuple[int | None, ...]
+    relations: tuple[str, ...]
+
+
 class AttachmentTables(NamedTuple):
     """Unlabelled attachment scores. They count words with a head, without punctuation unless a column says otherwise.
 
@@ -70,7 +79,7 @@ class _Words:
     noroot: Bool[ndarray, " words"]
 
     @classmethod
-    def of(cls, sentences: Sequence[Sentence]) -> _Words:
+    def of(cls, sentences: Sequence[Sentence | TestedSentence]) -> _Words:
         rows = [
             (s, relation, ROOT_LENGTH if not head else abs(head - number), head is not None, is_punct(relation))
             for s, sentence in enumerate(sentences)
@@ -85,7 +94,7 @@ class _Words:
 
 
 def attachment(
-    sentences: Sequence[Sentence],
+    sentences: Sequence[Sentence | TestedSentence],
     attempts: Sequence[Attempt],
     *,
     contrasts: Sequence[tuple[str, str]] = (),

@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from ...reports.explorer.data import Card, Explorer, Fact, Finding, Measure
+from ...reports.explorer.contribution import Contribution
+from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import ARROWS, head_name, rows_of
-from ..contract import Titles
 from ..shared.explored import address, share, values_of
 from .head_weights import HeadWeights
-from .results import ProbeResults
+from .results import ProbeResults, used_heads
 
 _COLUMNS = {
     "weight": ("Weight in the probe", "", "The learned weight of the head in this direction, mean over runs and arcs."),
@@ -29,33 +29,25 @@ _COLUMNS = {
 }
 
 
-def explored_probes(results: ProbeResults, titles: Titles) -> Explorer | None:
+def explored_probes(results: ProbeResults) -> Contribution | None:
     """Return the weights of all heads in all probes of attention; None if there are none.
 
     The rank of a head in a probe is that of the larger of its weights in the two directions.
     """
-    probes = {name: weights for name, weights in results.weights.items() if len(weights.relations)}
+    probes = used_heads(results)
     if not probes:
         return None
-    first = next(iter(probes.values())).heads
-    layers, heads = int(first["layer"].max()), int(first["head"].max())
-    facts = {name: list(_facts(name, weights.heads)) for name, weights in probes.items()}
-    cards = []
-    for index in range(layers * heads):
-        name = head_name(index // heads + 1, index % heads + 1)
-        phrases = [facts[probe][index][1] for probe in probes]
-        cards.append(
-            Card(name, f"Head {name} {'; it '.join(phrases)}.", tuple(facts[probe][index][0] for probe in probes))
-        )
-    return Explorer(
-        model=titles.model,
-        corpus=titles.corpus,
-        unit="sentences",
-        layers=layers,
-        heads=heads,
+    facts: dict[str, list[Fact]] = {}
+    phrases: dict[str, list[str]] = {}
+    for probe, weights in probes.items():
+        for head, fact, phrase in _facts(probe, weights.heads):
+            facts.setdefault(head, []).append(fact)
+            phrases.setdefault(head, []).append(phrase)
+    return Contribution(
         measures=tuple(measure for name, weights in probes.items() for measure in _measures(name, weights.heads)),
-        cards=tuple(cards),
         findings=tuple(_findings(probes)),
+        phrases={head: tuple(each) for head, each in phrases.items()},
+        facts={head: tuple(each) for head, each in facts.items()},
     )
 
 
@@ -88,14 +80,18 @@ def _best_directions(heads: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _facts(probe: str, heads: pd.DataFrame) -> Iterator[tuple[Fact, str]]:
-    """Yield for each head a line of its card and a phrase about it."""
+def _facts(probe: str, heads: pd.DataFrame) -> Iterator[tuple[str, Fact, str]]:
+    """Yield for each head its name, a line of its card and a phrase about it."""
     best = _best_directions(heads)
     for row in rows_of(best):
         rank, weight, arrow = f"{row['rank']} of {len(best)}", f"{row['weight']:.3f}", ARROWS[row["direction"]]
         text = f"{rank}; weight {weight}, {arrow}; alone {share(row['accuracy'])}"
         fact = Fact(f"rank in the probe {probe}", text, _id("weight", probe, row["direction"]))
-        yield fact, f"has rank {rank} in the probe {probe}, by its weight of {weight} ({arrow})"
+        yield (
+            head_name(row["layer"], row["head"]),
+            fact,
+            f"has rank {rank} in the probe {probe}, by its weight of {weight} ({arrow})",
+        )
 
 
 def _findings(probes: Mapping[str, HeadWeights]) -> Iterator[Finding]:

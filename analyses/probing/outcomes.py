@@ -15,19 +15,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 
 from ...corpora_loaders import Sentence, is_punct
 from ...reports.run_files import RUN_RECORD, identity_of, read_record
 from ...storage.sealed import DamagedError, cache_name
-from ...storage.tensors import pack, read_tensors, unpack, write_tensors
+from ...storage.tensors import read_tensors, unpack
 from ..shared.best_head import rate
 from ..shared.comparable import Comparable, Measured
 from ..shared.metric_states import StateError
 from ..shared.resampling import poisson_weights
-from .attachment import Attempt
+from .attachment import Attempt, TestedSentence
 
 _FILE = Path("states") / "probe.safetensors"
 _FORMAT = 2
@@ -67,7 +66,7 @@ class ScoredRelations:
     relations: tuple[str, ...]
 
     @classmethod
-    def of(cls, sentences: Sequence[Sentence]) -> ScoredRelations:
+    def of(cls, sentences: Sequence[Sentence | TestedSentence]) -> ScoredRelations:
         """Look up the relations of the scored words of some sentences."""
         words = [
             (index, relation)
@@ -105,7 +104,7 @@ class AttachmentOutcomes:
     @classmethod
     def of(
         cls,
-        sentences: Sequence[Sentence],
+        sentences: Sequence[Sentence | TestedSentence],
         attempts: Sequence[Attempt],
         *,
         probes: Collection[str] = (),
@@ -177,36 +176,13 @@ def _measured(
     return Measured(name, value, int(words.sum()), deviations)
 
 
-def write_outcomes(folder: Path, outcomes: AttachmentOutcomes, record: Mapping[str, Any]) -> None:
-    """Write the outcomes of a run to its folder."""
-    words, methods = outcomes.words, outcomes.methods
-    facts: dict[str, Any] = {
-        "format": _FORMAT,
-        "ids": list(outcomes.ids),
-        "relations": list(words.relations),
-        "methods": [[each.method, each.decoding, each.runs, each.right_words is not None] for each in methods],
-        "replicates": outcomes.replicates,
-        "seed": outcomes.seed,
-        "identity": _identity(record),
-    }
-    by_word = [each.right_words for each in methods if each.right_words is not None]
-    arrays = {
-        "right": np.stack([each.right for each in methods]) if methods else np.zeros((0, len(outcomes.ids)), np.int64),
-        "right_words": np.stack(by_word) if by_word else np.zeros((0, len(words.relation)), np.int64),
-        "sentence": words.sentence,
-        "relation": words.relation,
-    }
-    tensors, facts["packing"] = pack({name: torch.from_numpy(array) for name, array in arrays.items()})
-    write_tensors(folder / _FILE, tensors, facts, cache_name(folder / _FILE))
-
-
 def _identity(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the outcomes depend on. Other options, such as the number of workers, do not change them."""
     return {**identity_of(record), "options": {"map": record["options"]["map"]}}
 
 
 def read_outcomes(folder: Path) -> tuple[AttachmentOutcomes, dict[str, Any]] | None:
-    """Read the outcomes and the record of a run from its folder; return None if it is not that of a probing run."""
+    """Read the outcomes and the record of a run of version 0.2 from its folder; return None for other runs."""
     path = folder / _FILE
     try:
         tensors, facts = read_tensors(path, cache_name(path))

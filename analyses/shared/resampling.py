@@ -79,13 +79,19 @@ def poisson_weights(sentence_ids: Sequence[str], replicates: int, seed: int = 0)
 
 @functools.lru_cache(maxsize=1)  # all metrics with a bootstrap draw the sentences of a batch, one after the other
 def _poisson_weights(sentence_ids: tuple[str, ...], replicates: int, seed: int) -> npt.NDArray[np.uint8]:
+    weights = weights_of_keys(sentence_keys(sentence_ids, seed), replicates)
+    weights.setflags(write=False)
+    return weights
+
+
+def weights_of_keys(keys: npt.NDArray[np.uint64], replicates: int) -> npt.NDArray[np.uint8]:
+    """Return the weights of `poisson_weights` for sentences whose `sentence_keys` are known."""
     steps = np.arange(1, replicates + 1, dtype=np.uint64)[:, None] * np.uint64(0x9E3779B97F4A7C15)
-    state = sentence_keys(sentence_ids, seed)[None, :] + steps
+    state = keys[None, :] + steps
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)  # the splitmix64 finalizer
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     state ^= state >> np.uint64(31)
     uniform = (state >> np.uint64(11)).astype(np.float64) * 2.0**-53  # the upper 53 bits fill a float64's mantissa
     mass = np.exp(-1.0) / np.array([math.factorial(k) for k in range(MOST_DRAWN)], dtype=np.float64)
     weights: npt.NDArray[np.uint8] = np.searchsorted(np.cumsum(mass), uniform, side="right").astype(np.uint8)
-    weights.setflags(write=False)
     return weights

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from urllib.parse import unquote
 
 import numpy as np
 
-from attentionology.analyses.contract import Titles
 from attentionology.analyses.probing.explored import explored_probes
-from attentionology.reports.explorer.encoding import script_json
 from tests.probing_results import Case, results
-
-TITLES = Titles("m", "c")
 
 
 def test_measures_and_ranks_are_those_of_the_weights():
     probed = results(Case())
-    explorer = explored_probes(probed, TITLES)
+    explorer = explored_probes(probed)
     assert explorer is not None
-    assert (explorer.layers, explorer.heads) == (2, 3)
     measures = {measure.id: measure for measure in explorer.measures}
     assert len(measures) == len(explorer.measures) == 2 * 3 * 2
     for name, weights in probed.weights.items():
@@ -29,17 +23,17 @@ def test_measures_and_ranks_are_those_of_the_weights():
                 values = measures[f"probing/{column}/{direction}/{name}"].values
                 assert list(values) == heads[direction].sort_values(["layer", "head"])[column].tolist()
         largest = np.stack([rows.sort_values(["layer", "head"])["weight"] for rows in heads.values()]).max(0)
-        for index, card in enumerate(explorer.cards):
-            [fact] = [fact for fact in card.facts if fact.label == f"rank in the probe {name}"]
+        for index, (head, facts) in enumerate(explorer.facts.items()):
+            [fact] = [fact for fact in facts if fact.label == f"rank in the probe {name}"]
             assert fact.text.startswith(f"{1 + (largest > largest[index]).sum()} of 6; weight {largest[index]:.3f}, ")
             assert fact.measure is not None
             assert measures[fact.measure].values[index] == largest[index]
-            assert card.head == f"{index // 3 + 1}-{index % 3 + 1}"
+            assert head == f"{index // 3 + 1}-{index % 3 + 1}"
 
 
 def test_findings_lead_to_the_head_with_the_largest_weight():
     probed = results(Case(probes=("attention",)))
-    explorer = explored_probes(probed, TITLES)
+    explorer = explored_probes(probed)
     assert explorer is not None
     ids = {measure.id for measure in explorer.measures}
     states = [dict(part.split("=", 1) for part in each.address[1:].split("&")) for each in explorer.findings]
@@ -49,8 +43,7 @@ def test_findings_lead_to_the_head_with_the_largest_weight():
     correlations = probed.weights["attention"].correlations.set_index("of")
     spearman = correlations["spearman"]["weight"]
     assert f"{spearman:.2f}" in explorer.findings[1].text
-    assert json.loads(script_json(explorer))["sample"] is None
 
 
-def test_without_weights_there_is_no_explorer():
-    assert explored_probes(results(Case(probes=("words+distances",))), TITLES) is None
+def test_without_weights_there_is_nothing_to_explore():
+    assert explored_probes(results(Case(probes=("words+distances",)))) is None

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from attentionology.analyses.comparison.differences import differences
 from attentionology.analyses.probing.attachment import Attempt, attachment
-from attentionology.analyses.probing.outcomes import AttachmentOutcomes, read_outcomes, write_outcomes
+from attentionology.analyses.probing.outcomes import AttachmentOutcomes, read_outcomes
 from attentionology.analyses.shared.metric_states import StateError
 from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.corpora_loaders import Sentence
+from attentionology.reports.run_files import identity_of
+from attentionology.storage.sealed import cache_name
+from attentionology.storage.tensors import pack, write_tensors
 
 REPLICATES = 60
 RELATIONS = ("nsubj", "obj", "punct", "det")
@@ -126,6 +133,30 @@ def test_a_run_does_not_differ_from_itself(tested):
     for family in outcomes_of(sentences, attempts).comparable():
         for row in differences(family, family, min_count=1):
             assert (row.difference, row.low, row.high, row.p) == (0, 0, 0, 1)
+
+
+def write_outcomes(folder: Path, outcomes: AttachmentOutcomes, record: Mapping[str, Any]) -> None:
+    """Write the outcomes of a run as version 0.2 did, whose runs can still be compared."""
+    path = folder / "states" / "probe.safetensors"
+    words, methods = outcomes.words, outcomes.methods
+    facts: dict[str, Any] = {
+        "format": 2,
+        "ids": list(outcomes.ids),
+        "relations": list(words.relations),
+        "methods": [[each.method, each.decoding, each.runs, each.right_words is not None] for each in methods],
+        "replicates": outcomes.replicates,
+        "seed": outcomes.seed,
+        "identity": {**identity_of(record), "options": {"map": record["options"]["map"]}},
+    }
+    by_word = [each.right_words for each in methods if each.right_words is not None]
+    arrays = {
+        "right": np.stack([each.right for each in methods]) if methods else np.zeros((0, len(outcomes.ids)), np.int64),
+        "right_words": np.stack(by_word) if by_word else np.zeros((0, len(words.relation)), np.int64),
+        "sentence": words.sentence,
+        "relation": words.relation,
+    }
+    tensors, facts["packing"] = pack({name: torch.from_numpy(array) for name, array in arrays.items()})
+    write_tensors(path, tensors, facts, cache_name(path))
 
 
 RECORD = {

@@ -9,34 +9,40 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...corpora_loaders import Treebank, WordVectors
-from ...reports.explorer.encoding import script_json
-from ...reports.page import Section, write_report
-from ...reports.run_folder import RunFolder
-from ...storage.partial import delete
-from ..contract import OptionError, OptionGroup, Titles
-from ..option_groups import groups_by_class
-from ..shared.builtin import SAMPLE
-from ..shared.cache_folder import cache_folder
-from ..shared.input_options import model_or_encoder, paths_read
-from .attachment import AttachmentTables
-from .explored import explored_probes
-from .findings import find
-from .inputs import LoadedInputs, Workspace, read_inputs
-from .methods import RANDOM
-from .options import Role
-from .outcomes import AttachmentOutcomes, write_outcomes
-from .record import describe
-from .results import ProbeResults
-from .run_options import ProbingOptions
-from .section import probe_section
-from .shown_tables import methods_table
-from .training import train_probes
+from ..analyses.contract import Counted, OptionError, OptionGroup, OptionSet, Titles
+from ..analyses.option_groups import groups_by_class
+from ..analyses.probing.analysis import NAME, ProbeFacts, Probing, RightWords, found
+from ..analyses.probing.attachment import AttachmentTables
+from ..analyses.probing.inputs import LoadedInputs, Workspace, read_inputs
+from ..analyses.probing.methods import RANDOM
+from ..analyses.probing.notes import facts, notes
+from ..analyses.probing.options import Role
+from ..analyses.probing.record import describe
+from ..analyses.probing.results import ProbeResults
+from ..analyses.probing.run_options import ProbingOptions
+from ..analyses.probing.shown_tables import methods_table
+from ..analyses.probing.training import train_probes
+from ..analyses.shared.builtin import SAMPLE
+from ..analyses.shared.cache_folder import cache_folder
+from ..analyses.shared.input_options import model_or_encoder, paths_read
+from ..analyses.shared.metric_states import MetricStates
+from ..analyses.shared.options import CountOptions
+from ..corpora_loaders import Treebank, WordVectors
+from ..reports.page import Section
+from ..reports.run_folder import RunFolder
+from ..storage.partial import delete
+from .corpus import title_of_files
+from .explorer import explorer_json
+from .plain_data import to_plain
+from .run import CountedAnalysis, Run, with_results
+from .states import RunStates
+from .stored_run import analysis_states, sample_inputs
+from .writing import sections_of, write_run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ...extractors import Encoder
+    from ..extractors import Encoder
 
 Source = str | Path | Iterable[str | Path] | Treebank
 """One file, several files, ``"sample"``, or a treebank that was loaded before."""
@@ -52,7 +58,7 @@ class ProbingRun:
         record: the run record, ``run.json``.
         folder: where the results were written; None if nowhere.
         section: the section of the report; None if nothing was written.
-        outcomes: what all methods got right in each sentence, with which `attentionology.compare` compares runs.
+        counted: what all methods got right, word by word, with which `attentionology.compare` compares runs.
 
     Example:
         >>> from attentionology import ProbeOptions, ProbeTrainingOptions, TreebankOptions, probe
@@ -69,7 +75,7 @@ class ProbingRun:
     record: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
     section: Section | None = None
-    outcomes: AttachmentOutcomes | None = None
+    counted: Counted[ProbeFacts] | None = None
 
     @property
     def tables(self) -> AttachmentTables:
@@ -223,23 +229,41 @@ def _run(
     """Inputs → trained probes → results → section; returns the run and the checkpoints of its trainings."""
     inputs = read_inputs(options, loaded, workspace)
     trained = train_probes(options, inputs, workspace)
-    files = [Path(file.path).name for file in inputs.treebanks["test"].files]
-    titles, section = Titles(inputs.encoder.name, ", ".join(files) or "a treebank"), None
+    tested = inputs.treebanks["test"]
+    titles = Titles(inputs.encoder.name, title_of_files([file.path for file in tested.files]) or "a treebank")
+    described = facts(options, inputs), notes(options, inputs, trained)
+    counted = found(options, inputs, trained, *map(tuple, described))
+    groups = OptionSet([options.counts])
+    source = CountedAnalysis(Probing(), options.maps.map, (NAME,), counted, None)
     with workspace.stages("tables and figures"):
-        results = find(options, inputs, trained)
-        if workspace.folder is not None:
-            section = probe_section(results, titles)
+        parts = with_results([source], groups)
+        sections = [] if workspace.folder is None else sections_of(parts, titles)
     record = describe(options, inputs, trained, workspace, command=command, shown_options=shown_options)
-    outcomes = AttachmentOutcomes.of(
-        inputs.sentences,
-        trained.attempts,
-        probes=options.probes.chosen(has_vectors=inputs.vectors is not None),
-        replicates=options.counts.replicates,
-        seed=options.seed,
+    if workspace.folder is not None:
+        explored = Run(parts, titles, record, options=groups)
+        write_run(
+            workspace.folder,
+            sections=sections,
+            record=record,
+            tables={},
+            states=_states(source, groups, titles, record, tested),
+            explorer=explorer_json(explored),
+        )
+    run = ProbingRun(parts[0].results, titles, record, None, sections[0] if sections else None, counted)
+    return run, trained.checkpoints
+
+
+def _states(
+    source: CountedAnalysis, options: OptionSet, titles: Titles, record: Mapping[str, Any], tested: Treebank
+) -> RunStates:
+    """What is stored of a run: what was found word by word, of which everything else can be made again."""
+    right = source.counted.metric(NAME, RightWords)
+    return RunStates(
+        analyses=(analysis_states(source),),
+        metrics={NAME: MetricStates.of(right, {"attempts": right.attempts})},
+        failures={},
+        options={CountOptions.__name__: to_plain(options[CountOptions], "the options")},
+        titles=(titles.model, titles.corpus),
+        record=record,
+        inputs=sample_inputs(tested),
     )
-    if workspace.folder is not None and section is not None:
-        write_outcomes(workspace.folder, outcomes, record)
-        explorer = explored_probes(results, titles)
-        data = None if explorer is None else script_json(explorer)
-        write_report(workspace.folder, run=record, sections=[section], explorer=data)
-    return ProbingRun(results, titles, record, None, section, outcomes), trained.checkpoints

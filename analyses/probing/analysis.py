@@ -1,0 +1,257 @@
+"""Probing as an analysis: the results of a run from what it has stored, word by word."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import torch
+from rich.console import RenderableType
+from torch import Tensor
+
+from ...probes import ArcWeights, added_up
+from ...reports.explorer.contribution import Contribution
+from ...reports.page import Section
+from ..contract import Analysis, Counted, OptionSet, Plan, Setting, Titles
+from ..shared.comparable import Comparable
+from ..shared.merged_facts import merges_by
+from ..shared.metric import Metric
+from ..shared.options import CountOptions
+from ..shared.published import published_probes
+from .attachment import Attempt, Task, TestedSentence, attachment
+from .explored import explored_probes
+from .folds import Arcs
+from .head_weights import head_weights
+from .inputs import ProbingInputs
+from .methods import contrasts, meaning
+from .outcomes import AttachmentOutcomes
+from .results import ProbeResults
+from .run_options import ProbingOptions
+from .section import probe_section
+from .shown_tables import methods_table
+from .training import TrainedProbes, weights_by_probe
+
+NAME = "probe"
+"""The name of the analysis, and of its counts."""
+
+# ruff: noqa: RUF009  (merges_by is dataclasses.field with a rule)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One attempt of a method, see `Attempt`."""
+
+    method: str
+    task: Task
+    decoding: str
+    run: int
+
+
+@dataclass(frozen=True, eq=False)
+class ProbeFacts:
+    """Everything that probing has found, except for which words are right. All results are made of both.
+
+    Attributes:
+        model: the name of the model.
+        probes: the names of the probes.
+        tried: the attempts, in the order of the table.
+        replicates: the number of bootstrap replicates.
+        seed: the seed of the bootstrap.
+        training_sentences: a digest of the sentences that were trained on, split by split. Runs can be merged if it is
+            the same.
+        alone: how often each head alone is right on the training sentences, shape (directions, layers, heads).
+        alone_of: the number of words of the training sentences.
+        sentences: the tested sentences: ``id, heads, relations``.
+        arcs: the sums of the weights of heads over tested arcs: ``probe, run, relation, arcs, weight, contribution``.
+        history: one row per training, split and epoch.
+        phrases: what was trained on what.
+        notes: how the numbers came about.
+    """
+
+    model: str
+    probes: tuple[str, ...]
+    tried: tuple[Tried, ...]
+    replicates: int
+    seed: int
+    training_sentences: tuple[str, ...]
+    alone: tuple[tuple[tuple[int, ...], ...], ...]
+    alone_of: int
+    sentences: pd.DataFrame = merges_by("rows")
+    arcs: pd.DataFrame = merges_by("rows")
+    history: pd.DataFrame = merges_by("first")
+    phrases: tuple[str, ...] = merges_by("union")
+    notes: tuple[str, ...] = merges_by("union")
+
+    def tested(self) -> list[TestedSentence]:
+        """Return the tested sentences."""
+        columns = (self.sentences[name] for name in ("id", "heads", "relations"))
+        return [TestedSentence(name, tuple(heads), tuple(names)) for name, heads, names in zip(*columns, strict=True)]
+
+
+class RightWords(Metric):
+    """Which attempts get the head of a word right, for all words of the tested sentences in their order.
+
+    Args:
+        attempts: the number of attempts.
+    """
+
+    def __init__(self, attempts: int) -> None:
+        super().__init__()
+        self.attempts = attempts
+        self.right: list[Tensor]
+        self.add_state("right", [], "cat")
+
+    def update(self, attempts: Sequence[Attempt]) -> None:
+        """Count the words of the tested sentences."""
+        self.right.append(torch.from_numpy(np.stack([attempt.right for attempt in attempts], axis=1)))
+
+    def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
+        """Add the words of another run after those of this one."""
+        if not isinstance(incoming_state, RightWords):
+            raise ValueError("only the words of another probing run can be added")
+        self.right = [*self.right, *incoming_state.right]
+
+    def compute(self) -> npt.NDArray[np.bool_]:
+        """Return which words are right, shape (words, attempts)."""
+        return torch.cat(self.right).numpy() if self.right else np.zeros((0, self.attempts), dtype=bool)
+
+
+class Probing(Analysis[ProbeFacts, ProbeResults]):
+    """What all heads of a model together know about syntax. Its driver is `attentionology.probe`."""
+
+    name = NAME
+    options = (CountOptions,)
+    facts_type = ProbeFacts
+    summary = "probe: probes that predict syntactic heads from the maps of all heads (Clark et al. 2019, section 5)."
+
+    def plan(self, options: OptionSet, setting: Setting) -> Plan[ProbeFacts]:
+        """Probes are trained on stored maps, so nothing is planned."""
+        raise NotImplementedError("probes are trained by attentionology.probe")
+
+    def results(
+        self, options: OptionSet, counted: Counted[ProbeFacts], needed: Mapping[str, Any], looked: Any
+    ) -> ProbeResults:
+        """Make all tables of what the attempts got right."""
+        facts, attempts = counted.facts, attempts_of(counted)
+        methods = dict.fromkeys(attempt.method for attempt in attempts)
+        correct = np.asarray(facts.alone)
+        weights = {name: head_weights(runs, correct, facts.alone_of) for name, runs in _arcs_by_probe(facts).items()}
+        return ProbeResults(
+            tables=attachment(
+                facts.tested(),
+                attempts,
+                contrasts=contrasts(methods),
+                replicates=facts.replicates,
+                seed=facts.seed,
+            ),
+            weights=weights,
+            history=facts.history,
+            published=published_probes(facts.model),
+            min_count=options[CountOptions].min_count,
+            facts=facts.phrases,
+            notes=facts.notes,
+            meanings={method: meaning(method) for method in methods},
+        )
+
+    def section(self, results: ProbeResults, titles: Titles) -> Section:
+        """Make the tables, the figures and the section of the page."""
+        return probe_section(results, titles)
+
+    def show(self, results: ProbeResults, width: int) -> RenderableType:
+        """Return the table of methods."""
+        return methods_table(results).terminal(width)
+
+    def comparable(self, counted: Counted[ProbeFacts]) -> Sequence[Comparable]:
+        """Return the attachment scores of all methods, and those of probes by relation."""
+        return outcomes_of(counted).comparable()
+
+    def explored(
+        self, options: OptionSet, counted: Counted[ProbeFacts], results: ProbeResults, kind: str | None
+    ) -> Contribution | None:
+        """Return the weights of all heads in the probes of attention."""
+        return explored_probes(results)
+
+
+def attempts_of(counted: Counted[ProbeFacts]) -> list[Attempt]:
+    """Return what every method got right, in the order of the table."""
+    right = counted.metric(NAME, RightWords).compute()
+    return [
+        Attempt(tried.method, tried.task, tried.decoding, tried.run, words)
+        for tried, words in zip(counted.facts.tried, right.T, strict=True)
+    ]
+
+
+def outcomes_of(counted: Counted[ProbeFacts]) -> AttachmentOutcomes:
+    """Return what all methods got right, sentence by sentence."""
+    facts = counted.facts
+    return AttachmentOutcomes.of(
+        facts.tested(), attempts_of(counted), probes=facts.probes, replicates=facts.replicates, seed=facts.seed
+    )
+
+
+def found(
+    options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes, phrases: Sequence[str], notes: Sequence[str]
+) -> Counted[ProbeFacts]:
+    """Return everything that was trained and tested, as it is stored."""
+    attempts, heads = trained.attempts, trained.single_heads
+    alone: npt.NDArray[np.int64] = np.asarray(sum(head.correct_ for head in heads))
+    facts = ProbeFacts(
+        model=inputs.encoder.name,
+        probes=tuple(options.probes.chosen(has_vectors=inputs.vectors is not None)),
+        tried=tuple(Tried(each.method, each.task, each.decoding, each.run) for each in attempts),
+        replicates=options.counts.replicates,
+        seed=options.seed,
+        training_sentences=tuple(_digest(split.train.sentences) for split in inputs.splits),
+        alone=tuple(tuple(tuple(row) for row in layers) for layers in alone.tolist()),
+        alone_of=sum(head.total_ for head in heads),
+        sentences=pd.DataFrame(
+            {
+                "id": [each.id for each in inputs.sentences],
+                "heads": [list(each.heads) for each in inputs.sentences],
+                "relations": [list(each.relations) for each in inputs.sentences],
+            }
+        ),
+        arcs=_arcs_table(weights_by_probe(trained.outcomes)),
+        history=pd.DataFrame([epoch for outcome in trained.outcomes for epoch in outcome.history]),
+        phrases=tuple(phrases),
+        notes=tuple(notes),
+    )
+    metric = RightWords(len(attempts))
+    metric.update(attempts)
+    return Counted(facts, {NAME: metric}, {})
+
+
+def _digest(sentences: Sequence[Any]) -> str:
+    known = hashlib.sha256()
+    for sentence in sentences:
+        known.update(repr((sentence.words, sentence.heads, sentence.relations)).encode())
+    return known.hexdigest()
+
+
+def _arcs_table(by_probe: Mapping[str, Sequence[Arcs]]) -> pd.DataFrame:
+    """The sums over tested arcs as rows, which add up over runs."""
+    rows = [
+        {"probe": probe, "run": run, "relation": relation, "arcs": each.arcs,
+         "weight": each.weight.tolist(), "contribution": each.contribution.tolist()}
+        for probe, runs in by_probe.items()
+        for run, arcs in enumerate(runs)
+        for relation, each in arcs.items()
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["probe", "run", "relation", "arcs", "weight", "contribution"])
+
+
+def _arcs_by_probe(facts: ProbeFacts) -> dict[str, list[Arcs]]:
+    """The sums over tested arcs of each probe, run by run, with those of runs that were merged added up."""
+    by_probe: dict[str, list[Arcs]] = {}
+    for (probe, _), table in facts.arcs.groupby(["probe", "run"], sort=False):
+        parts = [
+            {row["relation"]: ArcWeights(row["arcs"], np.array(row["weight"]), np.array(row["contribution"]))}
+            for row in table.to_dict("records")
+        ]
+        by_probe.setdefault(str(probe), []).append(added_up(parts))
+    return by_probe
