@@ -45,6 +45,7 @@ class TableColumn:
         cell: makes the text of a cell from a row, if it is not the value as its type is written.
         beside: makes a short text beside the value, such as an interval in brackets.
         beside_in: where this text is shown.
+        below: makes a line below the value, which only the page has.
         room: where the column is shown.
         help: the entry of the legend on the page, as HTML, in which ``{name}`` stands for a fact of the table.
         digits: the number of decimals of a number, if it is not the usual one of its type.
@@ -70,6 +71,7 @@ class TableColumn:
     cell: Callable[[Row], str] | None = None
     beside: Callable[[Row], str] | None = None
     beside_in: Room = "wide"
+    below: Callable[[Row], str] | None = None
     room: Room = "any"
     help: str = ""
     digits: int | None = None

@@ -17,7 +17,9 @@ from rich.table import Table
 from .columns import Room, Row, TableColumn
 from .terminal import WIDE
 
-_TERMINAL_STYLES = {"rare": "dim", "weak": "dim", "strong": "bold"}
+_TERMINAL_STYLES = {
+    "rare": "dim", "weak": "dim", "strong": "bold", "passes": "green", "fails": "red", "undecided": "yellow",
+}  # fmt: skip
 _LATEX = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     "\\": r"\textbackslash{}",
@@ -46,6 +48,7 @@ class ShownTable:
         style: returns the words that mark a row: ``rare``, ``total`` or ``strong``, or several, separated by spaces.
         facts: what stands in the legend for words in braces.
         wide: the least number of columns of a terminal in which intervals are shown.
+        css: the class of the table on the page, if it has a style of its own.
 
     Example:
         >>> columns = [TableColumn("word", "text", "a word", "word"), TableColumn("rate", "share", "its rate", "rate")]
@@ -64,6 +67,7 @@ class ShownTable:
     style: Callable[[Row], str] = field(default=lambda row: "")
     facts: Mapping[str, object] = field(default_factory=dict)
     wide: int = WIDE
+    css: str = ""
 
     def shown(self, *rooms: Room) -> list[TableColumn]:
         """Return the columns that are shown in one of these rooms."""
@@ -118,8 +122,8 @@ class ShownTable:
             for row in self.rows
         )
         return Markup(
-            '<div class="scroll"><table><thead><tr>{}</tr></thead>\n<tbody>\n{}\n</tbody></table></div>'
-        ).format(head, lines)
+            '<div class="scroll"><table{}><thead><tr>{}</tr></thead>\n<tbody>\n{}\n</tbody></table></div>'
+        ).format(_class(self.css), head, lines)
 
     def __str__(self) -> str:
         return str(self.__html__())
@@ -187,8 +191,9 @@ def _td(column: TableColumn, row: Row) -> Markup:
     small = Markup(' <span class="range">{}</span>').format(beside) if beside else ""
     words = ["left" if column.is_left else "", "wrapped" if column.wraps else "", column.look(row)]
     background = Markup(' style="background: rgba(0, 114, 178, {})"').format(column.shade(row)) if column.shade else ""
-    content = _unbroken(column.text(row)) if column.wraps else column.text(row), small
-    return Markup("<td{}{}>{}{}</td>").format(_class(" ".join(filter(None, words))), background, *content)
+    below = Markup('<span class="what">{}</span>').format(column.below(row)) if column.below else ""
+    content = _unbroken(column.text(row)) if column.wraps else column.text(row), small, below
+    return Markup("<td{}{}>{}{}{}</td>").format(_class(" ".join(filter(None, words))), background, *content)
 
 
 def _unbroken(text: str) -> Markup:

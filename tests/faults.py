@@ -40,11 +40,42 @@ _ALIGNMENT = "tests/unit/test_shown_alignment.py::"
 _COMPARISON = "tests/unit/test_shown_comparison.py::"
 _SURVEY = "tests/unit/test_survey_reading.py::"
 _PROBES = "tests/unit/test_probe_reports.py::"
+_EXPLANATION = "tests/unit/test_shown_explanation.py::"
 _FIGURES = "tests/unit/test_figure_data.py::"
 _FINDINGS = "tests/unit/test_findings.py::"
 _CLAIMS = "tests/unit/test_held_out_claims.py::"
 
 _COLUMNS = (
+    Fault(
+        "analyses/explanation/section.py",
+        'if question and question.floor_is_larger else ["larger", "smaller"]',
+        'if question and question.floor_is_larger else ["smaller", "larger"]',
+        f"{_EXPLANATION}test_the_page_has_the_verdicts_and_what_they_mean",
+    ),
+    Fault(
+        "analyses/explanation/columns.py",
+        'below=lambda row: str(row["compared"])',
+        'below=lambda row: str(row["meaning"])',
+        f"{_EXPLANATION}test_the_page_has_the_verdicts_and_what_they_mean",
+    ),
+    Fault(
+        "analyses/explanation/columns.py",
+        "        return percent(value, sign=True)\n    return (",
+        "        return percent(value)\n    return (",
+        f"{_EXPLANATION}test_latex_and_a_wide_terminal_have_the_verdicts",
+    ),
+    Fault(
+        "analyses/explanation/tests/erasure.py",
+        '_share("only_top", "by the best word alone")',
+        '_share("only_random", "by the best word alone")',
+        f"{_EXPLANATION}test_flips_are_shares_of_the_texts",
+    ),
+    Fault(
+        "analyses/explanation/analysis.py",
+        'drop(columns=["model", "role"]).to_numpy(dtype=np.float64)',
+        'drop(columns=["model", "role"]).to_numpy(dtype=np.float64)[::-1]',
+        "tests/acceptance/explain/test_results.py",
+    ),
     Fault(
         "analyses/dependency/columns.py",
         '"heldout_accuracy",\n            "share",',

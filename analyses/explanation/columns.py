@@ -2,14 +2,53 @@
 
 from __future__ import annotations
 
-from ...reports.columns import Schema, TableColumn, bounds
+import math
+
+from ...reports.columns import Row, Schema, TableColumn, bounds
+from ...reports.format import interval, number, percent
+from .contract import SHARE
+
+_MARKS = {"passes": "✓ passes", "fails": "✗ fails", "undecided": "? undecided"}
+
+
+def shown_value(value: float, unit: str) -> str:
+    """Format a value for readers."""
+    return percent(value) if unit == SHARE else number(value)
+
+
+def shown_bounds(low: float, high: float, unit: str) -> str:
+    """Format an interval for readers; empty if there is none."""
+    if unit == SHARE:
+        return interval(low, high)
+    return "" if math.isnan(low) or low == high else f"[{number(low)}, {number(high)}]"
+
+
+def _side(name: str) -> TableColumn:
+    """The number or the floor of a question, with its unit."""
+
+    def cell(row: Row) -> str:
+        return f"{shown_value(row[name]['mean'], row['unit'])}{' %' if row['unit'] == SHARE else ''}"
+
+    return TableColumn("", "number", "", name, cell=cell, below=lambda row: str(row[name]["label"]))
+
+
+def _difference(row: Row) -> str:
+    value = row["difference"]
+    if row["unit"] == SHARE:
+        return percent(value, sign=True)
+    return ("+" if value > 0 else "") + number(value)
+
+
+def _verdict(row: Row) -> str:
+    return _MARKS.get(row["verdict"], str(row["verdict"]))
+
 
 EXPLAIN_VERDICTS = Schema(
     "explain_verdicts",
     "One row per question.",
     (
-        TableColumn("test", "text", "the test"),
-        TableColumn("question", "text", "the question"),
+        TableColumn("test", "text", "the test", "test"),
+        TableColumn("question", "text", "the question", "question", wraps=True, below=lambda row: str(row["compared"])),
         TableColumn("compared", "text", "what is compared with what, in words"),
         TableColumn(
             "larger smaller",
@@ -18,9 +57,28 @@ EXPLAIN_VERDICTS = Schema(
             "explains, and the other",
         ),
         TableColumn("larger_mean smaller_mean", "number", "their means"),
-        TableColumn("n", "count", "texts for which both are defined"),
-        TableColumn("difference low high", "number", "the mean difference; above 0 in favor of attention"),
-        TableColumn("verdict", "text", "`passes`, `fails` or `undecided`"),
+        _side("number"),
+        _side("floor"),
+        TableColumn(
+            "difference low high",
+            "number",
+            "the mean difference; above 0 in favor of attention",
+            "difference",
+            cell=_difference,
+            beside=lambda row: shown_bounds(row["low"], row["high"], row["unit"]),
+            beside_in="any",
+            below=lambda row: "points" if row["unit"] == SHARE else str(row["unit"]),
+        ),
+        TableColumn("n", "count", "texts for which both are defined", "n"),
+        TableColumn(
+            "verdict",
+            "text",
+            "`passes`, `fails` or `undecided`",
+            "verdict",
+            cell=_verdict,
+            look=lambda row: str(row["verdict"]),
+            below=lambda row: str(row["meaning"]),
+        ),
         TableColumn("meaning", "text", "what the verdict does and does not mean"),
     ),
 )
@@ -118,6 +176,7 @@ EXPLAIN_REGULARIZERS = Schema(
 )
 
 SCHEMAS = (
+    EXPLAIN_VERDICTS,
     EXPLAIN_SUMMARY,
     EXPLAIN_MODELS,
     EXPLAIN_TRAINING,
@@ -125,4 +184,4 @@ SCHEMAS = (
     EXPLAIN_CURVE,
     EXPLAIN_REGULARIZERS,
 )
-"""The tables that ``explain`` writes, after those of verdicts and texts."""
+"""The tables that ``explain`` writes, after the one of texts."""

@@ -13,30 +13,17 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from ...reports.columns import Row, TableColumn
-from ...reports.format import interval, number, percent, rows_of
+from ...reports.format import number, percent, rows_of
 from ...reports.json_text import records
 from ...reports.page import Section
 from ...reports.table import ShownTable
-from .columns import EXPLAIN_MODELS
-from .contract import SHARE, ExplanationTest
+from .columns import EXPLAIN_MODELS, EXPLAIN_VERDICTS, shown_bounds, shown_value
+from .contract import ExplanationTest
 from .figures import training_figure
 from .plots import MAX_CLASSES, has_values
 from .registry import all_borrowed, column_of, in_order_of_report, registered_tests
 from .results import ExplainResults, HighlightedText
 from .summary import OVERALL
-
-
-def shown_value(value: float, unit: str) -> str:
-    """Format a value for readers."""
-    return percent(value) if unit == SHARE else number(value)
-
-
-def shown_bounds(low: float, high: float, unit: str) -> str:
-    """Format an interval for readers; empty if there is none."""
-    if unit == SHARE:
-        return interval(low, high)
-    return "" if math.isnan(low) or low == high else f"[{number(low)}, {number(high)}]"
-
 
 _PAGE = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 _PAGE.filters |= {"percent": percent, "number": number, "value": shown_value, "bounds": shown_bounds}
@@ -55,7 +42,7 @@ def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "
         title=f"May the attention of {article}{model} be read as an explanation?",
         template=Path(__file__).with_name("section.html.j2"),
         context={
-            "verdicts": verdicts,
+            "verdicts": len(verdicts),
             "gate": next((row["verdict"] for row in verdicts if row["test"] in gates), ""),
             "parts": [part for test in tests if (part := _part(results, test))],
             "models": len(results.models),
@@ -69,6 +56,7 @@ def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "
             "not_run": len(results.left_out),
         },
         shown=[
+            verdict_table(results),
             ShownTable("explain_models", "The models (%)", EXPLAIN_MODELS.columns, rows_of(results.models)),
             _not_run(results),
         ],
@@ -90,6 +78,13 @@ def _not_run(results: ExplainResults) -> ShownTable:
     columns = [TableColumn("test", "text", "", "test"), TableColumn("why", "text", "", "why", wraps=True)]
     rows = [{"test": test, "why": why} for test, why in results.left_out]
     return ShownTable("explain_left_out", "Tests left out", columns, rows)
+
+
+def verdict_table(results: ExplainResults) -> ShownTable:
+    """Return the questions, each with both sides of its comparison and the verdict."""
+    rows = verdict_rows(results.verdicts)
+    title = "May attention be read as an explanation?"
+    return ShownTable("explain_verdicts", title, EXPLAIN_VERDICTS.columns, rows, css="verdicts")
 
 
 def overall(summary: pd.DataFrame) -> pd.DataFrame:

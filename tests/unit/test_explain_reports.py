@@ -17,15 +17,14 @@ from rich.console import Console
 
 from attentionology.analyses.explanation.interventions import ORDERS
 from attentionology.analyses.explanation.plots import clipped
-from attentionology.analyses.explanation.registry import column_of
 from attentionology.analyses.explanation.results import ExplainResults, Highlight, HighlightedText
 from attentionology.analyses.explanation.section import explain_section, verdict_rows
 from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, summarize
 from attentionology.analyses.explanation.terminal import explain_table
 from attentionology.analyses.explanation.tests.correlation import significant
 from attentionology.analyses.explanation.tests.erasure import flip_table
-from attentionology.analyses.explanation.verdict import FEWEST, all_questions, verdicts
-from attentionology.reports.format import number, percent
+from attentionology.analyses.explanation.verdict import all_questions, verdicts
+from attentionology.reports.format import number
 from attentionology.reports.page import Section, write_report
 from tests.unit.test_reports import RUN
 
@@ -271,22 +270,6 @@ def test_text_of_others_is_escaped(tmp_path):
     assert "$m_1$" in drawing
 
 
-def test_verdicts_in_the_page_are_those_found(tmp_path):
-    found = results(n=200)
-    dull = found.texts.drop(columns=[name for name in found.texts if not str(name).endswith("correct")])
-    _, page = written(tmp_path, found._replace(texts=dull, tables={}, history=pd.DataFrame()))
-    table = page.partition('<table class="verdicts">')[2].partition("</table>")[0]
-    rows = re.findall(r"<tr><td>(.*?)</tr>", table, flags=re.DOTALL)
-    assert len(rows) == len(found.verdicts) == len(all_questions())
-    for row, own in zip(rows, found.verdicts.to_dict("records"), strict=True):
-        assert re.findall(r'class="verdict (\w+)">. (\w+)<', row) == [(own["verdict"], own["verdict"])]
-        unit = column_of(own["larger"]).unit
-        shown = percent(own["larger_mean"]) if unit == "%" else number(own["larger_mean"])
-        assert own["compared"] in row
-        assert f">{shown}" in row or row.split("<td>")[1].startswith(shown)
-    assert set(found.verdicts["verdict"]) == {"passes", "fails", "undecided"}
-
-
 FLOORS = {
     ("tau_loo", "tau_gradient_loo"): "tau_gradient_loo",
     ("tau_loo", "tau_random"): "tau_random",
@@ -327,17 +310,6 @@ def test_a_task_that_does_not_need_attention_is_pointed_out(verdict, warned, tmp
     assert ("can hardly explain" in page) == warned
 
 
-def test_flips_are_shares(tmp_path):
-    flips = pd.DataFrame(
-        [{"measure": "attention", "n": 8, "both": 1, "only_top": 2, "only_random": 0, "neither": 5},
-         {"measure": "gradient", "n": 0, "both": 0, "only_top": 0, "only_random": 0, "neither": 0}]
-    )  # fmt: skip
-    _, page = written(tmp_path, results(ran=("erasure",))._replace(tables={"flips": flips}))
-    table = page.partition('<table class="flips">')[2].partition("</table>")[0]
-    assert re.findall(r"<td>(\d+\.\d)</td>", table) == ["12.5", "25.0", "0.0", "62.5"]
-    assert "gradient" not in table
-
-
 def test_shades_of_examples(tmp_path):
     _, page = written(tmp_path, results(ran=()))
     shades = re.findall(r'<span title="([^"]*)" style="background: rgba\(([\d, ]+), ([\d.]+)\)">', page)
@@ -371,8 +343,7 @@ def test_terminal(case, width):
     assert "nan" not in text.split()
     for row in found.verdicts.to_dict("records"):
         assert row["test"] in text
-        assert "".join(row["compared"].split()) in "".join(text.split()) or width >= 130
-        assert (f" {row['verdict']}" if row["n"] >= FEWEST else f"? n = {row['n']}") in text
+        assert f" {row['verdict']}" in text
     if case == "everything":
         assert "[75.0, 85.0]" in text
         assert number(found.texts["permutation_tvd"].mean()) in text

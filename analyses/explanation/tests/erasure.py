@@ -11,8 +11,10 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from ....reports.columns import Row, TableColumn
 from ....reports.drawing import BLACK, BLUE, ORANGE, STYLE, finish
-from ....reports.format import rows_of
+from ....reports.format import percent, rows_of
+from ....reports.table import ShownTable
 from ..batch import Rows, TextBatch
 from ..contract import (
     NATS,
@@ -45,6 +47,23 @@ _COLUMNS = {
 }
 
 
+def _share(name: str, heading: str) -> TableColumn:
+    def cell(row: Row) -> str:
+        return percent(row[name] / row["n"])
+
+    return TableColumn(name, "share", "", heading, cell=cell)
+
+
+_FLIPS = (
+    TableColumn("measure", "text", "", "best word by", cell=lambda row: str(BEST.get(row["measure"], row["measure"]))),
+    TableColumn("n", "count", "", "n"),
+    _share("both", "by both words"),
+    _share("only_top", "by the best word alone"),
+    _share("only_random", "by the other word alone"),
+    _share("neither", "by neither"),
+)
+
+
 class Erasure(ExplanationTest):
     """The decision without the weight of the best word, compared with that without the weight of another word."""
 
@@ -71,15 +90,7 @@ class Erasure(ExplanationTest):
     page = """
 {% if flips %}
 <p class="facts">Decisions that change when the weight of a word is removed, in % of the texts of two or more words:</p>
-<div class="scroll"><table class="flips">
-<thead><tr><th>best word by</th><th>n</th><th class="left">without the best word</th>
-<th>without another word:<br>changed</th><th><br>not changed</th></tr></thead><tbody>
-{% for row in flips %}
-<tr><td rowspan="2">{{ row.measure }}</td><td rowspan="2">{{ "{:,}".format(row.n) }}</td><td class="left">changed</td>
-<td>{{ row.both | percent }}</td><td>{{ row.only_top | percent }}</td></tr>
-<tr><td class="left">not changed</td><td>{{ row.only_random | percent }}</td><td>{{ row.neither | percent }}</td></tr>
-{% endfor %}
-</tbody></table></div>
+{{ flips }}
 {% endif %}
 <p>The weight of one word is set to zero, and the weights of all others are scaled up (Serrano &amp; Smith 2019, §4).
 The other word is a random one. Often no single word changes the decision, so the comparison is what counts: decisions
@@ -104,14 +115,7 @@ than another and changes the output no more, attention is misleading.</p>
     def page_values(self, results: ExplainResults) -> Mapping[str, Any]:
         """Return the table of changed decisions, in shares."""
         rows = [row for row in rows_of(results.table("flips")) if row["n"]]
-        parts = ("both", "only_top", "only_random", "neither")
-        return {
-            "flips": [
-                {"measure": BEST.get(row["measure"], row["measure"]), "n": int(row["n"])}
-                | {part: row[part] / row["n"] for part in parts}
-                for row in rows
-            ]
-        }
+        return {"flips": ShownTable("explain_flips", "Changed decisions (%)", _FLIPS, rows) if rows else ""}
 
 
 def single_weight(batch: TextBatch) -> Rows:

@@ -15,8 +15,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....extractors import AttentionModel, probabilities
+from ....reports.columns import Row, TableColumn
 from ....reports.drawing import BLACK, BLUE, STYLE, name_rows
 from ....reports.format import rows_of
+from ....reports.table import ShownTable
+from ..columns import shown_bounds, shown_value
 from ..contract import ExplanationTest, Findings
 from ..options import REGULARIZERS
 from ..plots import clipped, has_values
@@ -46,15 +49,7 @@ class Regularizers(ExplanationTest):
         "explain_regularizers": "Means with 95 % intervals over texts. Black: without regularization."
     }
     page = """
-<div class="scroll"><table class="stacked">
-<thead><tr><th>measure</th><th class="left">unit</th>
-{% for name in names %}<th>{{ name }}</th>{% endfor %}</tr></thead><tbody>
-{% for row in rows %}
-<tr><td>{{ row.label }}</td><td class="left">{{ row.unit }}</td>
-{% for cell in row.cells %}<td>{% if cell %}{{ cell.mean | value(row.unit) }}<br>
-<span class="range">{{ cell.low | bounds(cell.high, row.unit) }}</span>{% else %}–{% endif %}</td>{% endfor %}</tr>
-{% endfor %}
-</tbody></table></div>
+{{ measures }}
 <p>The same model is trained so that the state of a word stays closer to the word itself (Tutek &amp; Šnajder 2020). If
 this ties attention to the words, shuffled weights change the output more, other attention with the same output is
 closer, and the predictions from single words differ more; the accuracy should not fall. Each model was trained once,
@@ -123,16 +118,28 @@ and the intervals do not cover the variation between trainings.</p>
         return {"explain_regularizers": regularizers_figure(table, title=title)}
 
     def page_values(self, results: ExplainResults) -> Mapping[str, Any]:
-        """Return a row for each measure, with a cell for each regularizer."""
+        """Return a row for each measure, with a column for each regularizer."""
         table = results.table("regularizers")
-        cells = {(row["measure"], row["regularizer"]): row for row in rows_of(table)}
-        names = list(dict.fromkeys(table["regularizer"]))
-        rows = []
-        for measure in dict.fromkeys(table["measure"]):
-            column = column_of(measure)
-            row = {"label": column.label, "unit": column.unit}
-            rows.append({**row, "cells": [cells.get((measure, name)) for name in names]})
-        return {"names": names, "rows": rows}
+        rows: dict[str, dict[str, Any]] = {}
+        for row in rows_of(table):
+            column = column_of(row["measure"])
+            of_measure = rows.setdefault(row["measure"], {"label": column.label, "unit": column.unit})
+            of_measure |= {f"{row['regularizer']} {name}": row[name] for name in ("mean", "low", "high")}
+        columns = [TableColumn("label", "text", "", "measure"), TableColumn("unit", "text", "", "unit")]
+        columns += [_regularizer(name) for name in dict.fromkeys(table["regularizer"])] if len(table) else []
+        return {"measures": ShownTable("explain_regularizers", "Regularizers", columns, list(rows.values()))}
+
+
+def _regularizer(name: str) -> TableColumn:
+    """The means of the model with one regularizer; a dash for measures that it does not have."""
+
+    def mean(row: Row) -> str:
+        return shown_value(row[f"{name} mean"], row["unit"]) if f"{name} mean" in row else "–"
+
+    def bounds(row: Row) -> str:
+        return shown_bounds(row[f"{name} low"], row[f"{name} high"], row["unit"]) if f"{name} mean" in row else ""
+
+    return TableColumn("", "number", "", name, cell=mean, beside=bounds)
 
 
 def regularizers_figure(table: pd.DataFrame, *, title: str) -> Figure:

@@ -1,0 +1,143 @@
+"""The tables of the explanation tests say what their CSV files say, wherever they are shown."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from attentionology.analyses.explanation.columns import EXPLAIN_MODELS
+from attentionology.analyses.explanation.registry import column_of, registered_tests
+from attentionology.analyses.explanation.section import explain_section, verdict_table
+from attentionology.analyses.explanation.terminal import explain_table
+from attentionology.analyses.explanation.verdict import all_questions
+from attentionology.reports.format import rows_of
+from attentionology.reports.table import ShownTable
+from tests.shown_tables import as_shown, distinct, in_latex, in_terminal, on_page, percent
+from tests.unit.test_explain_reports import results as drawn
+
+MARKS = {"passes": "✓ passes", "fails": "✗ fails", "undecided": "? undecided"}
+
+
+@pytest.fixture(scope="module")
+def results():
+    """All questions, whose numbers are all different, and two verdicts of each kind at least."""
+    found = drawn(n=200)
+    table = distinct(found.verdicts).assign(
+        n=np.arange(len(found.verdicts)) + 1030,
+        verdict=[("passes", "fails", "undecided")[index % 3] for index in range(len(found.verdicts))],
+    )
+    table["difference"] *= np.where(table["verdict"] == "fails", -1, 1)
+    return found._replace(verdicts=table)
+
+
+def written(value: float, unit: str, sign: str = "") -> str:
+    return percent(value, sign) if unit == "%" else f"{value:{sign}.3f}"
+
+
+def expected(results) -> dict[str, dict[str, str]]:
+    """The cells of each question by heading, without what stands below the values on the page."""
+    lower_is_better = {question.question: question.floor_is_larger for _, question in all_questions()}
+    rows = {}
+    for row in results.verdicts.to_dict("records"):
+        sides = ("smaller", "larger") if lower_is_better[row["question"]] else ("larger", "smaller")
+        unit = column_of(row[sides[0]]).unit
+        mark = " %" if unit == "%" else ""
+        interval = f"[{written(row['low'], unit)}, {written(row['high'], unit)}]"
+        rows[row["question"]] = {
+            "test": row["test"],
+            "question": row["question"],
+            "number": written(row[f"{sides[0]}_mean"], unit) + mark,
+            "floor": written(row[f"{sides[1]}_mean"], unit) + mark,
+            "difference": f"{written(row['difference'], unit, '+')} {interval}",
+            "n": f"{row['n']:,}",
+            "verdict": MARKS[row["verdict"]],
+        }
+    return rows
+
+
+def test_the_page_has_the_verdicts_and_what_they_mean(results):
+    rows = on_page(verdict_table(results))
+    assert len(rows) == len(results.verdicts) == len(all_questions())
+    for shown, row, own in zip(rows, expected(results).values(), results.verdicts.to_dict("records"), strict=True):
+        unit = column_of(own["larger"]).unit
+        below = {
+            "question": own["compared"],
+            "difference": "points" if unit == "%" else unit,
+            "verdict": own["meaning"],
+        }
+        for heading, text in row.items():
+            assert shown[heading].startswith(text), heading
+            assert shown[heading].removeprefix(text) == below.get(heading, "") or heading in ("number", "floor")
+        labels = {side: column_of(own[side]).label for side in ("larger", "smaller")}
+        assert {shown[side].removeprefix(row[side]) for side in ("number", "floor")} == set(labels.values())
+
+
+def test_latex_and_a_wide_terminal_have_the_verdicts(results):
+    rows = expected(results)
+    assert {row["question"]: row for row in in_latex(verdict_table(results))} == rows
+    terminal = in_terminal(verdict_table(results), 400)
+    assert {row["question"]: row for row in terminal} == rows
+
+
+def test_a_terminal_has_the_most_important_measures(results):
+    printed = io.StringIO()
+    Console(width=300, file=printed).print(explain_table(results, width=300))
+    text = printed.getvalue()
+    rows = [[cell.strip() for cell in line[1:-1].split("│")] for line in text.splitlines() if line[:1] == "│"]
+    means = {row[0]: row[1:] for row in rows if len(row) == 3}
+    base = results.models[results.models["role"] == "base"].iloc[0]
+    assert means["accuracy of the tested model (%)"] == [as_shown(base, "accuracy low high"), "200"]
+    overall = results.summary[results.summary["predicted"] == "(all)"].set_index("measure")
+    moved = overall.loc["permutation_tvd"]
+    label = f"{column_of('permutation_tvd').label} (TVD)"
+    assert means[label][0].startswith(f"{moved['mean']:.3f}"[:4])
+    assert means[label][1] == f"{moved['n']:,}"
+    compared = {row[1] for row in rows if len(row) == 2}
+    assert compared >= set(results.verdicts["compared"])
+
+
+def test_models_are_shown_by_their_scores(results):
+    models = rows_of(distinct(results.models))
+    table = ShownTable("explain_models", "", EXPLAIN_MODELS.columns, models)
+    for shown, row in zip(on_page(table), models, strict=True):
+        assert shown["model"] == row["model"]
+        assert shown["accuracy %"] == as_shown(row, "accuracy low high")
+        assert shown["macro F1 %"] == as_shown(row, "macro_f1")
+        assert shown["F1 %"] == as_shown(row, "f1")
+        assert shown["AUC"] == f"{row['auc']:.3f}"
+
+
+def page_table(results, test: str, name: str):
+    table = registered_tests()[test].page_values(results)[name]
+    assert isinstance(table, ShownTable)
+    return table
+
+
+def test_flips_are_shares_of_the_texts(results):
+    flips = pd.DataFrame(
+        [{"measure": "attention", "n": 8, "both": 1, "only_top": 2, "only_random": 0, "neither": 5},
+         {"measure": "gradient", "n": 0, "both": 0, "only_top": 0, "only_random": 0, "neither": 0}]
+    )  # fmt: skip
+    table = page_table(results._replace(tables={"flips": flips}), "erasure", "flips")
+    shares = {"by both words %": "12.5", "by the best word alone %": "25.0", "by the other word alone %": "0.0"}
+    assert on_page(table) == [{"best word by": "attention", "n": "8", **shares, "by neither %": "62.5"}]
+
+
+def test_regularizers_are_columns(results):
+    own = distinct(results.tables["regularizers"])
+    table = page_table(results._replace(tables={"regularizers": own}), "regularizers", "measures")
+    for shown in on_page(table):
+        for row in own[own["measure"].map(lambda name: column_of(name).label) == shown["measure"]].to_dict("records"):
+            unit = column_of(row["measure"]).unit
+            interval = f"[{written(row['low'], unit)}, {written(row['high'], unit)}]"
+            assert shown[row["regularizer"]] == f"{written(row['mean'], unit)} {interval}"
+    conicity = next(row for row in on_page(table) if row["measure"] == column_of("conicity").label)
+    assert conicity["tying"] == "–"
+
+
+def test_the_section_writes_the_verdicts_as_latex(results):
+    assert {table.name for table in explain_section(results).shown} >= {"explain_verdicts", "explain_models"}
