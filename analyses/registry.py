@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Sequence
 from dataclasses import is_dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import EntryPoint
+from typing import Any
 
-from ..corpora_loaders.errors import AttentionologyError
 from ..storage.nearest import did_you_mean
+from ..storage.plugins import RegistryError, added, load_added, located, source_of
 from .contract import Analysis, OptionError
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "attentionology.analyses"
 """The group of entry points under which another package names its subclasses of `Analysis`."""
@@ -36,10 +32,6 @@ _OF_COMMANDS = {
 """The class of each analysis that has a command of its own, because it reads other corpora or other models."""
 
 
-class RegistryError(AttentionologyError, ValueError):
-    """An analysis cannot be loaded, or cannot be part of one toolkit together with the others."""
-
-
 @functools.cache
 def registered_analyses() -> dict[str, Analysis[Any, Any]]:
     """Return all analyses by name, in the order in which a run does them.
@@ -56,7 +48,8 @@ def registered_analyses() -> dict[str, Analysis[Any, Any]]:
     """
     analyses: dict[str, Analysis[Any, Any]] = {}
     sources: dict[str, str] = {}
-    for analysis, source in [*_builtin(), *_added()]:
+    own = [(located(location)(), "attentionology") for location in _ANALYSES.values()]
+    for analysis, source in [*own, *((_load(point), source_of(point)) for point in added(ENTRY_POINTS))]:
         if analysis.name in analyses:
             raise RegistryError(
                 f"two analyses are called {analysis.name!r}: that of {sources[analysis.name]} and that of {source}"
@@ -78,63 +71,18 @@ def find_analysis(name: str) -> Analysis[Any, Any] | None:
         >>> find_analysis("alignment").name, find_analysis("astrology")
         ('alignment', None)
     """
-    return _loaded(_OF_COMMANDS[name]) if name in _OF_COMMANDS else registered_analyses().get(name)
-
-
-def _builtin() -> list[tuple[Analysis[Any, Any], str]]:
-    """Load the analyses of the toolkit, each with its source."""
-    return [(_loaded(location), "attentionology") for location in _ANALYSES.values()]
-
-
-def _loaded(location: str) -> Analysis[Any, Any]:
-    """Load the analysis at ``module:name``."""
-    module, _, name = location.partition(":")
-    analysis: Analysis[Any, Any] = getattr(import_module(module), name)()
-    return analysis
-
-
-def _added() -> list[tuple[Analysis[Any, Any], str]]:
-    """Load the analyses of other packages, each with its source.
-
-    Raises:
-        RegistryError: an entry point gives no analysis.
-    """
-    from importlib.metadata import entry_points
-
-    points = sorted(entry_points(group=ENTRY_POINTS), key=lambda point: (point.name, point.value))
-    return [(_load(point), _source(point)) for point in points]
-
-
-def _source(point: EntryPoint) -> str:
-    """Return where an entry point comes from, for messages."""
-    package = f"the package {point.dist.name}, " if point.dist else ""
-    return f"{package}{point.value}"
+    return located(_OF_COMMANDS[name])() if name in _OF_COMMANDS else registered_analyses().get(name)
 
 
 def _load(point: EntryPoint) -> Analysis[Any, Any]:
-    """Load the analysis that an entry point names.
-
-    Raises:
-        RegistryError: the object cannot be loaded, or is not an analysis.
-    """
-    try:
-        loaded = point.load()
-        analysis = loaded() if isinstance(loaded, type) else loaded
-    except Exception as error:  # code of another package may raise anything
-        raise RegistryError(
-            f"the analysis {point.name!r} of {_source(point)} cannot be loaded: {type(error).__name__}: {error}"
-        ) from error
-    if not isinstance(analysis, Analysis):
-        raise RegistryError(f"{_source(point)} is not a subclass of attentionology.Analysis")
-    name = getattr(analysis, "name", None)
-    if not isinstance(name, str) or not re.fullmatch(r"[\w-]+", name):
-        raise RegistryError(
-            f"the analysis of {_source(point)} has the name {name!r}; a name consists of letters, digits, - and _"
-        )
+    """Load the analysis that an entry point names, and check its options."""
+    base: Any = Analysis  # type checkers want a class without abstract methods
+    analysis: Analysis[Any, Any] = load_added("analysis", point, base)()
     for group in analysis.options:
         if not (isinstance(group, type) and is_dataclass(group) and callable(getattr(group, "check", None))):
             raise RegistryError(
-                f"{group!r}, among the options of the analysis {name!r}, is not a dataclass with a method check"
+                f"{group!r}, among the options of the analysis {analysis.name!r}, is not a dataclass with a method "
+                "check"
             )
     return analysis
 

@@ -11,9 +11,9 @@ import pandas as pd
 
 from ..analyses.comparison.section import comparison_section
 from ..analyses.contract import OptionSet, Titles
-from ..analyses.registry import RegistryError
 from ..reports.page import Section, write_report
 from ..reports.tables import write_csv
+from ..storage.plugins import RegistryError
 from .run import Part
 from .states import RunStates, write_states
 

@@ -10,17 +10,19 @@ Within a program, `register_probe` adds a probe. A package names its probes as e
 from __future__ import annotations
 
 import functools
-import re
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
-from ..corpora_loaders import AttentionologyError, WordVectors
+from ..corpora_loaders import WordVectors
 from ..storage.nearest import did_you_mean
+from ..storage.plugins import RegistryError, added, checked, load_added
 from .probe import Probe
 from .syntax_probes import AttentionProbe, AttentionWordsProbe, WordsDistancesProbe
 
 ENTRY_POINTS = "attentionology.probes"
 """The group of entry points under which another package names its subclasses of `Probe`."""
+
+ProbeRegistryError = RegistryError
+"""The error of a probe that cannot be registered, or cannot be loaded."""
 
 Registered = TypeVar("Registered", bound=type[Probe])
 
@@ -30,10 +32,6 @@ BUILTIN: dict[str, type[Probe]] = {
 """The probes of the toolkit, in the order of tables."""
 
 _registered: dict[str, type[Probe]] = {}
-
-
-class ProbeRegistryError(AttentionologyError, ValueError):
-    """A probe that cannot be registered, or cannot be loaded."""
 
 
 def register_probe(probe: Registered) -> Registered:
@@ -52,7 +50,7 @@ def register_probe(probe: Registered) -> Registered:
         True
         >>> unregister_probe("frozen")
     """
-    _check(probe, f"{probe.__module__}.{probe.__qualname__}" if isinstance(probe, type) else repr(probe))
+    checked("probe", probe, Probe, f"{getattr(probe, '__module__', '')}.{getattr(probe, '__qualname__', probe)}")
     if probe.name in registered_probes():
         raise ProbeRegistryError(f"a probe {probe.name!r} is already registered")
     _registered[probe.name] = probe
@@ -130,31 +128,9 @@ def make_probe(name: str, vectors: WordVectors | None = None, **arguments: Any) 
 def _from_packages() -> dict[str, type[Probe]]:
     """The probes that other packages name, in the order of the names of their entry points."""
     probes: dict[str, type[Probe]] = {}
-    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: (point.name, point.value)):
-        probe = _load(point)
+    for point in added(ENTRY_POINTS):
+        probe = load_added("probe", point, Probe)
         if probe.name in {**BUILTIN, **probes}:
             raise ProbeRegistryError(f"the name {probe.name!r} of the probe {point.value} is taken")
         probes[probe.name] = probe
     return probes
-
-
-def _load(point: EntryPoint) -> type[Probe]:
-    try:
-        probe = point.load()
-    except Exception as error:  # anything may go wrong in a package that is not ours
-        raise ProbeRegistryError(
-            f"the probe {point.name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}"
-        ) from error
-    _check(probe, point.value)
-    loaded: type[Probe] = probe
-    return loaded
-
-
-def _check(probe: object, source: str) -> None:
-    if not (isinstance(probe, type) and issubclass(probe, Probe)):
-        raise ProbeRegistryError(f"{source} is not a subclass of attentionology.probes.Probe")
-    name = getattr(probe, "name", None)
-    if not isinstance(name, str) or not re.fullmatch(r"[\w+-]+", name):
-        raise ProbeRegistryError(
-            f"the probe {source} has the name {name!r}; a name consists of letters, digits, +, - and _"
-        )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tyro.conf import arg
 
 from ..analyses.contract import OptionSet
-from ..analyses.registry import RegistryError, registered_analyses
+from ..analyses.registry import registered_analyses
 from ..analyses.shared.builtin import SAMPLE
 from ..analyses.shared.input_options import (
     ExampleOptions,
@@ -23,6 +23,7 @@ from ..analyses.shared.input_options import (
 from ..analyses.shared.option_types import DryRun
 from ..engine.corpus import CorpusOptions
 from ..engine.part_options import PartOptions
+from ..storage.plugins import RegistryError
 
 if TYPE_CHECKING:
     from ..engine.analyze import AnalyzeJob

@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager, nullcontext
 import tyro
 
 from ..analyses.contract import OptionError
-from ..analyses.registry import RegistryError
 from ..analyses.shared.input_options import OutputOptions
 from ..analyses.shared.numbers import NUMBERS
 from ..corpora_loaders import AttentionologyError, CorpusError
@@ -21,6 +20,7 @@ from ..corpora_loaders.errors import out_of_memory
 from ..reports.help.pages import command_page, front_page, no_command
 from ..reports.streams import complain, delivered, guarded, say
 from ..reports.terminal import visible
+from ..storage.plugins import RegistryError
 from .commands import COMMANDS, Runnable, parser_type
 
 _DESCRIPTION = """What do the attention heads of a transformer encoder know about language?"""

@@ -72,7 +72,7 @@ class ExplainFacts:
 
     def bootstrap(self) -> Bootstrap:
         """Return the bootstrap over the tested texts."""
-        return Bootstrap.of_keys(self.keys["key"].to_numpy(dtype=np.uint64), self.options.replicates)
+        return Bootstrap(self.keys["key"].to_numpy(dtype=np.uint64), self.options.replicates)
 
     def chosen(self) -> list[ExplanationTest]:
         """Return the tests that ran."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import EntryPoint, entry_points
+
+from ...storage.plugins import added
 
 ENTRY_POINTS = "attentionology.explanation_tests"
 """The group of entry points under which another package names its subclasses of `ExplanationTest`. An entry point has
@@ -26,11 +27,6 @@ TESTS: Mapping[str, str] = {
 """Module and class of each test of the toolkit, in the order in which they run and are reported."""
 
 
-def added_tests() -> list[EntryPoint]:
-    """The tests of other packages, in the order of their names."""
-    return sorted(entry_points(group=ENTRY_POINTS), key=lambda point: (point.name, point.value))
-
-
 def names_of_tests() -> tuple[str, ...]:
     """The names that ``--tests`` takes."""
-    return tuple(dict.fromkeys((*TESTS, *(point.name for point in added_tests()))))
+    return tuple(dict.fromkeys((*TESTS, *(point.name for point in added(ENTRY_POINTS)))))

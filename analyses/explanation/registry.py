@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from importlib import import_module
 from importlib.metadata import EntryPoint
 
 from ...storage.nearest import did_you_mean
+from ...storage.plugins import RegistryError, added, load_added, located
 from ..contract import OptionError
-from ..registry import RegistryError
 from .contract import SHARE, TVD, Column, ExplanationTest
-from .names import TESTS, added_tests
+from .names import ENTRY_POINTS, TESTS
 from .options import ExplanationTestOptions
 
 _DESCRIPTIONS = {"states": "states:States"}
@@ -37,9 +36,9 @@ def registered_tests() -> dict[str, ExplanationTest]:
     """All tests by name: first those that ``--tests`` takes in the order of
     `attentionology.analyses.explanation.names.names_of_tests`, then the descriptions."""
     room = "attentionology.analyses.explanation.tests"
-    tests = [_builtin(f"{room}.{value}") for value in TESTS.values()]
-    tests += [_load(point) for point in added_tests()]
-    tests += [_builtin(f"{room}.{value}") for value in _DESCRIPTIONS.values()]
+    tests = [located(f"{room}.{value}")() for value in TESTS.values()]
+    tests += [_load(point) for point in added(ENTRY_POINTS)]
+    tests += [located(f"{room}.{value}")() for value in _DESCRIPTIONS.values()]
     check_tests(tests)
     return {test.name: test for test in tests}
 
@@ -147,23 +146,9 @@ def choose_tests(names: Iterable[str] | None) -> list[ExplanationTest]:
     return [test for test in tests if test.name in named or "all" in named]
 
 
-def _builtin(value: str) -> ExplanationTest:
-    module, _, name = value.partition(":")
-    test: ExplanationTest = getattr(import_module(module), name)()
-    return test
-
-
 def _load(point: EntryPoint) -> ExplanationTest:
-    """The test that an entry point names."""
-    try:
-        kind = point.load()
-        test = kind() if isinstance(kind, type) else kind
-    except Exception as error:  # anything may go wrong in a package that is not ours
-        raise RegistryError(
-            f"the explanation test {point.name!r} of {point.value} cannot be loaded: {type(error).__name__}: {error}"
-        ) from error
-    if not isinstance(test, ExplanationTest):
-        raise RegistryError(f"{point.value} is not a subclass of ExplanationTest")
+    """Load the test that an entry point names, whose name must be that of the test."""
+    test = load_added("explanation test", point, ExplanationTest)()
     if test.name != point.name:
         raise RegistryError(f"the entry point {point.name!r} gives an explanation test of another name, {test.name!r}")
     return test

@@ -40,22 +40,13 @@ class Bootstrap:
     each mean.
 
     Args:
-        texts: the words of each text.
+        texts: the words of each text, or their `text_keys`.
         replicates: the number of bootstrap replicates; 0 for no intervals.
         seed: the seed of the draws.
     """
 
-    def __init__(self, texts: Sequence[Words], replicates: int = 1000, seed: int = 0) -> None:
-        self._draw(text_keys(texts, seed), replicates)
-
-    @classmethod
-    def of_keys(cls, keys: npt.NDArray[np.uint64], replicates: int) -> Bootstrap:
-        """Return the bootstrap over texts whose `text_keys` are known."""
-        bootstrap = cls((), 0)
-        bootstrap._draw(keys, replicates)
-        return bootstrap
-
-    def _draw(self, keys: npt.NDArray[np.uint64], replicates: int) -> None:
+    def __init__(self, texts: Sequence[Words] | npt.NDArray[np.uint64], replicates: int = 1000, seed: int = 0) -> None:
+        keys = texts if isinstance(texts, np.ndarray) else text_keys(texts, seed)
         self.texts = np.unique(keys, return_inverse=True)[1]
         self.weights = weights_of_keys(keys, replicates).astype(np.float64)
 

@@ -15,7 +15,7 @@ from ...extractors import Attend, AttentionModel, Words
 from ...probes.classifiers import CrossEntropy, Trainable
 from ...probes.classifiers.trainings import ClassifierTraining, Trainings
 from ...reports.progress import Stages, progress_bar
-from ..registry import RegistryError
+from ...storage.plugins import RegistryError
 from .batch import Rows, TextBatch, Values, examine
 from .compared_models import ModelPredictions
 from .options import ExplanationTestOptions

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ..registry import RegistryError
+from ...storage.plugins import RegistryError
 from .batch import Rows
 from .contract import ExplanationTest
 from .registry import BASIC_COLUMNS, owner_of

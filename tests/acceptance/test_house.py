@@ -262,12 +262,12 @@ USUAL = {"group": "WrongOptions", "option": "wrong", "name": "wrong", "needs": (
         (MINIMAL.format(**{**USUAL, "name": "two words"}), "has the name 'two words'"),
         (MINIMAL.format(**{**USUAL, "name": None}), "has the name None"),
         (MINIMAL.format(**USUAL).replace("@dataclass(frozen=True)", ""), "is not a dataclass"),
-        (MINIMAL.format(**USUAL).replace("def plan", "def no_plan"), "cannot be loaded: TypeError"),
+        (MINIMAL.format(**USUAL).replace("def plan", "def no_plan"), "lacks the methods: plan"),
         ("import no_such_module\n", "cannot be loaded: ModuleNotFoundError: No module named 'no_such_module'"),
         ("Wrong = (\n", "cannot be loaded: SyntaxError"),
         ("other = 1\n", "cannot be loaded: AttributeError"),
-        ("class Wrong: ...\n", "wrong:Wrong is not a subclass of attentionology.Analysis"),
-        ("Wrong = 3\n", "wrong:Wrong is not a subclass of attentionology.Analysis"),
+        ("class Wrong: ...\n", "wrong:Wrong is not a subclass of Analysis"),
+        ("Wrong = 3\n", "wrong:Wrong is not a subclass of Analysis"),
     ],
 )  # fmt: skip
 def test_an_analysis_that_does_not_fit_gives_one_line(source, message, tmp_path, monkeypatch, capsys, forgetful):

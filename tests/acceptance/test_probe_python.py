@@ -28,6 +28,7 @@ from attentionology.corpora_loaders import CorpusError, Treebank, WordVectors
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.probes import registry, unregister_probe
 from attentionology.scripts.cli import main
+from attentionology.storage import plugins
 from tests import documentation, tiny
 
 SMALL = ("--recipe", "paper", "--limit", "12", "--folds", "2", "--seeds", "1", "--replicates", "20")
@@ -173,7 +174,7 @@ class Opposite(AttentionProbe):
 def installed(monkeypatch):
     """The probe above, as if a package that is installed named it."""
     point = EntryPoint("opposite", f"{__name__}:Opposite", registry.ENTRY_POINTS)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == registry.ENTRY_POINTS else [])
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == registry.ENTRY_POINTS else [])
     registry._from_packages.cache_clear()
     yield
     monkeypatch.undo()

@@ -15,7 +15,7 @@ import attentionology
 from attentionology.analyses.contract import Analysis, Masking, OptionError, Plan, Request
 from attentionology.analyses.coreference.options import CoreferenceOptions
 from attentionology.analyses.dependency.options import DependencyOptions
-from attentionology.analyses.registry import RegistryError, registered_analyses
+from attentionology.analyses.registry import registered_analyses
 from attentionology.analyses.shared.counting import CountWith
 from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions
 from attentionology.analyses.shared.metric import Metric
@@ -30,6 +30,7 @@ from attentionology.extractors import Encoder, ExtractionError, MapBatch, MapMak
 from attentionology.reports.page import Section, SectionError
 from attentionology.reports.tables import write_csv
 from attentionology.scripts.cli import main
+from attentionology.storage.plugins import RegistryError
 from tests import tiny
 
 pytestmark = pytest.mark.usefixtures("quick_geography")

@@ -22,8 +22,9 @@ from attentionology.analyses.explanation.options import ExplanationTestOptions
 from attentionology.analyses.explanation.registry import check_tests, registered_tests
 from attentionology.analyses.explanation.results import ExplainResults
 from attentionology.analyses.explanation.text_table import TextTable
-from attentionology.analyses.registry import RegistryError
 from attentionology.scripts.cli import main
+from attentionology.storage import plugins
+from attentionology.storage.plugins import RegistryError
 
 
 class FirstWord(ExplanationTest):
@@ -68,7 +69,7 @@ def forget() -> None:
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     point = EntryPoint("first-word", f"{__name__}:FirstWord", names.ENTRY_POINTS)
-    monkeypatch.setattr(names, "entry_points", lambda group: [point] if group == names.ENTRY_POINTS else [])
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == names.ENTRY_POINTS else [])
     forget()
     yield
     forget()
@@ -172,7 +173,7 @@ def test_tests_that_do_not_fit_together(tests: list[ExplanationTest], message: s
 )
 def test_entry_points_that_give_no_test(name: str, value: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint(name, f"{__name__}:{value}", names.ENTRY_POINTS)
-    monkeypatch.setattr(names, "entry_points", lambda group: [point])
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == names.ENTRY_POINTS else [])
     forget()
     with pytest.raises(RegistryError, match=message):
         registered_tests()
@@ -186,7 +187,7 @@ class Undeclared(FirstWord):
 
 def test_columns_that_are_not_declared_are_refused(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("first-word", f"{__name__}:Undeclared", names.ENTRY_POINTS)
-    monkeypatch.setattr(names, "entry_points", lambda group: [point])
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == names.ENTRY_POINTS else [])
     forget()
     options: list[OptionGroup] = [
         attentionology.ClassifierOptions(encoder="average", dimensions=4),
@@ -220,7 +221,7 @@ class LateColumn(FirstWord):
 
 def test_columns_that_are_added_later_must_be_declared_too(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("first-word", f"{__name__}:LateColumn", names.ENTRY_POINTS)
-    monkeypatch.setattr(names, "entry_points", lambda group: [point])
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == names.ENTRY_POINTS else [])
     forget()
     classifier = attentionology.ClassifierOptions(encoder="average", dimensions=4)
     training = attentionology.ClassifierTrainingOptions(epochs=1)

@@ -26,6 +26,7 @@ from attentionology.probes import (
     registry,
     unregister_probe,
 )
+from attentionology.storage import plugins
 from tests.maps import batch_of, random_corpus
 
 MODULES = sorted(path.stem for path in Path(registry.__file__).parent.glob("*.py") if path.stem != "__init__")
@@ -45,7 +46,7 @@ def packages(monkeypatch):
 
     def install(**values: str) -> None:
         points = [EntryPoint(name, value, registry.ENTRY_POINTS) for name, value in values.items()]
-        monkeypatch.setattr(registry, "entry_points", lambda group: [p for p in points if p.group == group])
+        monkeypatch.setattr(plugins, "entry_points", lambda group: [p for p in points if p.group == group])
         registry._from_packages.cache_clear()
 
     yield install
@@ -106,7 +107,7 @@ def test_a_name_can_be_written_on_the_command_line(name):
 
 def test_only_probes_are_registered():
     with pytest.raises(ProbeRegistryError, match="is not a subclass"):
-        registry._check(dict, "builtins.dict")
+        register_probe(dict)  # type: ignore[type-var]
 
 
 def test_packages_name_probes_as_entry_points(packages):
