@@ -35,7 +35,7 @@ def explored_dependency(results: DependencyResults, metric: DependencyAccuracy, 
     subsets, replicates = metric.split_counts()
     members = members_of(metric.groups, subsets)
     by_relation = {str(name): table for name, table in results.cells.groupby("relation", sort=False)}
-    measures: list[Measure] = []
+    measures: list[tuple[Measure, Measure]] = []
     for row in _shown(results.best):
         name = row["relation"]
         measures += _measures(row, by_relation[name], members[name], replicates, kind)
@@ -43,7 +43,7 @@ def explored_dependency(results: DependencyResults, metric: DependencyAccuracy, 
     frequent = [row for row in single if row["total"] >= results.min_count]
     certain = [row for row in frequent if side_of_baseline(row) > 0]
     return Contribution(
-        measures=tuple(measures),
+        measures=tuple(measure for pair in measures for measure in pair),
         findings=tuple(_findings(results, frequent, certain, kind)),
         phrases=_phrases(certain),
         facts=_facts(measures, certain, int(results.cells["head"].max())),
@@ -57,8 +57,8 @@ def _shown(best: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _measures(
     row: Mapping[str, Any], cells: pd.DataFrame, members: list[int], replicates: Counts, kind: str
-) -> Iterator[Measure]:
-    """Yield the accuracy and the gain of all heads for one relation, in both directions."""
+) -> Iterator[tuple[Measure, Measure]]:
+    """Yield the accuracy and the gain of all heads for one relation, in each direction."""
     total = drawn(replicates.total[members])
     used = total > 0
     offset = drawn(replicates.baselines[members])[:, OFFSETS.index(row["offset"])]
@@ -87,8 +87,7 @@ def _measures(
             direction=direction,
             note="The share of words whose syntactic head is the most attended other word.",
         )
-        yield measure
-        yield replace(
+        gain = replace(
             measure,
             id=f"dependency/{row['relation']}/{direction}/gain/{kind}",
             group="Gain over the best fixed offset",
@@ -99,6 +98,7 @@ def _measures(
             center=0.0,
             note=f"The accuracy minus that of the best fixed offset ({row['offset']:+d}).",
         )
+        yield measure, gain
 
 
 def _phrases(certain: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
@@ -121,27 +121,26 @@ def _held_out(row: Mapping[str, Any]) -> str:
 
 
 def _facts(
-    measures: Sequence[Measure], certain: Sequence[Mapping[str, Any]], n_heads: int
+    measures: Sequence[tuple[Measure, Measure]], certain: Sequence[Mapping[str, Any]], n_heads: int
 ) -> dict[str, tuple[Fact, ...]]:
     """Return, for each head, the relations in which it gains most, if the interval of its gain lies above 0.
 
     Relations whose best head gains nothing on other text are left out: what their other heads gain may be luck, too.
     """
     rows = {row["relation"]: row for row in certain}
-    accuracies = {measure.id: measure for measure in measures}
     facts: dict[str, list[tuple[float, Fact]]] = {}
-    for measure in measures:
-        if measure.center is None or measure.relation not in rows:  # an accuracy, or a relation without a gain
+    for accuracy, gains in measures:
+        row = rows.get(accuracy.relation or "")
+        if row is None:  # no head gains anything on other text
             continue
-        row, accuracy = rows[measure.relation], accuracies[measure.id.replace("/gain/", "/accuracy/")]
-        for index, (gain, low) in enumerate(zip(measure.values, measure.low or measure.values, strict=True)):  # noqa: PD011  # no table
+        for index, (gain, low) in enumerate(zip(gains.values, gains.low or gains.values, strict=True)):  # noqa: PD011  # no table
             if gain is None or low is None or low <= 0:
                 continue
             head = head_name(index // n_heads + 1, index % n_heads + 1)
             text = f"{_interval(accuracy, index)} of {row['total']:,} words, {points(gain)} over a fixed offset"
-            if head == head_name(row["layer"], row["head"]) and row["direction"] == measure.direction:
+            if head == head_name(row["layer"], row["head"]) and row["direction"] == accuracy.direction:
                 text += f"; it is the best head; held out, the best heads gain {_held_out(row)}"
-            facts.setdefault(head, []).append((gain, Fact(measure.label, text, accuracy.id)))
+            facts.setdefault(head, []).append((gain, Fact(accuracy.label, text, accuracy.id)))
     return {
         head: tuple(fact for _, fact in sorted(lines, key=lambda line: -line[0])[:_SHOWN])
         for head, lines in facts.items()
