@@ -11,14 +11,14 @@ INSTALLED := $(VENV)/installed
 unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint $(VERSIONS)
 
-.PHONY: help demo docs test quick mutate check lint types prose units bench page clean
+.PHONY: help demo docs test quick mutate check lint types units bench page clean
 
 help:
 	@echo "make demo    set up, analyze the sample treebank with the demo model, print the table"
 	@echo "make test    set up, then ruff, mypy and all tests"
 	@echo "make quick   the tests that are not marked as slow"
 	@echo "make mutate  plant small faults one at a time; the test named beside each must notice it"
-	@echo "make check   ruff, mypy, and the check of prose"
+	@echo "make check   ruff and mypy"
 	@echo "make docs    build the documentation, with all tutorials executed; needs no network once it is set up"
 	@echo "make page    build the script and the styles of the report (needs Node.js and npm)"
 	@echo "make bench   time and memory against the plain forward pass"
@@ -37,7 +37,7 @@ demo: $(INSTALLED)
 mutate: $(INSTALLED)
 	OMP_NUM_THREADS=1 CHECK_SHAPES=0 $(BIN)/python -m tests.mutate
 
-check: lint types prose
+check: lint types
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
@@ -45,9 +45,6 @@ lint: $(INSTALLED)
 
 types: $(INSTALLED)
 	$(BIN)/mypy
-
-prose: $(INSTALLED)
-	$(BIN)/python -m tests.prose
 
 $(VENV)/installed-docs: $(INSTALLED)
 	$(PIP_INSTALL) --editable '.[docs]'
@@ -66,7 +63,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxpro
 
 # Mypy, which is one process and takes a minute, runs beside the first tests.
 test: lint
-	$(MAKE) --no-print-directory --jobs 3 types prose units
+	$(MAKE) --no-print-directory --jobs 2 types units
 	CHECK_SHAPES=0 $(PYTEST) tests/acceptance
 
 units: $(INSTALLED)

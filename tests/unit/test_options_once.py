@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, get_type_hints
-
-import pytest
 
 from attentionology.reports.help.options import option_sections
 from attentionology.scripts.commands import COMMANDS
@@ -73,49 +71,3 @@ def different(commands: dict[str, type[Any]]) -> set[str]:
 
 def test_an_option_has_one_help_wherever_it_is_declared():
     assert different({name: command.load() for name, command in COMMANDS.items()}) == set(MEANINGS)
-
-
-@dataclass(frozen=True)
-class Group:
-    """Options of a group."""
-
-    size: int = 1
-    """The size."""
-
-    color: str = "red"
-    """The color."""
-
-
-@dataclass(frozen=True)
-class First:
-    """The first command."""
-
-    group: Group = field(default_factory=Group)
-
-
-@dataclass(frozen=True)
-class Second:
-    """The second command."""
-
-    group: Group = field(default_factory=Group)
-
-    kind: str = "a"
-    """The kind."""
-
-
-@dataclass(frozen=True)
-class Third:
-    """The third command."""
-
-    size: int = 1
-    """Something else."""
-
-    color: str = "red"
-    """The color."""
-
-
-@pytest.mark.parametrize(
-    ("commands", "names"), [((First, Second), set()), ((Second, Third), {"size"})], ids=["shared", "declared twice"]
-)
-def test_other_help_is_seen(commands, names):
-    assert different({command.__name__: command for command in commands}) == names

@@ -107,7 +107,7 @@ def test_a_name_can_be_written_on_the_command_line(name):
 
 def test_only_probes_are_registered():
     with pytest.raises(ProbeRegistryError, match="is not a subclass"):
-        register_probe(dict)  # type: ignore[type-var]
+        plugins.checked("probe", dict, Probe, "builtins.dict")
 
 
 def test_packages_name_probes_as_entry_points(packages):
