@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from ...reports.drawing import BLACK, BLUE, CLASSES, ORANGE, STYLE, by_layer, finish, ticks
+from .results import SurfaceResults
 
 _PANELS = (
     ("previous", "to the previous token (%)"),
@@ -22,6 +23,19 @@ _PANELS = (
     ("last_special", "to {last} (%)"),
     ("punctuation", "to punctuation (%)"),
 )
+
+
+def surface_figures(results: SurfaceResults, title: str) -> dict[str, Figure]:
+    """Draw all figures, by the names of their files. Those that the template does not place follow at its end."""
+    heads, layers, offsets, _ = results.tables
+    figures = {
+        "surface_statistics": statistics_figure(heads, results.specials, title=title),
+        "surface_offsets": offsets_figure(offsets, title=title),
+        "surface_entropy": entropy_figure(heads, layers, results.specials, title=title),
+    }
+    if results.gradients is not None:
+        figures["surface_gradients"] = gradients_figure(results.gradients, results.specials, title=title)
+    return figures
 
 
 def statistics_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title: str = "") -> Figure:

@@ -12,30 +12,18 @@ from ...reports.format import ranges
 from ...reports.json_text import records
 from ...reports.page import Section
 from ..contract import Titles
-from .figures import (
-    entropy_figure,
-    gradients_figure,
-    offsets_figure,
-    statistics_figure,
-)
+from .figures import surface_figures
 from .results import SurfaceResults
 from .shown_tables import shown_tables
 
 
 def surface_section(results: SurfaceResults, titles: Titles | None = None) -> Section:
     """Make the tables, the figures and the section of the page."""
-    title = (titles or Titles()).figure
     heads, layers, offsets, counts = results.tables
     specials = results.specials
     tables = {"surface": heads, "surface_layers": layers, "offsets": offsets, "surface_counts": counts}
-    figures = {
-        "surface_statistics": statistics_figure(heads, specials, title=title),
-        "surface_offsets": offsets_figure(offsets, title=title),
-        "surface_entropy": entropy_figure(heads, layers, specials, title=title),
-    }
     if results.gradients is not None:
         tables["gradients"] = results.gradients
-        figures["surface_gradients"] = gradients_figure(results.gradients, specials, title=title)
     return Section(
         title="What attention heads do on the surface of the text",
         template=Path(__file__).with_name("section.html.j2"),
@@ -51,7 +39,7 @@ def surface_section(results: SurfaceResults, titles: Titles | None = None) -> Se
             **({} if results.gradients is None else {"gradients": records(results.gradients)}),
         },
         tables=tables,
-        figures=figures,
+        figures=surface_figures(results, (titles or Titles()).figure),
     )
 
 

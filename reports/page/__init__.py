@@ -32,12 +32,13 @@ class Section:
     Attributes:
         title: the heading of the section.
         template: the path of a Jinja template. Its variables are ``run``, the values of ``context``, ``suffix``,
-            ``svgs``, the figures by name, and ``shown``, the tables that people read by name.
+            ``svgs``, the figures by name, and ``shown``, the tables that people read by name. Figures that it does not
+            place follow at its end, each with the label of the figure as its caption.
         context: values for the template.
         summary: the entries of ``summary.json``, by name.
         tables: the tables, which are written to ``tables/NAME.csv``.
         shown: tables that people read, which are also written as LaTeX to ``tables/NAME.tex``.
-        figures: the figures, which are written to ``figures/NAME.svg`` and ``figures/NAME.png``.
+        figures: the figures, which are written to ``figures/NAME.svg``.
         suffix: a suffix for the names of figures and of elements of the page. It is needed if a page has several
             sections of one analysis.
 
@@ -65,6 +66,21 @@ class Section:
     shown: Sequence[ShownTable] = ()
     figures: Mapping[str, Figure] = field(default_factory=dict)
     suffix: str = ""
+
+
+_FIGURE = Markup("\n<figure>{svg}<figcaption>{caption}</figcaption></figure>")
+
+
+class _Placed(dict[str, str]):
+    """Figures by name, which remembers those that a template has placed."""
+
+    def __init__(self, figures: Mapping[str, str]) -> None:
+        super().__init__(figures)
+        self.placed: set[str] = set()
+
+    def __getitem__(self, name: str) -> str:
+        self.placed.add(name)
+        return super().__getitem__(name)
 
 
 class SectionError(AttentionologyError, ValueError):
@@ -113,10 +129,15 @@ def write_report(
     }
     rendered = []
     for position, section in enumerate(sections, start=1):
-        svgs = write_section(folder, section)
+        svgs = _Placed(write_section(folder, section))
         template_text = environment.from_string(Path(section.template).read_text(encoding="utf-8"))
         shown = {table.name: table for table in section.shown}
         html = template_text.render(run=run, suffix=section.suffix, **{"svgs": svgs, "shown": shown, **section.context})
+        html += "".join(
+            _FIGURE.format(svg=Markup(svg), caption=section.figures[name].get_label())  # noqa: S704  # written by us
+            for name, svg in svgs.items()
+            if name not in svgs.placed
+        )
         html, headings = outlined(html, prefix=f"part-{position}", lower=int(len(sections) > 1))
         escaped = Markup(html)  # noqa: S704  # escaped where it was rendered
         rendered.append({"title": section.title, "html": escaped, "headings": headings})

@@ -7,12 +7,15 @@ import json
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from attentionology.analyses.clusters.distances import HeadDistances
 from attentionology.analyses.clusters.geography import geography
 from attentionology.analyses.clusters.section import ClusterResults, clusters_section, neighbors_table
 from attentionology.analyses.contract import Titles
+from attentionology.analyses.surface import section
+from attentionology.analyses.surface.figures import surface_figures
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.labels import label_heads
 from attentionology.analyses.surface.results import SurfaceResults
@@ -146,3 +149,19 @@ def test_ranges():
     assert ranges([1, 2, 3, 5, 7, 8]) == "1–3, 5, 7–8"
     assert ranges([4]) == "4"
     assert ranges([]) == ""
+
+
+def test_a_figure_that_the_template_does_not_place_follows_it(tmp_path, monkeypatch):
+    surface, _ = results("bert")
+    more = Figure(figsize=(1, 1), label="The caption of <one> more figure.")
+
+    def figures(found, title):
+        return {**surface_figures(found, title), "surface_more": more}
+
+    monkeypatch.setattr(section, "surface_figures", figures)
+    made = section.surface_section(surface)
+    write_report(tmp_path, run={**RUN, "options": {"map": "weight", "limit": None, **OPTIONS}}, sections=[made])
+    page = (tmp_path / "report.html").read_text()
+    assert page.count("The caption of &lt;one&gt; more figure.") == 1
+    assert page.count("<figure>") == len(made.figures) == 5
+    assert page.index("Does it matter?") < page.index("The caption of &lt;one&gt;")
