@@ -39,7 +39,7 @@ from ..extractors import (
 )
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.progress import Stages, progress_bar
-from .memory import check_memory, estimate_memory
+from .memory import bytes_of_maps, check_memory
 from .pass_counts import Limits, PassCounts, PassLog
 from .readers import Readers, batches_of
 
@@ -158,9 +158,9 @@ class Pass:
         states = sum(request.metric.state_bytes(batch_of[request.maker]) for request in self.requests)
         longest = max(batch.maps.shape[-1] for batch in batch_of.values() if isinstance(batch, MapBatch))
         cells = shared_cells(list(batch_of), limits.batch_cells)
-        estimate = estimate_memory(model, shape, longest=longest, batch_cells=cells, states=states)
-        check_memory(estimate, model.device)
-        return estimate.maps
+        maps = bytes_of_maps(shape, longest=longest, batch_cells=cells)
+        check_memory(states, maps, model.device)
+        return maps
 
     def makers(self) -> list[BatchMaker[Any]]:
         """The makers of batches of all requests."""
