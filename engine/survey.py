@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +14,25 @@ from ..analyses.dependency.accuracy import words_by_group
 from ..analyses.dependency.options import DependencyOptions
 from ..analyses.dependency.tables import TOTALS
 from ..analyses.option_groups import groups_by_class
+from ..analyses.shared.comparable import Comparable
 from ..analyses.shared.input_options import LimitOptions, ModelOptions, paths_read
 from ..analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
-from ..analyses.shared.record import describe_command
+from ..analyses.shared.record import describe_command, flat_options
+from ..analyses.survey.cells import CellFacts, CellResult, MapResult
 from ..analyses.survey.contrasts import Contrasts, Measurements
 from ..analyses.survey.results import Survey
 from ..analyses.survey.section import survey_section
-from ..corpora_loaders import Corpus
 from ..reports.page import write_report
 from ..reports.progress import Stages, progress_bar
 from ..reports.run_folder import RunFolder
 from ..storage.nearest import did_you_mean
 from .compared_run import pairing_of
 from .corpus import CorpusOptions
+from .execution import execute
+from .job import Job
 from .part_options import PartOptions
-from .surveying.counting import CellCounter, CountedCell, LoadedModels, failed_cell, read_treebank
-from .surveying.options import CellOptions, GridOptions, SurveyedModel, SurveyedTreebank, SurveyOptions
+from .surveying.cells import CellCounter, CountedCell, read_treebank
+from .surveying.options import CellOptions, GridOptions, SurveyOptions
 
 _GROUPS = (
     DependencyOptions, ControlOptions, CountOptions, FeedForwardOptions, MapOptions, CorpusOptions, LimitOptions,
@@ -78,135 +82,132 @@ def survey(
         >>> result.cells_table[["treebank", "status", "reason"]].values.tolist()
         [['sample', 'ok', ''], ['absent', 'failed', 'absent.conllu: there is no such file']]
     """
-    groups = groups_by_class(options, _GROUPS, "a survey has no options of the class {}")
-    map_options, files = groups.pop(MapOptions, MapOptions()), groups.pop(CorpusOptions, CorpusOptions())
-    model_options, part_options = groups.pop(ModelOptions, ModelOptions()), groups.pop(PartOptions, PartOptions())
+    given = OptionSet(groups_by_class(options, _GROUPS, "a survey has no options of the class {}").values())
+    files, of_maps, of_model = given[CorpusOptions], given[MapOptions], given[ModelOptions]
     if replace(files, tokens="syntactic", limit=None) != CorpusOptions():
         raise OptionError("of CorpusOptions, a survey uses only tokens and limit")
-    if replace(model_options, device="cpu") != ModelOptions():
+    if replace(of_model, device="cpu") != ModelOptions():
         raise OptionError("of ModelOptions, a survey uses only the device; revisions are given as NAME@REVISION")
-    if part_options.part is not None:
+    if given[PartOptions].part is not None:
         raise OptionError("a share is counted by the command: attentionology survey … --parts FOLDER --part K/N")
-    kinds, limits = map_options.map if maps is None else maps, groups.pop(LimitOptions, LimitOptions())
+    kinds = of_maps.map if maps is None else maps
     return execute_survey(
         SurveyOptions(
             grid=GridOptions(_names(models), _names(treebanks), _names(kinds), relation),
-            cells=CellOptions(
-                map_options.merge, map_options.normalize, files.tokens, files.limit, model_options.device
-            ),
-            groups=OptionSet(list(groups.values())),
-            limits=limits,
+            cells=CellOptions(of_maps.merge, of_maps.normalize, files.tokens, files.limit, of_model.device),
+            dependency=given[DependencyOptions],
+            control=given[ControlOptions],
+            count=given[CountOptions],
+            feed_forward=given[FeedForwardOptions],
+            limits=given[LimitOptions],
             seed=seed,
+            long_run=given[PartOptions],
         ),
-        part_options,
         out=None if out is None else Path(out),
         overwrite=overwrite,
         command="attentionology.survey(…)",
     )
 
 
-def execute_survey(
-    options: SurveyOptions,
-    part_options: PartOptions,
-    *,
-    out: Path | None = None,
-    overwrite: bool = False,
-    command: str = "",
-    shown_options: Mapping[str, Any] | None = None,
-) -> Survey:
-    """Run a survey, and write its tables, figures and page."""
-    options.check()
-    options.check_maps()
-    part_options.check()
-    if out is None:
-        return run_grid(options, part_options)
-    stages, grid = Stages(), options.grid
-    with RunFolder(out, overwrite=overwrite, reads=paths_read(grid.models, grid.treebanks)) as folder:
-        results = run_grid(options, part_options, stages)
-        with stages("tables and figures"):
-            section = survey_section(results)
-        shown = {**(shown_options or _flat(options)), "out": str(out)}
-        record = {
-            **describe_command(command, shown, options.seed, stages),
-            "survey": _describe(options, results),
-            "warnings": results.warnings,
-        }
-        write_report(folder.path, run=record, sections=[section], template="survey.html.j2")
-    return results
-
-
 def _names(given: str | Path | Sequence[str | Path]) -> tuple[str, ...]:
     return (str(given),) if isinstance(given, str | Path) else tuple(map(str, given))
 
 
-def _flat(options: SurveyOptions) -> dict[str, Any]:
-    groups: list[Any] = [options.grid, options.cells, options.limits, *options.groups]
-    return {name: value for group in groups for name, value in asdict(group).items()}
+def execute_survey(
+    options: SurveyOptions, *, out: Path | None = None, overwrite: bool = False, command: str = ""
+) -> Survey:
+    """Run a survey, and write its tables, figures and page."""
+    options.check()
+    if out is None:
+        return count_grid(options)
+    stages, grid = Stages(), options.grid
+    with RunFolder(out, overwrite=overwrite, reads=paths_read(grid.models, grid.treebanks)) as folder:
+        with stages("cells"):
+            survey = count_grid(options)
+        with stages("tables and figures"):
+            section = survey_section(survey)
+        shown = {**flat_options(options), **options.long_run.described(), "out": str(out)}
+        record = {
+            **describe_command(command, shown, options.seed, stages),
+            "survey": _described(options, survey),
+            "warnings": survey.warnings,
+        }
+        write_report(folder.path, run=record, sections=[section], template="survey.html.j2")
+    return survey
 
 
-def _describe(options: SurveyOptions, results: Survey) -> dict[str, Any]:
-    """Describe the models and treebanks of a survey, and the number of cells that failed."""
-    by_model = {result.cell.model: result.facts for result in results.results if result.facts}
-    by_treebank = {result.cell.treebank: result.facts for result in results.results if result.facts}
-    models, treebanks = [], []
-    for model in options.grid.all_models():
-        facts = by_model.get(model.name)
-        models.append(
-            {
-                "name": model.name,
-                "revision": facts.revision if facts else model.revision,
-                "weights_sha256": facts.weights_sha256 if facts else None,
-            }
-        )
-    for treebank in options.grid.all_treebanks():
-        facts = by_treebank.get(treebank.name)
-        files = [{"path": path, "sha256": sha256} for path, sha256 in facts.files] if facts else []
-        treebanks.append({"name": treebank.name, "path": treebank.path, "files": files})
+def _described(options: SurveyOptions, survey: Survey) -> dict[str, Any]:
+    """Describe the models and treebanks of a survey, and how many cells failed, for the run record."""
+    of_model = {result.cell.model: result.facts for result in survey.results if result.facts}
+    of_treebank = {result.cell.treebank: result.facts.files for result in survey.results if result.facts}
+    models = [
+        {
+            "name": name,
+            "revision": of_model[name].revision if name in of_model else model.revision,
+            "weights_sha256": of_model[name].weights_sha256 if name in of_model else None,
+        }
+        for name, model in options.models().items()
+    ]
+    treebanks = [
+        {
+            "name": name,
+            "path": path,
+            "files": [{"path": read, "sha256": sha256} for read, sha256 in of_treebank.get(name, ())],
+        }
+        for name, path in options.treebanks().items()
+    ]
+    seconds = [{**vars(result.cell), "seconds": result.seconds} for result in survey.results]
     return {
         "models": models,
         "treebanks": treebanks,
-        "maps": list(results.maps),
-        "cells": len(results.results),
-        "failed": len(results.failures),
-        "seconds": [
-            {"model": result.cell.model, "treebank": result.cell.treebank, "seconds": result.seconds}
-            for result in results.results
-        ],
+        "maps": list(survey.maps),
+        "cells": len(survey.results),
+        "failed": len(survey.failures),
+        "seconds": seconds,
     }
 
 
-def run_grid(options: SurveyOptions, part_options: PartOptions, stages: Stages | None = None) -> Survey:
+@dataclass(frozen=True, eq=False)
+class CellRun:
+    """What a survey keeps of the run of a cell until its treebank has been read with all models.
+
+    Attributes:
+        maps: the best heads of each kind of map.
+        facts: what was read.
+        families: the statistics that can be compared, by the kind of map.
+        record: the run record, which says whether two cells are paired.
+    """
+
+    maps: tuple[MapResult, ...]
+    facts: CellFacts
+    families: Mapping[str, Sequence[Comparable]]
+    record: Mapping[str, Any]
+
+
+def count_grid(options: SurveyOptions) -> Survey:
     """Count all cells, and compare them.
 
     The statistics of one treebank are compared before the next is read, so the memory does not grow with the number of
     treebanks, apart from the tables.
     """
     _check_relation(options)
-    stages = stages or Stages()
-    grid, min_count = options.grid, options.groups[CountOptions].min_count
-    models, treebanks = grid.all_models(), grid.all_treebanks()
-    counter, loaded = CellCounter(options, part_options), LoadedModels(options.cells.device)
-    contrasts, results = Contrasts(min_count), []
-    with progress_bar("cells", len(models) * len(treebanks), unit="") as advance:
-        for treebank in treebanks:
-            with stages("count cells"):
-                corpus = _corpus(options, treebank)
-                counted = []
-                for model in models:
-                    counted.append(_cell(counter, loaded, model, treebank, corpus))
-                    advance(1)
-            results += [cell.result for cell in counted]
-            with stages("compare"):
-                _compare(contrasts, treebank.name, [cell for cell in counted if cell.families])
-    with stages("compare"):
-        means = contrasts.means()
+    grid, min_count, treebanks = options.grid, options.count.min_count, options.treebanks()
+    counter, contrasts, results = CellCounter(options, _run), Contrasts(min_count), list[CellResult]()
+    with progress_bar("cells", grid.cells, unit="") as advance:
+        for treebank, path in treebanks.items():
+            cells = []
+            for cell in counter.cells_of(treebank, path):
+                cells.append(cell)
+                advance(1)
+            results += map(_result, cells)
+            _compare(contrasts, treebank, [cell for cell in cells if cell.results])
     return Survey(
-        models=tuple(model.name for model in models),
-        treebanks=tuple(treebank.name for treebank in treebanks),
+        models=grid.models,
+        treebanks=tuple(treebanks),
         maps=grid.maps,
         results=tuple(results),
         contrasts=tuple(contrasts.within),
-        means=tuple(means),
+        means=tuple(contrasts.means()),
         relation=grid.relation,
         min_count=min_count,
     )
@@ -217,42 +218,56 @@ def _check_relation(options: SurveyOptions) -> None:
     wanted = options.grid.relation
     if wanted == GridOptions.relation:
         return
-    coarse = options.groups[DependencyOptions].coarse
-    corpora = (_corpus(options, treebank) for treebank in options.grid.all_treebanks())
-    words = [words_by_group(corpus.relations, coarse=coarse) for corpus in corpora if isinstance(corpus, Corpus)]
+    words = []
+    for path in options.treebanks().values():
+        with suppress(Exception):  # the cells of a treebank that cannot be read say why
+            words.append(words_by_group(read_treebank(options, path).relations, coarse=options.dependency.coarse))
     known = dict.fromkeys([*TOTALS, *(relation for each in words for relation in each)])
     if words and wanted not in known:
         near = did_you_mean(wanted, known)
         raise OptionError(f"no treebank has the relation {wanted!r}; choose from: {', '.join(known)}{near}")
 
 
-def _corpus(options: SurveyOptions, treebank: SurveyedTreebank) -> Corpus | Exception:
-    try:
-        return read_treebank(options, treebank)
-    except Exception as error:
-        return error
+def _run(job: Job, **inputs: Any) -> CellRun:
+    run = execute(job, **inputs)
+    model, sentences = run.record["model"], run.record["sentences"]
+    facts = CellFacts(
+        revision=model["revision"],
+        weights_sha256=model["weights_sha256"],
+        layers=model["layers"],
+        heads=model["heads"],
+        files=tuple((file["path"], file["sha256"]) for file in run.record["corpus"]["files"]),
+        sentences=sentences["read"],
+        skipped=len(sentences["skipped"]),
+        words=sentences["words"],
+        warnings=tuple(run.record["warnings"]),
+    )
+    return CellRun(
+        maps=tuple(MapResult(part.kind or "", part.results.best) for part in run.parts),
+        facts=facts,
+        families={part.kind or "": part.analysis.comparable(part.counted) for part in run.parts},
+        record=run.record,
+    )
 
 
-def _cell(
-    counter: CellCounter,
-    loaded: LoadedModels,
-    model: SurveyedModel,
-    treebank: SurveyedTreebank,
-    corpus: Corpus | Exception,
-) -> CountedCell:
-    if isinstance(corpus, Exception):
-        return failed_cell(model, treebank, corpus)
-    try:
-        encoder = loaded.load(model) if counter.needs_encoder else None
-        return counter.count(model, treebank, encoder, corpus)
-    except Exception as error:  # whatever goes wrong in a cell must not stop the grid
-        return failed_cell(model, treebank, error)
+def _result(cell: CountedCell[CellRun]) -> CellResult:
+    return CellResult(
+        cell.cell,
+        maps=tuple(of_map for run in cell.results for of_map in run.maps),
+        failures=tuple(cell.failures),
+        facts=next((run.facts for run in cell.results), None),
+        seconds=cell.seconds,
+    )
 
 
-def _compare(contrasts: Contrasts, treebank: str, cells: list[CountedCell]) -> None:
-    records = {cell.result.cell.model: cell.record for cell in cells}
+def _compare(contrasts: Contrasts, treebank: str, cells: Sequence[CountedCell[CellRun]]) -> None:
+    records = {cell.cell.model: cell.results[0].record for cell in cells}
 
     def pairing(first: str, second: str) -> Pairing:
         return pairing_of(records[first], records[second])[0]
 
-    contrasts.add(treebank, [Measurements(cell.result.cell.model, cell.families) for cell in cells], pairing)
+    measured = []
+    for cell in cells:
+        families = {kind: family for run in cell.results for kind, family in run.families.items()}
+        measured.append(Measurements(cell.cell.model, families))
+    contrasts.add(treebank, measured, pairing)

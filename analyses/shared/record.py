@@ -48,7 +48,7 @@ def flat_options(command: Any) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in asdict(command).items():
         flat |= value if isinstance(value, dict) else {name: value}
-    return flat
+    return {name: str(value) if isinstance(value, Path) else value for name, value in flat.items()}
 
 
 def describe_model(model: LoadedModel) -> dict[str, Any]:

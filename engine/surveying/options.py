@@ -1,4 +1,4 @@
-"""The options of a survey, and the options of the run that each of its cells is."""
+"""The options of a survey, and the run that each of its cells is."""
 
 from __future__ import annotations
 
@@ -11,84 +11,23 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import arg
 
 from ...analyses.contract import OptionError, OptionSet
+from ...analyses.dependency.options import DependencyOptions
 from ...analyses.shared.builtin import DEMO, SAMPLE, corpus_path
-from ...analyses.shared.input_options import (
-    ExampleOptions,
-    LimitOptions,
-    ModelOptions,
-    at_least_one,
-    check_seed,
-)
-from ...analyses.shared.option_types import (
-    Device,
-    PieceMerging,
-    RowScaling,
-    SentenceLimit,
-    TreebankWords,
-)
-from ...analyses.shared.options import MapOptions
+from ...analyses.shared.input_options import ExampleOptions, LimitOptions, ModelOptions
+from ...analyses.shared.option_types import Device, PieceMerging, RowScaling, SentenceLimit, TreebankWords
+from ...analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 from ..corpus import CorpusOptions
 from ..part_options import PartOptions
 
 if TYPE_CHECKING:
     from ..analyze import AnalyzeJob
 
-ANALYSIS = "dependency"
-"""The analysis that a survey runs in each cell."""
-
 _ENDINGS = (".gz", ".bz2", ".xz", ".conllu", ".conllx", ".conll")
 
 
 @dataclass(frozen=True)
-class SurveyedModel:
-    """A model of a survey.
-
-    Attributes:
-        name: the name in tables.
-        model: the folder, or the name on the Hub.
-        revision: the branch, tag or commit; None for the default.
-    """
-
-    name: str
-    model: str
-    revision: str | None = None
-
-    @classmethod
-    def of(cls, name: str) -> SurveyedModel:
-        """Return the model of this name, which may be ``MODEL@REVISION``, unless there is a folder of this name.
-
-        Example:
-            >>> SurveyedModel.of("google-bert/bert-base-uncased@main").revision
-            'main'
-        """
-        model, separator, revision = name.rpartition("@")
-        if not separator or not model or not revision or "/" in revision or Path(name).exists():
-            return cls(name, name)
-        return cls(name, model, revision)
-
-
-@dataclass(frozen=True)
-class SurveyedTreebank:
-    """A treebank of a survey.
-
-    Attributes:
-        name: the name in tables.
-        path: the file.
-    """
-
-    name: str
-    path: str
-
-
-@dataclass(frozen=True)
 class GridOptions:
-    """Options of the grid.
-
-    Example:
-        >>> options = GridOptions(models=("demo",), treebanks=("ud/en_ewt-ud-dev.conllu", "ud/fr_gsd-ud-dev.conllu.gz"))
-        >>> [treebank.name for treebank in options.all_treebanks()]
-        ['en_ewt-ud-dev', 'fr_gsd-ud-dev']
-    """
+    """Options of the grid."""
 
     models: Annotated[tuple[str, ...], arg(metavar="MODEL [MODEL ...]")] = (DEMO,)
     """The models: folders, ids on the Hugging Face Hub, or 'demo'. ID@REVISION chooses a branch, tag or commit of a
@@ -105,6 +44,11 @@ class GridOptions:
     """The relation that the terminal and the figures show. The page has a selector for all relations, and the tables
     contain all of them."""
 
+    @property
+    def cells(self) -> int:
+        """The number of cells."""
+        return len(self.models) * len(self.treebanks)
+
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
         for flag, names in (("--models", self.models), ("--treebanks", self.treebanks), ("--maps", self.maps)):
@@ -112,19 +56,6 @@ class GridOptions:
                 raise OptionError(f"{flag} needs at least one name")
             if repeated := next((name for name, times in Counter(names).items() if times > 1), None):
                 raise OptionError(f"{flag} names {repeated} twice")
-
-    def all_models(self) -> list[SurveyedModel]:
-        """The models in order."""
-        return [SurveyedModel.of(name) for name in self.models]
-
-    def all_treebanks(self) -> list[SurveyedTreebank]:
-        """The treebanks in order. They are named after their files, or by their paths if two files have one name."""
-        short = [_without_ending(path) for path in self.treebanks]
-        times = Counter(short)
-        return [
-            SurveyedTreebank(name if times[name] == 1 else path, corpus_path(path))
-            for name, path in zip(short, self.treebanks, strict=True)
-        ]
 
 
 @dataclass(frozen=True)
@@ -137,84 +68,77 @@ class CellOptions:
     limit: SentenceLimit = None
     device: Device = ModelOptions.device
 
-    def check(self) -> None:
-        """Raise `OptionError` where a value cannot be used."""
-        at_least_one(self, "limit")
-
-
-@dataclass(frozen=True)
-class LongSurveyOptions:
-    """Options of long surveys."""
-
-    parts: Annotated[Path | None, arg(metavar="FOLDER")] = PartOptions.parts
-    """Keep the counts of every cell in this folder. The same command continues a survey that was interrupted, and cells
-    that are counted already are not counted again."""
-
-    workers: Annotated[int, arg(metavar="N")] = 1
-    """Count each cell in N processes, each with one thread on a CPU, or with one of the GPUs if --device is cuda. The
-    results do not depend on it."""
-
-    part: Annotated[str | None, arg(metavar="K/N")] = None
-    """Only count the K-th of N shares of the parts that are missing in the folder of --parts, and make no report. Each
-    task of a job array counts one share of all cells; then the command without --part makes the report."""
-
-    def part_options(self) -> PartOptions:
-        """The options of parts that every cell has."""
-        return PartOptions(parts=self.parts, workers=self.workers, part=self.part)
-
-    def check(self) -> None:
-        """Raise `OptionError` where a value cannot be used."""
-        self.part_options().check()
-
 
 @dataclass(frozen=True)
 class SurveyOptions:
-    """All options that determine what a survey computes.
-
-    Attributes:
-        grid: the models, the treebanks and the kinds of maps.
-        cells: options that all cells share.
-        groups: the options of the analysis, without the kinds of maps.
-        limits: which sentences are read, and how many at once.
-        seed: the seed of everything random.
-    """
+    """All options of a survey apart from those of its results."""
 
     grid: GridOptions = field(default_factory=GridOptions)
     cells: CellOptions = field(default_factory=CellOptions)
-    groups: OptionSet = field(default_factory=OptionSet)
+    dependency: DependencyOptions = field(default_factory=DependencyOptions)
+    control: ControlOptions = field(default_factory=ControlOptions)
+    count: CountOptions = field(default_factory=CountOptions)
+    feed_forward: FeedForwardOptions = field(default_factory=FeedForwardOptions)
     limits: LimitOptions = field(default_factory=LimitOptions)
-    seed: int = 0
 
-    def job(self, model: SurveyedModel, treebank: SurveyedTreebank, maps: Sequence[str]) -> AnalyzeJob:
+    seed: Annotated[int, arg(metavar="N")] = 0
+    """The seed of everything random: the bootstrap, the halves of the treebanks, and the weights of the control."""
+
+    long_run: PartOptions = field(default_factory=PartOptions)
+
+    def models(self) -> dict[str, ModelOptions]:
+        """The options of each model, by its name in tables."""
+        return {name: _model_options(name, self.cells.device) for name in self.grid.models}
+
+    def treebanks(self) -> dict[str, str]:
+        """The file of each treebank, by its name in tables: that of the file, or its path if two would have one name.
+
+        Example:
+            >>> grid = GridOptions(treebanks=("ud/en_ewt-ud-dev.conllu", "ud/fr_gsd-ud-dev.conllu.gz"))
+            >>> list(SurveyOptions(grid).treebanks())
+            ['en_ewt-ud-dev', 'fr_gsd-ud-dev']
+        """
+        paths = self.grid.treebanks
+        short = [_without_ending(path) for path in paths]
+        taken = Counter([*short, *paths])
+        return {name if taken[name] == 1 else path: corpus_path(path) for name, path in zip(short, paths, strict=True)}
+
+    def job(self, model: ModelOptions, treebank: str, maps: Sequence[str] | None = None) -> AnalyzeJob:
         """Return the run of one cell, which keeps no examples because no page shows them."""
         from ..analyze import AnalyzeJob
 
-        groups = [
-            *self.groups,
-            MapOptions(tuple(maps), self.cells.merge, self.cells.normalize),
-            ModelOptions(model.model, model.revision, self.cells.device),
-            CorpusOptions(corpus=(treebank.path,), tokens=self.cells.tokens, limit=self.cells.limit),
-            self.limits,
-            ExampleOptions(0),
-        ]
-        return AnalyzeJob(OptionSet(groups), (ANALYSIS,), self.seed)
+        cells = self.cells
+        groups = OptionSet(
+            [
+                model,
+                CorpusOptions(corpus=(treebank,), tokens=cells.tokens, limit=cells.limit),
+                MapOptions(self.grid.maps if maps is None else tuple(maps), cells.merge, cells.normalize),
+                self.dependency,
+                self.control,
+                self.count,
+                self.feed_forward,
+                self.limits,
+                ExampleOptions(0),
+            ]
+        )
+        return AnalyzeJob(groups, ("dependency",), self.seed)
 
     def check(self) -> None:
-        """Validate all options that do not depend on a single model or treebank."""
-        self.grid.check()
-        self.cells.check()
-        self.limits.check()
-        check_seed(self.seed)
-        for group in self.groups:
-            group.check()
-        sample = SurveyedTreebank(SAMPLE, corpus_path(SAMPLE))
-        self.job(SurveyedModel(DEMO, DEMO), sample, self.grid.maps).check()
-
-    def check_maps(self) -> None:
-        """Check that all kinds of maps exist. This needs the libraries that make maps, unlike `check`."""
+        """Check all options that do not depend on a single model or treebank."""
         from ...analyses.shared.map_facts import map_makers
 
+        self.grid.check()
+        self.long_run.check()
+        self.job(ModelOptions(), SAMPLE).check()
         map_makers(self.grid.maps, self.cells.merge, self.cells.normalize)
+
+
+def _model_options(name: str, device: str) -> ModelOptions:
+    """Return the options of the model of this name, which may be ``MODEL@REVISION``, unless it is that of a folder."""
+    model, _, revision = name.rpartition("@")
+    if not model or not revision or "/" in revision or Path(name).exists():
+        return ModelOptions(name, None, device)
+    return ModelOptions(model, revision, device)
 
 
 def _without_ending(path: str) -> str:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from attentionology.analyses.survey.cells import Cell
+from attentionology.analyses.survey.cells import CellFailure
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.executors import ShareCounts
 from attentionology.engine.parts import PartCounter
-from attentionology.engine.surveying.shares import _counted
+from attentionology.engine.surveying.cells import together_or_alone
 from attentionology.extractors import ModelError
 from attentionology.scripts.cli import main
 from tests import tiny
@@ -99,9 +99,10 @@ def test_kinds_that_fail_together_are_tried_alone():
             raise ModelError("there are no norms")
         return ShareCounts(4, 4, 4)
 
-    share = _counted(Cell("model", "treebank"), ("weight", "norm"), count)
+    counted, failures = together_or_alone(("weight", "norm"), count)
     assert set(tried) == {("weight", "norm"), ("weight",), ("norm",)}
-    assert (share.parts, share.reason) == (4, "there are no norms")
+    assert [each.share for each in counted] == [4]
+    assert failures == [CellFailure("norm", "there are no norms")]
 
 
 @pytest.mark.parametrize("options", [["--part", "1/2"], ["--parts", "PARTS", "--part", "3/2"]])

@@ -25,14 +25,12 @@ MEANINGS = {
     "model": "The model is an encoder, a classifier that replaces one that is trained, or a translation model.",
     "out": "The command report writes to the run itself by default, and show writes a file.",
     "overwrite": "The command show writes a file.",
-    "part": "The shares of a survey are those of its cells.",
-    "parts": "The parts of a survey are those of its cells.",
     "replicates": "Without intervals, explanation tests decide nothing.",
     "seed": "What is random differs from command to command.",
     "seeds": "Probes are trained several times; a tested classifier is compared with others.",
     "test": "Treebanks and labeled texts have different defaults.",
     "vectors": "Words without vectors are treated differently by probes and by classifiers.",
-    "workers": "Workers count or train. A survey has one unless more are asked for, because it has no Ray.",
+    "workers": "Workers count or train.",
 }
 """The names of options with more than one meaning, each with the reason."""
 

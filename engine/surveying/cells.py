@@ -1,0 +1,193 @@
+"""The cells of a survey, each as a run of its own. What goes wrong in a cell becomes its failure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ...analyses.shared.builtin import load_encoder
+from ...analyses.shared.input_options import ModelOptions
+from ...analyses.survey.cells import Cell, CellFailure
+from ...corpora_loaders import AttentionologyError, Corpus
+from ...corpora_loaders.errors import out_of_memory
+from ...extractors import ExtractionError, ModelError
+from ...reports.progress import progress_bar
+from ...storage.durable import StorageError
+from ..corpus import read_corpus
+from ..execution import count_share
+from ..executors import ShareCounts
+from ..part_options import PartOptions
+from ..parts import number_of_parts
+from .options import SurveyOptions
+
+if TYPE_CHECKING:
+    from ...extractors import Encoder
+
+Result = TypeVar("Result")
+
+MOST_BYTES = 2**31
+"""The size of the weights up to which models stay in memory for the next treebank. The latest model always stays."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountedCell(Generic[Result]):
+    """The results of one model on one treebank: one for all kinds of maps, or one for each that could be counted."""
+
+    cell: Cell
+    results: Sequence[Result] = ()
+    failures: Sequence[CellFailure] = ()
+    seconds: float = 0.0
+
+
+class CellCounter(Generic[Result]):
+    """Counts the cells of a survey, with models that stay loaded.
+
+    Args:
+        options: the options of the survey.
+        count: counts a cell, given its job and the arguments ``part_options``, ``model`` and ``corpus``, as `execute`,
+            `count_share` and `estimate_run` do.
+    """
+
+    def __init__(self, options: SurveyOptions, count: Callable[..., Result]) -> None:
+        self.options, self._count = options, count
+        self._encoders: dict[ModelOptions, Encoder] = {}
+        self._errors: dict[ModelOptions, Exception] = {}
+        self._dealt = 0  # the number of parts of all cells before
+
+    def cells_of(self, treebank: str, path: str) -> Iterator[CountedCell[Result]]:
+        """Count a treebank with one model after the other."""
+        try:
+            corpus = read_treebank(self.options, path)
+        except Exception as error:
+            yield from (_failed(Cell(name, treebank), error) for name in self.options.grid.models)
+            return
+        for name, model in self.options.models().items():
+            cell, started = Cell(name, treebank), time.perf_counter()
+            try:
+                results, failures = self._counted(model, path, corpus)
+            except StorageError:  # the parts of the other cells could not be written either
+                raise
+            except Exception as error:  # whatever goes wrong in a cell must not stop the grid
+                yield _failed(cell, error)
+            else:
+                yield CountedCell(cell, results, failures, round(time.perf_counter() - started, 3))
+
+    def _counted(
+        self, model: ModelOptions, path: str, corpus: Corpus
+    ) -> tuple[Sequence[Result], Sequence[CellFailure]]:
+        part_options = self._share_of(corpus)
+        if part_options is None:
+            return [], []
+        encoder = self._loaded(model) if part_options.in_this_process else None
+
+        def count(kinds: Sequence[str]) -> Result:
+            job = self.options.job(model, path, kinds)
+            return self._count(job, part_options=part_options, model=encoder, corpus=corpus)
+
+        return together_or_alone(self.options.grid.maps, count)
+
+    def _share_of(self, corpus: Corpus) -> PartOptions | None:
+        """Return the options of parts for the next cell, None if none of its parts is in the share to count.
+
+        The parts of all cells are dealt out in turn, so shares are equally large even if each cell is one part.
+        """
+        options = self.options.long_run
+        if options.share is None:
+            return options
+        parts = (1 + self.options.control.copies()) * number_of_parts(len(corpus))
+        number, shares = options.share
+        first = (number - 1 - self._dealt) % shares
+        self._dealt += parts
+        return replace(options, part=f"{first + 1}/{shares}") if first < parts else None
+
+    def _loaded(self, model: ModelOptions) -> Encoder:
+        """Load a model unless it was kept, and drop others if they are large. It is not tried again if it fails."""
+        if model in self._errors:
+            raise self._errors[model]
+        if model not in self._encoders:
+            while sum(map(_bytes, self._encoders.values())) > MOST_BYTES:
+                del self._encoders[next(iter(self._encoders))]
+            try:
+                self._encoders[model] = load_encoder(model.model, revision=model.revision, device=model.device)
+            except Exception as error:
+                self._errors[model] = error
+                raise
+        return self._encoders[model]
+
+
+def _failed(cell: Cell, error: Exception) -> CountedCell[Any]:
+    return CountedCell(cell, failures=[CellFailure("", reason_of(error))])
+
+
+def _bytes(encoder: Encoder) -> int:
+    return sum(weights.nbytes for weights in encoder.model.parameters())
+
+
+def together_or_alone(
+    kinds: Sequence[str], count: Callable[[Sequence[str]], Result]
+) -> tuple[list[Result], list[CellFailure]]:
+    """Count all kinds of maps in one pass or, if the model cannot give one of them, each kind alone."""
+    try:
+        return [count(kinds)], []
+    except (ModelError, ExtractionError):
+        if len(kinds) == 1:
+            raise
+        results: list[Result] = []
+        failures: list[CellFailure] = []
+        for kind in kinds:
+            try:
+                results.append(count((kind,)))
+            except Exception as error:
+                failures.append(CellFailure(kind, reason_of(error)))
+        if not results:
+            raise
+        return results, failures
+
+
+def read_treebank(options: SurveyOptions, path: str) -> Corpus:
+    """Read a treebank of a survey as the runs of its cells do."""
+    job = options.job(ModelOptions(), path)
+    job.check()
+    return read_corpus(job.files, job.chosen())
+
+
+def reason_of(error: Exception) -> str:
+    """Return what a table says about an error, in one line.
+
+    Example:
+        >>> reason_of(ModelError("the model has no attention"))
+        'the model has no attention'
+        >>> reason_of(KeyError("layers"))
+        "KeyError: 'layers'"
+    """
+    message = " ".join(str(error).split())
+    if out_of_memory(error):
+        return f"not enough memory: {message}".removesuffix(": ")
+    if isinstance(error, AttentionologyError | OSError) and message:
+        return message
+    return f"{type(error).__name__}: {message}".removesuffix(": ")
+
+
+def count_share_of_cells(options: SurveyOptions) -> list[CountedCell[ShareCounts]]:
+    """Count one share of the parts of all cells, without a report: what one task of a job array does."""
+    counter, cells = CellCounter(options, count_share), list[CountedCell[ShareCounts]]()
+    with progress_bar("cells", options.grid.cells, unit="") as advance:
+        for treebank, path in options.treebanks().items():
+            for cell in counter.cells_of(treebank, path):
+                cells.append(cell)
+                advance(1)
+    return cells
+
+
+def share_lines(cells: Sequence[CountedCell[ShareCounts]], part_options: PartOptions) -> list[str]:
+    """Return what a terminal shows of a share: the cells that failed, and how many parts were counted."""
+    counts = [count for cell in cells for count in cell.results]
+    parts, counted = sum(count.share for count in counts), sum(bool(cell.results) for cell in cells)
+    return [
+        *(f"Warning: {warning}" for count in counts for warning in count.warnings),
+        *(f"{one.cell.model} on {one.cell.treebank}: {failure.reason}" for one in cells for failure in one.failures),
+        f"The share {part_options.part} has {parts:,} parts of {counted:,} cells, which are in {part_options.parts}. "
+        "When all shares are counted, the same command without --part makes the report.",
+    ]
