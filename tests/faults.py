@@ -71,6 +71,12 @@ _COLUMNS = (
         f"{_EXPLANATION}test_flips_are_shares_of_the_texts",
     ),
     Fault(
+        "analyses/coreference/baselines.py",
+        "(same_form or same_head or agreeing or ordered)",
+        "(same_head or same_form or agreeing or ordered)",
+        "tests/reference/test_coreference.py::test_the_sieves_of_the_rules_come_in_order",
+    ),
+    Fault(
         "engine/stored_run.py",
         "if not name.startswith(MADE_OF_STATES)",
         "if name.startswith(MADE_OF_STATES)",

@@ -119,6 +119,28 @@ def test_baselines_counted_by_hand():
     }  # fmt: skip
 
 
+def test_the_sieves_of_the_rules_come_in_order():
+    """The same words come before the same head word, and the same head word before agreement.
+
+    the dog (2nd) → the dog, although *a dog* is nearer and has the same head word; a dog (2nd) → a dog, although the
+    cat, which agrees, and *the dog* are nearer.
+    """
+    kennel = document(
+        "kennel",
+        ["The dog saw a dog .", "The dog fed the cat .", "A dog saw the cat ."],
+        [
+            (0, 2, "own"), (3, 5, "other"), (6, 8, "own"), (9, 11, "cat"), (12, 14, "other"), (15, 17, "cat"),
+        ],
+        xpos=["DT NN VBD DT NN .", "DT NN VBD DT NN .", "DT NN VBD DT NN ."],
+    )  # fmt: skip
+    accuracy = CoreferenceAccuracy(corpus(kennel), 1, 1, replicates=0)
+    windows = [window(kennel)]
+    accuracy.update(batch_of(windows, random_maps(np.random.default_rng(0), windows, 1, 1)))
+    found = accuracy.compute().baselines.set_index(["baseline", "type"])[["correct", "total"]]
+    counts = {name: tuple(found.loc[(name, "all")]) for name in ("nearest", "head match", "rule-based")}
+    assert counts == {"nearest": (0, 3), "head match": (1, 3), "rule-based": (3, 3)}
+
+
 def test_mentions_of_once_mentioned_entities_are_candidates_only_if_kept():
     """With all weights but one equal to 0, every head that knows nothing takes the first candidate, Mrs. Lee: right for
     She, Mrs. Lee and Lee. One weight goes from *the boys* of the end to *the boy*, where there is no such candidate
