@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from ..analyses.shared.metric import Metric
-from ..analyses.shared.metric_states import MetricStates
 from ..corpora_loaders import Corpus
 from ..extractors import ExtractionError
 from ..storage.durable import size
@@ -33,31 +32,18 @@ SAMPLED = 64
 
 @dataclass(frozen=True)
 class PassEstimate:
-    """What one pass over the corpus would read and need.
-
-    Attributes:
-        analyses: the names of the analyses that it serves.
-        copy: None for the model, k for its k-th copy with random weights, counted from 0.
-        masked: whether it reads the text with masks.
-        inputs: the number of inputs that it reads.
-        parts: the numbers of inputs of its parts.
-        maps: the bytes of the largest batch, while it is made.
-        states: the bytes of the counts in memory.
-        disk: the bytes of the counts on disk if they are those of all inputs together.
-        disk_of_parts: the bytes of the files of all parts.
-        failure: why an optional pass will fail; empty if it will not.
-    """
+    """The inputs and the bytes that one pass over the corpus would read and need."""
 
     analyses: tuple[str, ...]
-    copy: int | None
+    copy: int | None  # None for the model, k for its k-th copy with random weights, counted from 0
     masked: bool
     inputs: int
-    parts: tuple[int, ...]
-    maps: int = 0
-    states: int = 0
-    disk: int = 0
+    parts: tuple[int, ...]  # the numbers of inputs of its parts
+    maps: int = 0  # the bytes of the largest batch, while it is made
+    states: int = 0  # the bytes of the counts in memory
+    disk: int = 0  # the bytes of the counts of all inputs together in a file
     disk_of_parts: int = 0
-    failure: str = ""
+    failure: str = ""  # why an optional pass will fail
 
     @property
     def name(self) -> str:
@@ -65,28 +51,23 @@ class PassEstimate:
         copy = "" if self.copy is None else f", random copy {self.copy + 1}"
         return ", ".join(self.analyses) + copy + (", masked" if self.masked else "")
 
+    def line(self, unit: str) -> str:
+        """The estimate as a line of text."""
+        needs = "" if self.failure else f", {size(self.maps + self.states)} of memory, {size(self.disk)} on disk"
+        return f"Pass of {self.name}: {self.inputs:,} {unit} in {len(self.parts):,} parts{needs}"
+
 
 @dataclass(frozen=True)
 class RunEstimate:
-    """What a run would read and need.
+    """The inputs that a run would read, and the bytes that it would need."""
 
-    Attributes:
-        unit: what the inputs are, for example ``"sentences"``.
-        inputs: the number of inputs of the corpus.
-        passes: the passes over the corpus, in order.
-        weights: the bytes of the weights of the model.
-        processes: how many processes count; None if the cluster decides.
-        counted: how many of the parts are in the folder of the parts; None if there is no such folder.
-        in_parts: whether the parts are counted into files, which are added up afterwards.
-    """
-
-    unit: str
+    unit: str  # what the inputs are, for example "sentences"
     inputs: int
     passes: tuple[PassEstimate, ...]
-    weights: int
-    processes: int | None = 1
-    counted: int | None = None
-    in_parts: bool = False
+    weights: int  # the bytes of the weights of the model
+    processes: int | None = 1  # how many processes count; None if the cluster decides
+    counted: int | None = None  # how many of the parts are in the folder of the parts, if there is one
+    in_parts: bool = False  # whether the parts are counted into files, which are added up afterwards
 
     @property
     def read(self) -> int:
@@ -134,7 +115,7 @@ class RunEstimate:
         """The estimate as lines of text: one for each pass, and the sums."""
         there = "" if self.counted is None else f", of which {self.counted:,} are in the folder"
         return [
-            *(_line(each, self.unit) for each in self.passes),
+            *(each.line(self.unit) for each in self.passes),
             f"Corpus: {self.inputs:,} {self.unit}. All passes together read {self.read:,}.",
             f"Parts: {self.parts:,}{there}",
             *memory_lines(self.memory, self.memory_of_worker, self.processes),
@@ -142,11 +123,6 @@ class RunEstimate:
             *(f"Warning: {each.name} will fail: {each.failure}" for each in self.passes if each.failure),
             "Nothing was counted or written.",
         ]
-
-
-def _line(each: PassEstimate, unit: str) -> str:
-    needs = "" if each.failure else f", {size(each.maps + each.states)} of memory, {size(each.disk)} on disk"
-    return f"Pass of {each.name}: {each.inputs:,} {unit} in {len(each.parts):,} parts{needs}"
 
 
 def memory_lines(memory: int, memory_of_worker: int, processes: int | None) -> Iterator[str]:
@@ -192,14 +168,15 @@ def estimate_run(
     # A model that has been loaded serves the estimate even if the run would have workers.
     check_job(job, part_options, None, corpus)
     prepared = job.prepare(model=model, corpus=corpus)
-    planned, passes = plan_analyses(prepared), list[PassEstimate]()
+    planned = plan_analyses(prepared)
     parts = parts_of(planned.passes)
+    passes = []
     for number, current in enumerate(planned.passes):
-        served = [
+        served = (
             analysis.name
             for analysis, _, plan in planned.plans
             if any(request in current.requests for request in plan.requests)
-        ]
+        )
         estimate = PassEstimate(
             analyses=tuple(dict.fromkeys(served)),
             copy=current.copy,
@@ -235,37 +212,32 @@ def _with_sizes(estimate: PassEstimate, current: Pass, model: LoadedModel, limit
         return replace(estimate, failure=str(next(iter(counts.failures.values()))))
     if not counts.metrics:
         raise ExtractionError(f"none of the first {len(first.inputs)} inputs could be read")
-    sizes = [_Size(metric, counts.states()[name], len(first.inputs)) for name, metric in counts.metrics.items()]
+    read, metrics = len(first.inputs), counts.metrics.values()
+    packed = [packed_bytes(states) for states in counts.states().values()]
+
+    def on_disk(inputs: int) -> float:
+        return sum(n_bytes * _growth(metric, inputs / read) for n_bytes, metric in zip(packed, metrics, strict=True))
+
     return replace(
         estimate,
         maps=max(counts.map_bytes, of_longest.map_bytes),
-        states=sum(each.memory(estimate.inputs) for each in sizes),
-        disk=sum(each.disk(estimate.inputs) for each in sizes),
-        disk_of_parts=sum(each.disk(part) for part in estimate.parts for each in sizes),
+        states=round(sum(_in_memory(metric, estimate.inputs / read) for metric in metrics)),
+        disk=round(on_disk(estimate.inputs)),
+        disk_of_parts=round(sum(map(on_disk, estimate.parts))),
     )
 
 
-@dataclass(frozen=True)
-class _Size:
-    """The size of what a metric counted in a few inputs. Tensors keep it; lists grow with the inputs up to a bound."""
+def _growth(metric: Metric, times: float) -> float:
+    """Return how many times larger counts get with more inputs: tensors stay, and lists grow up to a bound."""
+    listed = _bytes_of_lists(metric)
+    return max(1.0, min(times, metric.most_bytes() / listed)) if listed else 1.0
 
-    metric: Metric
-    stored: MetricStates
-    read: int
 
-    def memory(self, inputs: int) -> int:
-        fixed = sum(state.nbytes for state in self.metric.metric_state.values() if isinstance(state, Tensor))
-        return round(fixed + self._growing * self._growth(inputs))
+def _in_memory(metric: Metric, times: float) -> float:
+    fixed = sum(state.nbytes for state in metric.metric_state.values() if isinstance(state, Tensor))
+    return fixed + _bytes_of_lists(metric) * _growth(metric, times)
 
-    def disk(self, inputs: int) -> int:
-        return round(packed_bytes(self.stored) * self._growth(inputs))
 
-    @property
-    def _growing(self) -> int:
-        lists = [state for state in self.metric.metric_state.values() if not isinstance(state, Tensor)]
-        return sum(tensor.nbytes for tensors in lists for tensor in tensors)
-
-    def _growth(self, inputs: int) -> float:
-        if not self._growing:
-            return 1.0
-        return max(1.0, min(inputs / self.read, self.metric.most_bytes() / self._growing))
+def _bytes_of_lists(metric: Metric) -> int:
+    lists = [state for state in metric.metric_state.values() if not isinstance(state, Tensor)]
+    return sum(tensor.nbytes for tensors in lists for tensor in tensors)
