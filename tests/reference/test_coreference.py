@@ -136,9 +136,9 @@ def test_the_sieves_of_the_rules_come_in_order():
     accuracy = CoreferenceAccuracy(corpus(kennel), 1, 1, replicates=0)
     windows = [window(kennel)]
     accuracy.update(batch_of(windows, random_maps(np.random.default_rng(0), windows, 1, 1)))
-    found = accuracy.compute().baselines.set_index(["baseline", "type"])[["correct", "total"]]
-    counts = {name: tuple(found.loc[(name, "all")]) for name in ("nearest", "head match", "rule-based")}
-    assert counts == {"nearest": (0, 3), "head match": (1, 3), "rule-based": (3, 3)}
+    found = accuracy.compute().baselines.query("type == 'all'").set_index("baseline")
+    assert found["total"].unique().tolist() == [3]
+    assert found["correct"][["nearest", "head match", "rule-based"]].tolist() == [0, 1, 3]
 
 
 def test_mentions_of_once_mentioned_entities_are_candidates_only_if_kept():
