@@ -14,11 +14,22 @@ from matplotlib.patches import Rectangle
 
 from ...reports.drawing import BLUE, GREEN, ORANGE, STYLE, by_layer, finish, heads_map
 from .example import AlignedExample
+from .results import AlignmentResults
 from .series import FORWARD, SINGLE, TOGETHER
 
 Array = npt.NDArray[np.float64]
 
 _COLORS = (BLUE, ORANGE, GREEN)
+
+
+def alignment_figures(results: AlignmentResults, title: str) -> dict[str, Figure]:
+    """Draw all figures, by the names of their files."""
+    figures = {"alignment_layers": error_figure(results.tables.cells, title=title)}
+    if results.has_gold:
+        figures["alignment_heads"] = heads_figure(results.tables.cells, title=title)
+    if results.example is not None:
+        figures["alignment_example"] = example_figure(results.example, title=title)
+    return figures
 
 
 def error_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:

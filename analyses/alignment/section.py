@@ -11,7 +11,7 @@ from ...reports.json_text import records
 from ...reports.page import Section
 from ..contract import Titles
 from ..shared.correlation import FEWEST_POINTS
-from .figures import error_figure, example_figure, heads_figure
+from .figures import alignment_figures
 from .results import AlignmentResults
 from .series import FORWARD
 from .shown_tables import shown_tables
@@ -21,7 +21,6 @@ def alignment_section(results: AlignmentResults, titles: Titles) -> Section:
     """Make the section of the page."""
     tables, cells = results.tables, results.tables.cells
     written = {"alignment": cells}
-    figures = {"alignment_layers": error_figure(cells, title=titles.figure)}
     if results.has_gold:
         written |= {
             "alignment_best": tables.best,
@@ -29,9 +28,6 @@ def alignment_section(results: AlignmentResults, titles: Titles) -> Section:
             "alignment_correlations": tables.correlations,
             "alignment_baselines": tables.baselines,
         }
-        figures["alignment_heads"] = heads_figure(cells, title=titles.figure)
-    if results.example is not None:
-        figures["alignment_example"] = example_figure(results.example, title=titles.figure)
     if results.controls:
         copies = [best.assign(copy=number) for number, best in enumerate(results.controls, start=1)]
         written["alignment_controls"] = pd.concat(copies, ignore_index=True)
@@ -42,7 +38,7 @@ def alignment_section(results: AlignmentResults, titles: Titles) -> Section:
         shown=shown_tables(results),
         summary={name: records(table) for name, table in written.items()},
         tables=written,
-        figures=figures,
+        figures=alignment_figures(results, titles.figure),
     )
 
 

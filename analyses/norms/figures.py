@@ -20,6 +20,7 @@ from ...reports.drawing import (
     by_layer,
     finish,
 )
+from .results import NormResults
 
 _VARIANTS = {
     "attn-w": (GREY, "o", ":"),
@@ -32,6 +33,17 @@ _VARIANTS = {
     "atbffresln-n": (ORANGE, "o", "--"),
 }
 _COMPONENTS = {"FF": (BLUE, "o"), "RES": (GREEN, "^"), "LN": (PURPLE, "D"), "FFB": (BLACK, "s")}
+
+
+def norm_figures(results: NormResults, title: str) -> dict[str, Figure]:
+    """Draw all figures, by the names of their files."""
+    figures = {
+        "norms_shares": shares_figure(results.shares, title=title),
+        "norms_mixing": mixing_figure(results.mixing, title=title),
+    }
+    if results.change is not None:
+        figures["norms_change"] = change_figure(results.change, title=title)
+    return figures
 
 
 def shares_figure(shares: pd.DataFrame, *, title: str = "") -> Figure:

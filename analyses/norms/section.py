@@ -9,7 +9,7 @@ import pandas as pd
 from ...reports.json_text import records
 from ...reports.page import Section
 from ..contract import Titles
-from .figures import change_figure, mixing_figure, shares_figure
+from .figures import norm_figures
 from .results import NormResults
 from .shown_tables import shown_tables
 
@@ -17,7 +17,6 @@ from .shown_tables import shown_tables
 def norms_section(results: NormResults, titles: Titles | None = None) -> Section:
     """Make the tables, the figures and the section of the page."""
     titles = titles or Titles()
-    title = titles.figure
     mixing, frequency, expansion = with_published(results)
     tables = {
         "norms_shares": results.shares,
@@ -28,12 +27,6 @@ def norms_section(results: NormResults, titles: Titles | None = None) -> Section
         "norms_amplified": results.amplified,
     }
     present = {name: table for name, table in tables.items() if table is not None}
-    figures = {
-        "norms_shares": shares_figure(results.shares, title=title),
-        "norms_mixing": mixing_figure(results.mixing, title=title),
-    }
-    if results.change is not None:
-        figures["norms_change"] = change_figure(results.change, title=title)
     return Section(
         title=f"What attention moves in {titles.model}: norms of vectors",
         template=Path(__file__).with_name("section.html.j2"),
@@ -47,7 +40,7 @@ def norms_section(results: NormResults, titles: Titles | None = None) -> Section
         summary={name: records(table) for name, table in present.items() if name != "norms_shares"}
         | {"norms_shares": records(_over_heads(results.shares))},
         tables=present,
-        figures=figures,
+        figures=norm_figures(results, titles.figure),
     )
 
 
