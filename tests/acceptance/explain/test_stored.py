@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from attentionology import compare, load_run, merge_runs
+from attentionology.analyses.explanation.registry import column_of
 from attentionology.analyses.shared.merged_facts import MergeError
+from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.engine.compare import compare_folders
 from attentionology.scripts.cli import main
 from tests.acceptance.explain.explaining import run, table, texts
@@ -90,3 +92,19 @@ def test_runs_of_other_models_and_damaged_runs_are_refused(runs, tmp_path, capsy
     assert run(*given, "--out", tmp_path / "elsewhere") == 0
     with pytest.raises(MergeError, match="of different models"):
         merge_runs([runs / "ra", tmp_path / "elsewhere"], tmp_path / "mixed")
+
+
+def test_runs_on_the_same_texts_are_compared_text_by_text(runs, files):
+    given = ("--data", files / "train.txt", "--dev", files / "dev.txt", "--cache", runs / "cache", *OPTIONS)
+    assert run(*given, "--learning-rate", "0.01", "--test", runs / "a.txt", "--out", runs / "faster") == 0
+    rows = compare(load_run(runs / "ra"), load_run(runs / "faster"), min_count=1).table
+    row = rows[rows["group"] == column_of("permutation_tvd").label].iloc[0]
+    assert row["paired"] == "paired"
+    differences = (table(runs / "ra")["permutation_tvd"] - table(runs / "faster")["permutation_tvd"]).to_numpy()
+    words = [line.split(maxsplit=1)[1].split() for line in (runs / "a.txt").read_text().splitlines()]
+    drawn = poisson_weights(["\x1f".join(text) for text in words], 200, 0).astype(float)
+    replicated = drawn @ differences / drawn.sum(1)
+    np.testing.assert_allclose(row["difference"], differences.mean(), atol=1e-12)
+    margin = 1.959964 * replicated.std(ddof=1)
+    interval = differences.mean() - margin, differences.mean() + margin
+    np.testing.assert_allclose([row["low"], row["high"]], interval, atol=1e-6)
