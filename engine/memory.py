@@ -14,10 +14,10 @@ from __future__ import annotations
 import ctypes
 import re
 import sys
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..analyses.shared.record import flat_options
 from ..corpora_loaders import AttentionologyError
 from ..storage.durable import size
 
@@ -117,12 +117,11 @@ def _table(path: Path) -> dict[str, int]:
     return {name: int(number) for name, number, *_ in map(str.split, path.read_text().splitlines())}
 
 
-def shortage(reason: BaseException, command: Any) -> str:
+def shortage(reason: BaseException, options: Collection[str]) -> str:
     """Return a message about memory that ran out, with the amount that was requested and the options to lower."""
     tried = _TRIED.search(str(reason))
     requested = f" (tried to allocate {tried[1]})" if tried else ""
-    given = flat_options(command)
-    flags = [f"--{name.replace('_', '-')}" for name in _LOWER if name in given]
+    flags = [f"--{name.replace('_', '-')}" for name in _LOWER if name in options]
     *others, last = flags or ["the size of the input"]
     lower = f"{', '.join(others)} or {last}" if others else last
     return f"out of memory{requested}, no results were written; lower {lower}, or use a smaller model"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import arg
 
-from ..analyses.contract import OptionSet
+from ..analyses.contract import OptionGroup, OptionSet
 from ..analyses.registry import registered_analyses
 from ..analyses.shared.builtin import SAMPLE
 from ..analyses.shared.input_options import (
@@ -74,45 +73,30 @@ class Analyze:
         """The options that decide the results."""
         from ..engine.analyze import AnalyzeJob
 
-        kinds = dict.fromkeys(kind for analysis in registered_analyses().values() for kind in analysis.options)
-        of_analyses = [getattr(self, field_name(kind)) for kind in kinds]
-        groups = OptionSet([self.model, self.files, self.limits, self.kept, *of_analyses])
-        return AnalyzeJob(groups, self.analyses, self.seed)
-
-
-def field_name(group: type) -> str:
-    """The name of the field of the command that holds an option group: ``map`` for ``MapOptions``."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", group.__name__.removesuffix("Options")).lower()
-
-
-def _check_names(groups: Sequence[type[Any]]) -> None:
-    """Check that the option groups fit into one command line."""
-    options = dict.fromkeys((option.name for option in fields(Analyze)), "attentionology analyze")
-    for group in (ModelOptions, CorpusOptions, LimitOptions, ExampleOptions, OutputOptions, PartOptions):
-        options |= dict.fromkeys((option.name for option in fields(group)), "attentionology analyze")
-    names: dict[str, type[Any]] = {}
-    for group in groups:
-        source = f"{group.__module__}.{group.__qualname__}"
-        if field_name(group) in options or names.setdefault(field_name(group), group) is not group:
-            raise RegistryError(f"the name of the option group {source} is taken; rename the class")
-        for option in fields(group):
-            if option.name in options:
-                flag = f"--{option.name.replace('_', '-')}"
-                raise RegistryError(f"{source} has an option {flag}, which {options[option.name]} has already")
-            options[option.name] = source
+        groups = OptionSet(group for group in vars(self).values() if isinstance(group, OptionGroup))
+        return AnalyzeJob(groups.without(PartOptions), self.analyses, self.seed)
 
 
 @functools.cache
 def analyze_command() -> type[Analyze]:
     """The command with the options of all registered analyses, those of other packages too."""
     analyses = registered_analyses().values()
-    kinds: dict[type[Any], None] = dict.fromkeys(kind for analysis in analyses for kind in analysis.options)
-    _check_names(list(kinds))
-    command = make_dataclass(
-        "Analyze",
-        [(field_name(kind), kind, field(default_factory=kind)) for kind in kinds],
-        bases=(Analyze,),
-        frozen=True,
-    )
+    kinds = list(dict.fromkeys(kind for analysis in analyses for kind in analysis.options))
+    _check_options(kinds)
+    groups = [(f"group_{number}", kind, field(default_factory=kind)) for number, kind in enumerate(kinds)]
+    command = make_dataclass("Analyze", groups, bases=(Analyze,), frozen=True)
     command.__doc__ = _HELP.format(analyses="\n".join(f"- {analysis.summary}" for analysis in analyses))
     return command
+
+
+def _check_options(groups: Sequence[type[Any]]) -> None:
+    """Check that no option of an analysis has the name of another option of the command."""
+    of_all = (Analyze, ModelOptions, CorpusOptions, LimitOptions, ExampleOptions, OutputOptions, PartOptions)
+    owners = {option.name: "attentionology analyze" for group in of_all for option in fields(group)}
+    for group in groups:
+        source = f"{group.__module__}.{group.__qualname__}"
+        for option in fields(group):
+            if option.name in owners:
+                flag = f"--{option.name.replace('_', '-')}"
+                raise RegistryError(f"{source} has an option {flag}, which {owners[option.name]} has already")
+            owners[option.name] = source

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import inspect
+import io
 import re
 import signal
 import sys
 import threading
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, redirect_stderr
+from importlib.metadata import PackageNotFoundError, version
 
 import tyro
 
 from ..analyses.contract import OptionError
-from ..analyses.shared.input_options import OutputOptions
 from ..analyses.shared.numbers import NUMBERS
+from ..analyses.shared.record import flat_options
 from ..corpora_loaders import AttentionologyError, CorpusError
 from ..corpora_loaders.errors import out_of_memory
 from ..reports.help.pages import command_page, front_page, no_command
-from ..reports.streams import complain, delivered, guarded, say
-from ..reports.terminal import visible
-from ..storage.plugins import RegistryError
-from .commands import COMMANDS, Runnable, parser_type
+from ..reports.streams import complain, delivered, guarded
+from .commands import COMMANDS, Runnable
 
 _DESCRIPTION = """What do the attention heads of a transformer encoder know about language?"""
 
@@ -73,113 +73,110 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return guarded(lambda: _run(arguments))
     except KeyboardInterrupt:  # before or after the work itself
-        return _fail("interrupted", 130)
+        return complain("attentionology: interrupted", 130)
 
 
 def _run(arguments: list[str]) -> int:
-    name = arguments[0] if arguments and arguments[0] in COMMANDS else None
-    if {"-h", "--help"} & set(arguments):
-        try:
-            page = _help(name)
-        except RegistryError as error:
-            return _fail(error, 1)
-        with delivered():
-            print(page)
-        return 0
-    if arguments in (["--version"], ["-V"]):
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            say(version("attentionology"))
-        except PackageNotFoundError:
-            say("attentionology (not installed)")
-        return 0
-    if unnamed := next((word for word in arguments if _NOT_UTF_8.search(word)), None):
-        return _fail(
-            f"{unnamed}: this name is not UTF-8, so the results cannot record it; rename the file or folder", 1
-        )
-    if name is None and (not arguments or not arguments[0].startswith("-")):
-        return _fail(no_command(arguments[0] if arguments else None, tuple(COMMANDS)), 2)
-    options = [a.split("=", 1)[0].replace("_", "-") for a in arguments if a.startswith("--")]
-    if repeated := next((option for option in options if options.count(option) > 1), None):
-        return _fail(f"{repeated} is given twice; give all its values after one {repeated}", 2)
     try:
-        command = _parsed(name, arguments)
+        if {"-h", "--help"} & set(arguments):
+            return _show(_help(arguments))
+        if arguments in (["--version"], ["-V"]):
+            return _show(_version())
+        _check_words(arguments)
+        command = _parsed(arguments)
+    except AttentionologyError as error:
+        return _fail(error)
     except SystemExit as stop:  # the options do not parse
         return stop.code if isinstance(stop.code, int) else 2
-    except RegistryError as error:
-        return _fail(error, 1)
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster's time limit is an interruption too
-    from ..engine.memory import return_large_blocks
-
-    return_large_blocks()
-    try:
-        with _figure_formats(command):
-            return command.run(arguments)
-    except Exception as error:
-        if reason := out_of_memory(error):
-            from ..engine.memory import shortage
-
-            return _fail(shortage(reason, command), 1)
-        if isinstance(error, OptionError):
-            return _fail(error, 2)
-        if isinstance(error, AttentionologyError | OSError):
-            return _fail(error, 1)
-        raise
-    except KeyboardInterrupt:
-        resumes = name is not None and (COMMANDS[name].resumes or "--parts" in options)
-        again = "; the same command goes on where it stopped" if resumes else ""
-        return _fail(f"interrupted; no results were written{again}", 130)
+    return _execute(command, arguments)
 
 
-def _figure_formats(command: Runnable) -> AbstractContextManager[None]:
-    """Let the figures of a command be written in the formats that its options name."""
-    output = getattr(command, "output", None)
-    if not isinstance(output, OutputOptions) or not output.figures:
-        return nullcontext()
-    from ..reports.drawing import figure_formats
-
-    return figure_formats(*output.figures)
+def _show(text: str) -> int:
+    with delivered():
+        print(text)
+    return 0
 
 
-def _help(name: str | None) -> str:
-    """The help of a command, or of the program if none is named."""
-    if name is not None:
-        command = COMMANDS[name]
-        return command_page(f"attentionology {name}", command.load(), command.most_used)
+def _help(arguments: list[str]) -> str:
+    """The help of the command, or of the program if the arguments do not begin with a command."""
+    name = arguments[0]
+    if name in COMMANDS:
+        return command_page(f"attentionology {name}", COMMANDS[name].load(), COMMANDS[name].most_used)
     summaries = {key: (inspect.getdoc(command.load()) or "").split("\n\n")[0] for key, command in COMMANDS.items()}
     return front_page("attentionology", _DESCRIPTION, summaries, _EXAMPLES)
 
 
-def _parsed(name: str | None, arguments: list[str]) -> Runnable:
-    """The command with its options."""
-    kind = parser_type(name)
-    program = f"attentionology {name}" if name else "attentionology"
+def _version() -> str:
+    try:
+        return version("attentionology")
+    except PackageNotFoundError:
+        return "attentionology (not installed)"
 
-    def parse(words: list[str], *, aloud: bool) -> Runnable:
-        with delivered():
+
+def _check_words(arguments: list[str]) -> None:
+    """Check that the arguments begin with a command, that results can record them, and that no option is repeated."""
+    if unnamed := next((word for word in arguments if _NOT_UTF_8.search(word)), None):
+        raise AttentionologyError(
+            f"{unnamed}: this name is not UTF-8, so the results cannot record it; rename the file or folder"
+        )
+    first = arguments[0] if arguments and not arguments[0].startswith("-") else None
+    if first not in COMMANDS:
+        raise OptionError(no_command(first, tuple(COMMANDS)))
+    options = [word.split("=", 1)[0].replace("_", "-") for word in arguments if word.startswith("--")]
+    if repeated := next((option for option in options if options.count(option) > 1), None):
+        raise OptionError(f"{repeated} is given twice; give all its values after one {repeated}")
+
+
+def _parsed(arguments: list[str]) -> Runnable:
+    name, messages = arguments[0], io.StringIO()
+    try:
+        with redirect_stderr(messages):
             command: Runnable = tyro.cli(
-                kind,
-                prog=program,
-                args=words[1:] if name else words,
+                COMMANDS[name].load(),
+                prog=f"attentionology {name}",
+                args=arguments[1:],
                 config=(tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes),
                 registry=NUMBERS,
-                console_outputs=aloud,
             )
-            return command
-
-    shown = [visible(word) for word in arguments]
-    if shown == arguments:
-        return parse(arguments, aloud=True)
-    try:
-        return parse(arguments, aloud=False)  # tyro would repeat them as they are
     except SystemExit:
-        parse(shown, aloud=True)
+        for line in filter(None, messages.getvalue().split("\n")):
+            complain(line, 2)  # with its control characters escaped, which tyro repeats as they are
+        raise
+    return command
+
+
+def _execute(command: Runnable, arguments: list[str]) -> int:
+    from ..engine.memory import return_large_blocks, shortage
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster's time limit is an interruption too
+    return_large_blocks()
+    options = flat_options(command)
+    try:
+        with _figure_formats(options.get("figures", ())):
+            return command.run(arguments)
+    except KeyboardInterrupt:
+        resumes = COMMANDS[arguments[0]].resumes or options.get("parts") is not None
+        again = "; the same command goes on where it stopped" if resumes else ""
+        return complain(f"attentionology: interrupted; no results were written{again}", 130)
+    except Exception as error:
+        if reason := out_of_memory(error):
+            return complain(f"attentionology: {shortage(reason, options)}", 1)
+        if isinstance(error, AttentionologyError | OSError):
+            return _fail(error)
         raise
 
 
-def _fail(message: object, status: int) -> int:
-    for line in message.mistakes if isinstance(message, CorpusError) else (message,):
+def _figure_formats(formats: Sequence[str]) -> AbstractContextManager[None]:
+    if not formats:
+        return nullcontext()
+    from ..reports.drawing import figure_formats
+
+    return figure_formats(*formats)
+
+
+def _fail(error: Exception) -> int:
+    status = 2 if isinstance(error, OptionError) else 1
+    for line in error.mistakes if isinstance(error, CorpusError) else (error,):
         complain(f"attentionology: {line}", status)
     return status

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Annotated, Any, Protocol
-
-import tyro
+from typing import Any, Protocol
 
 
 class Runnable(Protocol):
@@ -39,8 +35,7 @@ class Command:
         """Import the dataclass of the options and return it."""
         module, _, name = self.value.partition(":")
         command: Any = getattr(import_module(f"attentionology.scripts.{module}"), name)
-        options: type[Any] = command if isinstance(command, type) else command()
-        return options
+        return command if isinstance(command, type) else command()
 
 
 COMMANDS = {
@@ -56,11 +51,3 @@ COMMANDS = {
     "doctor": Command("doctor:Doctor", ("model", "corpus", "sentences", "map", "device", "json")),
     "treebanks": Command("treebanks:Treebanks", ("check", "json")),
 }
-
-
-def parser_type(name: str | None) -> Any:
-    """What tyro reads a command line into: the options of one command, or of any if none is named."""
-    if name is not None:
-        return COMMANDS[name].load()
-    named = [Annotated[command.load(), tyro.conf.subcommand(key)] for key, command in COMMANDS.items()]
-    return functools.reduce(operator.or_, named)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,6 @@ from tyro.conf import Positional, arg
 from ..analyses.contract import OptionError
 from ..analyses.shared.input_options import OutputOptions
 from ..analyses.shared.options import CountOptions
-from ..reports.streams import say_json
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,7 @@ class Compare:
         from ..analyses.comparison.section import comparison_tables
         from ..analyses.shared.record import command_line, flat_options
         from ..engine.compare import compare_folders
-        from ..reports.json_text import to_json
-        from .closing import print_tables
+        from .running import print_report
 
         output, out = self.output, self.output.out or Path("runs/comparison")
         options = {name: value for name, value in flat_options(self).items() if name != "run_folders"}
@@ -58,9 +57,5 @@ class Compare:
             command=command_line(arguments),
             shown_options={**options, "runs": [str(folder) for folder in self.run_folders]},
         )
-        if output.json:
-            say_json(to_json({"out": str(out), **section.summary}))
-            return 0
-        lines = ["", f"Report: {out / 'report.html'}", f"Tables: {out / 'tables'}"]
-        print_tables([lambda width: comparison_tables(comparison, width=width)], lines)
+        print_report(partial(comparison_tables, comparison), section.summary, out, as_json=output.json)
         return 0

@@ -37,20 +37,9 @@ class Explain(ExplainOptions):
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the command and return its exit status."""
-        from ..analyses.shared.record import command_line
         from ..engine.explain import execute
-        from .closing import print_results
+        from .running import run_training
 
-        output = self.output
         named = default_folder(self.model.model or self.classifier.encoder, self.texts.test or self.texts.data or ())
-        out = output.out or named.with_name(f"explain-{named.name}")
-        explanation = execute(
-            self,
-            out=out,
-            overwrite=output.overwrite,
-            command=command_line(arguments),
-            shown_options={"overwrite": output.overwrite, "json": output.json},
-        )
-        shown = [(explanation.section.summary, explanation.show)]
-        print_results(dict(explanation.record), shown, out, as_json=output.json)
+        run_training(execute, self, named.with_name(f"explain-{named.name}"), self.output, arguments)
         return 0

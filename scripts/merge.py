@@ -30,7 +30,7 @@ class Merge:
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Merge the runs and return the exit status."""
         from ..engine.merging import merge_runs
-        from .closing import print_run
+        from .running import print_run
 
         out = self.output.out or Path("runs/merged")
         run = merge_runs(self.run_folders, out, overwrite=self.output.overwrite)

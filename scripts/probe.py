@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from ..analyses.probing.run_options import ProbingOptions
 from ..analyses.shared.builtin import SAMPLE
 from ..analyses.shared.input_options import OutputOptions, default_folder
-from .closing import print_results
 
 
 @dataclass(frozen=True)
@@ -34,18 +33,9 @@ class ProbeCommand(ProbingOptions):
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the command and return its exit status."""
-        from ..analyses.shared.record import command_line
         from ..engine.probe import execute
+        from .running import run_training
 
-        output, default = self.output, default_folder(self.model.model, self.treebanks.test or (SAMPLE,))
-        out = output.out or default.with_name(f"probe-{default.name}")
-        run = execute(
-            self,
-            out=out,
-            overwrite=output.overwrite,
-            command=command_line(arguments),
-            shown_options={"overwrite": output.overwrite, "json": output.json},
-        )
-        summary = {} if run.section is None else run.section.summary
-        print_results(dict(run.record), [(summary, run.show)], out, as_json=output.json)
+        named = default_folder(self.model.model, self.treebanks.test or (SAMPLE,))
+        run_training(execute, self, named.with_name(f"probe-{named.name}"), self.output, arguments)
         return 0

@@ -42,7 +42,7 @@ class Report:
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Write the report and return the exit status."""
         from ..engine.stored_run import report_run
-        from .closing import print_run
+        from .running import print_run
 
         at_least_one(self, "min_count")
         output = self.output

@@ -1,33 +1,41 @@
-"""What the commands do that count a corpus: a dry run, one share of the parts, or the whole run."""
+"""What several commands do: run a job or count a share of it, and print results as tables or as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from ..analyses.shared.record import closing_lines, command_line
+from ..reports.streams import delivered, say, say_json
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ..analyses.explanation.run_options import ExplainOptions
+    from ..analyses.probing.run_options import ProbingOptions
     from ..analyses.shared.input_options import OutputOptions
+    from ..engine.estimate import RunEstimate
+    from ..engine.explain import Explanation
     from ..engine.job import Job
     from ..engine.part_options import PartOptions
+    from ..engine.probe import ProbingRun
+    from ..engine.run import Part, Run
+    from ..engine.surveying.dry_run import SurveyEstimate
+
+Show = Callable[[int], "RenderableType"]
+"""A function of the width of the terminal that makes what it shows."""
 
 
 def run_job(
-    job: Job,
-    default: Path,
-    output: OutputOptions,
-    long_run: PartOptions,
-    *,
-    dry_run: bool,
-    arguments: Sequence[str],
+    job: Job, default: Path, output: OutputOptions, long_run: PartOptions, *, dry_run: bool, arguments: Sequence[str]
 ) -> bool:
     """Do what the options ask for, print it, and return whether there is a results folder."""
-    from ..analyses.shared.record import command_line
     from ..engine.estimate import estimate_run
     from ..engine.execution import count_share, execute
     from ..reports.run_folder import RunFolder
-    from ..reports.streams import say
-    from .closing import print_estimate, print_run
 
     out = output.out or default
     if dry_run:
@@ -38,14 +46,97 @@ def run_job(
     if long_run.share is not None:
         say(count_share(job, long_run).described(long_run.parts))
         return False
-    shown = {"overwrite": output.overwrite, "json": output.json, **long_run.described()}
     run = execute(
         job,
         part_options=long_run,
         out=out,
         overwrite=output.overwrite,
         command=command_line(arguments),
-        shown_options=shown,
+        shown_options={"overwrite": output.overwrite, "json": output.json, **long_run.described()},
     )
     print_run(run, out, as_json=output.json)
     return True
+
+
+def run_training(
+    execute: Callable[..., ProbingRun | Explanation],
+    options: ProbingOptions | ExplainOptions,
+    default: Path,
+    output: OutputOptions,
+    arguments: Sequence[str],
+) -> None:
+    """Train and test with the function of a command, and print the results."""
+    out = output.out or default
+    results = execute(
+        options,
+        out=out,
+        overwrite=output.overwrite,
+        command=command_line(arguments),
+        shown_options={"overwrite": output.overwrite, "json": output.json},
+    )
+    summary = {} if results.section is None else results.section.summary
+    _print_results(results.record, summary, [results.show], out, as_json=output.json)
+
+
+def print_run(run: Run, out: Path, *, as_json: bool) -> None:
+    """Print the results of a run as tables, with what was read and the path of the results folder, or as JSON."""
+    from ..analyses.comparison.section import comparison_tables
+
+    kinds = {part.kind for part in run.parts if part.kind is not None}
+    shown = [part.show if len(kinds) < 2 else functools.partial(_with_kind, part) for part in run.parts]
+    if run.contrasts is not None:
+        shown.append(functools.partial(comparison_tables, run.contrasts))
+    summary = {name: table for section in run.sections for name, table in section.summary.items()}
+    _print_results(run.record, summary, shown, out, as_json=as_json)
+
+
+def _with_kind(part: Part, width: int) -> RenderableType:
+    """What the terminal shows of a part, below the name of its kind of map."""
+    from rich.console import Group
+    from rich.text import Text
+
+    return part.show(width) if part.kind is None else Group(Text(f"map “{part.kind}”", "bold"), part.show(width))
+
+
+def _print_results(
+    record: Mapping[str, Any], summary: Mapping[str, Any], shown: Sequence[Show], out: Path, *, as_json: bool
+) -> None:
+    if as_json:
+        print_json({"out": str(out), "run": dict(record), **summary})
+    else:
+        print_tables(shown, closing_lines(dict(record), out))
+
+
+def print_report(show: Show, summary: Mapping[str, Any], out: Path, *, as_json: bool) -> None:
+    """Print results that are not those of one run as tables, with the path of the results folder, or as JSON."""
+    if as_json:
+        print_json({"out": str(out), **summary})
+    else:
+        print_tables([show], ["", f"Report: {out / 'report.html'}", f"Tables: {out / 'tables'}"])
+
+
+def print_estimate(estimate: RunEstimate | SurveyEstimate, *, as_json: bool) -> None:
+    """Print what a dry run found out, as lines of text or as JSON."""
+    if as_json:
+        print_json(estimate.described())
+    else:
+        print_tables([], list(estimate.lines()))
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Print a value as JSON."""
+    from ..reports.json_text import to_json
+
+    say_json(to_json(value))
+
+
+def print_tables(shown: Sequence[Show], lines: Sequence[str]) -> None:
+    """Print what functions of the width of the terminal return, and then some lines."""
+    from ..reports.console import Terminal
+    from ..reports.terminal import WIDE
+
+    terminal = Terminal(None if sys.stdout.isatty() else WIDE)
+    with delivered():
+        for index, show in enumerate(shown):
+            terminal.print(*([""] if index else []), show(terminal.width), sep="\n")
+        terminal.print("\n".join(lines), soft_wrap=True, markup=False)

@@ -6,15 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..analyses.shared.input_options import OutputOptions
 from ..analyses.shared.option_types import DryRun
 from ..engine.surveying.options import SurveyOptions
-from ..reports.streams import say, say_json
-
-if TYPE_CHECKING:
-    from ..analyses.survey.results import Survey
+from ..reports.streams import say
 
 SOME_FAILED = 3
 """The exit status if some cells could not be counted. The results of the others are written."""
@@ -35,10 +31,12 @@ class SurveyCommand(SurveyOptions):
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the survey and return the exit status."""
         from ..analyses.shared.record import command_line
+        from ..analyses.survey.shown_tables import in_terminal
         from ..engine.survey import execute_survey
         from ..engine.surveying.cells import count_share_of_cells, share_lines
         from ..engine.surveying.dry_run import estimate_survey
-        from .closing import print_estimate
+        from ..reports.json_text import records
+        from .running import print_estimate, print_report
 
         self.check()
         if self.dry_run:
@@ -50,17 +48,7 @@ class SurveyCommand(SurveyOptions):
             return SOME_FAILED if any(cell.failures for cell in cells) else 0
         out = self.output.out or Path("runs/survey")
         survey = execute_survey(self, out=out, overwrite=self.output.overwrite, command=command_line(arguments))
-        self._print(survey, out)
+        tables = {"survey": records(survey.table), "survey_contrasts": records(survey.contrasts_table)}
+        summary = {"warnings": survey.warnings, **tables}
+        print_report(partial(in_terminal, survey), summary, out, as_json=self.output.json)
         return SOME_FAILED if survey.failures else 0
-
-    def _print(self, survey: Survey, out: Path) -> None:
-        from ..analyses.survey.shown_tables import in_terminal
-        from ..reports.json_text import records, to_json
-        from .closing import print_tables
-
-        if self.output.json:
-            tables = {"survey": records(survey.table), "survey_contrasts": records(survey.contrasts_table)}
-            say_json(to_json({"out": str(out), "warnings": survey.warnings, **tables}))
-        else:
-            lines = ["", f"Report: {out / 'report.html'}", f"Tables: {out / 'tables'}"]
-            print_tables([partial(in_terminal, survey)], lines)

@@ -9,7 +9,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from ..analyses.contract import OptionError
-from ..reports.streams import say, say_json
+from ..reports.streams import say
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Treebanks:
         """Print the list and return the exit status."""
         from ..corpora_loaders.releases.names import RELEASE, treebanks_of
         from ..engine.corpus import checked
-        from ..reports.json_text import to_json
+        from .running import print_json
 
         if self.check is not None:
             if not self.check or self.language or self.json:
@@ -46,7 +46,7 @@ class Treebanks:
             return 0
         treebanks = treebanks_of(self.language)
         if self.json:
-            say_json(to_json({"release": RELEASE, "treebanks": [asdict(treebank) for treebank in treebanks]}))
+            print_json({"release": RELEASE, "treebanks": [asdict(treebank) for treebank in treebanks]})
             return 0
         width = max(len(treebank.code) for treebank in treebanks) + 5
         say(f"Treebanks of Universal Dependencies, release {RELEASE}; add :train, :dev or :test to a name\n")
