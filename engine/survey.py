@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from ..analyses.comparison.results import Pairing
 from ..analyses.contract import OptionError, OptionGroup, OptionSet
 from ..analyses.dependency.accuracy import words_by_group
@@ -18,7 +20,7 @@ from ..analyses.shared.comparable import Comparable
 from ..analyses.shared.input_options import LimitOptions, ModelOptions, paths_read
 from ..analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 from ..analyses.shared.record import describe_command, flat_options
-from ..analyses.survey.cells import CellFacts, CellResult, MapResult
+from ..analyses.survey.cells import CellResult
 from ..analyses.survey.contrasts import Contrasts, Measurements
 from ..analyses.survey.results import Survey
 from ..analyses.survey.section import survey_section
@@ -138,13 +140,14 @@ def execute_survey(
 
 def _described(options: SurveyOptions, survey: Survey) -> dict[str, Any]:
     """Describe the models and treebanks of a survey, and how many cells failed, for the run record."""
-    of_model = {result.cell.model: result.facts for result in survey.results if result.facts}
-    of_treebank = {result.cell.treebank: result.facts.files for result in survey.results if result.facts}
+    records = [(result.cell, result.record) for result in survey.results if result.record]
+    of_model = {cell.model: record["model"] for cell, record in records}
+    of_treebank = {cell.treebank: record["corpus"]["files"] for cell, record in records}
     models = [
         {
             "name": name,
-            "revision": of_model[name].revision if name in of_model else model.revision,
-            "weights_sha256": of_model[name].weights_sha256 if name in of_model else None,
+            "revision": of_model[name]["revision"] if name in of_model else model.revision,
+            "weights_sha256": of_model[name]["weights_sha256"] if name in of_model else None,
         }
         for name, model in options.models().items()
     ]
@@ -152,7 +155,7 @@ def _described(options: SurveyOptions, survey: Survey) -> dict[str, Any]:
         {
             "name": name,
             "path": path,
-            "files": [{"path": read, "sha256": sha256} for read, sha256 in of_treebank.get(name, ())],
+            "files": [{"path": file["path"], "sha256": file["sha256"]} for file in of_treebank.get(name, ())],
         }
         for name, path in options.treebanks().items()
     ]
@@ -172,14 +175,12 @@ class CellRun:
     """What a survey keeps of the run of a cell until its treebank has been read with all models.
 
     Attributes:
-        maps: the best heads of each kind of map.
-        facts: what was read.
+        best: the best heads of each kind of map.
         families: the statistics that can be compared, by the kind of map.
-        record: the run record, which says whether two cells are paired.
+        record: the run record.
     """
 
-    maps: tuple[MapResult, ...]
-    facts: CellFacts
+    best: Mapping[str, pd.DataFrame]
     families: Mapping[str, Sequence[Comparable]]
     record: Mapping[str, Any]
 
@@ -230,34 +231,14 @@ def _check_relation(options: SurveyOptions) -> None:
 
 def _run(job: Job, **inputs: Any) -> CellRun:
     run = execute(job, **inputs)
-    model, sentences = run.record["model"], run.record["sentences"]
-    facts = CellFacts(
-        revision=model["revision"],
-        weights_sha256=model["weights_sha256"],
-        layers=model["layers"],
-        heads=model["heads"],
-        files=tuple((file["path"], file["sha256"]) for file in run.record["corpus"]["files"]),
-        sentences=sentences["read"],
-        skipped=len(sentences["skipped"]),
-        words=sentences["words"],
-        warnings=tuple(run.record["warnings"]),
-    )
-    return CellRun(
-        maps=tuple(MapResult(part.kind or "", part.results.best) for part in run.parts),
-        facts=facts,
-        families={part.kind or "": part.analysis.comparable(part.counted) for part in run.parts},
-        record=run.record,
-    )
+    best = {part.kind or "": part.results.best for part in run.parts}
+    return CellRun(best, {part.kind or "": part.analysis.comparable(part.counted) for part in run.parts}, run.record)
 
 
 def _result(cell: CountedCell[CellRun]) -> CellResult:
-    return CellResult(
-        cell.cell,
-        maps=tuple(of_map for run in cell.results for of_map in run.maps),
-        failures=tuple(cell.failures),
-        facts=next((run.facts for run in cell.results), None),
-        seconds=cell.seconds,
-    )
+    best = {kind: best for run in cell.results for kind, best in run.best.items()}
+    record = cell.results[0].record if cell.results else None
+    return CellResult(cell.cell, best, tuple(cell.failures), record, cell.seconds)
 
 
 def _compare(contrasts: Contrasts, treebank: str, cells: Sequence[CountedCell[CellRun]]) -> None:

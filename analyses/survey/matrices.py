@@ -101,8 +101,8 @@ def relations_of(survey: Survey) -> list[str]:
     words: Counter[str] = Counter()
     treebanks: dict[str, set[str]] = {}
     for result in survey.results:
-        for of_map in result.maps[:1]:
-            for relation, total in zip(of_map.best["relation"], of_map.best["total"], strict=True):
+        for best in list(result.best.values())[:1]:
+            for relation, total in zip(best["relation"], best["total"], strict=True):
                 words[relation] += int(total)
                 treebanks.setdefault(relation, set()).add(result.cell.treebank)
     order = {name: index for index, name in enumerate(TOTALS)}
@@ -125,10 +125,10 @@ class MatrixMaker:
             cell = result.cell
             for failure in result.failures:
                 self._failed[cell.model, failure.kind, cell.treebank] = failure.reason
-            for of_map in result.maps:
-                for row in of_map.best.to_dict("records"):
+            for kind, best in result.best.items():
+                for row in best.to_dict("records"):
                     entry = _accuracy({str(name): value for name, value in row.items()}, survey.min_count)
-                    self._entries[cell.model, of_map.kind, cell.treebank, str(row["relation"])] = entry
+                    self._entries[cell.model, kind, cell.treebank, str(row["relation"])] = entry
         self._differences = _differences_by_relation(survey.contrasts, survey.means, self.models)
 
     def of(self, relation: str) -> Matrices:

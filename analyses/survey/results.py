@@ -80,7 +80,7 @@ class Survey:
         """The warnings of all cells, each once, after the first few of the cells that it is about."""
         cells: dict[str, list[str]] = {}
         for result in self.results:
-            for warning in result.facts.warnings if result.facts else ():
+            for warning in result.record["warnings"] if result.record else ():
                 cells.setdefault(warning, []).append(f"{result.cell.model} on {result.cell.treebank}")
         warnings = []
         for warning, names in cells.items():

@@ -57,9 +57,9 @@ def survey_table(results: Iterable[CellResult]) -> pd.DataFrame:
     """
     frames: list[pd.DataFrame] = []
     for result in results:
-        for of_map in result.maps:
-            best = of_map.best.reindex(columns=list(_COLUMNS_OF_BEST)).rename(columns=_COLUMNS_OF_BEST)
-            frames.append(best.assign(**_cell_columns(result, of_map.kind), status=OK, reason=""))
+        for kind, best in result.best.items():
+            named = best.reindex(columns=list(_COLUMNS_OF_BEST)).rename(columns=_COLUMNS_OF_BEST)
+            frames.append(named.assign(**_cell_columns(result, kind), status=OK, reason=""))
         frames += [pd.DataFrame([_failed_row(result, kind, reason)]) for kind, reason in _failures(result)]
     return _table(frames, COLUMNS)
 
@@ -68,17 +68,8 @@ def cells_table(results: Iterable[CellResult]) -> pd.DataFrame:
     """Return one row for each kind of map in each cell; if a whole cell failed, its ``map`` is empty."""
     rows: list[dict[str, Any]] = []
     for result in results:
-        facts = result.facts
-        read = {
-            "sentences": facts.sentences if facts else None,
-            "skipped": facts.skipped if facts else None,
-            "words": facts.words if facts else None,
-            "layers": facts.layers if facts else None,
-            "heads": facts.heads if facts else None,
-            "weights_sha256": facts.weights_sha256 if facts else "",
-        }
-        for of_map in result.maps:
-            rows.append({**_cell_columns(result, of_map.kind), "status": OK, "reason": "", **read})
+        read = _read(result.record)
+        rows += [{**_cell_columns(result, kind), "status": OK, "reason": "", **read} for kind in result.best]
         rows += [{**_failed_row(result, kind, reason), **read} for kind, reason in _failures(result)]
     return _table([pd.DataFrame(rows)] if rows else [], CELL_COLUMNS)
 
@@ -125,11 +116,24 @@ def _rows_of(contrast: Any) -> Iterator[dict[str, Any]]:
         }
 
 
+def _read(record: Mapping[str, Any] | None) -> dict[str, Any]:
+    if record is None:
+        return {"weights_sha256": ""}
+    model, sentences = record["model"], record["sentences"]
+    return {
+        "sentences": sentences["read"],
+        "skipped": len(sentences["skipped"]),
+        "words": sentences["words"],
+        "layers": model["layers"],
+        "heads": model["heads"],
+        "weights_sha256": model["weights_sha256"],
+    }
+
+
 def _cell_columns(result: CellResult, kind: str) -> dict[str, Any]:
-    revision = result.facts.revision if result.facts else None
     return {
         "model": result.cell.model,
-        "revision": revision or "",
+        "revision": (result.record["model"]["revision"] if result.record else None) or "",
         "treebank": result.cell.treebank,
         "map": kind,
     }

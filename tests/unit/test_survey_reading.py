@@ -10,7 +10,7 @@ import pytest
 
 from attentionology.analyses.shared.comparable import Comparable, Measured
 from attentionology.analyses.survey import shown_tables
-from attentionology.analyses.survey.cells import Cell, CellFacts, CellFailure, CellResult, MapResult
+from attentionology.analyses.survey.cells import Cell, CellFailure, CellResult
 from attentionology.analyses.survey.contrasts import Contrasts, Measurements
 from attentionology.analyses.survey.figures import accuracies_figure, differences_figure
 from attentionology.analyses.survey.matrices import MatrixMaker
@@ -41,9 +41,12 @@ def result(model: str, treebank: str) -> CellResult:
         "relation": "obj", "direction": "dep->head", "layer": 2, "head": 1, "total": n, "correct": n // 2 + 1,
         "offset_accuracy": 0.45, "heldout_accuracy": HELDOUT[model][treebank],
     }  # fmt: skip
-    warnings = (WARNING,) if model == "b" else ()
-    facts = CellFacts(None, "0" * 64, 2, 2, ((treebank, "0" * 64),), 10, 0, 100, warnings)
-    return CellResult(Cell(model, treebank), (MapResult("weight", pd.DataFrame([best])),), (), facts)
+    record = {
+        "model": {"revision": None, "weights_sha256": "0" * 64, "layers": 2, "heads": 2},
+        "sentences": {"read": 10, "skipped": [], "words": 100},
+        "warnings": [WARNING] if model == "b" else [],
+    }
+    return CellResult(Cell(model, treebank), {"weight": pd.DataFrame([best])}, (), record)
 
 
 def surveyed(min_count: int = 50) -> Survey:
