@@ -11,8 +11,8 @@ from ..analyses.comparison.results import Pairing
 from ..analyses.contract import Titles
 from ..analyses.explanation.analysis import NAME, ExplanationTests
 from ..analyses.probing.analysis import NAME as PROBE
-from ..analyses.probing.analysis import outcomes_of
-from ..analyses.probing.outcomes import AttachmentOutcomes, read_outcomes
+from ..analyses.probing.analysis import Probing
+from ..analyses.probing.outcomes import read_outcomes
 from ..analyses.shared.comparable import Comparable
 from .explain import Explanation
 from .probe import ProbingRun
@@ -50,11 +50,10 @@ class ComparedRun:
         if isinstance(run, ComparedRun):
             return run
         if isinstance(run, Explanation):
-            families = {(NAME, ""): ExplanationTests().comparable(run.counted)}
-            return cls(run.titles, run.record, (), (NAME,), families)
+            return cls.of_one(NAME, "", ExplanationTests().comparable(run.counted), run.titles, run.record)
         if isinstance(run, ProbingRun):
-            outcomes = None if run.counted is None else outcomes_of(run.counted)
-            return cls.of_outcomes(outcomes, run.titles, run.record)
+            families_of_probes = Probing().comparable(run.counted) if run.counted else ()
+            return cls.of_one(PROBE, str(run.record["options"]["map"]), families_of_probes, run.titles, run.record)
         families = {(part.analysis.name, part.kind or ""): part.analysis.comparable(part.counted) for part in run.parts}
         return cls(
             run.titles,
@@ -65,11 +64,13 @@ class ComparedRun:
         )
 
     @classmethod
-    def of_outcomes(cls, outcomes: AttachmentOutcomes | None, titles: Titles, record: Mapping[str, Any]) -> ComparedRun:
-        """Return what is compared of a probing run."""
-        kind = str(record["options"]["map"])
-        families = {(PROBE, kind): outcomes.comparable()} if outcomes else {}
-        return cls(titles, record, (kind,), (PROBE,), families)
+    def of_one(
+        cls, analysis: str, kind: str, families: Sequence[Comparable], titles: Titles, record: Mapping[str, Any]
+    ) -> ComparedRun:
+        """Return what is compared of a run of one analysis, whose kind of map is empty if it is about none."""
+        return cls(
+            titles, record, (kind,) if kind else (), (analysis,), {(analysis, kind): families} if families else {}
+        )
 
 
 def load_compared_run(folder: Path) -> ComparedRun:
@@ -81,7 +82,9 @@ def load_compared_run(folder: Path) -> ComparedRun:
     outcomes, record = probed
     files = [file["name"] for file in record["corpus"]["files"]]
     titles = Titles(record["model"]["name"], ", ".join(files) or "a treebank")
-    return replace(ComparedRun.of_outcomes(outcomes, titles, record), inputs=frozenset(outcomes.ids))
+    kind = str(record["options"]["map"])
+    compared = ComparedRun.of_one(PROBE, kind, outcomes.comparable(), titles, record)
+    return replace(compared, inputs=frozenset(outcomes.ids))
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..analyses.contract import Counted, OptionError, OptionGroup, Titles
-from ..analyses.explanation.analysis import ExplainFacts, ExplanationTests, results_of
+from ..analyses.contract import Counted, OptionError, OptionGroup, OptionSet, Titles
+from ..analyses.explanation.analysis import ExplainFacts, ExplanationTests
 from ..analyses.explanation.model_options import (
     ClassifierOptions,
     ClassifierTrainingOptions,
@@ -29,7 +29,6 @@ from ..analyses.explanation.run import (
     train_model,
 )
 from ..analyses.explanation.run_options import ExplainOptions, Loaded
-from ..analyses.explanation.section import explain_section
 from ..analyses.explanation.sources import save_model, threads_for, workers_for
 from ..analyses.explanation.terminal import explain_table
 from ..analyses.option_groups import groups_by_class
@@ -41,10 +40,10 @@ from ..reports.page import Section
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
 from .corpus import title_of_files
-from .run import CountedAnalysis
-from .states import RunStates
-from .stored_run import analysis_states, sample_inputs
-from .writing import write_run
+from .pass_counts import PassCounts
+from .run import CountedAnalysis, CountedRun, with_results
+from .stored_run import states_of
+from .writing import complete_record, write_run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -257,33 +256,19 @@ def _explanation(
     trainings = Trainings(cache, workers=workers_for(inputs.model))
     with threads_for(inputs.model):
         subject = train_model(options, inputs, trainings, stages)
-        found = run_tests(subject, inputs, trainings)
+        counted = Counted(run_tests(subject, inputs, trainings), {}, {})
+        source, groups, texts = CountedAnalysis(ExplanationTests(), None, (), counted, None), OptionSet(), subject.texts
         with stages("results"):
-            results = results_of(found)
+            parts = with_results([source], groups)
+        results: ExplainResults = parts[0].results
         record = describe(finished(subject, inputs, trainings, results.texts, results.left_out), command, shown_options)
-        warnings = [*record["warnings"], *ExplanationTests().warnings(results)]
-        complete = {**record, "warnings": warnings}
-        files = [file.path for file in subject.texts.test.files]
-        titles = Titles(record["model"]["name"], title_of_files(files))
+        complete = complete_record(record, parts, groups)
+        titles = Titles(record["model"]["name"], title_of_files([file.path for file in texts.test.files]))
         with stages("tables and figures"):
-            section = explain_section(results, model=titles.model, corpus=titles.corpus)
+            section = parts[0].section(titles)
             if folder is not None:
                 if inputs.source is not None:
                     save_model(subject.model, folder, finetuned=options.transformer.finetune)
-                states = _states(found, record, titles, subject.texts.test)
+                states = states_of(CountedRun((source,), PassCounts()), groups, titles, record, {}, texts.test)
                 write_run(folder, sections=[section], record=complete, tables={}, states=states)
-    return Explanation(results, subject.model, complete, section, titles, Counted(found, {}, {}))
-
-
-def _states(found: ExplainFacts, record: Mapping[str, Any], titles: Titles, tested: LabelledTexts) -> RunStates:
-    """What is stored of a run: what was found text by text, of which everything else can be made again."""
-    source = CountedAnalysis(ExplanationTests(), None, (), Counted(found, {}, {}), None)
-    return RunStates(
-        analyses=(analysis_states(source),),
-        metrics={},
-        failures={},
-        options={},
-        titles=(titles.model, titles.corpus),
-        record=record,
-        inputs=sample_inputs(tested),
-    )
+    return Explanation(results, subject.model, complete, section, titles, counted)

@@ -15,7 +15,6 @@ from ..analyses.probing.analysis import NAME, ProbeFacts, Probing, RightWords, f
 from ..analyses.probing.attachment import AttachmentTables
 from ..analyses.probing.inputs import LoadedInputs, Workspace, read_inputs
 from ..analyses.probing.methods import RANDOM
-from ..analyses.probing.notes import facts, notes
 from ..analyses.probing.options import Role
 from ..analyses.probing.record import describe
 from ..analyses.probing.results import ProbeResults
@@ -25,19 +24,16 @@ from ..analyses.probing.training import train_probes
 from ..analyses.shared.builtin import SAMPLE
 from ..analyses.shared.cache_folder import cache_folder
 from ..analyses.shared.input_options import model_or_encoder, paths_read
-from ..analyses.shared.metric_states import MetricStates
-from ..analyses.shared.options import CountOptions
 from ..corpora_loaders import Treebank, WordVectors
 from ..reports.page import Section
 from ..reports.run_folder import RunFolder
 from ..storage.partial import delete
 from .corpus import title_of_files
 from .explorer import explorer_json
-from .plain_data import to_plain
-from .run import CountedAnalysis, Run, with_results
-from .states import RunStates
-from .stored_run import analysis_states, sample_inputs
-from .writing import sections_of, write_run
+from .pass_counts import PassCounts
+from .run import CountedAnalysis, CountedRun, Run, with_results
+from .stored_run import states_of
+from .writing import complete_record, sections_of, write_run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -231,39 +227,24 @@ def _run(
     trained = train_probes(options, inputs, workspace)
     tested = inputs.treebanks["test"]
     titles = Titles(inputs.encoder.name, title_of_files([file.path for file in tested.files]) or "a treebank")
-    described = facts(options, inputs), notes(options, inputs, trained)
-    counted = found(options, inputs, trained, *map(tuple, described))
-    groups = OptionSet([options.counts])
+    counted = found(options, inputs, trained)
     source = CountedAnalysis(Probing(), options.maps.map, (NAME,), counted, None)
+    groups = OptionSet([options.counts])
     with workspace.stages("tables and figures"):
         parts = with_results([source], groups)
         sections = [] if workspace.folder is None else sections_of(parts, titles)
     record = describe(options, inputs, trained, workspace, command=command, shown_options=shown_options)
+    complete = complete_record(record, parts, groups)
     if workspace.folder is not None:
-        explored = Run(parts, titles, record, options=groups)
+        right = counted.metric(NAME, RightWords)
+        counts = PassCounts({NAME: right}, {NAME: {"attempts": right.attempts}})
         write_run(
             workspace.folder,
             sections=sections,
-            record=record,
+            record=complete,
             tables={},
-            states=_states(source, groups, titles, record, tested),
-            explorer=explorer_json(explored),
+            states=states_of(CountedRun((source,), counts), groups, titles, record, {}, tested),
+            explorer=explorer_json(Run(parts, titles, complete, options=groups)),
         )
-    run = ProbingRun(parts[0].results, titles, record, None, sections[0] if sections else None, counted)
+    run = ProbingRun(parts[0].results, titles, complete, None, sections[0] if sections else None, counted)
     return run, trained.checkpoints
-
-
-def _states(
-    source: CountedAnalysis, options: OptionSet, titles: Titles, record: Mapping[str, Any], tested: Treebank
-) -> RunStates:
-    """What is stored of a run: what was found word by word, of which everything else can be made again."""
-    right = source.counted.metric(NAME, RightWords)
-    return RunStates(
-        analyses=(analysis_states(source),),
-        metrics={NAME: MetricStates.of(right, {"attempts": right.attempts})},
-        failures={},
-        options={CountOptions.__name__: to_plain(options[CountOptions], "the options")},
-        titles=(titles.model, titles.corpus),
-        record=record,
-        inputs=sample_inputs(tested),
-    )

@@ -45,7 +45,7 @@ def states_of(
     """Return everything that is stored of a run."""
     groups = {kind.__name__: kind for source in counted.analyses for kind in source.analysis.options}
     return RunStates(
-        analyses=tuple(analysis_states(source) for source in counted.analyses),
+        analyses=tuple(_analysis_states(source) for source in counted.analyses),
         metrics=counted.counts.states(),
         failures={name: plain_failure(error) for name, error in counted.counts.failures.items()},
         options={name: to_plain(options[kind], f"the options {name}") for name, kind in groups.items()},
@@ -57,8 +57,7 @@ def states_of(
     )
 
 
-def analysis_states(source: CountedAnalysis) -> AnalysisStates:
-    """Return what was planned, counted and looked up for one analysis, as plain data."""
+def _analysis_states(source: CountedAnalysis) -> AnalysisStates:
     name = source.analysis.name
     return AnalysisStates(
         name=name,

@@ -23,6 +23,7 @@ from ..shared.merged_facts import merges_by
 from ..shared.metric import Metric
 from ..shared.options import CountOptions
 from ..shared.published import published_probes
+from . import notes
 from .attachment import Attempt, Task, TestedSentence, attachment
 from .explored import explored_probes
 from .folds import Arcs
@@ -111,7 +112,7 @@ class RightWords(Metric):
         self.right.append(torch.from_numpy(np.stack([attempt.right for attempt in attempts], axis=1)))
 
     def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
-        """Add the words of another run after those of this one."""
+        """Add the words of another run after those of this one, as the facts do; the rule ``cat`` puts them first."""
         if not isinstance(incoming_state, RightWords):
             raise ValueError("only the words of another probing run can be added")
         self.right = [*self.right, *incoming_state.right]
@@ -168,7 +169,10 @@ class Probing(Analysis[ProbeFacts, ProbeResults]):
 
     def comparable(self, counted: Counted[ProbeFacts]) -> Sequence[Comparable]:
         """Return the attachment scores of all methods, and those of probes by relation."""
-        return outcomes_of(counted).comparable()
+        facts = counted.facts
+        return AttachmentOutcomes.of(
+            facts.tested(), attempts_of(counted), probes=facts.probes, replicates=facts.replicates, seed=facts.seed
+        ).comparable()
 
     def explored(
         self, options: OptionSet, counted: Counted[ProbeFacts], results: ProbeResults, kind: str | None
@@ -186,17 +190,7 @@ def attempts_of(counted: Counted[ProbeFacts]) -> list[Attempt]:
     ]
 
 
-def outcomes_of(counted: Counted[ProbeFacts]) -> AttachmentOutcomes:
-    """Return what all methods got right, sentence by sentence."""
-    facts = counted.facts
-    return AttachmentOutcomes.of(
-        facts.tested(), attempts_of(counted), probes=facts.probes, replicates=facts.replicates, seed=facts.seed
-    )
-
-
-def found(
-    options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes, phrases: Sequence[str], notes: Sequence[str]
-) -> Counted[ProbeFacts]:
+def found(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes) -> Counted[ProbeFacts]:
     """Return everything that was trained and tested, as it is stored."""
     attempts, heads = trained.attempts, trained.single_heads
     alone: npt.NDArray[np.int64] = np.asarray(sum(head.correct_ for head in heads))
@@ -218,8 +212,8 @@ def found(
         ),
         arcs=_arcs_table(weights_by_probe(trained.outcomes)),
         history=pd.DataFrame([epoch for outcome in trained.outcomes for epoch in outcome.history]),
-        phrases=tuple(phrases),
-        notes=tuple(notes),
+        phrases=tuple(notes.facts(options, inputs)),
+        notes=tuple(notes.notes(options, inputs, trained)),
     )
     metric = RightWords(len(attempts))
     metric.update(attempts)
