@@ -14,7 +14,7 @@ from ...extractors import AttentionModel
 from ...probes.classifiers.trainings import Trainings
 from ...reports.progress import Stages
 from ..contract import OptionError
-from .analysis import ExplainFacts, concluded
+from .analysis import ExplainFacts
 from .compared_models import ModelPredictions
 from .contract import ExplanationTest, Findings
 from .highlights import highlighted_texts
@@ -162,8 +162,9 @@ def run_tests(subject: Subject, inputs: ExplainInputs, trainings: Trainings) -> 
     options, chosen = subject.options, inputs.choice.tests
     table = _examined(subject, chosen)
     examined = table.rows
-    for test in chosen:
-        table = table.with_columns(test, test.conclude(examined, options.tests).columns)
+    concluded = [test.conclude(examined, options.tests) for test in chosen]
+    for test, findings in zip(chosen, concluded, strict=True):
+        table = table.with_columns(test, findings.columns)
     base = reading(subject.model, subject.words)
     models = [subject.score("base", "base", base.probabilities)[0]]
     compared: dict[str, Findings] = {}
@@ -183,7 +184,11 @@ def run_tests(subject: Subject, inputs: ExplainInputs, trainings: Trainings) -> 
             models += found.models
             table = table.with_columns(test, found.columns)
     with subject.stages("results"):
-        return _found(subject, inputs, trainings, examined, compared, models)
+        every = [*compared.values(), *concluded]
+        remarks = tuple(note for each in every for note in each.notes)
+        left_out = (*inputs.choice.left_out, *(entry for each in every for entry in each.left_out))
+        run = finished(subject, inputs, trainings, table.rows, left_out, remarks)
+        return _found(run, examined, compared, models)
 
 
 def _examined(subject: Subject, chosen: Sequence[ExplanationTest]) -> TextTable:
@@ -199,16 +204,13 @@ def _examined(subject: Subject, chosen: Sequence[ExplanationTest]) -> TextTable:
 
 
 def _found(
-    subject: Subject,
-    inputs: ExplainInputs,
-    trainings: Trainings,
-    examined: pd.DataFrame,
-    compared: Mapping[str, Findings],
-    models: Sequence[ModelPredictions],
+    run: Finished, examined: pd.DataFrame, compared: Mapping[str, Findings], models: Sequence[ModelPredictions]
 ) -> ExplainFacts:
-    options, model, texts = subject.options, subject.model, subject.texts
-    found = ExplainFacts(
-        tests=inputs.choice.names,
+    subject = run.subject
+    options, model = subject.options, subject.model
+    labels, epsilon = subject.labels.tolist(), options.tests.epsilon
+    return ExplainFacts(
+        tests=run.chosen,
         classes=tuple(model.classes),
         options=options.tests,
         seed=options.seed,
@@ -218,18 +220,12 @@ def _found(
         measured={name: each.measured for name, each in compared.items() if each.measured},
         models=pd.concat([each.rows() for each in models], ignore_index=True),
         points=_together([point.rows() for each in compared.values() for point in each.points]),
-        history=pd.DataFrame(trainings.history),
-        examples=highlighted_texts(model, texts.test, subject.labels.tolist(), options.tests.epsilon, options.seed),
-        phrases=(),
-        notes=(),
-        left_out=(),
+        history=pd.DataFrame(run.trainings.history),
+        examples=highlighted_texts(model, subject.texts.test, labels, epsilon, options.seed),
+        phrases=tuple(facts(run)),
+        notes=tuple(notes(run)),
+        left_out=run.left_out,
     )
-    table, findings = concluded(found)
-    every = [*compared.values(), *findings]
-    found = replace(found, left_out=(*inputs.choice.left_out, *(entry for each in every for entry in each.left_out)))
-    remarks = tuple(note for each in every for note in each.notes)
-    run = finished(subject, inputs, trainings, table.rows, found.left_out, remarks)
-    return replace(found, phrases=tuple(facts(run)), notes=tuple(notes(run)))
 
 
 def _together(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
