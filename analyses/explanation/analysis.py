@@ -125,12 +125,13 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
         """Return the means over texts of all measures, a family for each test and unit."""
         facts = counted.facts
         table, bootstrap = concluded(facts)[0].rows, facts.bootstrap()
+        owners = {column: test for test, columns in measures_of(table).items() for column in columns}
+        owners["correct"] = "decisions"
         families: dict[tuple[str, str], list[Measured]] = {}
-        for column in map(str, table.columns):
-            owner, described = owner_of().get(column, ""), column_of(column)
-            if column == "correct" or (owner and described.averaged):
-                measured = bootstrap.measured(described.label, table[column].to_numpy(dtype=np.float64))
-                families.setdefault((owner or "decisions", described.unit), []).append(measured)
+        for column in filter(owners.__contains__, map(str, table.columns)):
+            described = column_of(column)
+            measured = bootstrap.measured(described.label, table[column].to_numpy(dtype=np.float64))
+            families.setdefault((owners[column], described.unit), []).append(measured)
         return tuple(
             Comparable(
                 f"{test} ({unit})",
