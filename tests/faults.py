@@ -60,8 +60,8 @@ _COLUMNS = (
     ),
     Fault(
         "analyses/explanation/columns.py",
-        "        return percent(value, sign=True)\n    return (",
-        "        return percent(value)\n    return (",
+        "        return percent(value, sign=sign)",
+        "        return percent(value)",
         f"{_EXPLANATION}test_latex_and_a_wide_terminal_have_the_verdicts",
     ),
     Fault(

@@ -11,9 +11,11 @@ from .contract import SHARE
 _MARKS = {"passes": "✓ passes", "fails": "✗ fails", "undecided": "? undecided"}
 
 
-def shown_value(value: float, unit: str) -> str:
-    """Format a value for readers."""
-    return percent(value) if unit == SHARE else number(value)
+def shown_value(value: float, unit: str, *, sign: bool = False) -> str:
+    """Format a value for readers, if asked for with a plus sign above 0."""
+    if unit == SHARE:
+        return percent(value, sign=sign)
+    return f"{'+' if sign and value > 0 else ''}{number(value)}"
 
 
 def shown_bounds(low: float, high: float, unit: str) -> str:
@@ -23,6 +25,22 @@ def shown_bounds(low: float, high: float, unit: str) -> str:
     return "" if math.isnan(low) or low == high else f"[{number(low)}, {number(high)}]"
 
 
+def _interval(row: Row) -> str:
+    return shown_bounds(row["low"], row["high"], row["unit"])
+
+
+MEAN = TableColumn(
+    "mean",
+    "number",
+    "",
+    "mean",
+    cell=lambda row: shown_value(row["mean"], row["unit"]),
+    beside=_interval,
+    beside_in="any",
+)
+"""The mean of a measure, in its unit, with its interval."""
+
+
 def _side(name: str) -> TableColumn:
     """The number or the floor of a question, with its unit."""
 
@@ -30,13 +48,6 @@ def _side(name: str) -> TableColumn:
         return f"{shown_value(row[name]['mean'], row['unit'])}{' %' if row['unit'] == SHARE else ''}"
 
     return TableColumn("", "number", "", name, cell=cell, below=lambda row: str(row[name]["label"]))
-
-
-def _difference(row: Row) -> str:
-    value = row["difference"]
-    if row["unit"] == SHARE:
-        return percent(value, sign=True)
-    return ("+" if value > 0 else "") + number(value)
 
 
 def _verdict(row: Row) -> str:
@@ -64,8 +75,8 @@ EXPLAIN_VERDICTS = Schema(
             "number",
             "the mean difference; above 0 in favor of attention",
             "difference",
-            cell=_difference,
-            beside=lambda row: shown_bounds(row["low"], row["high"], row["unit"]),
+            cell=lambda row: shown_value(row["difference"], row["unit"], sign=True),
+            beside=_interval,
             beside_in="any",
             below=lambda row: "points" if row["unit"] == SHARE else str(row["unit"]),
         ),

@@ -17,7 +17,7 @@ from ...reports.format import number, percent, rows_of
 from ...reports.json_text import records
 from ...reports.page import Section
 from ...reports.table import ShownTable
-from .columns import EXPLAIN_MODELS, EXPLAIN_VERDICTS, shown_bounds, shown_value
+from .columns import EXPLAIN_MODELS, EXPLAIN_VERDICTS, MEAN, shown_bounds, shown_value
 from .contract import ExplanationTest
 from .figures import training_figure
 from .plots import MAX_CLASSES, has_values
@@ -171,14 +171,7 @@ def _measured(rows: Sequence[Row], all_rows: Sequence[Row], *first: TableColumn)
         TableColumn("unit", "text", "", "unit"),
         TableColumn("n", "count", "", "n"),
         *([TableColumn("undefined", "count", "", "undefined")] if has_undefined else []),
-        TableColumn(
-            "mean",
-            "number",
-            "",
-            "mean",
-            cell=lambda row: shown_value(row["mean"], row["unit"]),
-            beside=lambda row: shown_bounds(row["low"], row["high"], row["unit"]),
-        ),
+        MEAN,
         TableColumn("sd", "number", "", "sd", cell=lambda row: shown_value(row["sd"], row["unit"])),
         *([TableColumn("significant", "share", "", "texts with p ≤ 0.05,")] if has_significant else []),
     ]

@@ -63,8 +63,7 @@ class Bootstrap:
         if not len(self.weights):
             unknown = np.full(values.shape[1], np.nan)
             return unknown, unknown
-        with np.errstate(invalid="ignore"):
-            means = (self.weights @ np.where(there, values, 0.0)) / (self.weights @ there.astype(np.float64))
+        means = self._means(values, there)
         bounds = np.full((2, values.shape[1]), np.nan)
         several = np.array([self.distinct(defined) > 1 for defined in there.T], dtype=bool)
         bounds[:, several] = np.nanquantile(means[:, several], (0.025, 0.975), axis=0)
@@ -74,9 +73,13 @@ class Bootstrap:
         """Return the mean of a column over the texts that are not NaN, and how far it deviates in each replicate."""
         there = ~np.isnan(values)
         mean = float(values[there].mean()) if there.any() else np.nan
+        return Measured(name, mean, int(there.sum()), self._means(values, there) - mean)
+
+    def _means(self, values: Values, there: npt.NDArray[np.bool_]) -> Values:
+        """The mean of each replicate over the texts that are there; NaN if it draws none of them."""
         with np.errstate(invalid="ignore"):
-            drawn = (self.weights @ np.where(there, values, 0.0)) / (self.weights @ there.astype(np.float64))
-        return Measured(name, mean, int(there.sum()), drawn - mean)
+            means: Values = (self.weights @ np.where(there, values, 0.0)) / (self.weights @ there.astype(np.float64))
+        return means
 
 
 def summarize(

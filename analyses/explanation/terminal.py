@@ -10,7 +10,7 @@ from rich.markup import escape
 from ...reports.columns import TableColumn
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
-from .columns import shown_bounds, shown_value
+from .columns import MEAN
 from .contract import SHARE
 from .registry import column_of, in_order_of_report, with_unit
 from .results import ExplainResults
@@ -19,15 +19,7 @@ from .section import overall, verdict_table
 _COMPARED = (TableColumn("test", "text", "", "test"), TableColumn("compared", "text", "", "compared", wraps=True))
 _NUMBERS = (
     TableColumn("label", "text", "", "measure", wraps=True),
-    TableColumn(
-        "mean",
-        "number",
-        "",
-        "mean",
-        cell=lambda row: shown_value(row["mean"], row["unit"]),
-        beside=lambda row: shown_bounds(row["low"], row["high"], row["unit"]),
-        beside_in="any",
-    ),
+    MEAN,
     TableColumn("n", "count", "", "n"),
 )
 
