@@ -157,20 +157,30 @@ def report_run(
         ...     report_run(f"{folder}/run", f"{folder}/few", min_count=2).record["options"]["min_count"]
         2
     """
-    states = read_states(Path(folder))
+    source, target = Path(folder), Path(out or folder)
+    states = read_states(source)
     if min_count is not None:
         states = _with_min_count(states, min_count)
-    return write_from_states(states, Path(out or folder), overwrite=overwrite or out is None)
+    replaces_itself = target.resolve() == source.resolve()
+    return write_from_states(
+        states, target, overwrite=overwrite or out is None, models=source if replaces_itself else None
+    )
 
 
 def write_from_states(
-    states: RunStates, out: Path, *, overwrite: bool = False, reads: Sequence[str | Path] = ()
+    states: RunStates,
+    out: Path,
+    *,
+    overwrite: bool = False,
+    reads: Sequence[str | Path] = (),
+    models: Path | None = None,
 ) -> Run:
-    """Write a whole run folder from states."""
+    """Write a whole run folder from states, with the trained models of another folder of the same run."""
     run = restored(states)
     tables = {name: pd.DataFrame(table["rows"], columns=table["columns"]) for name, table in states.tables.items()}
     with RunFolder(out, overwrite=overwrite, reads=reads) as target:
-        keep_models(out, target.path)
+        if models is not None:
+            _copy_models(models, target.path)
         sections = sections_of(run.parts, run.titles, run.contrasts)
         write_run(
             target.path,
@@ -183,8 +193,8 @@ def write_from_states(
     return replace(run, folder=out, sections=tuple(sections))
 
 
-def keep_models(folder: Path, target: Path) -> None:
-    """Copy what is not made of states, such as trained models, from the run that is replaced."""
+def _copy_models(folder: Path, target: Path) -> None:
+    """Copy the files of a run that are not made of its states, such as trained models."""
     record = read_record(folder) or {}
     for name in record.get("files", ()):
         if not name.startswith(MADE_OF_STATES) and (folder / name).is_file():

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology import compare, load_run, merge_runs
+from attentionology import compare, load_run, merge_runs, report_run
 from attentionology.analyses.explanation.registry import column_of
 from attentionology.analyses.shared.merged_facts import MergeError
 from attentionology.analyses.shared.resampling import poisson_weights
@@ -108,3 +108,11 @@ def test_runs_on_the_same_texts_are_compared_text_by_text(runs, files):
     margin = 1.959964 * replicated.std(ddof=1)
     interval = differences.mean() - margin, differences.mean() + margin
     np.testing.assert_allclose([row["low"], row["high"]], interval, atol=1e-6)
+
+
+def test_a_run_that_replaces_another_one_takes_nothing_of_it(runs, done, tmp_path):
+    for name in ("merged", "rendered"):
+        shutil.copytree(done / "run", tmp_path / name)
+    merge_runs([runs / "ra", runs / "rb"], tmp_path / "merged", overwrite=True)
+    report_run(runs / "ra", tmp_path / "rendered", overwrite=True)
+    assert not list(tmp_path.glob("*/classifier.safetensors"))
