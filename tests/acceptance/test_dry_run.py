@@ -74,6 +74,8 @@ def test_the_counts_take_no_more_memory_than_was_said(estimate, counted):
     assert sum(each.states for each in estimate.passes) < FACTOR * taken
     weights = sum(parameter.nbytes for parameter in counter.readers.model.model.parameters())
     assert estimate.memory > 2 * weights + taken
+    stored = sum(file.stat().st_size for file in counter.readers.model.files.folder.glob("*.safetensors"))
+    assert stored / 1.1 < estimate.weights < stored * 1.1
 
 
 def test_workers_share_nothing(options, demo_encoder):
