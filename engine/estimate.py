@@ -146,23 +146,6 @@ def estimate_run(
 
     The corpus is read, the model is loaded, and all analyses make their plans. Then each pass reads its first inputs
     and the longest.
-
-    Args:
-        job: the options of the run.
-        part_options: how the corpus is cut into parts, and how many processes count.
-        model: the model, if it has been loaded.
-        corpus: the corpus, if it has been loaded.
-
-    Raises:
-        OptionError, CorpusError, ModelError, ExtractionError: the run would end with this error.
-
-    Example:
-        >>> from attentionology import CorpusOptions, OptionSet
-        >>> from attentionology.engine.analyze import AnalyzeJob
-        >>> from attentionology.engine.estimate import estimate_run
-        >>> estimate = estimate_run(AnalyzeJob(OptionSet([CorpusOptions(limit=20)]), ("dependency",)))
-        >>> estimate.inputs, estimate.parts, estimate.passes[0].analyses
-        (20, 1, ('dependency',))
     """
     part_options = part_options or PartOptions()
     # A model that has been loaded serves the estimate even if the run would have workers.

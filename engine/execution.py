@@ -63,7 +63,6 @@ def count_share(
     *,
     model: LoadedModel | None = None,
     corpus: Corpus | None = None,
-    offset: int = 0,
 ) -> ShareCounts:
     """Count one share of the parts of a job, and make no report."""
     if part_options.parts is None:
@@ -71,7 +70,7 @@ def count_share(
     check_job(job, part_options, model, corpus)
     stages = Stages()
     prepared = job.prepare(model=model, corpus=corpus, stages=stages)
-    return count_share_of(PartCounter(job, prepared, part_options.parts), part_options, stages, offset=offset)
+    return count_share_of(PartCounter(job, prepared, part_options.parts), part_options, stages)
 
 
 def check_job(job: Job, part_options: PartOptions, model: LoadedModel | None, corpus: Corpus | None) -> None:

@@ -14,7 +14,7 @@ import os
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,26 +118,13 @@ def count_in_parts(counter: PartCounter, options: PartOptions, stages: Stages) -
     return counts
 
 
-def count_share_of(counter: PartCounter, options: PartOptions, stages: Stages, *, offset: int = 0) -> ShareCounts:
-    """Count one share of the parts of a run; `share_of` explains the offset."""
-    numbers = share_of(counter.parts, options.share, offset)
+def count_share_of(counter: PartCounter, options: PartOptions, stages: Stages) -> ShareCounts:
+    """Count one share of the parts of a run."""
+    number, shares = options.share or (1, 1)
+    numbers = range(number - 1, len(counter.parts), shares)
     _count_missing(counter, numbers, options, stages)
     there = sum(counter.folder.has(part) for part in counter.parts)
     return ShareCounts(len(numbers), there, len(counter.parts), tuple(counter.folder.cache_log.warnings()))
-
-
-def share_of(parts: Sized, share: tuple[int, int] | None, offset: int = 0) -> list[int]:
-    """Return the numbers of the parts of a share (k, n), the k-th of n; of all parts if it is None.
-
-    Runs of few parts that are shared together have different offsets, so that the first share does not count the first
-    part of each.
-
-    Example:
-        >>> share_of(range(5), (1, 3)), share_of(range(5), (1, 3), offset=1)
-        ([0, 3], [2])
-    """
-    first, step = (0, 1) if share is None else ((share[0] - 1 - offset) % share[1], share[1])
-    return list(range(first, len(parts), step))
 
 
 def _count_missing(counter: PartCounter, numbers: Sequence[int], options: PartOptions, stages: Stages) -> None:

@@ -154,14 +154,7 @@ def read_treebank(options: SurveyOptions, path: str) -> Corpus:
 
 
 def reason_of(error: Exception) -> str:
-    """Return what a table says about an error, in one line.
-
-    Example:
-        >>> reason_of(ModelError("the model has no attention"))
-        'the model has no attention'
-        >>> reason_of(KeyError("layers"))
-        "KeyError: 'layers'"
-    """
+    """Return what a table says about an error, in one line."""
     message = " ".join(str(error).split())
     if out_of_memory(error):
         return f"not enough memory: {message}".removesuffix(": ")

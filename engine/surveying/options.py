@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from ..part_options import PartOptions
 if TYPE_CHECKING:
     from ..analyze import AnalyzeJob
 
-_ENDINGS = (".gz", ".bz2", ".xz", ".conllu", ".conllx", ".conll")
+_ENDING = re.compile(r"(\.conll[ux]?)?(\.(gz|bz2|xz))?$")
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class SurveyOptions:
             ['en_ewt-ud-dev', 'fr_gsd-ud-dev']
         """
         paths = self.grid.treebanks
-        short = [_without_ending(path) for path in paths]
+        short = [_ENDING.sub("", Path(path).name) or path for path in paths]
         taken = Counter([*short, *paths])
         return {name if taken[name] == 1 else path: corpus_path(path) for name, path in zip(short, paths, strict=True)}
 
@@ -139,10 +140,3 @@ def _model_options(name: str, device: str) -> ModelOptions:
     if not model or not revision or "/" in revision or Path(name).exists():
         return ModelOptions(name, None, device)
     return ModelOptions(model, revision, device)
-
-
-def _without_ending(path: str) -> str:
-    name = Path(path).name
-    for ending in _ENDINGS:
-        name = name.removesuffix(ending)
-    return name or path
