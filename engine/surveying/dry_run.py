@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ...analyses.survey.cells import Cell
 from ...reports.progress import progress_bar
 from ...storage.durable import size
 from ..estimate import RunEstimate, estimate_run, memory_lines
 from ..parts import number_of_parts
-from .cells import MOST_BYTES, CellCounter, CountedCell, read_treebank, reason_of
+from .cells import MOST_BYTES, CellCounter, read_treebank, reason_of
 from .options import SurveyOptions
 
 
 @dataclass(frozen=True)
-class TreebankSize:
-    """What a treebank costs each model; ``obstacle`` says why it cannot be read."""
+class TreebankEstimate:
+    """The size of a treebank; ``obstacle`` says why it cannot be read."""
 
     name: str
     sentences: int = 0
@@ -25,125 +24,128 @@ class TreebankSize:
     relations: int = 0
     obstacle: str = ""
 
+    def line(self) -> str:
+        """What a terminal shows of the treebank beside its name."""
+        return self.obstacle or f"{self.sentences:,} sentences, {self.words:,} words"
+
+
+@dataclass(frozen=True)
+class ModelEstimate:
+    """The bytes that a model needs; ``obstacle`` says why it cannot be used."""
+
+    name: str
+    weights: int = 0
+    memory: int = 0
+    memory_of_worker: int = 0
+    disk: int = 0  # the parts of all its cells
+    obstacle: str = ""
+
+    def line(self) -> str:
+        """What a terminal shows of the model beside its name."""
+        needs = f"{size(self.weights)} of weights, {size(self.memory)} of memory, {size(self.disk)} of counts on disk"
+        return self.obstacle or needs
+
 
 @dataclass(frozen=True)
 class SurveyEstimate:
-    """What a survey would do and need.
+    """What a survey would read, and the bytes that it would need. The last seven numbers are sums over all cells."""
 
-    Attributes:
-        options: the options of the survey.
-        treebanks: the sizes of all treebanks.
-        cells: what each model needs on the treebank with the most relations, because counts grow with their number.
-    """
-
-    options: SurveyOptions
-    treebanks: tuple[TreebankSize, ...]
-    cells: tuple[CountedCell[RunEstimate], ...]
-
-    @property
-    def readable(self) -> list[TreebankSize]:
-        """The treebanks that can be read."""
-        return [treebank for treebank in self.treebanks if not treebank.obstacle]
-
-    @property
-    def passes(self) -> int:
-        """The number of passes over each treebank for each model: its own, and those of its copies."""
-        return 1 + self.options.control.copies()
-
-    def totals(self) -> dict[str, int]:
-        """The sums over all cells, by their names."""
-        usable = sum(not _obstacle(cell) for cell in self.cells)
-        runs = [run for cell in self.cells for run in cell.results]
-        # One process keeps several models in memory; the largest of them is part of the memory of its run.
-        others = sum(run.weights for run in runs) - max((run.weights for run in runs), default=0)
-        kept = min(others, MOST_BYTES) if self.options.long_run.in_this_process else 0
-        return {
-            "cells": self.options.grid.cells,
-            "failing": self.options.grid.cells - usable * len(self.readable),
-            "all_passes": self.passes * usable * len(self.readable),
-            "sentences": self.passes * usable * sum(treebank.sentences for treebank in self.readable),
-            "memory": max((run.memory for run in runs), default=0) + kept,
-            "memory_of_worker": max((run.memory_of_worker for run in runs), default=0),
-            "disk": sum(map(self._disk, self.cells)),
-        }
-
-    def _disk(self, cell: CountedCell[RunEstimate]) -> int:
-        """Return the bytes of the parts of all cells of a model."""
-        if not cell.results:
-            return 0
-        of_part = sum(run.disk_of_parts / run.parts for run in cell.results)
-        per_relation = of_part / max(1, *(treebank.relations for treebank in self.readable))
-        parts = sum(each.relations * number_of_parts(each.sentences) for each in self.readable)
-        return round(self.passes * per_relation * parts)
+    models: Sequence[ModelEstimate]
+    treebanks: Sequence[TreebankEstimate]
+    maps: tuple[str, ...]
+    processes: int
+    passes: int  # over each treebank for each model: its own, and those of its copies
+    cells: int
+    failing: int
+    all_passes: int
+    sentences: int
+    memory: int
+    memory_of_worker: int
+    disk: int
 
     def described(self) -> dict[str, Any]:
-        """The estimate for JSON, with the totals."""
-        models = []
-        for cell in self.cells:
-            needs = cell.results[0].described() if cell.results else {}
-            models.append({**needs, "name": cell.cell.model, "obstacle": _obstacle(cell), "disk": self._disk(cell)})
-        return {
-            "models": models,
-            "treebanks": [asdict(treebank) for treebank in self.treebanks],
-            "maps": self.options.grid.maps,
-            "passes": self.passes,
-            "processes": self.options.long_run.workers or 1,
-            **self.totals(),
-        }
+        """The estimate for JSON."""
+        return asdict(self)
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the estimate: one for each treebank and each model, and the totals."""
-        names = [*(each.name for each in self.treebanks), *(cell.cell.model for cell in self.cells)]
-        width = max(map(len, names))
-        for treebank in self.treebanks:
-            read = f"{treebank.sentences:,} sentences, {treebank.words:,} words"
-            yield f"{treebank.name:<{width}}  {treebank.obstacle or read}"
+        treebanks = [(treebank.name, treebank.line()) for treebank in self.treebanks]
+        models = [(model.name, model.line()) for model in self.models]
+        width = max(len(name) for name, _ in [*treebanks, *models])
+        for name, line in [*treebanks, ("", ""), *models]:
+            yield f"{name:<{width}}  {line}".rstrip()
+        each = "one pass" if self.passes == 1 else f"{self.passes} passes ({self.passes - 1} with random weights)"
         yield ""
-        for cell in self.cells:
-            yield f"{cell.cell.model:<{width}}  {_obstacle(cell) or self._needs(cell)}"
-        totals, copies = self.totals(), self.passes - 1
-        each = "one pass" if not copies else f"{self.passes} passes ({copies} with random weights)"
-        grid = self.options.grid
-        yield ""
-        yield f"Cells: {totals['cells']:,} ({len(grid.models):,} models × {len(grid.treebanks):,} treebanks)"
-        yield f"Passes: {totals['all_passes']:,}, {each} for each cell; {len(grid.maps)} kinds of maps share each pass"
-        yield f"Sentences to read: {totals['sentences']:,}"
-        if totals["memory"]:
-            processes = self.options.long_run.workers or 1
-            yield from memory_lines(totals["memory"], totals["memory_of_worker"], processes)
-            yield f"Disk: about {size(totals['disk'])} with --parts, for the counts of all cells"
-        if totals["failing"]:
-            yield f"Cells that would fail: {totals['failing']:,}"
-
-    def _needs(self, cell: CountedCell[RunEstimate]) -> str:
-        if not cell.results:
-            return "not loaded, because no treebank can be read"
-        run, disk = cell.results[0], self._disk(cell)
-        return f"{size(run.weights)} of weights, {size(run.memory)} of memory, {size(disk)} of counts on disk"
-
-
-def _obstacle(cell: CountedCell[Any]) -> str:
-    """Return why a model cannot be used; nothing if it can be used for one of the kinds of maps."""
-    return "" if cell.results or not cell.failures else cell.failures[0].reason
+        yield f"Cells: {self.cells:,} ({len(self.models):,} models × {len(self.treebanks):,} treebanks)"
+        yield f"Passes: {self.all_passes:,}, {each} for each cell; {len(self.maps)} kinds of maps share each pass"
+        yield f"Sentences to read: {self.sentences:,}"
+        if self.memory:
+            yield from memory_lines(self.memory, self.memory_of_worker, self.processes)
+            yield f"Disk: about {size(self.disk)} with --parts, for the counts of all cells"
+        if self.failing:
+            yield f"Cells that would fail: {self.failing:,}"
 
 
 def estimate_survey(options: SurveyOptions) -> SurveyEstimate:
     """Read all treebanks, let each model read a few sentences, and return what the survey would cost."""
-    treebanks, sizes = options.treebanks(), list[TreebankSize]()
-    with progress_bar("treebanks", len(treebanks), unit="") as advance:
-        for name, path in treebanks.items():
+    treebanks = _treebanks(options)
+    readable = [treebank for treebank in treebanks if not treebank.obstacle]
+    models = _models(options, readable)
+    usable = [model for model in models if not model.obstacle]
+    passes = 1 + options.control.copies()
+    # One process keeps several models in memory; the largest of them is part of the memory of its run.
+    weights = [model.weights for model in usable]
+    others = min(sum(weights) - max(weights, default=0), MOST_BYTES) if options.long_run.in_this_process else 0
+    return SurveyEstimate(
+        models=models,
+        treebanks=treebanks,
+        maps=options.grid.maps,
+        processes=options.long_run.workers or 1,
+        passes=passes,
+        cells=options.grid.cells,
+        failing=options.grid.cells - len(usable) * len(readable),
+        all_passes=passes * len(usable) * len(readable),
+        sentences=passes * len(usable) * sum(treebank.sentences for treebank in readable),
+        memory=max((model.memory for model in usable), default=0) + others,
+        memory_of_worker=max((model.memory_of_worker for model in usable), default=0),
+        disk=sum(model.disk for model in usable),
+    )
+
+
+def _treebanks(options: SurveyOptions) -> list[TreebankEstimate]:
+    treebanks = []
+    with progress_bar("treebanks", len(options.grid.treebanks), unit="") as advance:
+        for name, path in options.treebanks().items():
             try:
                 corpus = read_treebank(options, path)
                 words = sum(file.words for file in corpus.files)
-                sizes.append(TreebankSize(name, len(corpus), words, len(corpus.relations)))
+                treebanks.append(TreebankEstimate(name, len(corpus), words, len(corpus.relations)))
             except Exception as error:
-                sizes.append(TreebankSize(name, obstacle=reason_of(error)))
+                treebanks.append(TreebankEstimate(name, obstacle=reason_of(error)))
             advance(1)
-    # The counts that are in the folder of the parts already do not matter to what is needed.
+    return treebanks
+
+
+def _models(options: SurveyOptions, readable: Sequence[TreebankEstimate]) -> list[ModelEstimate]:
+    """Let each model read a few sentences of the treebank with the most relations, because counts grow with them."""
+    if not readable:
+        obstacle = "not loaded, because no treebank can be read"
+        return [ModelEstimate(name, obstacle=obstacle) for name in options.grid.models]
+    largest = max(readable, key=lambda treebank: treebank.relations)
+    # What is in the folder of the parts already does not change what is needed.
     whole = replace(options, long_run=replace(options.long_run, parts=None, part=None))
-    counter, largest = CellCounter(whole, estimate_run), max(sizes, key=lambda each: each.relations)
-    if largest.obstacle:
-        cells = [CountedCell[RunEstimate](Cell(model, largest.name)) for model in options.grid.models]
-    else:
-        cells = list(counter.cells_of(largest.name, treebanks[largest.name]))
-    return SurveyEstimate(options, tuple(sizes), tuple(cells))
+    models = []
+    for cell in CellCounter(whole, estimate_run).cells_of(largest.name, options.treebanks()[largest.name]):
+        if not cell.results:
+            models.append(ModelEstimate(cell.cell.model, obstacle=cell.failures[0].reason))
+            continue
+        run = cell.results[0]
+        disk = round(sum(_bytes_of_parts(run, largest, treebank) for treebank in readable))
+        models.append(ModelEstimate(cell.cell.model, run.weights, run.memory, run.memory_of_worker, disk))
+    return models
+
+
+def _bytes_of_parts(run: RunEstimate, largest: TreebankEstimate, treebank: TreebankEstimate) -> float:
+    """Return the bytes of the parts of a treebank, given the estimate for the largest one."""
+    of_part = run.disk_of_parts / run.parts * treebank.relations / max(1, largest.relations)
+    return of_part * len(run.passes) * number_of_parts(treebank.sentences)
