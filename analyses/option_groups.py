@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints, runtime_checkable
 
 from ..corpora_loaders.errors import AttentionologyError
 
@@ -23,14 +25,75 @@ class OptionError(AttentionologyError, ValueError):
     """
 
 
+def flag(name: str) -> str:
+    """Return how a field is written on the command line."""
+    return "--" + name.replace("_", "-")
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The finite numbers that an option takes. It stands in the annotation of the field.
+
+    Attributes:
+        least: the lowest number.
+        most: the highest number.
+        strict: whether the bounds themselves are excluded.
+
+    Example:
+        >>> Bounds(1).check("reach", 0)
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --reach must be at least 1, not 0
+    """
+
+    least: int | float
+    most: int | float = math.inf
+    strict: bool = False
+
+    def check(self, name: str, value: int | float) -> None:
+        """Raise `OptionError` if the option of this name does not take a number."""
+        inside = self.least < value < self.most if self.strict else self.least <= value <= self.most
+        if inside and math.isfinite(value):
+            return
+        if self.most == math.inf:
+            finite = "finite and " if isinstance(value, float) else ""
+            allowed = f"{finite}{'above' if self.strict else 'at least'} {self.least}"
+        elif self.strict:
+            allowed = f"between {self.least} and {self.most}"
+        else:
+            allowed = f"from {self.least} to {self.most}"
+        raise OptionError(f"{flag(name)} must be {allowed}, not {value}")
+
+
 @runtime_checkable
 class OptionGroup(Protocol):
-    """A frozen dataclass of options. The docstrings of its fields are the help of the command line."""
+    """A frozen dataclass of options. The docstrings of its fields are the help of the command line.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> from typing import Annotated
+        >>> @dataclass(frozen=True)
+        ... class AgreementOptions(OptionGroup):
+        ...     farthest: Annotated[int, Bounds(1)] = 5
+        >>> AgreementOptions(farthest=0).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --farthest must be at least 1, not 0
+    """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def check(self) -> None:
-        """Raise `OptionError` if a value cannot be used."""
+        """Raise `OptionError` if a value cannot be used. By default, that is a number outside its `Bounds`.
+
+        A value that is None is missing, which is allowed.
+        """
+        types = get_type_hints(type(self), include_extras=True)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            for bounds in getattr(types[field.name], "__metadata__", ()):
+                if isinstance(bounds, Bounds) and value is not None:
+                    bounds.check(field.name, value)
 
 
 def groups_by_class(

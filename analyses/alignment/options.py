@@ -8,15 +8,15 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from ..contract import OptionError
+from ..contract import OptionError, OptionGroup
 from ..shared.builtin import SAMPLE, check_revision
-from ..shared.input_options import ModelOptions, at_least_one, check_seed
-from ..shared.numbers import OptionalNumber
+from ..shared.input_options import ModelOptions
+from ..shared.numbers import Count, OptionalNumber, Seed
 from ..shared.option_types import BatchCells, Lenient, PieceMerging, Replicates, TooLongInputs
 
 
 @dataclass(frozen=True)
-class BitextOptions:
+class BitextOptions(OptionGroup):
     """Options of the sentence pairs and their links."""
 
     source: Annotated[str, arg(metavar="FILE")] = SAMPLE
@@ -44,7 +44,7 @@ class BitextOptions:
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
-        at_least_one(self, "limit")
+        super().check()
         if self.source == SAMPLE and (self.target or self.gold):
             raise OptionError("the sample has its own translations and gold links; give --source as well")
         given = [name for name in ("baseline", "one_based", "lenient") if getattr(self, name)]
@@ -75,7 +75,7 @@ class TranslatorOptions(ModelOptions):
 
 
 @dataclass(frozen=True)
-class LanguageOptions:
+class LanguageOptions(OptionGroup):
     """Options of multilingual and multitask models."""
 
     source_language: Annotated[str | None, arg(metavar="CODE")] = None
@@ -87,12 +87,9 @@ class LanguageOptions:
     lead: Annotated[str | None, arg(metavar="TEXT")] = None
     """Text before every source sentence, such as 'translate English to German:' for T5."""
 
-    def check(self) -> None:
-        """Every value can be used, as far as can be known before the model is loaded."""
-
 
 @dataclass(frozen=True)
-class AlignmentOptions:
+class AlignmentOptions(OptionGroup):
     """Options of the alignment analysis.
 
     Example:
@@ -120,12 +117,12 @@ class AlignmentOptions:
     --direction is both, and intersection for --method similarity, which always makes both directions. Itermax is for
     --method similarity: it links similar words in two rounds, so that a word can have several links."""
 
-    controls: Annotated[int, arg(metavar="K")] = 0
-    """Compare with K copies of the model that have random weights and the trained embeddings."""
+    controls: Count = 0
+    """Compare with N copies of the model that have random weights and the trained embeddings."""
 
     replicates: Replicates = 1000
 
-    seed: Annotated[int, arg(metavar="N")] = 0
+    seed: Seed = 0
     """The seed of the bootstrap, of the halves, and of random weights."""
 
     too_long: TooLongInputs = "skip"
@@ -133,11 +130,7 @@ class AlignmentOptions:
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
-        at_least_one(self, "batch_cells")
-        check_seed(self.seed)
-        for name in ("controls", "replicates"):
-            if getattr(self, name) < 0:
-                raise OptionError(f"--{name} must be at least 0, not {getattr(self, name)}")
+        super().check()
         if self.symmetrize is not None and not self.both_directions:
             raise OptionError("--symmetrize needs links of both directions: --direction both")
         if self.symmetrize == "itermax" and self.method != "similarity":
@@ -157,7 +150,7 @@ class AlignmentOptions:
 
 
 @dataclass(frozen=True)
-class LinkOptions:
+class LinkOptions(OptionGroup):
     """Options of the links that are written."""
 
     write: Annotated[Path | None, arg(metavar="FILE")] = None

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..contract import OptionError
+from ..contract import OptionGroup
 from ..shared.numbers import OptionalNumber
 
 
 @dataclass(frozen=True)
-class CoreferenceOptions:
+class CoreferenceOptions(OptionGroup):
     """Options of the coreference analysis.
 
     Example:
@@ -34,8 +34,3 @@ class CoreferenceOptions:
     one. A window has up to --max-length pieces, by default as many as the model can read, at most 512. Without
     --stride, only the first --max-length pieces of a document are read: by default 128, as in the paper, or for GAP and
     WinoBias as many as the model can read."""
-
-    def check(self) -> None:
-        """Raise `OptionError` where a value cannot be used."""
-        if self.stride is not None and self.stride < 1:
-            raise OptionError(f"--stride must be at least 1, not {self.stride}")

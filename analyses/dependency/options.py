@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..contract import OptionGroup
+
 
 @dataclass(frozen=True)
-class DependencyOptions:
+class DependencyOptions(OptionGroup):
     """Options of the dependency analysis.
 
     Example:
@@ -17,6 +19,3 @@ class DependencyOptions:
 
     coarse: bool = False
     """Count universal relations (nsubj) instead of the subtypes that the treebank has (nsubj:pass)."""
-
-    def check(self) -> None:
-        """Every value can be used."""

@@ -8,11 +8,12 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from ..contract import OptionError
+from ..contract import OptionGroup
+from ..shared.numbers import Count, Share
 
 
 @dataclass(frozen=True)
-class NormsOptions:
+class NormsOptions(OptionGroup):
     """Options of the norms analysis.
 
     Example:
@@ -23,7 +24,7 @@ class NormsOptions:
         attentionology.analyses.option_groups.OptionError: --mask-rate must be from 0 to 1, not 1.5
     """
 
-    mask_rate: Annotated[float, arg(metavar="SHARE")] = 0.12
+    mask_rate: Share = 0.12
     """The share of the pieces of words that are masked while context mixing is measured, as in the paper. With 0, no
     pieces are masked."""
 
@@ -31,13 +32,6 @@ class NormsOptions:
     """A file with a piece and its count in each line, for the frequency ranks. By default, the pieces of the corpus are
     counted."""
 
-    ff_sentences: Annotated[int, arg(metavar="N")] = 100
+    ff_sentences: Count = 100
     """The first N sentences are followed through the feed-forward block, which takes tens of times as long as a forward
     pass. With 0, none are."""
-
-    def check(self) -> None:
-        """Raise `OptionError` where a value cannot be used."""
-        if not 0 <= self.mask_rate <= 1:
-            raise OptionError(f"--mask-rate must be from 0 to 1, not {self.mask_rate}")
-        if self.ff_sentences < 0:
-            raise OptionError(f"--ff-sentences must not be negative, not {self.ff_sentences}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -12,10 +11,10 @@ from typing import Annotated, Literal
 from tyro.conf import arg
 
 from ...storage.nearest import did_you_mean
-from ..contract import OptionError
+from ..contract import OptionError, OptionGroup
+from ..option_groups import Bounds
 from ..shared.builtin import SAMPLE, corpus_path
-from ..shared.input_options import at_least_one
-from ..shared.numbers import OptionalNumber, OptionalReal
+from ..shared.numbers import Number, OptionalNumber, OptionalReal
 from ..shared.option_types import (
     BatchCells,
     PieceMerging,
@@ -31,7 +30,7 @@ ROLES: tuple[Role, ...] = ("train", "dev", "test")
 
 
 @dataclass(frozen=True)
-class TreebankOptions:
+class TreebankOptions(OptionGroup):
     """Options of the treebanks.
 
     Example:
@@ -53,7 +52,7 @@ class TreebankOptions:
     rises. By default, that recipe holds out a tenth of the training treebank for this, in whole documents if there are
     enough of them."""
 
-    folds: Annotated[int, arg(metavar="K")] = 5
+    folds: Annotated[int, arg(metavar="K"), Bounds(2)] = 5
     """The number of folds into which the test treebank is divided if there is no --train. The folds are made of whole
     documents if there are enough of them."""
 
@@ -69,17 +68,15 @@ class TreebankOptions:
         Raises:
             OptionError: a value cannot be used, or contradicts another one.
         """
+        super().check()
         for role in ROLES:
             if getattr(self, role) == ():
                 raise OptionError(f"--{role} needs at least one file")
         train, test = self.train or "train" in loaded, self.test or "test" in loaded
         if train and not test:
             raise OptionError("--train needs --test; to train and test on one treebank in folds, give --test alone")
-        if not train and self.folds < 2:
-            raise OptionError(f"--folds must be at least 2, not {self.folds}")
         if train and self.folds != TreebankOptions.folds:
             raise OptionError("--folds is for one treebank; with --train, the test treebank is not divided")
-        at_least_one(self, "limit")
         if loaded and (self.limit, self.tokens) != (TreebankOptions.limit, TreebankOptions.tokens):
             raise OptionError("--limit and --tokens are for treebanks that are read from files")
 
@@ -94,7 +91,7 @@ class TreebankOptions:
 
 
 @dataclass(frozen=True)
-class ProbeOptions:
+class ProbeOptions(OptionGroup):
     """Options of the probes and their controls.
 
     Example:
@@ -187,7 +184,7 @@ class ProbeOptions:
 
 
 @dataclass(frozen=True)
-class ProbeTrainingOptions:
+class ProbeTrainingOptions(OptionGroup):
     """Options of the training.
 
     Example:
@@ -212,29 +209,21 @@ class ProbeTrainingOptions:
     """The number of epochs instead of that of the recipe. With --recipe tuned it is an upper limit, and with auto it
     selects the recipe of the paper."""
 
-    learning_rate: OptionalReal = None
+    learning_rate: Annotated[OptionalReal, Bounds(0, strict=True)] = None
     """The learning rate of Adam instead of that of the recipe."""
 
-    weight_decay: OptionalReal = None
+    weight_decay: Annotated[OptionalReal, Bounds(0)] = None
     """The weight decay instead of that of the recipe."""
 
-    seeds: Annotated[int, arg(metavar="N")] = 3
+    seeds: Number = 3
     """Train every probe N times with different initial weights. The scores are means over these trainings."""
 
-    workers: Annotated[int, arg(metavar="N")] = 1
+    workers: Number = 1
     """Train in N processes, each of which trains one probe at a time. The results do not depend on it."""
-
-    def check(self) -> None:
-        """Raise `OptionError` where a value cannot be used."""
-        at_least_one(self, "seeds", "epochs", "workers")
-        for name, lowest in (("learning_rate", "above 0"), ("weight_decay", "at least 0")):
-            value = getattr(self, name)
-            if value is not None and not (0 < value < math.inf or (value == 0 and lowest == "at least 0")):
-                raise OptionError(f"--{name.replace('_', '-')} must be finite and {lowest}, not {value}")
 
 
 @dataclass(frozen=True)
-class ProbedMapOptions:
+class ProbedMapOptions(OptionGroup):
     """Options of the maps that probes read.
 
     Example:
@@ -250,12 +239,9 @@ class ProbedMapOptions:
     merge: PieceMerging = MapOptions.merge
     normalize: RowScaling = MapOptions.normalize
 
-    def check(self) -> None:
-        """Every value can be used."""
-
 
 @dataclass(frozen=True)
-class MapStoreOptions:
+class MapStoreOptions(OptionGroup):
     """Options of the word maps that are kept on disk.
 
     Example:
@@ -278,10 +264,6 @@ class MapStoreOptions:
     """Skip sentences of more than N pieces, including [CLS] and [SEP] (128 in the paper)."""
 
     batch_cells: BatchCells = None
-
-    def check(self) -> None:
-        """Raise `OptionError` where a value cannot be used."""
-        at_least_one(self, "max_length", "batch_cells")
 
 
 def split_names(given: Sequence[str]) -> list[str]:

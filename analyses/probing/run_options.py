@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
-
-from tyro.conf import arg
+from typing import Any
 
 from ...corpora_loaders import CorpusError
-from ..contract import OptionError
-from ..shared.input_options import ModelOptions, check_seed
+from ..contract import OptionError, OptionGroup
+from ..shared.input_options import ModelOptions
+from ..shared.numbers import Seed
 from ..shared.options import CountOptions, FeedForwardOptions
 from .options import (
     MapStoreOptions,
@@ -24,7 +23,7 @@ from .options import (
 
 
 @dataclass(frozen=True)
-class ProbingOptions:
+class ProbingOptions(OptionGroup):
     """Everything that decides what a probing run computes.
 
     Attributes:
@@ -47,7 +46,7 @@ class ProbingOptions:
     store: MapStoreOptions = field(default_factory=MapStoreOptions)
     counts: CountOptions = field(default_factory=CountOptions)
 
-    seed: Annotated[int, arg(metavar="N")] = 0
+    seed: Seed = 0
     """The first seed of the probes, and the seed of the control task, the random weights and the bootstrap."""
 
     @property
@@ -59,16 +58,13 @@ class ProbingOptions:
         """Validate the options before anything slow happens."""
         from ...corpora_loaders.lines import archive_of
 
-        self.model.check()
+        super().check()
         self.treebanks.check(loaded)
         self.probes.check(has_vectors=has_vectors)
-        self.maps.check()
+        for group in (self.model, self.training, self.maps, self.store, self.counts):
+            group.check()
         if self.feed_forward != FeedForwardOptions() and "atbff" not in self.maps.map:
             raise OptionError("--ff-bias is for maps that pass the feed-forward block (atbff…)")
-        self.training.check()
-        self.store.check()
-        self.counts.check()
-        check_seed(self.seed)
         files = [Path(name) for names in self.treebanks.files(loaded).values() for name in names]
         if self.probes.vectors is not None:
             files.append(archive_of(self.probes.vectors))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from ..contract import OptionError
+from ..contract import OptionError, OptionGroup
 from .builtin import DEMO, SAMPLE, check_revision
-from .numbers import OptionalNumber
+from .numbers import Count, OptionalNumber
 from .option_types import BatchCells, Device, TooLongInputs
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def paths_read(*given: str | Path | Sequence[str] | None) -> list[Path]:
 
 
 @dataclass(frozen=True)
-class OptionalModelOptions:
+class OptionalModelOptions(OptionGroup):
     """Options of a model that is used in place of one that is trained.
 
     Example:
@@ -117,7 +117,7 @@ def model_or_encoder(model: str | Path | Encoder, options: ModelOptions) -> tupl
 
 
 @dataclass(frozen=True)
-class LimitOptions:
+class LimitOptions(OptionGroup):
     """Options of the length of the inputs and the size of the batches.
 
     Example:
@@ -135,13 +135,9 @@ class LimitOptions:
     too_long: TooLongInputs = "skip"
     batch_cells: BatchCells = None
 
-    def check(self) -> None:
-        """Raise `OptionError` where a value cannot be used."""
-        at_least_one(self, "max_length", "batch_cells")
-
 
 @dataclass(frozen=True)
-class ExampleOptions:
+class ExampleOptions(OptionGroup):
     """Options of the sentences and sentence pairs to look at in the report.
 
     Example:
@@ -149,17 +145,12 @@ class ExampleOptions:
         >>> ExampleOptions(examples=-1).check()
         Traceback (most recent call last):
             ...
-        attentionology.analyses.option_groups.OptionError: --examples must not be negative, not -1
+        attentionology.analyses.option_groups.OptionError: --examples must be at least 0, not -1
     """
 
-    examples: Annotated[int, arg(metavar="N")] = 60
+    examples: Count = 60
     """The number of sentences, or of sentence pairs, whose maps are kept, so that the report can show them. They are
     sampled by a hash of their ids, from as many documents as possible. With 0, no maps are kept."""
-
-    def check(self) -> None:
-        """Raise `OptionError` where a value cannot be used."""
-        if self.examples < 0:
-            raise OptionError(f"--examples must not be negative, not {self.examples}")
 
 
 @dataclass(frozen=True)

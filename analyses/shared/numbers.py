@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any
 
+from tyro.conf import arg
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
+
+from ..option_groups import Bounds
 
 
 def _read(kind: type[int] | type[float], name: str, word: str) -> int | float:
@@ -54,8 +57,20 @@ def _number(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
     )
 
 
-OptionalNumber = Annotated[int | None, _optional(int, "N", "a whole number")]
-"""The type of an option that is a whole number, or None."""
+OptionalNumber = Annotated[int | None, _optional(int, "N", "a whole number"), Bounds(1)]
+"""The type of an option that is a whole number from 1, or None."""
 
 OptionalReal = Annotated[float | None, _optional(float, "X", "a number")]
 """The type of an option that is a number, or None."""
+
+Number = Annotated[int, arg(metavar="N"), Bounds(1)]
+"""The type of an option that is a whole number from 1."""
+
+Count = Annotated[int, arg(metavar="N"), Bounds(0)]
+"""The type of an option that is a whole number from 0, where 0 asks for nothing."""
+
+Share = Annotated[float, arg(metavar="SHARE"), Bounds(0, 1)]
+"""The type of an option that is a share from 0 to 1."""
+
+Seed = Annotated[int, arg(metavar="N"), Bounds(0, 2**32 - 1)]
+"""The type of a seed. Not all generators accept higher numbers."""

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from .numbers import OptionalNumber
+from .numbers import Count, OptionalNumber
 
 PieceMerging = Annotated[
     Literal["norm", "vector"],
@@ -65,7 +65,7 @@ Lenient = Annotated[
 Device = Annotated[str, arg(metavar="DEVICE", help="The device on which models run: cpu, cuda, cuda:1, mps, ….")]
 
 Replicates = Annotated[
-    int,
+    Count,
     arg(metavar="N", help="The number of bootstrap replicates for the intervals. With 0, there are no intervals."),
 ]
 

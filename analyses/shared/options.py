@@ -9,14 +9,15 @@ from typing import Annotated, Literal
 from tyro.conf import arg
 
 from ...storage.nearest import did_you_mean
-from ..contract import OptionError
+from ..contract import OptionError, OptionGroup
+from .numbers import Number
 from .option_types import PieceMerging, Replicates, RowScaling
 
 _CONTROL = re.compile(r"random-init(?::(?P<copies>[0-9]{1,9}))?")
 
 
 @dataclass(frozen=True)
-class MapOptions:
+class MapOptions(OptionGroup):
     """Options of the attention maps.
 
     Example:
@@ -49,6 +50,7 @@ class MapOptions:
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
+        super().check()
         if not self.map:
             raise OptionError("--map needs at least one kind")
         if len(set(self.map)) < len(self.map):
@@ -56,7 +58,7 @@ class MapOptions:
 
 
 @dataclass(frozen=True)
-class FeedForwardOptions:
+class FeedForwardOptions(OptionGroup):
     """Options of the feed-forward block.
 
     Example:
@@ -69,12 +71,9 @@ class FeedForwardOptions:
     """How contributions that pass the feed-forward block treat its first bias: as an input beside the tokens, or as
     fixed, so that it is part of the baseline."""
 
-    def check(self) -> None:
-        """Every value can be used."""
-
 
 @dataclass(frozen=True)
-class CountOptions:
+class CountOptions(OptionGroup):
     """Options of the analyses that count correct decisions.
 
     Example:
@@ -82,25 +81,18 @@ class CountOptions:
         >>> CountOptions(replicates=-1).check()
         Traceback (most recent call last):
             ...
-        attentionology.analyses.option_groups.OptionError: --replicates must not be negative, not -1
+        attentionology.analyses.option_groups.OptionError: --replicates must be at least 0, not -1
     """
 
-    min_count: Annotated[int, arg(metavar="N")] = 50
+    min_count: Number = 50
     """Relations with fewer than N words, and types of mentions with fewer than N mentions, are gray in the report. The
     tables always contain all of them."""
 
     replicates: Replicates = 1000
 
-    def check(self) -> None:
-        """Raise `OptionError` where a value cannot be used."""
-        if self.min_count < 1:
-            raise OptionError(f"--min-count must be at least 1, not {self.min_count}")
-        if self.replicates < 0:
-            raise OptionError(f"--replicates must not be negative, not {self.replicates}")
-
 
 @dataclass(frozen=True)
-class ControlOptions:
+class ControlOptions(OptionGroup):
     """Options of the control with random weights.
 
     Example:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
-from tyro.conf import arg
-
-from ..contract import OptionError
+from ..contract import OptionError, OptionGroup
+from ..shared.numbers import Number, Share
 
 
 @dataclass(frozen=True)
-class ReadingOptions:
+class ReadingOptions(OptionGroup):
     """Options of the surface and clusters analyses.
 
     Example:
@@ -30,25 +29,19 @@ class ReadingOptions:
     """Whether a small amount of uniform attention is mixed into each row first. The choice release does so as the
     published code of the paper does, with 0.0001 for the entropy and 0.001 for the distances between heads."""
 
-    position_threshold: Annotated[float, arg(metavar="SHARE")] = 0.5
+    position_threshold: Share = 0.5
     """A head is labeled next, previous or self if more than this share of its attention is on these tokens."""
 
-    target_threshold: Annotated[float, arg(metavar="SHARE")] = 0.6
+    target_threshold: Share = 0.6
     """A head is labeled by a special token or punctuation if more than this share of its attention is on these
     tokens."""
 
-    broad_threshold: Annotated[float, arg(metavar="SHARE")] = 0.8
+    broad_threshold: Share = 0.8
     """A head is labeled broad if its entropy is above this share of the entropy of uniform attention."""
-
-    def check(self) -> None:
-        """Raise `OptionError` where a value cannot be used."""
-        for name in ("position_threshold", "target_threshold", "broad_threshold"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise OptionError(f"--{name.replace('_', '-')} must be from 0 to 1, not {getattr(self, name)}")
 
 
 @dataclass(frozen=True)
-class SurfaceOptions:
+class SurfaceOptions(OptionGroup):
     """Options of the surface analysis.
 
     Example:
@@ -59,7 +52,7 @@ class SurfaceOptions:
         attentionology.analyses.option_groups.OptionError: --reach must be at least 1, not 0
     """
 
-    reach: Annotated[int, arg(metavar="N")] = 5
+    reach: Number = 5
     """The table of offsets contains the attention to tokens up to N positions away."""
 
     gradients: Literal["auto", "mlm", "hidden", "none"] = "auto"
@@ -71,13 +64,11 @@ class SurfaceOptions:
     - none: no gradients are computed.
     """
 
-    gradient_sentences: Annotated[int, arg(metavar="N")] = 100
+    gradient_sentences: Number = 100
     """Gradients are computed for the first N sentences, paragraphs or segments."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
-        for name in ("reach", "gradient_sentences"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"--{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}")
+        super().check()
         if self.gradients == "none" and self.gradient_sentences != SurfaceOptions.gradient_sentences:
             raise OptionError("--gradient-sentences has no effect on --gradients none")

@@ -152,4 +152,4 @@ def test_no_examples_leave_no_maps(folder, tmp_path):
 def test_a_negative_number_is_refused(folder, tmp_path, capsys):
     arguments = ["analyze", "--model", folder / "model", "--corpus", folder / "a.conllu", "--examples=-1"]
     assert main([*map(str, arguments)]) == 2
-    assert "--examples must not be negative" in capsys.readouterr().err
+    assert "--examples must be at least 0" in capsys.readouterr().err

@@ -101,7 +101,7 @@ def test_frequencies_from_a_file(bert, tmp_path, capsys):
         (["--map", "nope"], "choose from: alti"),
         (["--map", "weight", "--merge", "vector"], "not made of vectors"),
         (["--analyses", "norms", "--mask-rate", "1.5"], "--mask-rate must be from 0 to 1"),
-        (["--analyses", "norms", "--ff-sentences", "-1"], "--ff-sentences must not be negative"),
+        (["--analyses", "norms", "--ff-sentences", "-1"], "--ff-sentences must be at least 0"),
         (["--analyses", "norms", "norms"], "named twice"),
         (
             ["--analyses", "norms", "--map", "alti"],

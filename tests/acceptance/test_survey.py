@@ -224,7 +224,7 @@ def test_dry_run_counts_cells_sentences_and_passes(grid, tmp_path, capsys):
         (["--models", "demo", "demo"], "--models names demo twice"),
         (["--limit", "0"], "--limit must be at least 1"),
         (["--workers", "0"], "--workers must be at least 1"),
-        (["--replicates", "-1"], "--replicates must not be negative"),
+        (["--replicates", "-1"], "--replicates must be at least 0"),
         (
             ["--relation", "zzz"],
             "the relation 'zzz'; choose from: all, all-nopunct, all-nopunct-noroot, ",
