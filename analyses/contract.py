@@ -79,6 +79,27 @@ class Titles:
         return f"{self.model} on {self.corpus}{kind}" if self.model else ""
 
 
+@dataclass(frozen=True)
+class AnalysisRow:
+    """What the command line says of an analysis. The class of the analysis is imported only when it runs.
+
+    The fields are those of `Analysis`, which takes them from its row: ``class Dependency(Analysis, row=DEPENDENCY)``.
+
+    Attributes:
+        location: the module and the name of the class, as in an entry point: ``"package.module:Class"``.
+    """
+
+    name: str
+    location: str
+    options: tuple[type[Any], ...] = ()  # classes of `OptionGroup`, which cannot be checked as it has fields
+    needs: tuple[str, ...] = ()
+    of_maps: bool = True
+    of_trees: bool = False
+    of_mentions: bool = False
+    by_default: bool = False
+    summary: str = ""
+
+
 class Analysis(ABC, Generic[Facts, Results]):
     """The base class of all analyses.
 
@@ -130,6 +151,14 @@ class Analysis(ABC, Generic[Facts, Results]):
     summary: ClassVar[str] = ""
     facts_type: ClassVar[type] = object
     looked_type: ClassVar[type] = object
+
+    def __init_subclass__(cls, row: AnalysisRow | None = None, **arguments: Any) -> None:
+        """Take what the row says; a subclass without a row says it itself."""
+        super().__init_subclass__(**arguments)
+        if row is not None:
+            cls.name, cls.summary, cls.options, cls.needs = row.name, row.summary, row.options, row.needs
+            cls.of_maps, cls.of_trees, cls.of_mentions = row.of_maps, row.of_trees, row.of_mentions
+            cls.by_default = row.by_default
 
     @abstractmethod
     def plan(self, options: OptionSet, setting: Setting) -> Plan[Facts]:

@@ -70,15 +70,11 @@ class OptionGroup(Protocol):
     """A frozen dataclass of options. The docstrings of its fields are the help of the command line.
 
     Example:
-        >>> from dataclasses import dataclass
-        >>> from typing import Annotated
-        >>> @dataclass(frozen=True)
-        ... class AgreementOptions(OptionGroup):
-        ...     farthest: Annotated[int, Bounds(1)] = 5
-        >>> AgreementOptions(farthest=0).check()
+        >>> from attentionology import ClustersOptions  # its field is n_clusters: Annotated[int, Bounds(1)]
+        >>> ClustersOptions(n_clusters=0).check()
         Traceback (most recent call last):
             ...
-        attentionology.analyses.option_groups.OptionError: --farthest must be at least 1, not 0
+        attentionology.analyses.option_groups.OptionError: --n-clusters must be at least 1, not 0
     """
 
     __dataclass_fields__: ClassVar[dict[str, Any]]

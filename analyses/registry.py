@@ -1,28 +1,30 @@
-"""The analyses by name: those of the toolkit, and those that other packages add as entry points."""
+"""The analyses by name: those of the toolkit, and those that other packages add as entry points.
+
+The command line needs only the row of an analysis, so its class is imported when it runs.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from importlib.metadata import EntryPoint
 from typing import Any
 
 from ..storage.nearest import did_you_mean
 from ..storage.plugins import RegistryError, added, load_added, located, source_of
-from .contract import Analysis, OptionError
+from .clusters.options import CLUSTERS
+from .contract import Analysis, AnalysisRow, OptionError
+from .coreference.options import COREFERENCE
+from .dependency.options import DEPENDENCY
+from .norms.options import NORMS
+from .surface.options import SURFACE
 
 ENTRY_POINTS = "attentionology.analyses"
 """The group of entry points under which another package names its subclasses of `Analysis`."""
 
-_ANALYSES = {
-    "dependency": "attentionology.analyses.dependency.analysis:Dependency",
-    "surface": "attentionology.analyses.surface.analysis:Surface",
-    "clusters": "attentionology.analyses.clusters.analysis:Clusters",
-    "norms": "attentionology.analyses.norms.analysis:Norms",
-    "coreference": "attentionology.analyses.coreference.analysis:Coreference",
-}
-"""The class of each analysis, in the order of the report. An analysis comes after those whose results it needs."""
+_ROWS = (DEPENDENCY, SURFACE, CLUSTERS, NORMS, COREFERENCE)
+"""The analyses of ``analyze``, in the order of the report. An analysis comes after those whose results it needs."""
 
 _OF_COMMANDS = {
     "alignment": "attentionology.analyses.alignment.analysis:Alignment",
@@ -33,8 +35,8 @@ _OF_COMMANDS = {
 
 
 @functools.cache
-def registered_analyses() -> dict[str, Analysis[Any, Any]]:
-    """Return all analyses by name, in the order in which a run does them.
+def registered_analyses() -> dict[str, AnalysisRow]:
+    """Return the rows of the analyses of ``analyze`` by name, in the order in which a run does them.
 
     The analyses of other packages come after those of the toolkit, in the order of the names of their entry points.
 
@@ -46,21 +48,21 @@ def registered_analyses() -> dict[str, Analysis[Any, Any]]:
         >>> list(registered_analyses())[:5]
         ['dependency', 'surface', 'clusters', 'norms', 'coreference']
     """
-    analyses: dict[str, Analysis[Any, Any]] = {}
+    rows: dict[str, AnalysisRow] = {}
     sources: dict[str, str] = {}
-    own = [(located(location)(), "attentionology") for location in _ANALYSES.values()]
-    for analysis, source in [*own, *((_load(point), source_of(point)) for point in added(ENTRY_POINTS))]:
-        if analysis.name in analyses:
+    own = [(row, "attentionology") for row in _ROWS]
+    for row, source in [*own, *((_row_of(point), source_of(point)) for point in added(ENTRY_POINTS))]:
+        if row.name in rows:
             raise RegistryError(
-                f"two analyses are called {analysis.name!r}: that of {sources[analysis.name]} and that of {source}"
+                f"two analyses are called {row.name!r}: that of {sources[row.name]} and that of {source}"
             )
-        if late := [needed for needed in analysis.needs if needed not in analyses]:
+        if late := [needed for needed in row.needs if needed not in rows]:
             raise RegistryError(
-                f"the analysis {analysis.name!r} of {source} needs {late[0]!r}, which does not come before it; the "
-                f"analyses before it are: {', '.join(analyses)}"
+                f"the analysis {row.name!r} of {source} needs {late[0]!r}, which does not come before it; the "
+                f"analyses before it are: {', '.join(rows)}"
             )
-        analyses[analysis.name], sources[analysis.name] = analysis, source
-    return analyses
+        rows[row.name], sources[row.name] = row, source
+    return rows
 
 
 @functools.cache
@@ -71,20 +73,28 @@ def find_analysis(name: str) -> Analysis[Any, Any] | None:
         >>> find_analysis("alignment").name, find_analysis("astrology")
         ('alignment', None)
     """
-    return located(_OF_COMMANDS[name])() if name in _OF_COMMANDS else registered_analyses().get(name)
+    if name in _OF_COMMANDS:
+        location = _OF_COMMANDS[name]
+    elif name in registered_analyses():
+        location = registered_analyses()[name].location
+    else:
+        return None
+    analysis: Analysis[Any, Any] = located(location)()
+    return analysis
 
 
-def _load(point: EntryPoint) -> Analysis[Any, Any]:
-    """Load the analysis that an entry point names, and check its options."""
+def _row_of(point: EntryPoint) -> AnalysisRow:
+    """Load the analysis that an entry point names, check its options, and return what it says of itself."""
     base: Any = Analysis  # type checkers want a class without abstract methods
-    analysis: Analysis[Any, Any] = load_added("analysis", point, base)()
+    analysis = load_added("analysis", point, base)
     for group in analysis.options:
         if not (isinstance(group, type) and is_dataclass(group) and callable(getattr(group, "check", None))):
             raise RegistryError(
                 f"{group!r}, among the options of the analysis {analysis.name!r}, is not a dataclass with a method "
                 "check"
             )
-    return analysis
+    said = {field.name: getattr(analysis, field.name) for field in fields(AnalysisRow) if field.name != "location"}
+    return AnalysisRow(**said, location=point.value)
 
 
 def choose_analyses(names: Sequence[str]) -> list[Analysis[Any, Any]]:
@@ -103,4 +113,4 @@ def choose_analyses(names: Sequence[str]) -> list[Analysis[Any, Any]]:
         raise OptionError(f"unknown analysis {unknown!r}; choose from: {', '.join(registered)}{near}")
     if len(set(names)) < len(names):
         raise OptionError("an analysis is named twice")
-    return [analysis for name, analysis in registered.items() if name in names]
+    return [analysis for name in registered if name in names and (analysis := find_analysis(name))]

@@ -73,12 +73,12 @@ class AnalyzeJob(Job):
 
             trees, text = bool(corpus.relations), not isinstance(corpus, Documents)
         if not trees and not text:
-            return [analysis for analysis in registered if analysis.of_mentions]
-        return [analysis for analysis in registered if analysis.by_default and (trees or not analysis.of_trees)]
+            return choose_analyses([row.name for row in registered if row.of_mentions])
+        return choose_analyses([row.name for row in registered if row.by_default and (trees or not row.of_trees)])
 
     def recorded(self) -> Iterable[OptionGroup]:
         """Return the groups that every run has, and those of all analyses."""
-        kinds = [kind for analysis in registered_analyses().values() for kind in analysis.options]
+        kinds = [kind for row in registered_analyses().values() for kind in row.options]
         return [self.groups[kind] for kind in dict.fromkeys([*_OF_ALL, *kinds])]
 
     def flat(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class AnalyzeJob(Job):
                 continue
             default = kind()
             option = next(f.name for f in fields(group) if getattr(group, f.name) != getattr(default, f.name))
-            readers = [name for name, analysis in registered_analyses().items() if kind in analysis.options]
+            readers = [name for name, row in registered_analyses().items() if kind in row.options]
             names = " ".join(analysis.name for analysis in chosen)
             raise OptionError(
                 f"--{option.replace('_', '-')} is for {' or '.join(readers)}, not among --analyses {names}"

@@ -80,12 +80,12 @@ class Analyze:
 @functools.cache
 def analyze_command() -> type[Analyze]:
     """The command with the options of all registered analyses, those of other packages too."""
-    analyses = registered_analyses().values()
-    kinds = list(dict.fromkeys(kind for analysis in analyses for kind in analysis.options))
+    rows = registered_analyses().values()
+    kinds = list(dict.fromkeys(kind for row in rows for kind in row.options))
     _check_options(kinds)
     groups = [(f"group_{number}", kind, field(default_factory=kind)) for number, kind in enumerate(kinds)]
     command = make_dataclass("Analyze", groups, bases=(Analyze,), frozen=True)
-    command.__doc__ = _HELP.format(analyses="\n".join(f"- {analysis.summary}" for analysis in analyses))
+    command.__doc__ = _HELP.format(analyses="\n".join(f"- {row.summary}" for row in rows))
     return command
 
 

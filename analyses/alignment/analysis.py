@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rich.console import RenderableType
+
+from ...corpora_loaders.alignment import Bitext, SentencePair
+from ...reports.explorer.contribution import Contribution
+from ...reports.page import Section
 from ..contract import Analysis, Counted, OptionSet, Plan, Reader, Request, Setting, Titles
+from ..shared.counting import CountWith
+from .accuracy import AlignmentAccuracy, AlignmentCounts, BaselineAccuracy, CountSeries
+from .baselines import BASELINES
+from .drawn import sampled_maps
+from .example import first_example, read_example
+from .explored import explored_alignment
+from .hypotheses import LinkMaker
 from .options import AlignmentOptions, LanguageOptions
 from .results import (
     AlignmentFacts,
@@ -14,14 +26,10 @@ from .results import (
     AlignmentResults,
     choose,
 )
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from ...reports.explorer.contribution import Contribution
-    from ...reports.page import Section
-    from .accuracy import AlignmentCounts
-    from .series import Series
+from .section import alignment_section
+from .series import FORWARD, TOGETHER, Series, all_series
+from .shown_tables import in_terminal
+from .tables import tables
 
 
 class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
@@ -39,14 +47,6 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[AlignmentFacts]:
         """Plan one pass of the model that counts all series and baselines, and one of each copy."""
-        from ...corpora_loaders.alignment import Bitext
-        from ..shared.counting import CountWith
-        from .accuracy import BaselineAccuracy, CountSeries
-        from .baselines import BASELINES
-        from .drawn import sampled_maps
-        from .hypotheses import LinkMaker
-        from .series import all_series
-
         chosen, corpus = options[AlignmentOptions], setting.corpus
         if not isinstance(corpus, Bitext):
             raise TypeError("alignment needs sentence pairs")
@@ -83,10 +83,6 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
         self, options: OptionSet, plan: Plan[AlignmentFacts], counted: Counted[AlignmentFacts], read: Reader
     ) -> AlignmentLooked:
         """Read one short pair once more, to show its maps in the layer that was chosen."""
-        from ...corpora_loaders.alignment import SentencePair
-        from .example import read_example
-        from .series import TOGETHER
-
         facts = counted.facts
         choice = choose(_counts(counted), facts.written, has_gold=bool(facts.gold))
         shown = dict.fromkeys(
@@ -104,10 +100,6 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
         self, options: OptionSet, counted: Counted[AlignmentFacts], needed: Mapping[str, Any], looked: Any
     ) -> AlignmentResults:
         """Make all tables."""
-        from .accuracy import BaselineAccuracy
-        from .example import first_example
-        from .tables import tables
-
         facts, counts = counted.facts, _counts(counted)
         has_gold = bool(facts.gold)
         baselines = {name: counted.metric(_baseline_name(name), BaselineAccuracy).compute() for name in facts.baselines}
@@ -122,22 +114,16 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
 
     def section(self, results: AlignmentResults, titles: Titles) -> Section:
         """Make the tables, the figures and the section of the page."""
-        from .section import alignment_section
-
         return alignment_section(results, titles)
 
     def show(self, results: AlignmentResults, width: int) -> RenderableType:
         """Return a table of error rates, layer by layer, of the best layers and heads, and of baselines."""
-        from .shown_tables import in_terminal
-
         return in_terminal(results, width)
 
     def explored(
         self, options: OptionSet, counted: Counted[AlignmentFacts], results: AlignmentResults, kind: str | None
     ) -> Contribution:
         """Return the error rate of every head by weight and by norm."""
-        from .explored import explored_alignment
-
         return explored_alignment(results)
 
     def record(self, options: OptionSet, counted: Counted[AlignmentFacts], results: AlignmentResults) -> dict[str, Any]:
@@ -166,8 +152,6 @@ def _baseline_name(name: str) -> str:
 
 def _counts(counted: Counted[AlignmentFacts], copy: int | None = None) -> dict[Series, AlignmentCounts]:
     """Return the counts of all series of the model or of one of its copies."""
-    from .accuracy import AlignmentAccuracy
-    from .series import FORWARD
 
     return {
         each: counted.metric(_name(each, copy), AlignmentAccuracy).compute()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..contract import OptionGroup
+from ..contract import AnalysisRow, OptionGroup
 from ..shared.numbers import Number
+from ..shared.options import FeedForwardOptions, MapOptions
+from ..surface.options import ReadingOptions
 
 
 @dataclass(frozen=True)
@@ -22,3 +24,13 @@ class ClustersOptions(OptionGroup):
 
     n_clusters: Number = 8
     """The number of clusters into which the tree of the heads is cut."""
+
+
+CLUSTERS = AnalysisRow(
+    name="clusters",
+    location="attentionology.analyses.clusters.analysis:Clusters",
+    options=(ClustersOptions, ReadingOptions, MapOptions, FeedForwardOptions),
+    needs=("dependency", "surface"),
+    by_default=True,
+    summary="clusters: which heads attend alike (section 6).",
+)

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rich.console import RenderableType
+
+from ...corpora_loaders.coreference import Documents
+from ...extractors import Windows, make_windows
+from ...reports.explorer.contribution import Contribution
+from ...reports.page import Section
 from ..contract import (
     Analysis,
     Counted,
@@ -19,22 +25,27 @@ from ..contract import (
     Setting,
     Titles,
 )
+from ..shared.best_head import with_control
+from ..shared.comparable import Comparable, measured_heads
+from ..shared.controls import control_record
+from ..shared.counting import CountMaps
+from ..shared.decision_limit import check_limit
 from ..shared.map_facts import map_facts
-from ..shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
+from ..shared.options import ControlOptions, CountOptions
+from ..shared.published import published_coreference
+from .accuracy import CoreferenceAccuracy, groups_of_documents, mentions_by_group
+from .agreement import sources_of_agreement
+from .antecedents import DIRECTIONS
+from .choices import POLICIES, account
+from .examples import CoreferenceExample, examples_of
+from .explored import explored_coreference
 from .facts import CoreferenceFacts, CoreferenceLookup
-from .options import CoreferenceOptions
+from .guesses import AntecedentGuesses
+from .options import COREFERENCE, CoreferenceOptions
+from .results import CoreferenceResults
+from .section import coreference_section
 from .shown_examples import ShownExample, shown_example
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from ...corpora_loaders.coreference import Documents
-    from ...extractors import Windows
-    from ...reports.explorer.contribution import Contribution
-    from ...reports.page import Section
-    from ..shared.comparable import Comparable
-    from .examples import CoreferenceExample
-    from .results import CoreferenceResults
+from .shown_tables import best_table
 
 EXAMPLES = 5
 """The number of right decisions, and of wrong decisions, that the report shows."""
@@ -44,31 +55,14 @@ _WINDOWS_AT_ONCE = 16
 _MOST_WINDOWS = 128  # the number of windows in which examples are looked for
 
 
-class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
+class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENCE):
     """The analysis that counts how often the most attended other mention is an antecedent."""
 
-    name = "coreference"
-    options = (CoreferenceOptions, ControlOptions, CountOptions, MapOptions, FeedForwardOptions)
-    of_mentions = True
     facts_type = CoreferenceFacts
     looked_type = CoreferenceLookup
-    summary = (
-        "coreference: for every mention the most attended other mention is taken as a guess at its antecedent (Clark "
-        "et al. 2019, section 4.3)."
-    )
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[CoreferenceFacts]:
         """Cut the documents into windows, and plan one request for the model and one for each copy."""
-        from ...corpora_loaders.coreference import Documents
-        from ..shared.counting import CountMaps
-        from ..shared.decision_limit import check_limit
-        from .accuracy import (
-            CoreferenceAccuracy,
-            groups_of_documents,
-            mentions_by_group,
-        )
-        from .agreement import sources_of_agreement
-
         corpus = setting.corpus
         if not isinstance(corpus, Documents):
             raise OptionError("the analysis coreference needs a corpus with mentions, see load_documents")
@@ -98,9 +92,6 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
 
     def guesses(self, options: OptionSet) -> Guesses:
         """Return the candidate that each head picks for each mention, in both directions."""
-        from .antecedents import DIRECTIONS
-        from .guesses import AntecedentGuesses
-
         chosen = options[CoreferenceOptions]
         return Guesses(DIRECTIONS, AntecedentGuesses(chosen.candidates, chosen.singletons == "keep"))
 
@@ -108,9 +99,6 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         self, options: OptionSet, plan: Plan[CoreferenceFacts], counted: Counted[CoreferenceFacts], read: Reader
     ) -> CoreferenceLookup:
         """Look up which mentions were scored, and a few decisions of the best head."""
-        from ...extractors import Windows
-        from .choices import account
-
         request, singletons = plan.requests[0], options[CoreferenceOptions].singletons == "keep"
         windows = request.inputs
         assert isinstance(windows, Windows)  # noqa: S101  # the plan has cut them
@@ -124,8 +112,6 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         self, options: OptionSet, request: Request, head: tuple[str, int, int], read: Reader
     ) -> tuple[ShownExample, ...]:
         """Look up a few right and wrong decisions of a head, from as many documents as possible."""
-        from .examples import examples_of
-
         analysis_options = options[CoreferenceOptions]
         policy, singletons = analysis_options.candidates, analysis_options.singletons == "keep"
         decided: list[CoreferenceExample] = []
@@ -147,11 +133,6 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         looked: Any,
     ) -> CoreferenceResults:
         """Make the tables of the model, with the accuracy of its copies beside them, and the examples."""
-        from ..shared.best_head import with_control
-        from ..shared.published import published_coreference
-        from .accuracy import CoreferenceAccuracy
-        from .results import CoreferenceResults
-
         facts, analysis_options = counted.facts, options[CoreferenceOptions]
         tables = counted.metric(facts.model, CoreferenceAccuracy).compute()
         controls = tuple(counted.metric(name, CoreferenceAccuracy).compute().best for name in facts.copies)
@@ -171,23 +152,14 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
 
     def section(self, results: CoreferenceResults, titles: Titles) -> Section:
         """Make the tables, the figures and the section of the page."""
-        from .section import coreference_section
-
         return coreference_section(results, titles)
 
     def show(self, results: CoreferenceResults, width: int) -> RenderableType:
         """Return a table of the best head of each type of mention."""
-        from .shown_tables import best_table
-
         return best_table(results).terminal(width)
 
     def comparable(self, counted: Counted[CoreferenceFacts]) -> Sequence[Comparable]:
         """Return the held-out accuracy of the best head of each type of mention, for each choice of candidates."""
-        from ..shared.comparable import Comparable, measured_heads
-        from .accuracy import CoreferenceAccuracy
-        from .antecedents import DIRECTIONS
-        from .choices import POLICIES
-
         metric = counted.metric(counted.facts.model, CoreferenceAccuracy)
         counts = metric.split_counts()
         members = {**metric.members(), **metric.members_by_label()}
@@ -202,17 +174,12 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         self, options: OptionSet, counted: Counted[CoreferenceFacts], results: CoreferenceResults, kind: str | None
     ) -> Contribution:
         """Return the accuracies of all heads, and what was found."""
-        from .accuracy import CoreferenceAccuracy
-        from .explored import explored_coreference
-
         return explored_coreference(results, counted.metric(counted.facts.model, CoreferenceAccuracy), kind or "")
 
     def record(
         self, options: OptionSet, counted: Counted[CoreferenceFacts], results: CoreferenceResults
     ) -> dict[str, Any]:
         """Describe the copies with random weights, how many mentions were scored and why others were not, and notes."""
-        from ..shared.controls import control_record
-
         control = control_record(options[ControlOptions], counted.facts.seed)
         return {**control, "coreference": {"account": dict(results.account), "notes": list(results.notes)}}
 
@@ -232,7 +199,6 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
 
 def _windows(options: CoreferenceOptions, setting: Setting, corpus: Documents) -> Windows:
     """Cut the documents into windows."""
-    from ...extractors import make_windows
 
     if _asked(corpus):
         for name, default in (("singletons", "drop"), ("candidates", "preceding")):
@@ -252,7 +218,6 @@ def _asked(corpus: Documents) -> bool:
 
 def _best_head(options: CoreferenceOptions, counted: Counted[CoreferenceFacts]) -> tuple[str, int, int] | None:
     """Return the direction, layer and head of the best head of all types, None if no mention was scored."""
-    from .accuracy import CoreferenceAccuracy
 
     best = counted.metric(counted.facts.model, CoreferenceAccuracy).compute().best
     (row,) = best[(best["candidates"] == options.candidates) & (best["type"] == "all")].to_dict("records")

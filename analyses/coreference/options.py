@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..contract import OptionGroup
+from ..contract import AnalysisRow, OptionGroup
 from ..shared.numbers import OptionalNumber
+from ..shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 
 
 @dataclass(frozen=True)
@@ -34,3 +35,15 @@ class CoreferenceOptions(OptionGroup):
     one. A window has up to --max-length pieces, by default as many as the model can read, at most 512. Without
     --stride, only the first --max-length pieces of a document are read: by default 128, as in the paper, or for GAP and
     WinoBias as many as the model can read."""
+
+
+COREFERENCE = AnalysisRow(
+    name="coreference",
+    location="attentionology.analyses.coreference.analysis:Coreference",
+    options=(CoreferenceOptions, ControlOptions, CountOptions, MapOptions, FeedForwardOptions),
+    of_mentions=True,
+    summary=(
+        "coreference: for every mention the most attended other mention is taken as a guess at its antecedent (Clark "
+        "et al. 2019, section 4.3)."
+    ),
+)

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import RenderableType
 
 from ...corpora_loaders import CorpusError
+from ...extractors import DIRECTIONS
+from ...reports.explorer.contribution import Contribution
+from ...reports.page import Section
 from ..contract import Analysis, Counted, Guesses, OptionSet, Plan, Request, Setting, Titles
+from ..shared.best_head import with_control
+from ..shared.comparable import Comparable, measured_heads
+from ..shared.controls import control_record
+from ..shared.counting import CountMaps
+from ..shared.decision_limit import check_limit
 from ..shared.map_facts import MapFacts, map_facts
-from ..shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
-from .options import DependencyOptions
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from ...reports.explorer.contribution import Contribution
-    from ...reports.page import Section
-    from ..shared.comparable import Comparable
-    from .section import DependencyResults
+from ..shared.options import ControlOptions, CountOptions
+from .accuracy import DependencyAccuracy, check_relations, words_by_group
+from .explored import explored_dependency
+from .guesses import head_guesses
+from .options import DEPENDENCY, DependencyOptions
+from .section import DependencyResults, best_table, dependency_section
+from .tables import members_of
 
 
 @dataclass(frozen=True)
@@ -38,25 +45,13 @@ class DependencyFacts:
     seed: int
 
 
-class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
+class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
     """The analysis that counts how often the most attended other word is the syntactic head."""
 
-    name = "dependency"
-    options = (DependencyOptions, ControlOptions, CountOptions, MapOptions, FeedForwardOptions)
-    of_trees = True
-    by_default = True
     facts_type = DependencyFacts
-    summary = (
-        "dependency: for every word the most attended other word is taken as a guess at its syntactic head (Clark et "
-        "al. 2019, section 4.2)."
-    )
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[DependencyFacts]:
         """Plan one request for the model, and one for each copy."""
-        from ..shared.counting import CountMaps
-        from ..shared.decision_limit import check_limit
-        from .accuracy import DependencyAccuracy, check_relations, words_by_group
-
         corpus, coarse = setting.corpus, options[DependencyOptions].coarse
         if not corpus.relations:
             raise CorpusError(
@@ -84,9 +79,6 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
 
     def guesses(self, options: OptionSet) -> Guesses:
         """Return the word that each head picks for each word, in both directions."""
-        from ...extractors import DIRECTIONS
-        from .guesses import head_guesses
-
         return Guesses(DIRECTIONS, head_guesses)
 
     def results(
@@ -97,10 +89,6 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         looked: Any,
     ) -> DependencyResults:
         """Make the tables of the model, with the accuracy of its copies beside them."""
-        from ..shared.best_head import with_control
-        from .accuracy import DependencyAccuracy
-        from .section import DependencyResults
-
         facts = counted.facts
         tables = counted.metric(facts.model, DependencyAccuracy).compute()
         controls = tuple(counted.metric(name, DependencyAccuracy).compute().best for name in facts.copies)
@@ -114,23 +102,14 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
 
     def section(self, results: DependencyResults, titles: Titles) -> Section:
         """Make the tables, the figures and the section of the page."""
-        from .section import dependency_section
-
         return dependency_section(results, titles)
 
     def show(self, results: DependencyResults, width: int) -> RenderableType:
         """Return a table of the best head of each relation."""
-        from .section import best_table
-
         return best_table(results).terminal(width)
 
     def comparable(self, counted: Counted[DependencyFacts]) -> Sequence[Comparable]:
         """Return the held-out accuracy of the best head of each relation."""
-        from ...extractors import DIRECTIONS
-        from ..shared.comparable import Comparable, measured_heads
-        from .accuracy import DependencyAccuracy
-        from .tables import members_of
-
         metric = counted.metric(counted.facts.model, DependencyAccuracy)
         subsets, replicates = metric.split_counts()
         members = members_of(metric.groups, subsets)
@@ -145,9 +124,6 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         kind: str | None,
     ) -> Contribution:
         """Return the accuracies and gains of all heads, and what was found."""
-        from .accuracy import DependencyAccuracy
-        from .explored import explored_dependency
-
         return explored_dependency(results, counted.metric(counted.facts.model, DependencyAccuracy), kind or "")
 
     def record(
@@ -157,6 +133,4 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         results: DependencyResults,
     ) -> dict[str, Any]:
         """Describe the copies with random weights."""
-        from ..shared.controls import control_record
-
         return control_record(options[ControlOptions], counted.facts.seed)

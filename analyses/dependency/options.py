@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..contract import OptionGroup
+from ..contract import AnalysisRow, OptionGroup
+from ..shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 
 
 @dataclass(frozen=True)
@@ -19,3 +20,16 @@ class DependencyOptions(OptionGroup):
 
     coarse: bool = False
     """Count universal relations (nsubj) instead of the subtypes that the treebank has (nsubj:pass)."""
+
+
+DEPENDENCY = AnalysisRow(
+    name="dependency",
+    location="attentionology.analyses.dependency.analysis:Dependency",
+    options=(DependencyOptions, ControlOptions, CountOptions, MapOptions, FeedForwardOptions),
+    of_trees=True,
+    by_default=True,
+    summary=(
+        "dependency: for every word the most attended other word is taken as a guess at its syntactic head (Clark et "
+        "al. 2019, section 4.2)."
+    ),
+)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rich.console import RenderableType
+
+from ...corpora_loaders import read_frequencies
 from ...corpora_loaders.errors import CorpusError
+from ...extractors import ExtractionError, NormMaker, StageMaker
+from ...reports.explorer.contribution import Contribution
+from ...reports.page import Section
 from ..contract import (
     Analysis,
     Counted,
@@ -18,18 +24,20 @@ from ..contract import (
     Setting,
     Titles,
 )
+from ..shared.counting import CountWith
 from ..shared.merged_facts import merges_by
 from ..shared.options import FeedForwardOptions
-from .options import NormsOptions
+from .explored import explored_norms
+from .feed_forward import CountStages, FeedForwardChange, FeedForwardTables, with_examples
+from .frequency import FrequencyCorrelation, frequency_ranks
+from .mixing import MixingRatios
+from .options import NORMS, NormsOptions
+from .paper import published
+from .results import NormResults
+from .section import norms_section
+from .shares import NormShares
+from .shown_tables import layers_table
 from .texts import ReadText, read_texts
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from ...reports.explorer.contribution import Contribution
-    from ...reports.page import Section
-    from .feed_forward import FeedForwardTables
-    from .results import NormResults
 
 
 @dataclass(frozen=True)
@@ -51,28 +59,14 @@ class NormFacts:
     notes: tuple[str, ...] = merges_by("union")
 
 
-class Norms(Analysis[NormFacts, "NormResults"]):
+class Norms(Analysis[NormFacts, NormResults], row=NORMS):
     """The analysis that compares attention weights with the norms of the vectors that they move."""
 
-    name = "norms"
-    options = (NormsOptions, FeedForwardOptions)
-    of_maps = False
     facts_type = NormFacts
     looked_type = dict[int, ReadText]
-    summary = (
-        "norms: where attention goes by weight and by the norm of what it moves, how much context each layer mixes in, "
-        "and what the feed-forward block changes (Kobayashi et al. 2020, 2021, 2024)."
-    )
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[NormFacts]:
         """Plan norms on the text, mixing ratios on masked text, and the feed-forward block on the first sentences."""
-        from ...extractors import NormMaker, StageMaker
-        from ..shared.counting import CountWith
-        from .feed_forward import CountStages
-        from .frequency import FrequencyCorrelation
-        from .mixing import MixingRatios
-        from .shares import NormShares
-
         encoder, corpus, norms_options = setting.encoder, setting.corpus, options[NormsOptions]
         layers = encoder.layers  # raises an error here, before anything slow, if the architecture is not known
         ranks, notes = _ranks(norms_options, setting)
@@ -129,13 +123,6 @@ class Norms(Analysis[NormFacts, "NormResults"]):
         """Make all tables."""
         import pandas as pd
 
-        from .feed_forward import with_examples
-        from .frequency import FrequencyCorrelation
-        from .mixing import MixingRatios
-        from .paper import published
-        from .results import NormResults
-        from .shares import NormShares
-
         facts = counted.facts
         frequency = counted.metric("norms-frequency", FrequencyCorrelation)
         change = amplified = None
@@ -156,22 +143,16 @@ class Norms(Analysis[NormFacts, "NormResults"]):
 
     def section(self, results: NormResults, titles: Titles) -> Section:
         """Make the tables, the figures and the section of the page."""
-        from .section import norms_section
-
         return norms_section(results, titles)
 
     def show(self, results: NormResults, width: int) -> RenderableType:
         """Return a table of weights and norms, layer by layer."""
-        from .shown_tables import layers_table
-
         return layers_table(results).terminal(width)
 
     def explored(
         self, options: OptionSet, counted: Counted[NormFacts], results: NormResults, kind: str | None
     ) -> Contribution:
         """Return where every head attends by weight and by norm."""
-        from .explored import explored_norms
-
         return explored_norms(results)
 
     def record(
@@ -186,8 +167,6 @@ class Norms(Analysis[NormFacts, "NormResults"]):
 
 def _ranks(options: NormsOptions, setting: Setting) -> tuple[Mapping[int, int] | None, list[str]]:
     """Return the frequency ranks by vocabulary id, None if the corpus is to be counted, and a note on their source."""
-    from ...corpora_loaders import read_frequencies
-    from .frequency import frequency_ranks
 
     file = options.frequencies
     if file is None:
@@ -215,8 +194,6 @@ def _sample_notes(sampled: int, total: int) -> list[str]:
 
 def _stages(counted: Counted[NormFacts]) -> FeedForwardTables:
     """Return the tables of the feed-forward block, which are empty if none of the first sentences could be read."""
-    from ...extractors import ExtractionError
-    from .feed_forward import FeedForwardChange
 
     failure = counted.failures.get(counted.facts.stages)
     if failure is None:

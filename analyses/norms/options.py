@@ -8,8 +8,9 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from ..contract import OptionGroup
+from ..contract import AnalysisRow, OptionGroup
 from ..shared.numbers import Count, Share
+from ..shared.options import FeedForwardOptions
 
 
 @dataclass(frozen=True)
@@ -35,3 +36,15 @@ class NormsOptions(OptionGroup):
     ff_sentences: Count = 100
     """The first N sentences are followed through the feed-forward block, which takes tens of times as long as a forward
     pass. With 0, none are."""
+
+
+NORMS = AnalysisRow(
+    name="norms",
+    location="attentionology.analyses.norms.analysis:Norms",
+    options=(NormsOptions, FeedForwardOptions),
+    of_maps=False,
+    summary=(
+        "norms: where attention goes by weight and by the norm of what it moves, how much context each layer mixes in, "
+        "and what the feed-forward block changes (Kobayashi et al. 2020, 2021, 2024)."
+    ),
+)

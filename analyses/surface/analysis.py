@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import pandas as pd
+from rich.console import RenderableType
+
+from ...extractors import GradientMaker, ModelError
+from ...reports.explorer.contribution import Contribution
+from ...reports.page import Section
 from ..contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
+from ..shared.comparable import Comparable
+from ..shared.counting import CountWith
 from ..shared.merged_facts import merges_by
-from ..shared.options import CountOptions, FeedForwardOptions, MapOptions
+from .explored import explored_surface
 from .facts import ReadingFacts
-from .options import ReadingOptions, SurfaceOptions
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from rich.console import RenderableType
-
-    from ...reports.explorer.contribution import Contribution
-    from ...reports.page import Section
-    from ..shared.comparable import Comparable
-    from .results import SurfaceResults
+from .gradients import GradientImportance
+from .options import SURFACE, SurfaceOptions
+from .reading import plan_reading, read_tables
+from .replicates import comparable_statistics
+from .results import SurfaceResults
+from .section import surface_section
+from .shown_tables import layers_table
+from .statistics import STATISTICS, SurfaceStatistics
 
 _LOSSES = {
     "mlm": "the masked-LM loss, the mean over masked pieces",
@@ -48,26 +54,13 @@ class SurfaceFacts:
     obstacle: str = ""
 
 
-class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
+class Surface(Analysis[SurfaceFacts, SurfaceResults], row=SURFACE):
     """The analysis of where attention goes by position and class of token, and how much that matters to a loss."""
 
-    name = "surface"
-    options = (SurfaceOptions, ReadingOptions, CountOptions, MapOptions, FeedForwardOptions)
-    needs = ("dependency",)
-    by_default = True
     facts_type = SurfaceFacts
-    summary = (
-        "surface: attention to neighbors, special tokens and punctuation, its entropy, and how much of it matters to "
-        "the loss (section 3)."
-    )
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[SurfaceFacts]:
         """Plan the reading shared with ``clusters``, and gradients if the model has what the loss needs."""
-        from ...extractors import GradientMaker, ModelError
-        from ..shared.counting import CountWith
-        from .gradients import GradientImportance
-        from .reading import plan_reading
-
         reading, surface_options = plan_reading(options, setting), options[SurfaceOptions]
         if surface_options.gradients == "none":
             return Plan((reading.request,), SurfaceFacts(reading.facts))
@@ -97,38 +90,26 @@ class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
         looked: Any,
     ) -> SurfaceResults:
         """Make the surface tables, with the gradients if there are any."""
-        from .reading import read_tables
-        from .results import SurfaceResults
-
         tables, notes = read_tables(options, counted, counted.facts.reading, needed)
         gradients, gradient_notes = _gradients(options[SurfaceOptions], counted)
         return SurfaceResults(tables, counted.facts.reading.specials, gradients, (*notes, *gradient_notes))
 
     def section(self, results: SurfaceResults, titles: Titles) -> Section:
         """Make the tables, the figures and the section of the page."""
-        from .section import surface_section
-
         return surface_section(results, titles)
 
     def show(self, results: SurfaceResults, width: int) -> RenderableType:
         """Return a table of where attention goes, layer by layer."""
-        from .shown_tables import layers_table
-
         return layers_table(results).terminal(width)
 
     def explored(
         self, options: OptionSet, counted: Counted[SurfaceFacts], results: SurfaceResults, kind: str | None
     ) -> Contribution:
         """Return where every head attends, and what was found."""
-        from .explored import explored_surface
-
         return explored_surface(results, kind or "")
 
     def comparable(self, counted: Counted[SurfaceFacts]) -> Sequence[Comparable]:
         """Return the means over heads of all statistics, and of some of them layer by layer."""
-        from .replicates import comparable_statistics
-        from .statistics import STATISTICS, SurfaceStatistics
-
         metric = counted.metric(counted.facts.reading.request, SurfaceStatistics)
         tables = metric.compute()
         numbers = dict(zip(tables.counts["statistic"], tables.counts["inputs"], strict=True))
@@ -171,8 +152,6 @@ def _obstacle(loss: str, setting: Setting) -> tuple[str, Any]:
 
 def _gradients(options: SurfaceOptions, counted: Counted[SurfaceFacts]) -> tuple[pd.DataFrame | None, list[str]]:
     """Return the table of gradients, None if there is none, and notes on how it was computed."""
-    from ...extractors import ModelError
-    from .gradients import GradientImportance
 
     facts = counted.facts
     if facts.obstacle:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..contract import OptionError, OptionGroup
+from ..contract import AnalysisRow, OptionError, OptionGroup
 from ..shared.numbers import Number, Share
+from ..shared.options import CountOptions, FeedForwardOptions, MapOptions
 
 
 @dataclass(frozen=True)
@@ -72,3 +73,16 @@ class SurfaceOptions(OptionGroup):
         super().check()
         if self.gradients == "none" and self.gradient_sentences != SurfaceOptions.gradient_sentences:
             raise OptionError("--gradient-sentences has no effect on --gradients none")
+
+
+SURFACE = AnalysisRow(
+    name="surface",
+    location="attentionology.analyses.surface.analysis:Surface",
+    options=(SurfaceOptions, ReadingOptions, CountOptions, MapOptions, FeedForwardOptions),
+    needs=("dependency",),
+    by_default=True,
+    summary=(
+        "surface: attention to neighbors, special tokens and punctuation, its entropy, and how much of it matters to "
+        "the loss (section 3)."
+    ),
+)

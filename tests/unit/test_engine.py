@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import attentionology
-from attentionology.analyses.contract import Analysis, Masking, OptionError, Plan, Request
+from attentionology.analyses.contract import Analysis, AnalysisRow, Masking, OptionError, Plan, Request
 from attentionology.analyses.coreference.options import CoreferenceOptions
 from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.registry import registered_analyses
@@ -340,7 +340,7 @@ class Clash(Analysis[str, int]):
 @pytest.fixture
 def clash(monkeypatch):
     """The analysis above, registered for one test."""
-    known = {**registered_analyses(), "clash": Clash()}
+    known = {**registered_analyses(), "clash": AnalysisRow("clash", f"{__name__}:Clash")}
     for module in ("attentionology.engine.analyze", "attentionology.analyses.registry"):
         monkeypatch.setattr(f"{module}.registered_analyses", lambda: known)
 

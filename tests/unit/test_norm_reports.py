@@ -126,7 +126,7 @@ def test_a_sample_of_sentences_is_said_in_the_notes(monkeypatch):
     encoder, corpus = tiny.encoder(max_position_embeddings=200), load_treebank(SAMPLE_TREEBANK, limit=12)
     whole = attentionology.analyze(encoder, corpus, analyses="norms")["norms"]
     assert not any("sampled" in note for note in whole.notes)
-    monkeypatch.setattr("attentionology.analyses.norms.frequency.FrequencyCorrelation", SmallSample)
+    monkeypatch.setattr("attentionology.analyses.norms.analysis.FrequencyCorrelation", SmallSample)
     sampled = attentionology.analyze(encoder, corpus, analyses="norms")["norms"]
     [note] = [note for note in sampled.notes if "sampled" in note]
     kept, total = map(int, re.findall(r"\d+", note))
