@@ -80,16 +80,18 @@ class OptionGroup(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def check(self) -> None:
-        """Raise `OptionError` if a value cannot be used. By default, that is a number outside its `Bounds`.
+        """Raise `OptionError` if a value cannot be used. By default, that is a number outside its `Bounds`."""
+        check_bounds(self)
 
-        A value that is None is missing, which is allowed.
-        """
-        types = get_type_hints(type(self), include_extras=True)
-        for field in fields(self):
-            value = getattr(self, field.name)
-            for bounds in getattr(types[field.name], "__metadata__", ()):
-                if isinstance(bounds, Bounds) and value is not None:
-                    bounds.check(field.name, value)
+
+def check_bounds(options: Any) -> None:
+    """Raise `OptionError` if a field of a dataclass is a number outside its `Bounds`. None is no number."""
+    types = get_type_hints(type(options), include_extras=True)
+    for field in fields(options):
+        value = getattr(options, field.name)
+        for bounds in getattr(types[field.name], "__metadata__", ()):
+            if isinstance(bounds, Bounds) and value is not None:
+                bounds.check(field.name, value)
 
 
 def groups_by_class(

@@ -16,10 +16,10 @@ from ..analyses.shared.input_options import (
     ExampleOptions,
     LimitOptions,
     ModelOptions,
-    check_seed,
     model_or_encoder,
     paths_read,
 )
+from ..analyses.shared.numbers import SEEDS
 from ..analyses.shared.options import FeedForwardOptions, MapOptions
 from ..corpora_loaders import Corpus
 from ..corpora_loaders.errors import CorpusError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..reports.progress import Stages
     from .preparing import Prepared
 
-_OF_ALL = (ModelOptions, CorpusOptions, LimitOptions, ExampleOptions)
+_OF_ALL: tuple[type[Any], ...] = (ModelOptions, CorpusOptions, LimitOptions, ExampleOptions)
 """The option groups that do not belong to an analysis."""
 
 
@@ -103,7 +103,7 @@ class AnalyzeJob(Job):
         if corpus is None:
             check_analyses(self.files, chosen)
         self._check_that_all_are_read(chosen)
-        check_seed(self.seed)
+        SEEDS.check("seed", self.seed)
         for group in self.groups:
             group.check()
         for file in self._files_of_groups():

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from ..analyses.contract import Analysis, OptionError
+from ..analyses.contract import Analysis, OptionError, OptionGroup
 from ..analyses.shared.builtin import SAMPLE, corpus_path
-from ..analyses.shared.input_options import at_least_one
 from ..analyses.shared.numbers import OptionalNumber
 from ..analyses.shared.option_types import Lenient, TreebankWords
 from ..corpora_loaders.errors import CorpusError, together
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class CorpusOptions:
+class CorpusOptions(OptionGroup):
     """Options of the corpus.
 
     Example:
@@ -64,13 +63,13 @@ class CorpusOptions:
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used, or where two options contradict each other."""
+        super().check()
         if self.text and self.tokens != "syntactic":
             raise OptionError("--tokens is for treebanks and cannot be given together with --text")
         if self.segments is not None and not self.text:
             raise OptionError("--segments is for --text, which is not given")
         if self.segment_ids != "zeros" and self.segments is None:
             raise OptionError("--segment-ids is for --segments, which is not given")
-        at_least_one(self, "segments", "limit")
 
 
 def files_of(options: CorpusOptions) -> list[str]:

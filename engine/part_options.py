@@ -10,13 +10,12 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from ..analyses.contract import OptionError
-from ..analyses.shared.input_options import at_least_one
+from ..analyses.contract import OptionError, OptionGroup
 from ..analyses.shared.numbers import OptionalNumber
 
 
 @dataclass(frozen=True)
-class PartOptions:
+class PartOptions(OptionGroup):
     """Options of long runs.
 
     Example:
@@ -68,7 +67,7 @@ class PartOptions:
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
-        at_least_one(self, "workers")
+        super().check()
         if self.address is not None and self.engine != "ray":
             raise OptionError("--address is for --engine ray, which is not given")
         if self.engine == "ray" and find_spec("ray") is None:

@@ -19,6 +19,7 @@ from ..analyses.shared.input_options import (
     OutputOptions,
     default_folder,
 )
+from ..analyses.shared.numbers import Seed
 from ..analyses.shared.option_types import DryRun
 from ..engine.corpus import CorpusOptions
 from ..engine.part_options import PartOptions
@@ -51,7 +52,7 @@ class Analyze:
     limits: LimitOptions = field(default_factory=LimitOptions)
     kept: ExampleOptions = field(default_factory=ExampleOptions)
 
-    seed: Annotated[int, arg(metavar="N")] = 0
+    seed: Seed = 0
     """The seed of everything random: the bootstrap, the halves of the corpus, the weights of the control, the masks,
     the segments, and the arrangement of the heads in the figure of clusters."""
 

@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 import tyro
 
 from ..analyses.contract import OptionError
+from ..analyses.option_groups import check_bounds
 from ..analyses.shared.numbers import NUMBERS
 from ..analyses.shared.record import flat_options
 from ..corpora_loaders import AttentionologyError, CorpusError
@@ -154,6 +155,7 @@ def _execute(command: Runnable, arguments: list[str]) -> int:
     options = flat_options(command)
     try:
         with _figure_formats(options.get("figures", ())):
+            check_bounds(command)
             return command.run(arguments)
     except KeyboardInterrupt:
         resumes = COMMANDS[arguments[0]].resumes or options.get("parts") is not None

@@ -12,6 +12,7 @@ from tyro.conf import arg
 from ..analyses.contract import OptionError
 from ..analyses.shared.builtin import SAMPLE, corpus_path, load_encoder
 from ..analyses.shared.input_options import ModelOptions
+from ..analyses.shared.numbers import Number
 from ..analyses.shared.record import describe_files, model_label
 from ..reports.streams import complain, say
 
@@ -36,7 +37,7 @@ class Doctor:
     corpus: Annotated[str, arg(metavar="FILE")] = SAMPLE
     """The CoNLL-U file whose sentences are read, or 'sample', the English sample treebank."""
 
-    sentences: Annotated[int, arg(metavar="N")] = 200
+    sentences: Number = 200
     """The tokenizer reads the first N sentences of the corpus, and the model reads 12 of them, which are drawn at
     random with a fixed seed."""
 
@@ -53,8 +54,6 @@ class Doctor:
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the checks and return the exit status: 0 if the maps that are asked for can be trusted, else 1."""
-        if self.sentences < 1:
-            raise OptionError(f"--sentences must be at least 1, not {self.sentences}")
         self.model.check()
         load = partial(load_encoder, self.model.model, revision=self.model.revision, device=self.model.device)
         if self.known_answers:

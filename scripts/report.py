@@ -9,7 +9,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from ..analyses.shared.input_options import OutputOptions, at_least_one
+from ..analyses.shared.input_options import OutputOptions
 from ..analyses.shared.numbers import OptionalNumber
 
 
@@ -44,7 +44,6 @@ class Report:
         from ..engine.stored_run import report_run
         from .running import print_run
 
-        at_least_one(self, "min_count")
         output = self.output
         run = report_run(self.run_folder, output.out, overwrite=output.overwrite, min_count=self.min_count)
         print_run(run, output.out or self.run_folder, as_json=output.json)

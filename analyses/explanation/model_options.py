@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from ..contract import OptionError
-from ..shared.input_options import at_least_one
-from ..shared.numbers import OptionalNumber, OptionalReal
+from ..contract import OptionError, OptionGroup
+from ..option_groups import Bounds
+from ..shared.numbers import Number, OptionalNumber, OptionalReal
 from .options import changed
 
 
 @dataclass(frozen=True)
-class ClassifierOptions:
+class ClassifierOptions(OptionGroup):
     """Options of the classifier that is trained from scratch if there is no --model.
 
     Example:
@@ -37,25 +36,23 @@ class ClassifierOptions:
     regularizer: Literal["none", "concat", "residual", "tying", "mlm", "conicity"] = "none"
     """The regularizer of the tested classifier. The test 'regularizers' compares it with all others."""
 
-    strength: OptionalReal = None
+    strength: Annotated[OptionalReal, Bounds(0, strict=True)] = None
     """The weight of the penalty of the regularizers tying, mlm and conicity."""
 
     vectors: Annotated[Path | None, arg(metavar="FILE")] = None
     """Word vectors that initialize the embeddings: GloVe, word2vec or fastText as text, plain or compressed (.gz, .bz2,
     .xz, .zip). By default, embeddings are initialized at random."""
 
-    dimensions: Annotated[int, arg(metavar="N")] = 100
+    dimensions: Number = 100
     """The number of dimensions of embeddings that are initialized at random. (The embeddings of the papers were trained
     on other texts and have 200 or 300 dimensions.)"""
 
-    min_count: Annotated[int, arg(metavar="N")] = 1
+    min_count: Number = 1
     """Words that occur fewer than N times in training are unknown words."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
-        at_least_one(self, "dimensions", "min_count")
-        if self.strength is not None and not 0 < self.strength < math.inf:
-            raise OptionError(f"--strength must be finite and above 0, not {self.strength}")
+        super().check()
         if self.vectors and "dimensions" in changed(self):
             raise OptionError("--dimensions is for random embeddings; with --vectors, the vectors determine the number")
         if self.strength is not None and self.regularizer not in ("tying", "mlm", "conicity"):
@@ -63,7 +60,7 @@ class ClassifierOptions:
 
 
 @dataclass(frozen=True)
-class TransformerOptions:
+class TransformerOptions(OptionGroup):
     """Options of the transformer that --model names.
 
     Example:
@@ -95,7 +92,7 @@ class TransformerOptions:
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
-        at_least_one(self, "layer")
+        super().check()
         self.chosen_heads()
 
     def chosen_heads(self) -> list[int] | Literal["all"]:
@@ -118,7 +115,7 @@ class TransformerOptions:
 
 
 @dataclass(frozen=True)
-class ClassifierTrainingOptions:
+class ClassifierTrainingOptions(OptionGroup):
     """Options of the training.
 
     Example:
@@ -133,15 +130,9 @@ class ClassifierTrainingOptions:
     """The number of training epochs. The default is 8, or 2 for fine-tuning. The epoch that is best on the dev texts is
     taken."""
 
-    learning_rate: OptionalReal = None
+    learning_rate: Annotated[OptionalReal, Bounds(0, strict=True)] = None
     """The learning rate. The default is 0.001, or 0.00003 for fine-tuning."""
 
     cache: Annotated[Path | None, arg(metavar="FOLDER")] = None
     """The folder in which trained models are kept for this run and later ones. By default, it is the folder 'cache'
     beside the results folder. It can be deleted at any time."""
-
-    def check(self) -> None:
-        """Raise `OptionError` where a value cannot be used."""
-        at_least_one(self, "epochs")
-        if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
-            raise OptionError(f"--learning-rate must be finite and above 0, not {self.learning_rate}")

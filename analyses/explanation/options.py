@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 from tyro.conf import arg
 
 from ...storage.nearest import did_you_mean
-from ..contract import OptionError
-from ..shared.input_options import at_least_one
-from ..shared.numbers import OptionalNumber
+from ..contract import OptionError, OptionGroup
+from ..option_groups import Bounds, flag
+from ..shared.numbers import Count, Number, OptionalNumber
 from .names import names_of_tests
 
 REGULARIZERS = ("concat", "residual", "tying", "mlm", "conicity")
@@ -20,7 +20,7 @@ _STRUCTURED = {".csv", ".tsv", ".json", ".jsonl", ".zip"}
 
 
 @dataclass(frozen=True)
-class TextOptions:
+class TextOptions(OptionGroup):
     """Options of the labeled texts.
 
     Example:
@@ -63,10 +63,10 @@ class TextOptions:
         """Raise `OptionError` where a value cannot be used."""
         from ...corpora_loaders.lines import WHOLE_NUMBER
 
+        super().check()
         for name in ("data", "test", "dev"):
             if getattr(self, name) == ():
                 raise OptionError(f"--{name} needs at least one file")
-        at_least_one(self, "min_words", "max_words", "limit")
         if self.min_words and self.max_words and self.min_words > self.max_words:
             raise OptionError(f"--min-words {self.min_words} is above --max-words {self.max_words}")
         numbers = all(map(WHOLE_NUMBER.fullmatch, (self.text_column, self.label_column)))
@@ -83,7 +83,7 @@ class TextOptions:
 
 
 @dataclass(frozen=True)
-class ExplanationTestOptions:
+class ExplanationTestOptions(OptionGroup):
     """Options of the explanation tests.
 
     Example:
@@ -104,14 +104,14 @@ class ExplanationTestOptions:
     ] = None
     """The names of the tests to run. By default, all tests run except imitation."""
 
-    epsilon: Annotated[float, arg(metavar="X")] = 0.05
+    epsilon: Annotated[float, arg(metavar="X"), Bounds(0, 1, strict=True)] = 0.05
     """The tolerance: changes of the output (TVD) up to this value count as no change. (Jain & Wallace write 0.01, but
     their figures are made with 0.05.)"""
 
-    draws: Annotated[int, arg(metavar="N")] = 100
+    draws: Number = 100
     """The number of shuffles per text."""
 
-    steps: Annotated[int, arg(metavar="N")] = 500
+    steps: Count = 500
     """The number of Adam steps in the search for adversarial attention. With 0, only the exact solution is computed, if
     there is one."""
 
@@ -130,7 +130,7 @@ class ExplanationTestOptions:
     """The largest number of epochs for trained adversaries. The default is 80, or 2 for fine-tuned transformers. The
     training of small classifiers stops earlier after 10 epochs without progress."""
 
-    replicates: Annotated[int, arg(metavar="N")] = 1000
+    replicates: Count = 1000
     """The number of bootstrap replicates for the intervals. With 0, there are no intervals, so no question is
     decided."""
 
@@ -138,14 +138,9 @@ class ExplanationTestOptions:
         """Raise `OptionError` where a value cannot be used."""
         if self.tests is not None:
             self.named()
-        at_least_one(self, "draws", "seeds", "adversary_epochs")
-        if not 0 < self.epsilon < 1:
-            raise OptionError(f"--epsilon must be between 0 and 1, not {self.epsilon}")
+        super().check()
         if any(not 0 <= strength < math.inf for strength in self.lambdas or ()):
             raise OptionError("--lambdas must be finite and at least 0")
-        for name in ("replicates", "steps"):
-            if getattr(self, name) < 0:
-                raise OptionError(f"{flag(name)} must not be negative, not {getattr(self, name)}")
 
     def named(self) -> list[str] | None:
         """Return the names that were given; None for the default.
@@ -168,8 +163,3 @@ class ExplanationTestOptions:
 def changed(options: Any) -> list[str]:
     """Return the names of the options of a group that do not have their default values."""
     return [option.name for option in fields(options) if getattr(options, option.name) != option.default]
-
-
-def flag(name: str) -> str:
-    """Return an option as it is written on the command line."""
-    return f"--{name.replace('_', '-')}"

@@ -14,11 +14,12 @@ from ...extractors import AttentionModel
 from ...probes.classifiers.trainings import Trainings
 from ...reports.progress import Stages
 from ..contract import OptionError
+from ..option_groups import flag
 from .analysis import ExplainFacts
 from .compared_models import ModelPredictions
 from .contract import ExplanationTest, Findings
 from .highlights import highlighted_texts
-from .options import changed, flag
+from .options import changed
 from .readings import reading
 from .record import Finished, facts, notes
 from .registry import borrowed_by, choose_tests, in_order_of_use, registered_tests

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from tyro.conf import arg
+from typing import TYPE_CHECKING, Any
 
 from ...corpora_loaders.errors import CorpusError
 from ..contract import OptionError, OptionGroup
-from ..shared.input_options import OptionalModelOptions, check_seed
+from ..option_groups import check_bounds, flag
+from ..shared.input_options import OptionalModelOptions
+from ..shared.numbers import Seed
 from .model_options import (
     ClassifierOptions,
     ClassifierTrainingOptions,
     TransformerOptions,
 )
-from .options import ExplanationTestOptions, TextOptions, changed, flag
+from .options import ExplanationTestOptions, TextOptions, changed
 
 if TYPE_CHECKING:
     from ...corpora_loaders import LabelledTexts
@@ -59,7 +59,7 @@ class ExplainOptions:
     transformer: TransformerOptions = field(default_factory=TransformerOptions)
     training: ClassifierTrainingOptions = field(default_factory=ClassifierTrainingOptions)
 
-    seed: Annotated[int, arg(metavar="N")] = 0
+    seed: Seed = 0
     """The seed of everything random: the texts that are held out, the initial weights, the shuffles and the
     bootstrap."""
 
@@ -96,7 +96,7 @@ class ExplainOptions:
         for group in self.groups():
             group.check()
         self._check_model(loaded)
-        check_seed(self.seed)
+        check_bounds(self)
         for name in ("epochs", "learning_rate"):
             if name in changed(self.training) and not self.trains(loaded):
                 raise OptionError(f"{flag(name)} is for training, and nothing is trained in this run")

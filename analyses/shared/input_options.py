@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import arg
 
@@ -17,20 +17,6 @@ from .option_types import BatchCells, Device, TooLongInputs
 
 if TYPE_CHECKING:
     from ...extractors import Encoder
-
-
-def at_least_one(options: Any, *names: str) -> None:
-    """Raise `OptionError` where a number is given and below 1."""
-    for name in names:
-        value = getattr(options, name)
-        if value is not None and value < 1:
-            raise OptionError(f"--{name.replace('_', '-')} must be at least 1, not {value}")
-
-
-def check_seed(seed: int) -> None:
-    """Raise `OptionError` for a seed that is not from 0 to 2³² - 1, because not all generators accept it."""
-    if not 0 <= seed < 2**32:
-        raise OptionError(f"--seed must be from 0 to {2**32 - 1}, not {seed}")
 
 
 def default_folder(model: str, corpus: Sequence[str]) -> Path:

@@ -72,5 +72,8 @@ Count = Annotated[int, arg(metavar="N"), Bounds(0)]
 Share = Annotated[float, arg(metavar="SHARE"), Bounds(0, 1)]
 """The type of an option that is a share from 0 to 1."""
 
-Seed = Annotated[int, arg(metavar="N"), Bounds(0, 2**32 - 1)]
-"""The type of a seed. Not all generators accept higher numbers."""
+SEEDS = Bounds(0, 2**32 - 1)
+"""The seeds. Not all generators accept higher numbers."""
+
+Seed = Annotated[int, arg(metavar="N"), SEEDS]
+"""The type of a seed."""

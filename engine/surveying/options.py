@@ -15,6 +15,7 @@ from ...analyses.contract import OptionError, OptionSet
 from ...analyses.dependency.options import DependencyOptions
 from ...analyses.shared.builtin import DEMO, SAMPLE, corpus_path
 from ...analyses.shared.input_options import ExampleOptions, LimitOptions, ModelOptions
+from ...analyses.shared.numbers import Seed
 from ...analyses.shared.option_types import Device, PieceMerging, RowScaling, SentenceLimit, TreebankWords
 from ...analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 from ..corpus import CorpusOptions
@@ -82,7 +83,7 @@ class SurveyOptions:
     feed_forward: FeedForwardOptions = field(default_factory=FeedForwardOptions)
     limits: LimitOptions = field(default_factory=LimitOptions)
 
-    seed: Annotated[int, arg(metavar="N")] = 0
+    seed: Seed = 0
     """The seed of everything random: the bootstrap, the halves of the treebanks, and the weights of the control."""
 
     long_run: PartOptions = field(default_factory=PartOptions)
