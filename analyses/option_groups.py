@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints, runtime_checkable
 
 from ..corpora_loaders.errors import AttentionologyError
+from ..reports.help.options import flag
 
 Options = TypeVar("Options")  # no bound: a protocol with fields cannot be checked for classes while the tests run
 
@@ -23,11 +24,6 @@ class OptionError(AttentionologyError, ValueError):
         ...     print(error)
         --reach must be at least 1, not 0
     """
-
-
-def flag(name: str) -> str:
-    """Return how a field is written on the command line."""
-    return "--" + name.replace("_", "-")
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,11 @@ from typing import Any
 from ..analyses.comparison.results import Comparison, Contrast, Pairing, Side, contrasts_of
 from ..analyses.comparison.section import comparison_section
 from ..analyses.contract import OptionError
+from ..analyses.option_groups import Bounds
 from ..analyses.shared.comparable import Comparable
 from ..analyses.shared.options import CountOptions
 from ..analyses.shared.record import describe_command
+from ..reports.help.options import flag
 from ..reports.page import Section, write_report
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
@@ -75,8 +77,7 @@ def compare(
     labels = list(names) or names_of(runs)
     if len(labels) != len(runs) or len(set(labels)) < len(labels):
         raise OptionError(f"each of the {len(runs)} runs needs a different name, not: {', '.join(labels)}")
-    if min_count < 1:
-        raise OptionError(f"--min-count must be at least 1, not {min_count}")
+    Bounds(1).check("min_count", min_count)
     contrasts: list[Contrast] = []
     notes: list[str] = []
     for index in range(1, len(runs)):
@@ -174,7 +175,7 @@ def _differing_options(first: Mapping[str, Any], second: Mapping[str, Any]) -> s
     """Return a sentence that names the options in which two runs differ; empty if there are none."""
     options = first["options"], second["options"]
     differing = [
-        f"--{name.replace('_', '-')} ({_in_words(options[0].get(name))} and {_in_words(options[1].get(name))})"
+        f"{flag(name)} ({_in_words(options[0].get(name))} and {_in_words(options[1].get(name))})"
         for name in dict.fromkeys([*options[0], *options[1]])
         if name not in _NO_RESULT and options[0].get(name) != options[1].get(name)
     ]

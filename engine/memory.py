@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..corpora_loaders import AttentionologyError
+from ..reports.help.options import flag
 from ..storage.durable import size
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def shortage(reason: BaseException, options: Collection[str]) -> str:
     """Return a message about memory that ran out, with the amount that was requested and the options to lower."""
     tried = _TRIED.search(str(reason))
     requested = f" (tried to allocate {tried[1]})" if tried else ""
-    flags = [f"--{name.replace('_', '-')}" for name in _LOWER if name in options]
+    flags = [flag(name) for name in _LOWER if name in options]
     *others, last = flags or ["the size of the input"]
     lower = f"{', '.join(others)} or {last}" if others else last
     return f"out of memory{requested}, no results were written; lower {lower}, or use a smaller model"

@@ -14,6 +14,7 @@ from ..analyses.contract import OptionError
 from ..analyses.shared.merged_facts import MergeError, merged_facts
 from ..analyses.shared.metric_states import MetricStates, StoredMetrics
 from ..analyses.shared.record import warnings_of
+from ..reports.help.options import flag
 from ..reports.provenance import git_commit, versions
 from .corpus import title_of_files
 from .plain_data import from_plain, to_plain
@@ -119,8 +120,7 @@ def _check(path: Path, first: RunStates, other_path: Path, other: RunStates) -> 
     options, other_options = first.record["options"], other.record["options"]
     for name in dict.fromkeys([*options, *other_options]):
         if name not in _MAY_DIFFER and options.get(name) != other_options.get(name):
-            flag = f"--{name.replace('_', '-')}"
-            raise MergeError(f"{both} differ in {flag}: {options.get(name)} and {other_options.get(name)}")
+            raise MergeError(f"{both} differ in {flag(name)}: {options.get(name)} and {other_options.get(name)}")
     if first.record["corpus"]["unit"] != other.record["corpus"]["unit"]:
         raise MergeError(f"{both} have read inputs of different kinds")
 

@@ -23,6 +23,7 @@ from ..analyses.shared.numbers import Seed
 from ..analyses.shared.option_types import DryRun
 from ..engine.corpus import CorpusOptions
 from ..engine.part_options import PartOptions
+from ..reports.help.options import flag
 from ..storage.plugins import RegistryError
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def _check_options(groups: Sequence[type[Any]]) -> None:
         names.add(group.__name__)
         for option in fields(group):
             if option.name in owners:
-                flag = f"--{option.name.replace('_', '-')}"
-                raise RegistryError(f"{source} has an option {flag}, which {owners[option.name]} has already")
+                raise RegistryError(
+                    f"{source} has an option {flag(option.name)}, which {owners[option.name]} has already"
+                )
             owners[option.name] = source

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
+from ...reports.help.options import flag
 from ..contract import OptionError, OptionGroup
 from ..shared.builtin import SAMPLE, check_revision
 from ..shared.input_options import ModelOptions
@@ -49,8 +50,7 @@ class BitextOptions(OptionGroup):
             raise OptionError("the sample has its own translations and gold links; give --source as well")
         given = [name for name in ("baseline", "one_based", "lenient") if getattr(self, name)]
         if self.gold is None and self.source != SAMPLE and given:
-            option = given[0].replace("_", "-")
-            raise OptionError(f"--{option} has no effect without gold links: --gold FILE")
+            raise OptionError(f"{flag(given[0])} has no effect without gold links: --gold FILE")
         if malformed := next((given for given in self.baseline if not all(given.partition("=")[::2])), None):
             raise OptionError(f"--baseline takes NAME=FILE, not {malformed!r}")
         names = [given.partition("=")[0] for given in self.baseline]

@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 from tyro.conf import arg
 
 from ..contract import OptionError, OptionGroup
-from ..option_groups import Bounds
-from ..shared.numbers import Number, OptionalNumber, OptionalReal
+from ..shared.numbers import Number, OptionalNumber, OptionalPositive
 from .options import changed
 
 
@@ -36,7 +35,7 @@ class ClassifierOptions(OptionGroup):
     regularizer: Literal["none", "concat", "residual", "tying", "mlm", "conicity"] = "none"
     """The regularizer of the tested classifier. The test 'regularizers' compares it with all others."""
 
-    strength: Annotated[OptionalReal, Bounds(0, strict=True)] = None
+    strength: OptionalPositive = None
     """The weight of the penalty of the regularizers tying, mlm and conicity."""
 
     vectors: Annotated[Path | None, arg(metavar="FILE")] = None
@@ -130,7 +129,7 @@ class ClassifierTrainingOptions(OptionGroup):
     """The number of training epochs. The default is 8, or 2 for fine-tuning. The epoch that is best on the dev texts is
     taken."""
 
-    learning_rate: Annotated[OptionalReal, Bounds(0, strict=True)] = None
+    learning_rate: OptionalPositive = None
     """The learning rate. The default is 0.001, or 0.00003 for fine-tuning."""
 
     cache: Annotated[Path | None, arg(metavar="FOLDER")] = None

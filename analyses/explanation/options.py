@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
+from ...reports.help.options import flag
 from ...storage.nearest import did_you_mean
 from ..contract import OptionError, OptionGroup
-from ..option_groups import Bounds, flag
+from ..option_groups import Bounds
 from ..shared.numbers import Count, Number, OptionalNumber
 from .names import names_of_tests
 

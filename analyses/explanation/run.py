@@ -12,9 +12,9 @@ import pandas as pd
 from ...corpora_loaders import AttentionologyError
 from ...extractors import AttentionModel
 from ...probes.classifiers.trainings import Trainings
+from ...reports.help.options import flag
 from ...reports.progress import Stages
 from ..contract import OptionError
-from ..option_groups import flag
 from .analysis import ExplainFacts
 from .compared_models import ModelPredictions
 from .contract import ExplanationTest, Findings

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...corpora_loaders.errors import CorpusError
+from ...reports.help.options import flag
 from ..contract import OptionError, OptionGroup
-from ..option_groups import check_bounds, flag
+from ..option_groups import check_bounds
 from ..shared.input_options import OptionalModelOptions
 from ..shared.numbers import Seed
 from .model_options import (

@@ -14,7 +14,7 @@ from ...storage.nearest import did_you_mean
 from ..contract import OptionError, OptionGroup
 from ..option_groups import Bounds
 from ..shared.builtin import SAMPLE, corpus_path
-from ..shared.numbers import Number, OptionalNumber, OptionalReal
+from ..shared.numbers import Number, OptionalNumber, OptionalPositive, OptionalReal
 from ..shared.option_types import (
     BatchCells,
     PieceMerging,
@@ -209,7 +209,7 @@ class ProbeTrainingOptions(OptionGroup):
     """The number of epochs instead of that of the recipe. With --recipe tuned it is an upper limit, and with auto it
     selects the recipe of the paper."""
 
-    learning_rate: Annotated[OptionalReal, Bounds(0, strict=True)] = None
+    learning_rate: OptionalPositive = None
     """The learning rate of Adam instead of that of the recipe."""
 
     weight_decay: Annotated[OptionalReal, Bounds(0)] = None

@@ -63,6 +63,9 @@ OptionalNumber = Annotated[int | None, _optional(int, "N", "a whole number"), Bo
 OptionalReal = Annotated[float | None, _optional(float, "X", "a number")]
 """The type of an option that is a number, or None."""
 
+OptionalPositive = Annotated[OptionalReal, Bounds(0, strict=True)]
+"""The type of an option that is a number above 0, or None."""
+
 Number = Annotated[int, arg(metavar="N"), Bounds(1)]
 """The type of an option that is a whole number from 1."""
 

@@ -62,12 +62,12 @@ def option_sections(command: type[Any], most_used: Sequence[str]) -> list[Option
     """
     titled = [(title or "Further options", option) for title, option in _options(command)]
     known = {option.flag: option for _, option in titled}
-    flags = [_flag(name) for name in most_used]
-    if unknown := [flag for flag in flags if flag not in known]:
+    flags = [flag(name) for name in most_used]
+    if unknown := [typed for typed in flags if typed not in known]:
         raise ValueError(f"{command.__name__} has no option {unknown[0]}")
     arguments = [option for _, option in titled if not option.flag]
     sections = {"Arguments": arguments} if arguments else {}
-    sections["Most used options"] = [known[flag] for flag in flags]
+    sections["Most used options"] = [known[typed] for typed in flags]
     for title, option in sorted(titled, key=lambda pair: pair[0] == "Further options"):
         if option.flag and option.flag not in flags:
             sections.setdefault(title, []).append(option)
@@ -90,8 +90,8 @@ def _options(command: type[Any], defaults: Any = MISSING) -> Iterator[tuple[str,
 def _option(command: type[Any], name: str, kind: Any, default: Any) -> OptionHelp:
     on = default is True
     shown = "" if default in (None, MISSING, ()) or isinstance(default, bool) else _words(default)
-    flag = "" if _POSITIONAL in _notes(kind) else _flag(f"no_{name}" if on else name)
-    return OptionHelp(flag, _value(kind), _note(kind, "help") or _docstring(command, name), shown)
+    typed = "" if _POSITIONAL in _notes(kind) else flag(f"no_{name}" if on else name)
+    return OptionHelp(typed, _value(kind), _note(kind, "help") or _docstring(command, name), shown)
 
 
 def _words(default: Any) -> str:
@@ -99,7 +99,8 @@ def _words(default: Any) -> str:
     return " ".join(map(str, default)) if isinstance(default, tuple | list) else str(default)
 
 
-def _flag(name: str) -> str:
+def flag(name: str) -> str:
+    """Return how a field is written on the command line."""
     return f"--{name.replace('_', '-')}"
 
 
