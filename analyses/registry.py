@@ -65,7 +65,6 @@ def registered_analyses() -> dict[str, AnalysisRow]:
     return rows
 
 
-@functools.cache
 def find_analysis(name: str) -> Analysis[Any, Any] | None:
     """Return the analysis of this name, among those of ``analyze`` and of other commands; None if there is none.
 
@@ -74,11 +73,14 @@ def find_analysis(name: str) -> Analysis[Any, Any] | None:
         ('alignment', None)
     """
     if name in _OF_COMMANDS:
-        location = _OF_COMMANDS[name]
-    elif name in registered_analyses():
-        location = registered_analyses()[name].location
-    else:
-        return None
+        return load_analysis(_OF_COMMANDS[name])
+    row = registered_analyses().get(name)
+    return None if row is None else load_analysis(row.location)
+
+
+@functools.cache
+def load_analysis(location: str) -> Analysis[Any, Any]:
+    """Import the class at ``module:Class``, and return the analysis."""
     analysis: Analysis[Any, Any] = located(location)()
     return analysis
 
@@ -97,14 +99,14 @@ def _row_of(point: EntryPoint) -> AnalysisRow:
     return AnalysisRow(**said, location=point.value)
 
 
-def choose_analyses(names: Sequence[str]) -> list[Analysis[Any, Any]]:
-    """Return the analyses with these names, in the order of `registered_analyses`.
+def choose_analyses(names: Sequence[str]) -> list[AnalysisRow]:
+    """Return the rows of the analyses with these names, in the order of `registered_analyses`.
 
     Raises:
         OptionError: a name is unknown or given twice.
 
     Example:
-        >>> [analysis.name for analysis in choose_analyses(["clusters", "dependency"])]
+        >>> [row.name for row in choose_analyses(["clusters", "dependency"])]
         ['dependency', 'clusters']
     """
     registered = registered_analyses()
@@ -113,4 +115,4 @@ def choose_analyses(names: Sequence[str]) -> list[Analysis[Any, Any]]:
         raise OptionError(f"unknown analysis {unknown!r}; choose from: {', '.join(registered)}{near}")
     if len(set(names)) < len(names):
         raise OptionError("an analysis is named twice")
-    return [analysis for name in registered if name in names and (analysis := find_analysis(name))]
+    return [row for name, row in registered.items() if name in names]

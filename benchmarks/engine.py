@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from attentionology.analyses.contract import OptionSet, Setting
-from attentionology.analyses.registry import choose_analyses
+from attentionology.analyses.registry import choose_analyses, load_analysis
 from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import Sentence, Treebank
@@ -46,7 +46,7 @@ def counted(
     plans = []
     for kind in kinds:
         setting_of_kind = Setting(encoder, setting.corpus, MapMaker(get_kind(kind)), setting.chosen)
-        plans += [analysis.plan(options, setting_of_kind) for analysis in choose_analyses(analyses)]
+        plans += [load_analysis(row.location).plan(options, setting_of_kind) for row in choose_analyses(analyses)]
     counts = run_passes(plan_passes([request for plan in plans for request in plan.requests]), encoder)
     for metric in counts.metrics.values():
         metric.compute()

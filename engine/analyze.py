@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..analyses.contract import Analysis, OptionError, OptionGroup, OptionSet, Setting
+from ..analyses.contract import AnalysisRow, OptionError, OptionGroup, OptionSet, Setting
 from ..analyses.option_groups import groups_by_class
-from ..analyses.registry import choose_analyses, registered_analyses
+from ..analyses.registry import choose_analyses, load_analysis, registered_analyses
 from ..analyses.shared.builtin import SAMPLE, load_encoder, load_head
 from ..analyses.shared.input_options import (
     ExampleOptions,
@@ -23,6 +23,7 @@ from ..analyses.shared.numbers import SEEDS
 from ..analyses.shared.options import FeedForwardOptions, MapOptions
 from ..corpora_loaders import Corpus
 from ..corpora_loaders.errors import CorpusError
+from ..reports.help.options import flag
 from .corpus import CorpusOptions, check_analyses, check_files, cut_text, files_of, has_trees, read_corpus, unmet
 from .execution import execute
 from .job import Job
@@ -58,8 +59,8 @@ class AnalyzeJob(Job):
         """The options of the corpus."""
         return self.groups[CorpusOptions]
 
-    def chosen(self, corpus: Corpus | None = None) -> list[Analysis[Any, Any]]:
-        """Return the chosen analyses, in the order of the report."""
+    def chosen(self, corpus: Corpus | None = None) -> list[AnalysisRow]:
+        """Return the rows of the chosen analyses, in the order of the report."""
         if self.analyses is not None:
             names = [name for argument in self.analyses for name in argument.split(",") if name]
             if not names:
@@ -73,8 +74,8 @@ class AnalyzeJob(Job):
 
             trees, text = bool(corpus.relations), not isinstance(corpus, Documents)
         if not trees and not text:
-            return choose_analyses([row.name for row in registered if row.of_mentions])
-        return choose_analyses([row.name for row in registered if row.by_default and (trees or not row.of_trees)])
+            return [row for row in registered if row.of_mentions]
+        return [row for row in registered if row.by_default and (trees or not row.of_trees)]
 
     def recorded(self) -> Iterable[OptionGroup]:
         """Return the groups that every run has, and those of all analyses."""
@@ -110,7 +111,7 @@ class AnalyzeJob(Job):
             if not file.exists():
                 raise CorpusError("there is no such file", file=file)
 
-    def _check_that_all_are_read(self, chosen: Sequence[Analysis[Any, Any]]) -> None:
+    def _check_that_all_are_read(self, chosen: Sequence[AnalysisRow]) -> None:
         """Check that the chosen analyses read all options that differ from their defaults."""
         read = {kind for analysis in chosen for kind in analysis.options}
         for group in self.groups:
@@ -121,9 +122,7 @@ class AnalyzeJob(Job):
             option = next(f.name for f in fields(group) if getattr(group, f.name) != getattr(default, f.name))
             readers = [name for name, row in registered_analyses().items() if kind in row.options]
             names = " ".join(analysis.name for analysis in chosen)
-            raise OptionError(
-                f"--{option.replace('_', '-')} is for {' or '.join(readers)}, not among --analyses {names}"
-            )
+            raise OptionError(f"{flag(option)} is for {' or '.join(readers)}, not among --analyses {names}")
         by_block = any("atbff" in kind for kind in self.groups[MapOptions].map)
         reads_block = by_block or any(not analysis.of_maps for analysis in chosen)
         if self.groups[FeedForwardOptions].ff_bias != FeedForwardOptions.ff_bias and not reads_block:
@@ -164,7 +163,7 @@ class AnalyzeJob(Job):
                 cut, tables["segments"] = cut_text(files, source, setting.encoder, max_length=length, seed=self.seed)
             setting = replace(setting, corpus=cut)
         return Prepared(
-            chosen=tuple(chosen),
+            chosen=tuple(load_analysis(row.location) for row in chosen),
             setting=setting,
             maps=maps,
             limits=Limits(limits.batch_cells or DEFAULT_BATCH_CELLS, limits.too_long, limits.max_length),
@@ -177,7 +176,7 @@ class AnalyzeJob(Job):
         )
 
     def _resolved(
-        self, chosen: Sequence[Analysis[Any, Any]], model: LoadedModel | None, corpus: Corpus | None
+        self, chosen: Sequence[AnalysisRow], model: LoadedModel | None, corpus: Corpus | None
     ) -> dict[str, Any]:
         """Return the options whose values differ from those that were given, for the run record."""
         kinds = self.groups[MapOptions].map

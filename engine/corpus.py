@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import arg
 
-from ..analyses.contract import Analysis, OptionError, OptionGroup
+from ..analyses.contract import AnalysisRow, OptionError, OptionGroup
 from ..analyses.shared.builtin import SAMPLE, corpus_path
 from ..analyses.shared.numbers import OptionalNumber
 from ..analyses.shared.option_types import Lenient, TreebankWords
@@ -96,7 +96,7 @@ def check_files(options: CorpusOptions) -> None:
             raise CorpusError("there is no such file", file=file)
 
 
-def check_analyses(options: CorpusOptions, chosen: Sequence[Analysis[Any, Any]]) -> None:
+def check_analyses(options: CorpusOptions, chosen: Sequence[AnalysisRow]) -> None:
     """Check that analyses fit the corpus, before anything slow happens. The files exist."""
     options.check()
     mentions = [analysis.name for analysis in chosen if analysis.of_mentions]
@@ -110,11 +110,11 @@ def check_analyses(options: CorpusOptions, chosen: Sequence[Analysis[Any, Any]])
         raise OptionError("--tokens surface is for CoNLL-U, the only format with multiword tokens")
 
 
-def _read_as_documents(options: CorpusOptions, chosen: Sequence[Analysis[Any, Any]]) -> bool:
+def _read_as_documents(options: CorpusOptions, chosen: Sequence[AnalysisRow]) -> bool:
     return not options.text and (any(analysis.of_mentions for analysis in chosen) or not has_trees(options))
 
 
-def read_corpus(options: CorpusOptions, chosen: Sequence[Analysis[Any, Any]] = ()) -> Corpus:
+def read_corpus(options: CorpusOptions, chosen: Sequence[AnalysisRow] = ()) -> Corpus:
     """Read the text, the treebank, or the coreference corpus that the options name, as the chosen analyses need it."""
     from ..corpora_loaders import load_text, load_treebank
     from ..corpora_loaders.coreference import load_documents

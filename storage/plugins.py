@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
@@ -28,9 +27,8 @@ def source_of(point: EntryPoint) -> str:
 
 
 def located(location: str) -> Any:
-    """Load the class at ``module:Class``."""
-    module, _, name = location.partition(":")
-    return getattr(import_module(module), name)
+    """Load the class at ``module:Class``, as an entry point names it."""
+    return EntryPoint(name="", value=location, group="").load()
 
 
 def load_added(what: str, point: EntryPoint, base: type[Base]) -> type[Base]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from attentionology.analyses.registry import find_analysis, registered_analyses
+from attentionology.analyses.registry import load_analysis, registered_analyses
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS, SAMPLE_TRANSLATOR
@@ -212,7 +212,7 @@ def forgetful():
     """The analyses are looked up anew before the test and after it."""
 
     def forget() -> None:
-        for cached in (registered_analyses, find_analysis, analyze_command):
+        for cached in (registered_analyses, load_analysis, analyze_command):
             cached.cache_clear()
         sys.modules.pop("wrong", None)
 
