@@ -152,7 +152,6 @@ def _baseline_name(name: str) -> str:
 
 def _counts(counted: Counted[AlignmentFacts], copy: int | None = None) -> dict[Series, AlignmentCounts]:
     """Return the counts of all series of the model or of one of its copies."""
-
     return {
         each: counted.metric(_name(each, copy), AlignmentAccuracy).compute()
         for each in counted.facts.series

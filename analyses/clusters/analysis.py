@@ -15,8 +15,7 @@ from ..shared.counting import CountMaps
 from ..surface.facts import ReadingFacts
 from ..surface.options import ReadingOptions
 from ..surface.reading import plan_reading, read_tables
-from . import distances
-from .distances import HeadDistances
+from .distances import SMOOTHING, HeadDistances
 from .explored import explored_clusters
 from .geography import geography
 from .options import CLUSTERS, ClustersOptions
@@ -44,8 +43,8 @@ class Clusters(Analysis[ClusterFacts, ClusterResults], row=CLUSTERS):
     def plan(self, options: OptionSet, setting: Setting) -> Plan[ClusterFacts]:
         """Plan the reading shared with ``surface``, and the distances on the same maps."""
         reading = plan_reading(options, setting)
-        smoothing = distances.SMOOTHING if options[ReadingOptions].smoothing == "release" else 0.0
-        counting = CountMaps(distances.HeadDistances, (("smoothing", smoothing),))
+        smoothing = SMOOTHING if options[ReadingOptions].smoothing == "release" else 0.0
+        counting = CountMaps(HeadDistances, (("smoothing", smoothing),))
         name = f"head-distances/{setting.maps.kind}"
         request = Request(name, "clusters", setting.corpus, reading.maker, counting)
         return Plan((reading.request, request), ClusterFacts(reading.facts, request.name))

@@ -199,7 +199,6 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
 
 def _windows(options: CoreferenceOptions, setting: Setting, corpus: Documents) -> Windows:
     """Cut the documents into windows."""
-
     if _asked(corpus):
         for name, default in (("singletons", "drop"), ("candidates", "preceding")):
             value = getattr(options, name)

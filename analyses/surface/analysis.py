@@ -152,7 +152,6 @@ def _obstacle(loss: str, setting: Setting) -> tuple[str, Any]:
 
 def _gradients(options: SurfaceOptions, counted: Counted[SurfaceFacts]) -> tuple[pd.DataFrame | None, list[str]]:
     """Return the table of gradients, None if there is none, and notes on how it was computed."""
-
     facts = counted.facts
     if facts.obstacle:
         return None, [f"Gradients were not computed: {facts.obstacle}."]
