@@ -1,7 +1,7 @@
 """Runs command lines, one after the other, in one process that reaches no host but 127.0.0.1.
 
-A line of standard input is a JSON object with ``argv`` (a command line), or ``model`` and ``revision`` for `hub_model`.
-It may set ``offline``, ``cache``, ``endpoint`` and ``links``, as HF_HUB_OFFLINE, HF_HUB_CACHE, HF_ENDPOINT and
+A line of standard input is a JSON object with ``argv`` (a command line), or ``model`` and ``revision`` to be found. It
+may set ``offline``, ``cache``, ``endpoint`` and ``links``, as HF_HUB_OFFLINE, HF_HUB_CACHE, HF_ENDPOINT and
 HF_HUB_DISABLE_SYMLINKS do where a process starts. The answer is a line with ``status``, ``out``, ``err``, the other
 ``hosts`` that were looked up, and the attributes of the model.
 """
@@ -35,7 +35,7 @@ def main() -> None:
     from huggingface_hub import constants
 
     from attentionology.extractors import ModelError
-    from attentionology.extractors.model.hub import hub_model
+    from attentionology.extractors.model.loading import find_model
     from attentionology.scripts import cli
     from tests import outlines, shortcuts
 
@@ -53,7 +53,7 @@ def main() -> None:
                 answer["status"] = cli.main(task["argv"])
             else:
                 try:
-                    answer |= dataclasses.asdict(hub_model(task["model"], task.get("revision")))
+                    answer |= dataclasses.asdict(find_model(task["model"], task.get("revision")))
                 except ModelError as error:
                     answer["status"] = 1
                     print(f"attentionology: {error}", file=sys.stderr)

@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
 
-import torch
 from torch import Tensor
 
 from ..errors import ModelError, cause
-from .checkpoint import listed
+from .checkpoint import constant_weights
 from .loading import quiet
 
 T = TypeVar("T")
@@ -106,28 +105,6 @@ def conditions_of(model: Any, batching: Batching) -> list[str]:
             "together. This is slower, and the results do not depend on it."
         )
     return conditions
-
-
-@torch.inference_mode()
-def constant_weights(model: Any) -> list[str]:
-    """Say, in at most one sentence, which weight matrices hold a single value, as those of no trained model do.
-
-    Of the tables of embeddings, only that of words counts: converters leave zeros in those that a model does not use,
-    such as the segments of XLM-RoBERTa.
-    """
-    words = model.get_input_embeddings()
-    tables = [part for part in model.modules() if type(part).__name__.endswith("Embedding") and part is not words]
-    spared = {id(parameter) for table in tables for parameter in table.parameters(recurse=False)}
-    matrices = {
-        key: matrix
-        for key, matrix in model.named_parameters()
-        if matrix.dim() > 1 and matrix.numel() > 1 and matrix.is_floating_point() and id(matrix) not in spared
-    }
-    constant = [key for key, matrix in matrices.items() if bool(torch.eq(*matrix.aminmax()))]
-    return constant and [
-        f"{len(constant)} of {len(matrices)} weight matrices hold one value throughout, which training does not leave "
-        f"behind, so that maps computed from them mean nothing: {listed(constant)}."
-    ]
 
 
 def check_full_attention(

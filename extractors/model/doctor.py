@@ -24,7 +24,8 @@ from ..maps.extraction import extract
 from ..maps.precision import Precision
 from ..tokens.pieces import Pieces
 from ..tokens.text_fit import TextFit
-from .conditions import SAME, constant_weights
+from .checkpoint import constant_weights
+from .conditions import SAME
 from .encoder import Encoder
 from .forward_pass import Forward
 

@@ -1,4 +1,9 @@
-"""The files of a model: their names, where they were loaded from, and how those in JSON are read."""
+"""The files of a model: where they come from, and checks of them before any other library opens them.
+
+Weights are read as safetensors only. Everything that would make the libraries read something else (a pickle, code of
+the model's authors, an adapter, quantized weights) is refused here, and so are sizes that no model has. All else that
+is wrong with a configuration is left to transformers, whose message is passed on.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,9 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import transformers
+from safetensors import SafetensorError, safe_open
 
 from ..errors import ModelError, cause
 
@@ -24,6 +32,17 @@ CONVERSION_HINT = (
     "torch.load(..., weights_only=True) and save it with safetensors.torch.save_file, as docs/how-to/hub.md shows."
 )
 
+_MOST = {"num_hidden_layers": 10_000, "num_attention_heads": 10_000, "hidden_size": 10**6, "vocab_size": 10**7}
+"""More than any model has. All families give their sizes by these names, whatever config.json calls them."""
+
+_SAME_ARCHITECTURE = ({"roberta", "xlm-roberta", "camembert"}, {"t5", "mt5"})
+"""Families whose models compute the same, so that one may stand in config.json for the other."""
+
+_QUANTIZED = re.compile(r"I8|F[468]_.*|F4")
+_WHOLE_NUMBERS = re.compile(r"[IU]\d+|BOOL")
+_TRAINED = re.compile(r".*weight|.*(?<!attn\.)(?<!attention\.)bias")
+"""Names of weights. GPT-2 and its relatives store a mask of booleans as the ``bias`` of their attention."""
+
 
 @dataclass(frozen=True)
 class UnusedWeights:
@@ -35,31 +54,40 @@ class UnusedWeights:
 
 @dataclass(frozen=True)
 class LoadedFiles:
-    """The origin of a model.
+    """The origin of a model. For a local folder, what is about the Hub is None."""
 
-    Attributes:
-        revision: the commit on the Hub, None for a local folder.
-        sha256: the SHA-256 of each safetensors file by its name.
-        requested: the branch, tag or commit that the user asked for, if any.
-        endpoint: the address of the Hub, None for a local folder.
-        offline: whether the Hub was not asked or did not answer; None for a local folder.
-        folder: the folder of the files; None for a model that was not loaded from files.
-        name: the model's name on the Hub, or its folder as the user gave it.
-        unused: tensors of the files that the model has no place for.
-        untrained: weights that the files lack and no map depends on, such as a pooler's. They are random numbers.
-        warnings: what a user should know before reading the numbers, one sentence each.
-    """
-
-    revision: str | None = None
-    sha256: dict[str, str] = field(default_factory=dict)
-    requested: str | None = None
-    endpoint: str | None = None
-    offline: bool | None = None
+    revision: str | None = None  # the commit on the Hub
+    sha256: dict[str, str] = field(default_factory=dict)  # of each safetensors file by its name
+    requested: str | None = None  # the branch, tag or commit that the user asked for, if any
+    endpoint: str | None = None  # the address of the Hub
+    offline: bool | None = None  # whether the Hub was not asked or did not answer
     folder: Path | None = None
-    name: str = ""
+    name: str = ""  # on the Hub, or the folder as the user gave it
     unused: UnusedWeights = field(default_factory=UnusedWeights)
-    untrained: frozenset[str] = frozenset()
-    warnings: tuple[str, ...] = ()
+    untrained: frozenset[str] = frozenset()  # weights that the files lack and no map depends on, such as a pooler's
+    warnings: tuple[str, ...] = ()  # what a user should know before reading the numbers, one sentence each
+
+
+def check_files(folder: Path) -> tuple[str, ...]:
+    """Check that the files of a model folder can be what their names say, and return warnings, one sentence each.
+
+    Symbolic links are followed, as those of the Hub's cache must be.
+    """
+    config = read_object(folder / CONFIG)
+    _refuse_what_is_not_read(folder, config)
+    _check_config(folder / CONFIG, config.get("model_type"))
+    if (folder / WEIGHTS).exists() or (folder / WEIGHTS).is_symlink():
+        _check_safetensors(folder / WEIGHTS)
+    elif (folder / INDEX).exists():
+        for name in shard_names(folder / INDEX):
+            _check_safetensors(folder / name)
+    there = [CONFIG, *(name for name in (TOKENIZER, TOKENIZER_CONFIG) if (folder / name).exists())]
+    return tuple(
+        f"{name} names code that comes with the model (auto_map), which is never run. What transformers itself "
+        f"implements for {config['model_type']!r} is used instead, and may differ from that code."
+        for name in there
+        if read_object(folder / name).get("auto_map")
+    )
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -71,7 +99,7 @@ def read_object(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ModelError(f"cannot read {str(path)!r}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise ModelError(f"{described(path)} is not a JSON file ({cause(error)}); download it again") from error
+        raise ModelError(f"{_with_size(path)} is not a JSON file ({cause(error)}); download it again") from error
     return content
 
 
@@ -80,15 +108,81 @@ def shard_names(index: Path) -> list[str]:
     content = read_object(index)
     shards = content.get("weight_map")
     if not isinstance(shards, dict) or not shards or not isinstance(content.get("metadata"), dict):
-        raise ModelError(f"{described(index)} must have metadata and a weight_map that maps weights to files")
+        raise ModelError(f"{_with_size(index)} must have metadata and a weight_map that maps weights to files")
     names = list(dict.fromkeys(shards.values()))
     for name in names:
+        # A separator could lead out of the folder, and a file of another kind could be a pickle.
         if not isinstance(name, str) or not name.endswith(".safetensors") or re.search(r"[/\\\0]", name):
             why = "is not a safetensors file in the model's folder and is not read"
             raise ModelError(f"{str(index)!r} names {name!r}, which {why}")
     return sorted(names)
 
 
-def described(path: Path) -> str:
+def _refuse_what_is_not_read(folder: Path, config: dict[str, Any]) -> None:
+    """Refuse everything that would make the libraries read other weights, or run code."""
+    family = config.get("model_type")
+    distributed = [path.name for path in folder.glob("shard-?????-model-?????-of-?????.safetensors")]
+    # Such code would be downloaded and run.
+    kernels = [key for key, value in config.items() if "implementation" in key and "/" in str(value)]
+    if (folder / "adapter_config.json").exists():
+        what = "an adapter (adapter_config.json); merge it into its base model with merge_and_unload() of PEFT"
+    elif distributed:
+        what = f"a distributed checkpoint ({distributed[0]}); load it once with transformers and save it"
+    elif config.get("transformers_weights") is not None:
+        what = f"a {CONFIG} that names other weights (transformers_weights)"
+    elif config.get("quantization_config") is not None:  # rounding changes the comparisons that all counts are made of
+        what = f"quantized weights (quantization_config in {CONFIG}); use the original model"
+    elif kernels:
+        what = f"a kernel of the Hub, which {CONFIG} names ({kernels[0]}); remove it there"
+    elif config.get("auto_map") and str(family) not in transformers.CONFIG_MAPPING:
+        what = f"code for its architecture (auto_map), and transformers does not implement the type {family!r}"
+    else:
+        return
+    raise ModelError(f"{str(folder)!r} has what is never read or run: {what}")
+
+
+def _check_config(path: Path, family: Any) -> None:
+    """Check the sizes of a configuration, and that it names the architecture that was saved."""
+    try:
+        config = transformers.AutoConfig.from_pretrained(
+            str(path.parent), local_files_only=True, trust_remote_code=False
+        )
+    except Exception as error:  # whatever the libraries raise, the cause is in the file
+        raise ModelError(f"{str(path)!r}: transformers cannot read this configuration ({cause(error)})") from error
+    for key, most in _MOST.items():  # before a model of such a size is made in memory
+        size = getattr(config, key, None)
+        if isinstance(size, int) and (isinstance(size, bool) or not 1 <= size <= most):
+            raise ModelError(f"{str(path)!r}: {key} must be a whole number from 1 to {most:,}, not {size!r}")
+    # A model of another architecture may read the same weights without a complaint, and compute something else.
+    for name in config.architectures or ():
+        saved_as = getattr(transformers, name, None)
+        saved_family = getattr(getattr(saved_as, "config_class", None), "model_type", None)
+        if saved_family in (None, family) or any({family, saved_family} <= same for same in _SAME_ARCHITECTURE):
+            continue
+        raise ModelError(
+            f"{str(path)!r} contradicts itself: model_type is {family!r}, but the weights were saved from {name}, "
+            f"a {saved_family!r} model (architectures)"
+        )
+
+
+def _check_safetensors(path: Path) -> None:
+    """Check a file by its header and its size; the weights themselves are not read."""
+    if not path.is_file():
+        raise ModelError(f"{str(path)!r} is missing, or it is a link to nowhere or a folder; download it again")
+    try:
+        with safe_open(path, framework="pt") as opened:
+            types = {name: str(opened.get_slice(name).get_dtype()) for name in opened.keys()}  # noqa: SIM118 no dict
+    except (SafetensorError, OSError, ValueError) as error:
+        again = "download it again, with 'git lfs pull' if it is from a clone"
+        raise ModelError(f"{_with_size(path)} is not a whole safetensors file ({cause(error)}); {again}") from error
+    for name, kind in types.items():
+        if _QUANTIZED.fullmatch(kind) or (_WHOLE_NUMBERS.fullmatch(kind) and _TRAINED.fullmatch(name)):
+            raise ModelError(
+                f"{str(path)!r}: {name!r} is stored as {kind}, but trained weights are no whole numbers, truth values "
+                "or quantized numbers; the file has been converted wrongly, or it is quantized, which is not read"
+            )
+
+
+def _with_size(path: Path) -> str:
     """Name a file in a message, with its size, which tells when it was cut off."""
     return f"{str(path)!r} ({path.stat().st_size:,} bytes)"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import glob
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,6 @@ from ...storage.durable import StorageError, write_durably
 from ..errors import ModelError, cause
 from .files import CONFIG, CONVERSION_HINT, INDEX, TOKENIZER_FILE, WEIGHTS, LoadedFiles, shard_names
 
-_STRANGE = "its answer is not that of a Hub"
-_COMMIT = re.compile(r"[0-9a-f]{40}")
-_BUSY = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 _REFUSALS: tuple[tuple[type[Exception], str], ...] = (
     (
         HFValidationError,
@@ -48,10 +46,6 @@ _REFUSALS: tuple[tuple[type[Exception], str], ...] = (
     (RevisionNotFoundError, "{name!r} has no branch, tag or commit {revision!r}"),
 )
 """Errors of huggingface_hub, and what is said instead."""
-
-_SILENCE = (HTTPError, ConnectionError, TimeoutError)
-_Get = Callable[[Sequence[str]], dict[str, str]]
-"""A function that finds files of a commit and returns their SHA-256."""
 
 
 class _Bar(tqdm):  # type: ignore[misc]  # huggingface_hub has no types here
@@ -79,101 +73,70 @@ def hub_model(name: str, revision: str | None = None) -> LoadedFiles:
     forbidden = revision is not None and (".." in revision or revision.startswith("/") or not revision.isprintable())
     if forbidden or (revision is not None and not revision.strip()):
         raise ModelError(f"{name!r} has no branch, tag or commit {revision!r}")
-    with quiet_hub(), _explained(name, revision):
+    what = f"{name!r} ({revision or constants.DEFAULT_REVISION})"
+    there: Collection[str]
+    get: Callable[[Collection[str]], dict[str, str]]
+    with _explained(name, revision):
+        cached = Path(constants.HF_HUB_CACHE, repo_folder_name(repo_id=name, repo_type="model"))
         try:
-            return _from_hub(name, revision, *_ask(name, revision))
+            commit, there = _ask(name, revision)
+            folder, offline = cached / "snapshots" / commit, False
+            get = partial(_fetched, name, folder, there)
         except _NoAnswerError as silence:
-            return _from_cache(name, revision, str(silence))
-
-
-@contextmanager
-def quiet_hub() -> Iterator[None]:
-    """Keep the log of huggingface_hub off the terminal, because the errors that are raised here say the same."""
-    verbosity = huggingface_hub.logging.get_verbosity()
-    huggingface_hub.logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        huggingface_hub.logging.set_verbosity(verbosity)
+            folder, offline = _cached_folder(name, revision, f"{silence}, and {what}"), True
+            there = {path.name for path in folder.iterdir()}
+            get = partial(_kept, folder, str(silence), what)
+        sharded = INDEX in there and WEIGHTS not in there
+        if not sharded and WEIGHTS not in there:
+            get([WEIGHTS])  # which says that there is none, before anything is fetched
+        get([CONFIG, *sorted(filter(TOKENIZER_FILE.fullmatch, there)), *([INDEX] if sharded else [])])
+        # The weights come last, so that a folder with weights is complete.
+        sha256 = get(shard_names(folder / INDEX) if sharded else [WEIGHTS])
+    if not offline and revision != folder.name:
+        # Which commit a branch stands for is written where huggingface_hub looks it up offline, and only after all
+        # files have been fetched, so that a model that is found offline is complete.
+        with suppress(OSError, StorageError):  # a cache that cannot be written serves this run all the same
+            write_durably(cached / "refs" / (revision or constants.DEFAULT_REVISION), folder.name.encode())
+    return LoadedFiles(folder.name, sha256, revision, constants.ENDPOINT, offline, folder, name)
 
 
 def _ask(name: str, revision: str | None) -> tuple[str, dict[str, str]]:
     """Return the commit of a revision and the checksums of its files, after one attempt."""
     if constants.is_offline_mode():
         raise _NoAnswerError("HF_HUB_OFFLINE is set")
-    with _asking(name, revision):
-        info = huggingface_hub.HfApi(endpoint=constants.ENDPOINT).model_info(
-            name, revision=revision, timeout=constants.HF_HUB_ETAG_TIMEOUT, files_metadata=True
-        )
-        if not _COMMIT.fullmatch(info.sha):
-            raise ValueError(_STRANGE)
+    try:
+        with _explained(name, revision):
+            info = huggingface_hub.HfApi(endpoint=constants.ENDPOINT).model_info(
+                name, revision=revision, timeout=constants.HF_HUB_ETAG_TIMEOUT, files_metadata=True
+            )
+        if not re.fullmatch("[0-9a-f]{40}", info.sha):
+            raise ValueError("its answer is not that of a Hub")
         return info.sha, {file.rfilename: file.lfs["sha256"] if file.lfs else file.blob_id for file in info.siblings}
+    except ModelError:
+        raise
+    except Exception as error:  # whatever answers at this address, perhaps a page to log in to a network
+        raise _NoAnswerError(f"{constants.ENDPOINT} does not answer ({cause(error)})") from error
 
 
-def _from_hub(name: str, revision: str | None, commit: str, checksums: dict[str, str]) -> LoadedFiles:
-    """Fetch what the cache lacks of a commit, and check it."""
-    cached = Path(constants.HF_HUB_CACHE, repo_folder_name(repo_id=name, repo_type="model"))
-    folder = cached / "snapshots" / commit
-
-    def get(files: Sequence[str]) -> dict[str, str]:
-        if lacking := [file for file in files if file not in checksums]:
-            hint = f". {CONVERSION_HINT}" if WEIGHTS in lacking else ""
-            raise ModelError(f"{name!r} at {commit} has no {lacking[0]}{hint}")
+def _fetched(name: str, folder: Path, checksums: dict[str, str], files: Collection[str]) -> dict[str, str]:
+    """Return the SHA-256 of files of a commit. What is missing or damaged in the cache is fetched first."""
+    if lacking := [file for file in files if file not in checksums]:
+        hint = f". {CONVERSION_HINT}" if WEIGHTS in lacking else ""
+        raise ModelError(f"{name!r} at {folder.name} has no {lacking[0]}{hint}")
+    for fetched in (False, True):
         digests = {file: _sha256_if_intact(folder / file, checksums[file]) for file in files}
-        if damaged := [file for file, sha256 in digests.items() if not sha256]:
-            _discard(folder, damaged)
-            _fetch(name, commit, damaged)
-            digests |= {file: _sha256_if_intact(folder / file, checksums[file]) for file in damaged}
-        if damaged := [file for file, sha256 in digests.items() if not sha256]:
-            _discard(folder, damaged)
-            raise ModelError(f"{name!r}: {damaged[0]} was damaged during the download and deleted; try again")
-        return digests
-
-    sha256 = _collect(folder, checksums, get)
-    # Which commit a branch stands for is written where huggingface_hub looks it up offline, and only after all files
-    # have been fetched, so that a model that is found offline is complete.
-    reference = cached / "refs" / (revision or constants.DEFAULT_REVISION)
-    with suppress(OSError, StorageError):  # a cache that cannot be written serves this run all the same
-        if revision != commit and not (reference.is_file() and reference.read_bytes() == commit.encode()):
-            write_durably(reference, commit.encode())
-    return LoadedFiles(commit, sha256, revision, constants.ENDPOINT, offline=False, folder=folder, name=name)
+        damaged = [file for file, sha256 in digests.items() if not sha256]
+        if not damaged:
+            return digests
+        for path in (folder / file for file in damaged):
+            path.resolve().unlink(missing_ok=True)  # what the path links to
+            path.unlink(missing_ok=True)
+        if not fetched:
+            _fetch(name, folder.name, damaged)
+    raise ModelError(f"{name!r}: {damaged[0]} was damaged during the download and deleted; try again")
 
 
-def _from_cache(name: str, revision: str | None, why: str) -> LoadedFiles:
-    """Check the files of a model that an earlier run left in the cache."""
-    what, cache = f"{name!r} ({revision or constants.DEFAULT_REVISION})", constants.HF_HUB_CACHE
-    config = None
-    with suppress(UnicodeDecodeError):  # raised by a damaged file that says which commit a branch stands for
-        config = huggingface_hub.try_to_load_from_cache(name, CONFIG, revision=revision)
-    if not isinstance(config, str):
-        raise ModelError(f"{why}, and {what} is not in the cache {cache}")
-    folder = Path(config).parent
-
-    def get(files: Sequence[str]) -> dict[str, str]:
-        digests = {file: _sha256_if_intact(folder / file, None) for file in files}
-        if lacking := [file for file, sha256 in digests.items() if not sha256]:
-            raise ModelError(f"{why}, and {lacking[0]} of {what} is missing or damaged in the cache {cache}")
-        return digests
-
-    sha256 = _collect(folder, [path.name for path in folder.iterdir()], get)
-    return LoadedFiles(folder.name, sha256, revision, constants.ENDPOINT, offline=True, folder=folder, name=name)
-
-
-def _collect(folder: Path, there: Collection[str], get: _Get) -> dict[str, str]:
-    """Get the files that are needed of those that are there, and return the SHA-256 of those with weights."""
-    sharded = WEIGHTS not in there and INDEX in there
-    if not sharded and WEIGHTS not in there:
-        return get([WEIGHTS])  # which says that there is none, before anything is fetched
-    get([CONFIG, *sorted(filter(TOKENIZER_FILE.fullmatch, there)), *([INDEX] if sharded else [])])
-    # The weights come last, so that a folder with weights is complete.
-    return get(shard_names(folder / INDEX) if sharded else [WEIGHTS])
-
-
-def _fetch(name: str, commit: str, files: Sequence[str]) -> None:
-    with _asking(name, commit):  # once: `snapshot_download` would go on asking for minutes
-        address = huggingface_hub.hf_hub_url(name, files[0], revision=commit, endpoint=constants.ENDPOINT)
-        if huggingface_hub.get_hf_file_metadata(address, timeout=constants.HF_HUB_ETAG_TIMEOUT).commit_hash != commit:
-            raise ValueError(_STRANGE)
+def _fetch(name: str, commit: str, files: Collection[str]) -> None:
     try:
         with _explained(name, commit):
             huggingface_hub.snapshot_download(
@@ -186,10 +149,29 @@ def _fetch(name: str, commit: str, files: Sequence[str]) -> None:
             )
     except ModelError:
         raise
-    except (HTTPError, OSError, RuntimeError) as error:
+    except (HTTPError, OSError, RuntimeError, ValueError) as error:
         why = cause(error.__cause__ if isinstance(error.__cause__, Exception) else error)
         message = f"{name!r}: {', '.join(files)} could not be fetched: {why}"
         raise ModelError(f"{message}; the same command goes on") from error
+
+
+def _cached_folder(name: str, revision: str | None, why: str) -> Path:
+    """Find the commit that an earlier run read, or raise `ModelError`."""
+    config = None
+    with suppress(UnicodeDecodeError):  # raised by a damaged file that says which commit a branch stands for
+        config = huggingface_hub.try_to_load_from_cache(name, CONFIG, revision=revision)
+    if not isinstance(config, str):
+        raise ModelError(f"{why} is not in the cache {constants.HF_HUB_CACHE}")
+    return Path(config).parent
+
+
+def _kept(folder: Path, silence: str, what: str, files: Collection[str]) -> dict[str, str]:
+    """Return the SHA-256 of files that an earlier run left in the cache."""
+    digests = {file: _sha256_if_intact(folder / file, None) for file in files}
+    if lacking := [file for file, sha256 in digests.items() if not sha256]:
+        where = f"missing or damaged in the cache {constants.HF_HUB_CACHE}"
+        raise ModelError(f"{silence}, and {lacking[0]} of {what} is {where}")
+    return digests
 
 
 def _sha256_if_intact(path: Path, checksum: str | None) -> str:
@@ -213,23 +195,6 @@ def _sha256_if_intact(path: Path, checksum: str | None) -> str:
     return sha256 if actual == expected else ""
 
 
-def _discard(folder: Path, files: Sequence[str]) -> None:
-    """Remove files from the cache if they are there, and those that they link to."""
-    for path in (folder / file for file in files):
-        path.resolve().unlink(missing_ok=True)
-        path.unlink(missing_ok=True)
-
-
-@contextmanager
-def _asking(name: str, revision: str | None) -> Iterator[None]:
-    """Distinguish a Hub that refuses a request from one that does not answer, or not as a Hub does."""
-    try:
-        with _explained(name, revision):
-            yield
-    except (HTTPError, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _NoAnswerError(f"{constants.ENDPOINT} does not answer ({cause(error)})") from error
-
-
 @contextmanager
 def _explained(name: str, revision: str | None) -> Iterator[None]:
     """Turn refusals of the Hub and errors of the cache into errors that say what to do; others are passed on."""
@@ -242,9 +207,10 @@ def _explained(name: str, revision: str | None) -> Iterator[None]:
                 raise ModelError(message.format(name=name, endpoint=endpoint, revision=revision)) from error
         if isinstance(error, HfHubHTTPError):
             status = error.response.status_code
-            if status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _BUSY:
+            busy = status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
+            if status < HTTPStatus.INTERNAL_SERVER_ERROR and not busy:
                 raise ModelError(f"{endpoint} refuses {name!r} or your token: {cause(error)}") from error
-        elif isinstance(error, OSError) and error.errno is not None and not isinstance(error, _SILENCE):
+        elif isinstance(error, OSError) and error.errno is not None and not isinstance(error, ConnectionError):
             file = f": {error.filename}" if error.filename else ""
             cache = f"cannot use the cache {constants.HF_HUB_CACHE} ({error.strerror}{file})"
             raise ModelError(f"{cache}; set HF_HOME to another folder") from error

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import huggingface_hub
 import torch
 import transformers
 
 from ...corpora_loaders.lines import file_sha256
 from ..errors import ModelError, cause
-from .checkpoint import check_checkpoint, check_loaded
-from .files import CONFIG, CONVERSION_HINT, TOKENIZER, TOKENIZER_CONFIG, TOKENIZER_FILE, LoadedFiles, read_object
-from .hub import hub_model, quiet_hub
+from .checkpoint import check_loaded
+from .files import (
+    CONFIG,
+    CONVERSION_HINT,
+    TOKENIZER,
+    TOKENIZER_CONFIG,
+    TOKENIZER_FILE,
+    LoadedFiles,
+    check_files,
+    read_object,
+)
+from .hub import hub_model
 
 _TOKENIZER_HINT = (
     f"correct {TOKENIZER_CONFIG}, or download the files again. Of the values of tokenizer_class, "
     f'"PreTrainedTokenizerFast" reads any {TOKENIZER}, and "BertTokenizer" reads vocab.txt'
 )
-"""What to do about a tokenizer that does not fit its files, for messages."""
 
 Location = str | Path | LoadedFiles
 """A model's folder, its name on the Hub, or what `find_model` made of either."""
@@ -35,17 +45,17 @@ def find_model(location: Location, revision: str | None = None) -> LoadedFiles:
     if isinstance(location, LoadedFiles):
         return location
     folder, name = Path(location), str(location)
-    if folder.is_dir():
-        files = LoadedFiles(folder=folder, name=name)
-    elif folder.is_file():
-        raise ModelError(f"{name!r} is a file; give the folder that contains it")
-    elif isinstance(location, Path) or name.startswith((".", "/", "~")) or name.endswith("/") or name.count("/") > 1:
-        raise ModelError(f"there is no model folder {name!r}")
-    else:
-        files = hub_model(name, revision)
-        folder = files.folder or folder
     with quiet():
-        warnings = tuple(check_checkpoint(folder))
+        if folder.is_dir():
+            files = LoadedFiles(folder=folder, name=name)
+        elif folder.is_file():
+            raise ModelError(f"{name!r} is a file; give the folder that contains it")
+        elif isinstance(location, Path) or re.match(r"[./~]", name) or name.endswith("/") or name.count("/") > 1:
+            raise ModelError(f"there is no model folder {name!r}")
+        else:
+            files = hub_model(name, revision)
+            folder = files.folder or folder
+        warnings = check_files(folder)
     sha256 = files.sha256 or {file.name: file_sha256(file) for file in sorted(folder.glob("*.safetensors"))}
     return replace(files, sha256=sha256, warnings=warnings)
 
@@ -224,15 +234,16 @@ def _tokenizer_failure(tokenizer: Any, folder: Path) -> str | None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Silence the progress bars and logs of transformers within a block, and then restore its settings."""
-    log = transformers.utils.logging
-    verbosity, bars = log.get_verbosity(), log.is_progress_bar_enabled()
+    """Silence the progress bars and logs of transformers and huggingface_hub, whose errors are passed on."""
+    log, hub_log = transformers.utils.logging, huggingface_hub.logging
+    verbosity, hub_verbosity, bars = log.get_verbosity(), hub_log.get_verbosity(), log.is_progress_bar_enabled()
     log.set_verbosity_error()
+    hub_log.set_verbosity_error()
     log.disable_progress_bar()
     try:
-        with quiet_hub():
-            yield
+        yield
     finally:
         log.set_verbosity(verbosity)
+        hub_log.set_verbosity(hub_verbosity)
         if bars:
             log.enable_progress_bar()

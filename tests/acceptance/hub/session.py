@@ -69,6 +69,7 @@ class Hub:
             "HF_HOME": str(home),
             "HF_HUB_DISABLE_TELEMETRY": "1",
             "HF_HUB_ETAG_TIMEOUT": "1",
+            "HF_HUB_DOWNLOAD_TIMEOUT": "1",
         }
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.hub_driver"],

@@ -13,7 +13,7 @@ import transformers
 from safetensors.torch import load_file
 
 from attentionology.extractors import Encoder, ModelError, load_classifier, load_masked_lm
-from attentionology.extractors.model.checkpoint import check_checkpoint
+from attentionology.extractors.model.files import check_files
 from tests import tiny
 from tests.unit.model_folders.folders import (
     INDEX,
@@ -234,7 +234,7 @@ def test_a_head_that_is_not_finite_is_an_error(tmp_path):
 
 
 def test_a_good_folder_has_nothing_to_tell(folder):
-    assert check_checkpoint(folder) == []
+    assert check_files(folder) == ()
     assert Encoder.from_pretrained(folder).warnings == []
 
 
