@@ -177,7 +177,7 @@ class Encoder(LoadedModel):
         return control
 
     def _with_model(self, twin: Any) -> Encoder:
-        return _Float64Encoder(twin, self.tokenizer, self.name, self.files)
+        return Encoder(twin, self.tokenizer, self.name, self.files)
 
     def _probe(self) -> tuple[Tensor, ...]:
         """Return the attention of a short input, after switching the model to eager attention if it gives none."""
@@ -262,9 +262,3 @@ def _same(first: Sequence[Sequence[Tensor]], second: Sequence[Sequence[Tensor]])
         for alphas, betas in zip(first, second, strict=True)
         for alpha, beta in zip(alphas, betas, strict=True)
     )
-
-
-class _Float64Encoder(Encoder):
-    """An encoder around a float64 copy."""
-
-    is_twin = True

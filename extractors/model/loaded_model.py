@@ -17,12 +17,9 @@ from ...corpora_loaders.errors import out_of_memory
 from ..errors import ModelError, cause
 from .conditions import Batching, conditions_of
 from .files import LoadedFiles
-from .float64_copy import float64_twin, in_float64
+from .float64_copy import float64_twin, in_float64, is_twin
 
 Model = TypeVar("Model", bound="LoadedModel")
-
-_NOT_CONFIGURATION = ("_name_or_path", "transformers_version")
-_OF_THE_LAST_CALL = {"padding": None, "truncation": None}  # a tokenizer keeps these, and sentences are read without
 
 
 class LoadedModel:
@@ -32,18 +29,18 @@ class LoadedModel:
     n_heads: int
     max_length: int | None
     batching: Batching
-    is_twin: bool = False  # whether it is the float64 view of another one, which stores its parameters
 
     def __init__(self, model: Any, tokenizer: Any, name: str, files: LoadedFiles | None) -> None:
         self.model: Any = model.eval()
         self.tokenizer: Any = tokenizer
         self.name = name
         self.files = files or LoadedFiles()
+        self.is_twin = is_twin(model)  # whether it is the float64 view of another one, which stores its parameters
         self._double: tuple[Any, Any] | None = None
 
     def __repr__(self) -> str:
-        kind = type(self).__name__.removeprefix("_Float64")
-        return f"{kind}({self.name!r}, {self.family}, {self.n_layers} layers × {self.n_heads} heads, {self.dtype})"
+        shape = f"{self.n_layers} layers × {self.n_heads} heads"
+        return f"{type(self).__name__}({self.name!r}, {self.family}, {shape}, {self.dtype})"
 
     @property
     def family(self) -> str:
@@ -76,9 +73,9 @@ class LoadedModel:
 
     @property
     def double(self: Model) -> Model:
-        """The same model in float64, which is made when it is first read and again after parameters have been replaced.
+        """The same model in float64, which shares the parameters of this one and converts each when it is used.
 
-        It shares the parameters of this one and converts each when it is used, see
+        It is made when it is first read, and again after parameters have been replaced. See
         `attentionology.extractors.model.float64_copy`.
 
         Raises:
@@ -115,7 +112,7 @@ class LoadedModel:
         return weights_sha256(self.model, self.files.untrained)
 
     def _with_model(self, twin: Any) -> Any:
-        """Wrap the float64 view of the model in a subclass in which `is_twin` is true."""
+        """Wrap the float64 view of the model."""
         raise NotImplementedError
 
     def _padded(
@@ -167,19 +164,17 @@ def described_model(model: LoadedModel) -> dict[str, Any]:
 
     That is its configuration, and the digests of its weights and of its tokenizer.
     """
-    configuration = model.model.config.to_dict()
+    configuration, tokenizer = model.model.config.to_dict(), model.tokenizer
+    for name in ("_name_or_path", "transformers_version"):
+        configuration.pop(name, None)
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        rules = sorted(tokenizer.get_vocab().items())
+    else:  # how the last call padded and truncated is kept by a tokenizer, and is no part of it
+        rules = json.loads(backend.to_str()) | {"padding": None, "truncation": None}
+    described = json.dumps([type(tokenizer).__name__, rules, tokenizer.special_tokens_map], sort_keys=True, default=str)
     return {
         "weights": model.weights_sha256(),
-        "configuration": {name: value for name, value in configuration.items() if name not in _NOT_CONFIGURATION},
-        "tokenizer": _tokenizer_sha256(model.tokenizer),
+        "configuration": configuration,
+        "tokenizer": hashlib.sha256(described.encode()).hexdigest(),
     }
-
-
-def _tokenizer_sha256(tokenizer: Any) -> str:
-    """Compute a SHA-256 of a tokenizer's vocabulary, rules and special tokens."""
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    rules = (
-        sorted(tokenizer.get_vocab().items()) if backend is None else json.loads(backend.to_str()) | _OF_THE_LAST_CALL
-    )
-    described = [type(tokenizer).__name__, rules, tokenizer.special_tokens_map]
-    return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()

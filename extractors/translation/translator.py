@@ -148,6 +148,8 @@ class Translator(LoadedModel):
         Raises:
             ModelError: the architecture has no row of names for cross-attention, or the row does not fit.
         """
+        if self.is_twin:  # whose weights are copies, which must not go stale
+            return read_cross_attention(core(self.model), self.n_layers, self.n_heads)
         key = parameters_key(self.model)
         if self._blocks is None or self._blocks[0] != key:
             self._blocks = key, read_cross_attention(core(self.model), self.n_layers, self.n_heads)
@@ -221,7 +223,7 @@ class Translator(LoadedModel):
         return [self.decode(pieces), self.decode(pieces[:1]), self.decode(pieces[1:])]
 
     def _with_model(self, twin: Any) -> Translator:
-        return _Float64Translator(twin, self.tokenizer, self.name, lead=self.lead)
+        return Translator(twin, self.tokenizer, self.name, lead=self.lead)
 
 
 def load_sample_translator() -> Translator:
@@ -235,14 +237,3 @@ def load_sample_translator() -> Translator:
     translator = Translator.from_pretrained(SAMPLE_TRANSLATOR)
     translator.name = "made-up pair"
     return translator
-
-
-class _Float64Translator(Translator):
-    """A translator around a float64 copy."""
-
-    is_twin = True
-
-    @property
-    def blocks(self) -> CrossBlocks:
-        """The blocks with their weights, read anew each time, because they are copies, which must not go stale."""
-        return read_cross_attention(core(self.model), self.n_layers, self.n_heads)
