@@ -8,26 +8,26 @@ model must be readable by the same names on every node.
 
 from __future__ import annotations
 
-import functools
 import logging
 import os
 import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..analyses.contract import OptionError
 from ..analyses.shared.processes import ATTEMPTS, Processes, WorkerError, results_of_processes
+from ..corpora_loaders import Corpus
 from ..corpora_loaders.errors import AttentionologyError
 from ..reports.progress import Stages, watching_bar
 from ..storage.sealed import DamagedError
 from .job import Job
 from .part_options import PartOptions
-from .parts import KEPT, CorpusPart, PartCounter, PartFolder, PartTask
+from .parts import KEPT, PartCounter
 from .pass_counts import PassCounts
 from .passes import Pass, run_passes
 from .preparing import Prepared
@@ -41,17 +41,12 @@ _RESTARTS = 10
 
 
 class PartProgress:
-    """How much of a run has been counted, by this process and by all others that count into the same folder.
+    """How much of a run has been counted, by this process and by all others that count into the same folder."""
 
-    Args:
-        parts: all parts of the run.
-        folder: the folder of the parts.
-    """
-
-    def __init__(self, parts: Sequence[CorpusPart], folder: PartFolder) -> None:
-        self._missing, self._folder = dict(enumerate(parts)), folder
+    def __init__(self, counter: PartCounter) -> None:
+        self._missing, self._has = list(counter.parts), counter.has
         self._finished = self._unfinished = 0
-        self.total = sum(len(part) for part in parts)
+        self.total = sum(len(part) for part in counter.parts)
 
     def advance(self, inputs: int) -> None:
         """Add inputs of the part that this process is counting."""
@@ -63,27 +58,24 @@ class PartProgress:
 
     def done(self) -> int:
         """The number of inputs that have been counted."""
-        unfinished = self._unfinished
-        for number in [number for number, part in self._missing.items() if self._folder.has(part)]:
-            self._finished += len(self._missing.pop(number))
+        unfinished = self._unfinished  # before the files are looked for, so that no part is counted twice
+        parts, self._missing = self._missing, []
+        for part in parts:
+            if self._has(part):
+                self._finished += len(part)
+            else:
+                self._missing.append(part)
         return min(self._finished + unfinished, self.total)
 
 
 @dataclass(frozen=True)
 class ShareCounts:
-    """How many parts of a run there are after a share was counted.
+    """How many parts of a run there are after a share was counted."""
 
-    Attributes:
-        share: the number of parts of the share.
-        counted: how many of the parts of the run are in the folder.
-        total: the number of all parts of the run.
-        warnings: which parts were damaged and have been counted again.
-    """
-
-    share: int
-    counted: int
-    total: int
-    warnings: tuple[str, ...] = ()
+    share: int  # the number of parts of the share
+    counted: int  # how many of the parts of the run are in the folder
+    total: int  # the number of all parts of the run
+    warnings: tuple[str, ...] = ()  # which parts were damaged and have been counted again
 
     def described(self, folder: Path | None) -> str:
         """Return a sentence that says what is in the folder of the parts, and another one if that is everything."""
@@ -92,29 +84,67 @@ class ShareCounts:
         return f"{warnings}{self.counted:,} of {self.total:,} parts are in {folder}.{rest}"
 
 
+@dataclass(frozen=True)
+class PartTask:
+    """What another process needs to count the parts of a run. It can be sent there."""
+
+    job: Job
+    corpus: Corpus  # as it was read
+    folder: Path
+    fingerprint: str  # which the process must arrive at, too
+
+    @classmethod
+    def of(cls, counter: PartCounter) -> PartTask:
+        """Return the task of counting the same parts."""
+        return cls(counter.job, counter.corpus, counter.folder, counter.fingerprint)
+
+    def counter(self, number: int) -> PartCounter:
+        """Prepare the run again, in the process of a number, from 0, which chooses its GPU."""
+        import torch
+
+        job = self.job
+        if job.device == "cuda":
+            job = job.on_device(f"cuda:{number % max(1, torch.cuda.device_count())}")
+        elif job.device == "cpu":
+            torch.set_num_threads(1)  # threads of several processes would wait for each other
+        counter = PartCounter(job, job.prepare(corpus=self.corpus), self.folder)
+        if counter.fingerprint != self.fingerprint:
+            raise WorkerError("the model or the toolkit has changed while the run was started; run the command again")
+        return counter
+
+    def counting(self, number: int) -> Callable[[int], None]:
+        """Prepare the process of a number, and return the function that counts a part by its number."""
+        counter = self.counter(number)
+
+        def count(part: int) -> None:
+            if not counter.has(counter.parts[part]):  # a process may have died after it had written the part
+                counter.count(counter.parts[part])
+
+        return count
+
+
 def count_passes(
     job: Job, prepared: Prepared, options: PartOptions, stages: Stages, passes: Sequence[Pass]
 ) -> PassCounts:
     """Run all passes of a run, in parts if the options say so or other processes count them."""
-    if options.parts is not None:
-        return count_in_parts(PartCounter(job, prepared, options.parts, passes), options, stages)
-    if options.in_this_process:
+    if options.parts is None and options.in_this_process:
         return run_passes(passes, prepared.model, seed=prepared.setting.seed, limits=prepared.limits, stages=stages)
-    with tempfile.TemporaryDirectory(prefix="attentionology-parts-") as folder:
-        return count_in_parts(PartCounter(job, prepared, Path(folder), passes), options, stages)
-
-
-def count_in_parts(counter: PartCounter, options: PartOptions, stages: Stages) -> PassCounts:
-    """Count the parts of a run that are missing, and add up all parts."""
-    _count_missing(counter, range(len(counter.parts)), options, stages)
-    with stages("add up parts"):
-        try:
-            counts = counter.folder.counts_of(counter.parts)
-        except (FileNotFoundError, DamagedError) as error:
-            raise DamagedError(
-                f"a part in {counter.folder.folder} was changed while it was used ({error}); run the command again"
-            ) from error
-    counts.warnings += counter.folder.cache_log.warnings()
+    kept: AbstractContextManager[str | Path]
+    if options.parts is None:
+        kept = tempfile.TemporaryDirectory(prefix="attentionology-parts-")
+    else:
+        kept = nullcontext(options.parts)
+    with kept as folder:
+        counter = PartCounter(job, prepared, Path(folder), passes)
+        _count_missing(counter, range(len(counter.parts)), options, stages)
+        with stages("add up parts"):
+            try:
+                counts = counter.counts_of(counter.parts)
+            except (FileNotFoundError, DamagedError) as error:
+                raise DamagedError(
+                    f"a part in {folder} was changed while it was used ({error}); run the command again"
+                ) from error
+    counts.warnings += counter.cache_log.warnings()
     return counts
 
 
@@ -123,47 +153,34 @@ def count_share_of(counter: PartCounter, options: PartOptions, stages: Stages) -
     number, shares = options.share or (1, 1)
     numbers = range(number - 1, len(counter.parts), shares)
     _count_missing(counter, numbers, options, stages)
-    there = sum(counter.folder.has(part) for part in counter.parts)
-    return ShareCounts(len(numbers), there, len(counter.parts), tuple(counter.folder.cache_log.warnings()))
+    there = sum(map(counter.has, counter.parts))
+    return ShareCounts(len(numbers), there, len(counter.parts), tuple(counter.cache_log.warnings()))
 
 
 def _count_missing(counter: PartCounter, numbers: Sequence[int], options: PartOptions, stages: Stages) -> None:
     """Count those of the parts with these numbers that are missing or damaged."""
     with stages("count parts"):
-        parts, folder = counter.parts, counter.folder
-        missing = [number for number in numbers if folder.is_missing(parts[number])]
+        missing = [number for number in numbers if counter.is_missing(counter.parts[number])]
         if not missing:
             return
-        progress = PartProgress(parts, folder)
+        progress = PartProgress(counter)
         # One bar shows how much of all parts has been counted, by whatever process.
-        with watching_bar("count", progress.total, progress.done, unit=parts[0].run.unit):
+        with watching_bar("count", progress.total, progress.done, unit=counter.parts[0].run.unit):
             if options.engine == "ray":
                 count_on_ray(counter, missing, options)
             elif not options.in_this_process:
-                count_in_processes(counter.task, missing, options.workers or 1)
+                _count_in_processes(PartTask.of(counter), missing, options.workers or 1)
             else:
                 for number in missing:
-                    counter.count(parts[number], progress.advance)
+                    counter.count(counter.parts[number], progress.advance)
                     progress.finish()
 
 
-def count_in_processes(task: PartTask, numbers: Sequence[int], workers: int) -> None:
-    """Count parts in several processes on this machine, each of which writes the files of its parts."""
+def _count_in_processes(task: PartTask, numbers: Sequence[int], workers: int) -> None:
     preloaded, on_gpus = (__name__, "transformers.modeling_utils"), task.job.device == "cuda"
     processes = Processes(workers, kept=KEPT, preloaded=preloaded, on_gpus=on_gpus)
-    for _ in results_of_processes(processes, functools.partial(_counting, task), numbers):
-        pass
-
-
-def _counting(task: PartTask, number: int) -> Callable[[int], None]:
-    """Prepare the process of a number, and return the function that counts a part by its number."""
-    counter = task.counter(number)
-
-    def count(number: int) -> None:
-        if not counter.folder.has(counter.parts[number]):  # a process may have died after it had written the part
-            counter.count(counter.parts[number])
-
-    return count
+    for _ in results_of_processes(processes, task.counting, numbers):
+        pass  # each process has written the file
 
 
 class RayWorker:
@@ -193,7 +210,7 @@ def count_on_ray(counter: PartCounter, numbers: Sequence[int], options: PartOpti
     Ray starts an actor again, perhaps on another node, when its process or its node dies, and repeats the part that it
     was counting, a few times at most.
     """
-    device = counter.task.job.device
+    device = counter.job.device
     if device.startswith("cuda:"):
         raise OptionError(f"--engine ray chooses the GPU of each actor; give --device cuda, not {device}")
     with _connected(options.address) as ray:
@@ -203,7 +220,7 @@ def count_on_ray(counter: PartCounter, numbers: Sequence[int], options: PartOpti
             raise OptionError(f"the Ray cluster has no {resource} for --device {device}")
         needed = {"num_cpus": 1, "num_gpus": int(resource == "GPU")}
         kind = ray.remote(max_restarts=_RESTARTS, max_task_retries=ATTEMPTS - 1, **needed)(RayWorker)
-        task = ray.put(counter.task)
+        task = ray.put(PartTask.of(counter))
         actors = [kind.remote(task, number) for number in range(min(options.workers or available, len(numbers)))]
         try:
             _count_with(ray, actors, counter, numbers)
@@ -238,7 +255,7 @@ def _count_with(ray: Any, actors: Sequence[Any], counter: PartCounter, numbers: 
         else:
             if reason:
                 raise WorkerError(reason)
-            counter.folder.write(part, content)
+            counter.write(part, content)
         next_of(actor)
 
 
@@ -258,13 +275,12 @@ def _connected(address: str | None) -> Iterator[Any]:
         yield ray
         return
     local: dict[str, Any] = {"include_dashboard": False} if address == "local" else {}
-    in_main_thread = threading.current_thread() is threading.main_thread()
     on_termination = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **local)
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise WorkerError(f"cannot connect to a Ray cluster at {address}: {error}") from error
-    if in_main_thread:
+    if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, on_termination)  # Ray has replaced it by one that exits at once
     try:
         yield ray

@@ -15,6 +15,7 @@ import ctypes
 import re
 import sys
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,34 +84,20 @@ def available_memory() -> int | None:
     """
     if not sys.platform.startswith("linux"):
         return None
-    of_groups = [_left_in_control_group(*files) for files in _CONTROL_GROUPS]
-    limits = [_left_on_machine(), *of_groups, _left_of_addresses()]
-    return min(left for left in limits if left is not None)
-
-
-def _left_on_machine() -> int:
-    sizes = _table(Path("/proc/meminfo"))
-    return 1024 * (sizes["MemAvailable:"] + sizes["SwapFree:"])
-
-
-def _left_in_control_group(limit: str, used: str, statistics: str) -> int | None:
-    group = Path("/sys/fs/cgroup")
-    try:
-        # Files that are cached count as used, but are given up when the memory is needed.
-        cached = _table(group / statistics)["inactive_file"]
-        return int((group / limit).read_text()) - int((group / used).read_text()) + cached
-    except (OSError, ValueError, KeyError):  # there is no such control group, or its limit is "max"
-        return None
-
-
-def _left_of_addresses() -> int | None:
     import resource
 
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit == resource.RLIM_INFINITY:
-        return None
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    return limit - pages * resource.getpagesize()
+    machine, group = _table(Path("/proc/meminfo")), Path("/sys/fs/cgroup")
+    left = [1024 * (machine["MemAvailable:"] + machine["SwapFree:"])]
+    for limit, used, statistics in _CONTROL_GROUPS:
+        with suppress(OSError, ValueError, KeyError):  # there is no such control group, or its limit is "max"
+            # Files that are cached count as used, but are given up when the memory is needed.
+            cached = _table(group / statistics)["inactive_file"]
+            left.append(int((group / limit).read_text()) - int((group / used).read_text()) + cached)
+    addresses, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if addresses != resource.RLIM_INFINITY:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        left.append(addresses - pages * resource.getpagesize())
+    return min(left)
 
 
 def _table(path: Path) -> dict[str, int]:

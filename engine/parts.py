@@ -7,33 +7,45 @@ the same part write the same content, and the later file replaces the earlier on
 
 A pass that may fail is one part, because it reads a bounded number of inputs and its failure is a result, which is kept
 like counts.
+
+A part may be used only if it would be counted in the same way again. So the name of its file is a digest of everything
+on which its counts depend: the inputs with their annotation, the model, all options, the requests, and the source code
+of the toolkit. A part of another model, corpus, option or version has another name, and is never added up by mistake.
+The paths of the corpus files are not in the digest, so a corpus that was moved or renamed has the same parts. Only
+which inputs are in the same file is, because parts store the files of some inputs; these are replaced by the present
+paths when a part is read.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import inspect
+import json
 import math
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
+from ..analyses.contract import Request
 from ..analyses.shared.metric_states import NamesFiles
-from ..analyses.shared.processes import WorkerError
-from ..corpora_loaders import Corpus, Sentence
+from ..corpora_loaders import Sentence
 from ..extractors import ExtractionError
 from ..extractors.maps.batching import WINDOW
+from ..extractors.model.loaded_model import described_model
 from ..storage.cache_log import CacheLog
 from ..storage.durable import StorageError
 from ..storage.sealed import cache_name, check, write_sealed
 from ..storage.tensors import read_tensors, tensor_content
 from .job import Job
-from .part_keys import content_of_inputs, fingerprint, pass_key
 from .pass_counts import PassCounts, PassLog
 from .passes import Pass
-from .plain_data import plain_failure, restored_failure
+from .plain_data import plain_failure, restored_failure, to_plain
 from .preparing import Prepared, plan_analyses
 from .readers import Readers
 from .states import packed_states, unpacked_states
@@ -45,29 +57,38 @@ MOST_PARTS = 64
 """The largest number of parts of a pass. A part of a large corpus has several windows, so that its counts, which take a
 few megabytes, take much less space than the time to make them would suggest."""
 
+_FORMAT = 3
+_ROOMS = ("storage", "corpora_loaders", "extractors", "analyses", "engine")
 _COUNTS = ("read", "words", "unknown_words", "substituted_words")
 
 
 @dataclass(frozen=True)
 class CorpusPart:
-    """A part of the inputs of one pass.
+    """A part of the inputs of one pass: those from ``start`` up to ``stop``."""
 
-    Attributes:
-        run: the pass, with the inputs of this part only.
-        number: the number of the pass.
-        start, stop: the inputs as a half-open range of those of the pass.
-    """
-
-    run: Pass
-    number: int
+    run: Pass  # with the inputs of this part only
+    number: int  # that of the pass
     start: int
     stop: int
+    fingerprint: str  # see `fingerprint`
 
     def __len__(self) -> int:
         return self.stop - self.start
 
     def __str__(self) -> str:
         return f"the part of {self.run.label} with the {self.run.unit} {self.start + 1:,} to {self.stop:,}"
+
+    @cached_property
+    def content(self) -> tuple[str, tuple[str, ...]]:
+        """The digest of the inputs, and the paths of their files."""
+        return content_of_inputs(self.run.inputs)
+
+    @cached_property
+    def file_name(self) -> str:
+        """The name of the file, which identifies what is counted."""
+        requests = [(request.name, _configuration(request)) for request in self.run.requests]
+        described = (self.fingerprint, self.content[0], self.run.copy, self.run.masking, requests)
+        return f"{hashlib.sha256(repr(described).encode()).hexdigest()[:40]}.safetensors"
 
 
 def size_of_parts(inputs: int) -> int:
@@ -80,7 +101,7 @@ def number_of_parts(inputs: int) -> int:
     return math.ceil(inputs / size_of_parts(inputs))
 
 
-def parts_of(passes: Sequence[Pass]) -> list[CorpusPart]:
+def parts_of(passes: Sequence[Pass], fingerprint: str = "") -> list[CorpusPart]:
     """Cut all passes into parts. A pass that may fail is one part."""
     parts = []
     for number, current in enumerate(passes):
@@ -88,49 +109,116 @@ def parts_of(passes: Sequence[Pass]) -> list[CorpusPart]:
         size = max(1, inputs) if current.optional else size_of_parts(inputs)
         for start in range(0, inputs, size):
             stop = min(start + size, inputs)
-            parts.append(CorpusPart(current.of_inputs(start, stop), number, start, stop))
+            parts.append(CorpusPart(current.of_inputs(start, stop), number, start, stop, fingerprint))
     return parts
 
 
-class PartFolder:
-    """The folder with the parts of runs. Parts of several runs may share a folder.
+def fingerprint(prepared: Prepared) -> str:
+    """Return a digest of everything on which counts depend, apart from the inputs and the requests."""
+    model = prepared.model
+    sources = [Path(inspect.getfile(type(analysis))).read_bytes() for analysis in prepared.chosen]
+    described = {
+        "format": _FORMAT,
+        "sources": source_digest(),
+        "analyses": [hashlib.sha256(source).hexdigest() for source in sources],
+        "model": described_model(model),
+        "dtype": str(model.dtype),
+        "device": model.device.type,
+        "batching": repr(model.batching),
+        "options": prepared.described(),
+    }
+    return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()
+
+
+@functools.cache
+def source_digest() -> str:
+    """Return a digest of the source code on which counts depend."""
+    package = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for room in _ROOMS:
+        for path in sorted((package / room).rglob("*.py")):
+            digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _configuration(request: Request) -> str:
+    """Return the arguments of a metric that do not depend on the maps, such as all relations of the corpus."""
+    try:
+        return json.dumps(to_plain(dict(request.metric.arguments), f"the arguments of {request.name}"))
+    except (TypeError, ValueError):  # such counts cannot be stored; the message comes when they are written
+        return ""
+
+
+def content_of_inputs(inputs: Sequence[Sentence]) -> tuple[str, tuple[str, ...]]:
+    """Return a digest of inputs with all their annotation, and the paths of their files in order of occurrence.
+
+    Example:
+        >>> first, second = Sentence("s1", ("Birds", "sing")), Sentence("s1", ("Birds", "sang"))
+        >>> content_of_inputs([first]) == content_of_inputs([second])
+        False
+        >>> here, there = (Sentence("s1", ("Birds", "sing"), file=path) for path in ("a.conllu", "b/c.conllu"))
+        >>> content_of_inputs([here])[0] == content_of_inputs([there])[0]
+        True
+    """
+    files: dict[str, int] = {}  # files are identified by their numbers
+    # Many windows share a document, so the last value of each field is kept with its digest. The value is held, because
+    # another one could be in its place in memory later: inputs that stay in files are read again and again.
+    last: dict[str, tuple[Any, str]] = {}
+
+    def text(value: Any) -> str:
+        return json.dumps(value, default=plain)
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, frozenset):
+            return sorted(value)  # its order may be another one in another process
+        if isinstance(value, Mapping):
+            return list(value.items())
+        if is_dataclass(value):
+            return [type(value).__name__, *(of_field(each.name, getattr(value, each.name)) for each in fields(value))]
+        return repr(value)
+
+    def of_field(name: str, value: Any) -> Any:
+        if name == "file" and isinstance(value, str):
+            return files.setdefault(value, len(files))
+        if not is_dataclass(value):
+            return value
+        if name not in last or last[name][0] is not value:
+            last[name] = value, hashlib.sha256(text(value).encode()).hexdigest()
+        return last[name][1]
+
+    digest = hashlib.sha256()
+    for sentence in inputs:
+        digest.update(text(sentence).encode())
+    return digest.hexdigest(), tuple(files)
+
+
+class PartCounter:
+    """The parts of a run: counts them in this process, and reads and writes their files.
 
     Args:
-        folder: the folder, which is created when the first part is written.
-        fingerprint: the digest of everything on which counts depend, apart from the text and the requests.
-
-    Attributes:
-        cache_log: the files that were deleted because they were damaged.
+        folder: the folder of the files, which is created when the first is written. Several runs may share it.
+        passes: the passes of the run, if they have been planned.
     """
 
-    def __init__(self, folder: Path, fingerprint: str) -> None:
-        self.folder, self.fingerprint = folder, fingerprint
-        self.cache_log = CacheLog()
-        self._known: dict[tuple[int, int, int], tuple[Path, tuple[str, ...]]] = {}
-
-    def path(self, part: CorpusPart) -> Path:
-        """The file of a part, whether or not it exists."""
-        return self._identified(part)[0]
-
-    def _identified(self, part: CorpusPart) -> tuple[Path, tuple[str, ...]]:
-        """Return the file of a part, and the paths of the corpus files that it reads."""
-        identity = part.number, part.start, part.stop
-        if identity not in self._known:
-            content = content_of_inputs(part.run.inputs)
-            name = f"{pass_key(part.run, self.fingerprint, content.digest)}.safetensors"
-            self._known[identity] = self.folder / name, content.files
-        return self._known[identity]
+    def __init__(self, job: Job, prepared: Prepared, folder: Path, passes: Sequence[Pass] | None = None) -> None:
+        self.job, self.corpus, self.folder = job, prepared.source, folder
+        self.fingerprint = fingerprint(prepared)
+        self.parts = parts_of(plan_analyses(prepared).passes if passes is None else passes, self.fingerprint)
+        self.readers, self._limits = Readers(prepared.model, prepared.setting.seed), prepared.limits
+        self.cache_log = CacheLog()  # the files that were deleted because they were damaged
 
     def has(self, part: CorpusPart) -> bool:
         """Whether the file of a part exists. Its content is checked when it is read."""
-        return self.path(part).is_file()
+        return (self.folder / part.file_name).is_file()
 
     def is_missing(self, part: CorpusPart) -> bool:
         """Whether a part has to be counted. Its file is deleted and noted if it is damaged."""
-        return self.cache_log.read(self.path(part), lambda path: check(path, cache_name(path))) is None
+        return self.cache_log.read(self.folder / part.file_name, lambda path: check(path, cache_name(path))) is None
 
-    def content(self, part: CorpusPart, counts: PassCounts) -> bytes:
-        """Return what was counted for a part as the content of its file, which is sealed when it is written."""
+    def content(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> bytes:
+        """Count a part, and return the content of its file; ``advance`` receives the number of inputs of each batch."""
+        counts = PassCounts()
+        part.run.run(self.readers.of(part.run.copy), self._limits, counts, may_be_empty=True, advance=advance)
         tensors: dict[str, Tensor] = {}
         requests: dict[str, Any] = {}
         for name, states in counts.states().items():
@@ -143,20 +231,24 @@ class PartFolder:
             "failures": {name: plain_failure(error) for name, error in counts.failures.items()},
             "log": {name: getattr(log, name) for name in _COUNTS},
             "skipped": skipped,
-            "files": self._identified(part)[1],
+            "files": part.content[1],
         }
         return tensor_content(tensors, facts)
 
     def write(self, part: CorpusPart, content: bytes) -> None:
         """Write what was counted for a part."""
-        path = self.path(part)
+        path = self.folder / part.file_name
         try:
             write_sealed(path, content, cache_name(path))
         except StorageError as error:
             raise StorageError(f"{error}. {KEPT}", forbidden=error.forbidden) from error
 
+    def count(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> None:
+        """Count a part and write its file."""
+        self.write(part, self.content(part, advance))
+
     def counts_of(self, parts: Sequence[CorpusPart]) -> PassCounts:
-        """Add up all parts of all passes, one part at a time."""
+        """Add up parts, one at a time."""
         counts, logs = PassCounts(), dict[int, PassLog]()
         for part in parts:
             log = logs.setdefault(part.number, PassLog())
@@ -168,10 +260,9 @@ class PartFolder:
         return counts
 
     def _add(self, part: CorpusPart, counts: PassCounts, log: PassLog) -> None:
-        """Read what was counted for a part, and add it."""
-        path, files = self._identified(part)
+        path = self.folder / part.file_name
         tensors, facts = read_tensors(path, cache_name(path))
-        moved = {old: new for old, new in zip(facts["files"], files, strict=True) if old != new}
+        moved = {old: new for old, new in zip(facts["files"], part.content[1], strict=True) if old != new}
         log.add(PassLog(**facts["log"]))
         for sentence_id, file, line, reason in facts["skipped"]:
             log.skip(Sentence(sentence_id, (), file=moved.get(file, file), line=line), reason)
@@ -186,64 +277,6 @@ class PartFolder:
                 counts.metrics[name].merge_state(metric)
             else:
                 counts.metrics[name], counts.arguments[name] = metric, dict(states.arguments)
-
-
-class PartCounter:
-    """The parts of a run, and what counts them in this process.
-
-    Attributes:
-        folder: the folder of the parts.
-        parts: the parts of all passes.
-        task: what other processes need to count them.
-        readers: the model and its copies.
-    """
-
-    def __init__(self, job: Job, prepared: Prepared, folder: Path, passes: Sequence[Pass] | None = None) -> None:
-        self.folder = PartFolder(folder, fingerprint(prepared))
-        self.parts = parts_of(plan_analyses(prepared).passes if passes is None else passes)
-        self.task = PartTask(job, prepared.source, folder, self.folder.fingerprint)
-        self.readers, self._limits = Readers(prepared.model, prepared.setting.seed), prepared.limits
-
-    def content(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> bytes:
-        """Count a part, and return the content of its file; ``advance`` receives the number of inputs of each batch."""
-        counts = PassCounts()
-        part.run.run(self.readers.of(part.run.copy), self._limits, counts, may_be_empty=True, advance=advance)
-        return self.folder.content(part, counts)
-
-    def count(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> None:
-        """Count a part and write its file."""
-        self.folder.write(part, self.content(part, advance))
-
-
-@dataclass(frozen=True)
-class PartTask:
-    """What another process needs to count parts: it must be possible to send it there.
-
-    Attributes:
-        job: what was asked for.
-        corpus: the corpus, which has been read.
-        folder: the folder of the parts.
-        fingerprint: the fingerprint that the process must arrive at, too.
-    """
-
-    job: Job
-    corpus: Corpus
-    folder: Path
-    fingerprint: str
-
-    def counter(self, number: int) -> PartCounter:
-        """Prepare the run again, in the process of a number, from 0, which chooses its GPU."""
-        import torch
-
-        job = self.job
-        if job.device == "cuda":
-            job = job.on_device(f"cuda:{number % max(1, torch.cuda.device_count())}")
-        elif job.device == "cpu":
-            torch.set_num_threads(1)  # threads of several processes would wait for each other
-        counter = PartCounter(job, job.prepare(corpus=self.corpus), self.folder)
-        if counter.folder.fingerprint != self.fingerprint:
-            raise WorkerError("the model or the toolkit has changed while the run was started; run the command again")
-        return counter
 
 
 def check_folder(folder: Path) -> None:

@@ -17,7 +17,7 @@ from attentionology.corpora_loaders.alignment import load_bitext, load_links, wr
 from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS
 from attentionology.engine.align import align
 from attentionology.engine.merging import merge_runs
-from attentionology.engine.part_keys import content_of_inputs
+from attentionology.engine.parts import content_of_inputs
 from attentionology.engine.stored_run import load_run, report_run
 from attentionology.extractors.translation import PairEncoder, load_sample_translator
 from attentionology.scripts.cli import main

@@ -68,7 +68,7 @@ def test_the_counts_take_no_more_memory_than_was_said(estimate, counted):
     _, counter, parts = counted
     taken = 0
     for number in {part.number for part in parts}:
-        counts = counter.folder.counts_of([next(part for part in parts if part.number == number)])
+        counts = counter.counts_of([next(part for part in parts if part.number == number)])
         taken += sum(tensor.nbytes for states in counts.states().values() for tensor in states.tensors.values())
     assert taken <= sum(each.states for each in estimate.passes) * 1.001
     assert sum(each.states for each in estimate.passes) < FACTOR * taken

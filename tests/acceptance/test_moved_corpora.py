@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine.part_keys import content_of_inputs
-from attentionology.engine.parts import PartCounter
+from attentionology.engine.parts import PartCounter, content_of_inputs
 from attentionology.scripts.cli import main
 from tests import tiny
 
@@ -93,7 +92,7 @@ def test_the_same_sentences_in_other_files_are_other_parts():
     from attentionology.corpora_loaders import Sentence
 
     def content(*files: str) -> str:
-        return content_of_inputs([Sentence(f"s{i}", ("a",), file=file) for i, file in enumerate(files)]).digest
+        return content_of_inputs([Sentence(f"s{i}", ("a",), file=file) for i, file in enumerate(files)])[0]
 
     assert content("x", "x", "y") == content("z/1", "z/1", "x")
     assert len({content("x", "x", "y"), content("x", "y", "y"), content("x", "y", "x"), content("x", "y", "z")}) == 4

@@ -141,7 +141,7 @@ def test_means_are_over_the_treebanks_that_were_counted(surveyed):
 
 def test_the_same_command_counts_nothing_again(grid, surveyed, tmp_path, monkeypatch):
     written = []
-    monkeypatch.setattr(parts.PartFolder, "write", lambda self, part, counts: written.append(part))
+    monkeypatch.setattr(parts.PartCounter, "write", lambda self, part, counts: written.append(part))
     assert main(command(grid, tmp_path / "again", "--parts", str(grid / "parts"), "--relation", "det")) == 3
     assert written == []
     for name in ("survey", "survey_contrasts", "survey_means"):
@@ -151,13 +151,13 @@ def test_the_same_command_counts_nothing_again(grid, surveyed, tmp_path, monkeyp
 
 def test_a_mended_treebank_is_all_that_is_counted(grid, surveyed, tmp_path, monkeypatch):
     counted = []
-    write = parts.PartFolder.write
+    write = parts.PartCounter.write
 
     def counting(self, part, counts):
         counted.append(len(part))
         write(self, part, counts)
 
-    monkeypatch.setattr(parts.PartFolder, "write", counting)
+    monkeypatch.setattr(parts.PartCounter, "write", counting)
     broken = grid / "broken.conllu"
     text = broken.read_text(encoding="utf-8")
     try:

@@ -20,7 +20,7 @@ from attentionology.corpora_loaders import Corpus
 from attentionology.engine.align import AlignJob
 from attentionology.engine.analyze import AnalyzeJob
 from attentionology.engine.execution import count_share, execute
-from attentionology.engine.executors import RayWorker
+from attentionology.engine.executors import PartTask, RayWorker
 from attentionology.engine.job import Job
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.parts import PartCounter
@@ -92,11 +92,11 @@ def test_an_actor_counts_the_parts_of_every_job(command, segmented, tmp_path):
     job.check()
     prepared = job.prepare()
     counter = PartCounter(job, prepared, tmp_path)
-    actor = RayWorker(pickle.loads(pickle.dumps(counter.task)), 0)  # noqa: S301 it was made here
+    actor = RayWorker(pickle.loads(pickle.dumps(PartTask.of(counter))), 0)  # noqa: S301 it was made here
     assert len(counter.parts) == {"analyze": 1, "align": 2}[command]
     for number, part in enumerate(counter.parts):
         assert actor.content(number) == (counter.content(part), "")
-    changed = RayWorker(replace(counter.task, fingerprint="another"), 0)
+    changed = RayWorker(replace(PartTask.of(counter), fingerprint="another"), 0)
     assert changed.content(0) == (b"", "the model or the toolkit has changed while the run was started; run the "
                                        "command again")  # fmt: skip
 

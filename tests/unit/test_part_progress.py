@@ -39,39 +39,39 @@ class Part:
         return self.size
 
 
-class Folder:
-    def __init__(self) -> None:
+class Counter:
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        self.parts = [Part(number, size) for number, size in enumerate(sizes)]
         self.written: set[int] = set()
 
     def has(self, part: Part) -> bool:
         return part.number in self.written
 
 
-def progress(*sizes: int) -> tuple[PartProgress, Folder]:
-    folder: Any = Folder()
-    parts: Any = [Part(number, size) for number, size in enumerate(sizes)]
-    return PartProgress(parts, folder), folder
+def progress(*sizes: int) -> tuple[PartProgress, Counter]:
+    counter: Any = Counter(sizes)
+    return PartProgress(counter), counter
 
 
 def test_parts_of_all_processes_count():
-    shown, folder = progress(1024, 1024, 100)
+    shown, counter = progress(1024, 1024, 100)
     assert (shown.total, shown.done()) == (2148, 0)
     shown.advance(40)
     shown.advance(30)
     assert shown.done() == 70
-    folder.written.add(2)  # by another process
+    counter.written.add(2)  # by another process
     assert shown.done() == 170
-    folder.written.add(0)
+    counter.written.add(0)
     shown.finish()
     assert shown.done() == 1124
-    folder.written.add(1)
+    counter.written.add(1)
     assert shown.done() == shown.total == 2148
 
 
 def test_a_part_that_two_processes_count_is_not_counted_twice():
-    shown, folder = progress(100, 10)
+    shown, counter = progress(100, 10)
     shown.advance(90)
-    folder.written |= {0, 1}
+    counter.written |= {0, 1}
     assert shown.done() == 110
 
 

@@ -26,8 +26,7 @@ from attentionology.corpora_loaders.alignment import (
     load_links,
 )
 from attentionology.corpora_loaders.stream import stamp
-from attentionology.engine.part_keys import content_of_inputs
-from attentionology.engine.parts import parts_of
+from attentionology.engine.parts import content_of_inputs, parts_of
 from attentionology.engine.passes import plan_passes
 from tests.unit.test_engine import request
 from tests.unit.test_streamed_treebank import held_by, in_files

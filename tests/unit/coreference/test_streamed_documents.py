@@ -25,7 +25,7 @@ from attentionology.corpora_loaders import CorpusError, stream
 from attentionology.corpora_loaders.coreference import Document, Documents, load, load_documents
 from attentionology.corpora_loaders.coreference.document import beginning_of
 from attentionology.engine.corpus import CorpusOptions, read_corpus
-from attentionology.engine.part_keys import content_of_inputs
+from attentionology.engine.parts import content_of_inputs
 from attentionology.extractors import make_windows
 from tests import tiny
 from tests.unit.coreference.test_benchmarks import HEADER as GAP_HEADER
