@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import combinations
@@ -12,7 +12,7 @@ from typing import Any
 
 from ..analyses.contract import OptionError
 from ..analyses.shared.merged_facts import MergeError, merged_facts
-from ..analyses.shared.metric_states import MetricStates, StoredMetrics
+from ..analyses.shared.metric_states import StoredMetrics
 from ..analyses.shared.record import warnings_of
 from ..reports.help.options import flag
 from ..reports.provenance import git_commit, versions
@@ -70,20 +70,26 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, *, overwrite: boo
     if len({path.resolve() for path in paths}) < len(paths):
         raise OptionError("a run is given twice")
     states = [read_states(path) for path in paths]
-    for path, other in zip(paths[1:], states[1:], strict=True):
-        _check(paths[0], states[0], path, other)
-    for (path, first), (other_path, second) in combinations(zip(paths, states, strict=True), 2):
-        _check_inputs(f"{path} and {other_path}", first, second)
-    return write_from_states(
-        merged_states(states, [str(path) for path in paths]), Path(out), overwrite=overwrite, reads=paths
-    )
+    for (path, first), (other_path, other) in combinations(zip(paths, states, strict=True), 2):
+        _check(f"{path} and {other_path}", first, other)
+    merged = merged_states(states, [str(path) for path in paths])
+    return write_from_states(merged, Path(out), overwrite=overwrite, reads=paths)
 
 
 def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunStates:
     """Return the states of all runs together."""
     record = _merged_record([each.record for each in states], names)
-    record["warnings"] += _warnings_of_ids([each.inputs for each in states])
     title = title_of_files([file["path"] for file in record["corpus"]["files"]])
+    tables: dict[str, Any] = {}
+    for name, table in (item for each in states for item in each.tables.items()):
+        rows = tables[name]["rows"] if name in tables else []
+        tables[name] = {"columns": table["columns"], "rows": [*rows, *table["rows"]]}
+    shared = {name for one, two in combinations(states, 2) for name in shared_ids(one.inputs, two.inputs)[1]}
+    if shared:
+        record["warnings"].append(
+            f"Different sentences of the merged runs have the same id, for example {min(shared)!r}. The bootstrap "
+            "draws them together, so that intervals are a little too wide or too narrow."
+        )
     metrics = StoredMetrics(*(each.metrics for each in states))
     together = RunStates(
         analyses=tuple(_merged_analysis(entries) for entries in zip(*(each.analyses for each in states), strict=True)),
@@ -92,24 +98,20 @@ def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunState
         options=states[0].options,
         titles=(states[0].titles[0], title),
         record=record,
-        tables=_merged_tables([each.tables for each in states]),
+        tables=tables,
         samples=states[0].samples,
         inputs=merged_samples(each.inputs for each in states),
     )
     restored(together)  # every analysis asks for its metrics, which are added up when they are asked for
-    return replace(together, metrics=_plain(metrics))
-
-
-def _plain(metrics: StoredMetrics) -> dict[str, MetricStates]:
-    return {
-        name: replace(metrics[name], arguments=to_plain(metrics[name].arguments, f"the arguments of {name}"))
-        for name in metrics
+    added_up = {
+        name: replace(metric, arguments=to_plain(metric.arguments, f"the arguments of {name}"))
+        for name, metric in metrics.items()
     }
+    return replace(together, metrics=added_up)
 
 
-def _check(path: Path, first: RunStates, other_path: Path, other: RunStates) -> None:
-    """Check that two runs belong together."""
-    both = f"{path} and {other_path}"
+def _check(both: str, first: RunStates, other: RunStates) -> None:
+    """Check that two runs belong together, and have read different inputs."""
     model, other_model = first.record["model"], other.record["model"]
     for name in _OF_THE_MODEL:
         if (one := model.get(name)) != (another := other_model.get(name)):
@@ -123,11 +125,7 @@ def _check(path: Path, first: RunStates, other_path: Path, other: RunStates) -> 
             raise MergeError(f"{both} differ in {flag(name)}: {options.get(name)} and {other_options.get(name)}")
     if first.record["corpus"]["unit"] != other.record["corpus"]["unit"]:
         raise MergeError(f"{both} have read inputs of different kinds")
-
-
-def _check_inputs(both: str, first: RunStates, other: RunStates) -> None:
-    """Check that two runs have read different inputs."""
-    read = {file["sha256"]: file["path"] for file in first.record["corpus"]["files"]}
+    read = {file["sha256"] for file in first.record["corpus"]["files"]}
     if same := next((file for file in other.record["corpus"]["files"] if file["sha256"] in read), None):
         raise MergeError(f"{both} have read the same file, {same['path']}; its sentences would be counted twice")
     twice, _ = shared_ids(first.inputs, other.inputs)
@@ -142,34 +140,15 @@ def _check_inputs(both: str, first: RunStates, other: RunStates) -> None:
 def _merged_analysis(entries: Sequence[AnalysisStates]) -> AnalysisStates:
     first, *others = entries
     analysis = registered_analysis(first.name)
+
+    def merged(one: Any, other: Any, kind: Any, what: str) -> Any:
+        return to_plain(merged_facts(from_plain(one, kind, what), from_plain(other, kind, what), what), what)
+
     facts, looked = first.facts, first.looked
     for other in others:
-        facts = _merged(facts, other.facts, analysis.facts_type, f"the facts of the analysis {first.name}")
-        looked = _merged(looked, other.looked, analysis.looked_type, f"what the analysis {first.name} looked up")
+        facts = merged(facts, other.facts, analysis.facts_type, f"the facts of the analysis {first.name}")
+        looked = merged(looked, other.looked, analysis.looked_type, f"what the analysis {first.name} looked up")
     return replace(first, facts=facts, looked=looked)
-
-
-def _merged(first: Any, second: Any, kind: Any, what: str) -> Any:
-    return to_plain(merged_facts(from_plain(first, kind, what), from_plain(second, kind, what), what), what)
-
-
-def _warnings_of_ids(samples: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return a warning if different sentences of different runs have the same id."""
-    shared = {name for first, second in combinations(samples, 2) for name in shared_ids(first, second)[1]}
-    if not shared:
-        return []
-    return [
-        f"Different sentences of the merged runs have the same id, for example {min(shared)!r}. The bootstrap draws "
-        "them together, so that intervals are a little too wide or too narrow."
-    ]
-
-
-def _merged_tables(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    merged: dict[str, Any] = {}
-    for name, table in (item for each in tables for item in each.items()):
-        rows = merged[name]["rows"] if name in merged else []
-        merged[name] = {"columns": table["columns"], "rows": [*rows, *table["rows"]]}
-    return merged
 
 
 def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, Any]:
@@ -224,7 +203,7 @@ def _total(values: Sequence[Any]) -> Any:
     return None if None in values else sum(values)
 
 
-def _added(counts: Any) -> dict[str, Any]:
+def _added(counts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the sums of numbers by their names."""
     total: dict[str, Any] = {}
     for each in counts:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -57,48 +57,28 @@ _OF_FILES = ("name", "path", "sha256", "sentences", "words", "origin")
 
 @dataclass(frozen=True)
 class AnalysisStates:
-    """What was planned, counted and looked up for one analysis and one kind of map, as plain data.
-
-    Attributes:
-        name: the name of the analysis.
-        kind: the kind of map, None if the analysis does not depend on it.
-        requests: the names of the requests, the first of which says what was read.
-        facts: the facts of the plan.
-        looked: what the analysis looked up after counting.
-    """
+    """What was planned, counted and looked up for one analysis and one kind of map, as plain data."""
 
     name: str
-    kind: str | None
-    requests: tuple[str, ...]
-    facts: Any
-    looked: Any
+    kind: str | None  # None if the analysis does not depend on the kind of map
+    requests: tuple[str, ...]  # their names; what was read for the first is what the report describes
+    facts: Any  # those of the plan
+    looked: Any  # what the analysis looked up after counting
 
 
 @dataclass(frozen=True)
 class RunStates:
-    """Everything that is stored of a run.
+    """Everything that is stored of a run."""
 
-    Attributes:
-        analyses: the analyses, in the order of the report.
-        metrics: the states of the metrics, by the names of their requests.
-        failures: the class and the message of the error of each optional request that failed.
-        options: the option groups of the analyses, by the names of their classes, as plain data.
-        titles: the names of the model and of the corpus.
-        record: the run record without what the analyses add to it.
-        tables: the tables that describe the corpus, each with its columns and rows.
-        samples: the names of the requests that kept inputs with their maps, in order.
-        inputs: the digests of the words of sampled inputs, see `attentionology.engine.stored_run`.
-    """
-
-    analyses: tuple[AnalysisStates, ...]
-    metrics: Mapping[str, MetricStates]
-    failures: Mapping[str, tuple[str, str]]
-    options: Mapping[str, Any]
-    titles: tuple[str, str]
-    record: Mapping[str, Any]
-    tables: Mapping[str, Any] = field(default_factory=dict)
-    samples: tuple[str, ...] = ()
-    inputs: Mapping[str, str] = field(default_factory=dict)
+    analyses: tuple[AnalysisStates, ...]  # in the order of the report
+    metrics: Mapping[str, MetricStates]  # by the names of their requests
+    failures: Mapping[str, tuple[str, str]]  # the class and the message of the error of each request that failed
+    options: Mapping[str, Any]  # the option groups of the analyses, by the names of their classes, as plain data
+    titles: tuple[str, str]  # the names of the model and of the corpus
+    record: Mapping[str, Any]  # the run record without what the analyses add to it
+    tables: Mapping[str, Any] = field(default_factory=dict)  # those that describe the corpus, with columns and rows
+    samples: tuple[str, ...] = ()  # the names of the requests that kept inputs with their maps, in order
+    inputs: Mapping[str, str] = field(default_factory=dict)  # see `attentionology.engine.stored_run.sample_inputs`
 
 
 def write_states(folder: Path, states: RunStates) -> None:
@@ -111,18 +91,9 @@ def write_states(folder: Path, states: RunStates) -> None:
         path = folder / files[request]
         digests[path.name] = write_tensors(path, packed, {**facts, "request": request}, cache_name(path))
     digests[_INPUTS] = write_json(folder / _INPUTS, {"inputs": dict(states.inputs)}, f"{FOLDER}/{_INPUTS}")
-    overview = {
-        "format": FORMAT,
-        "requests": files,
-        "sha256": digests,
-        "analyses": [vars(analysis) for analysis in states.analyses],
-        "failures": dict(states.failures),
-        "options": dict(states.options),
-        "titles": states.titles,
-        "record": dict(states.record),
-        "tables": dict(states.tables),
-        "samples": states.samples,
-    }
+    described = {name: value for name, value in vars(states).items() if name not in ("metrics", "inputs")}
+    analyses = [vars(analysis) for analysis in states.analyses]
+    overview = {"format": FORMAT, "requests": files, "sha256": digests, **described, "analyses": analyses}
     write_json(folder / OVERVIEW, overview, f"{FOLDER}/{OVERVIEW}", indent=1)
 
 
@@ -141,22 +112,26 @@ def read_states(folder: Path) -> RunStates:
         record = overview["record"]
         _check_entries(overview, record)
         _check_record(folder, record)
-        _check_digests(where, overview)
-        if overview["format"] == 1 and _UNBOUND not in record["warnings"]:
+        digests = None
+        if overview["format"] > 1:
+            digests = overview["sha256"]
+        elif _UNBOUND not in record["warnings"]:
             record = {**record, "warnings": [*record["warnings"], _UNBOUND]}
         model, corpus = overview["titles"]
         return RunStates(
             analyses=tuple(
                 AnalysisStates(**{**each, "requests": tuple(each["requests"])}) for each in overview["analyses"]
             ),
-            metrics={request: _read_metric(where / name, request) for request, name in overview["requests"].items()},
+            metrics={
+                request: _read_metric(where / name, request, digests) for request, name in overview["requests"].items()
+            },
             failures={request: (kind, message) for request, (kind, message) in overview["failures"].items()},
             options=overview["options"],
             titles=(model, corpus),
             record=record,
             tables=overview["tables"],
             samples=tuple(overview.get("samples", ())),  # earlier versions kept none
-            inputs=_read(where / _INPUTS, read_json)["inputs"],
+            inputs=_read(where / _INPUTS, read_json, digests)["inputs"],
         )
     except KeyError as error:
         raise StateError(f"{index} has no entry {error}") from None
@@ -168,18 +143,16 @@ def read_states(folder: Path) -> RunStates:
 
 def _check_entries(overview: Mapping[str, Any], record: Mapping[str, Any]) -> None:
     """Check that the index has the entries that results are made from, some of which are only read later."""
-    counted = any(each["requests"] for each in overview["analyses"])  # else results are made of facts alone
+    requests = [name for each in overview["analyses"] for name in each["requests"]]
     for group, names in _RECORD.items():
-        for name in names if counted or group in ("", "corpus") else ():
+        # Without requests, results are made of facts alone.
+        for name in names if requests or group in ("", "corpus") else ():
             (record[group] if group else record)[name]
     for name in ("limit", *(name for group in overview["options"].values() for name in group)):
         record["options"][name]
     for file, name in product(record["corpus"]["files"], _OF_FILES):
         file[name]
-    for request in (
-        *overview.get("samples", ()),
-        *(name for each in overview["analyses"] for name in each["requests"]),
-    ):
+    for request in (*overview.get("samples", ()), *requests):
         if request not in overview["failures"]:
             overview["requests"][request]
 
@@ -196,33 +169,28 @@ def _check_record(folder: Path, record: Mapping[str, Any]) -> None:
         )
 
 
-def _check_digests(where: Path, overview: Mapping[str, Any]) -> None:
-    """Check that the files beside the index are those that were written with it. Format 1 does not say which."""
-    if overview["format"] == 1:
-        return
-    for name in (*overview["requests"].values(), _INPUTS):
-        if _read(where / name, lambda path, _: digest_in(path)) != overview["sha256"][name]:
-            raise StateError(f"{where / name} does not belong to this run: its SHA-256 is not the one in {OVERVIEW}")
-
-
-def _read(path: Path, reader: Callable[[Path, str], Read]) -> Read:
-    """Read a file of the states with a function that takes its path and the name it is sealed with."""
+def _read(path: Path, reader: Callable[[Path, str], Read], digests: Mapping[str, str] | None = None) -> Read:
+    """Read a file of the states, which must be the one whose digest the index has, if it has digests."""
     try:
-        return reader(path, f"{FOLDER}/{path.name}")
+        content = reader(path, f"{FOLDER}/{path.name}")
+        digest = digest_in(path)
     except FileNotFoundError:
         raise StateError(f"{path} is missing") from None
     except (DamagedError, IsADirectoryError) as error:
         raise StateError(f"{path} is damaged: {error}") from None
+    if digests is not None and digest != digests[path.name]:
+        raise StateError(f"{path} does not belong to this run: its SHA-256 is not the one in {OVERVIEW}")
+    return content
 
 
-def _read_metric(path: Path, request: str) -> MetricStates:
-    tensors, facts = _read(path, read_tensors)
+def _read_metric(path: Path, request: str, digests: Mapping[str, str] | None) -> MetricStates:
+    tensors, facts = _read(path, read_tensors, digests)
     if facts["request"] != request:
         raise StateError(f"{path} has the counts of {facts['request']!r}, not of {request!r}")
     return unpacked_states(tensors, facts, f"{facts['metric']}.")
 
 
-def _file_names(requests: Mapping[str, Any]) -> dict[str, str]:
+def _file_names(requests: Iterable[str]) -> dict[str, str]:
     """Return a file name for each request. Names that differ only in characters that files cannot have get numbers."""
     names: dict[str, str] = {}
     for request in requests:

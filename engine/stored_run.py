@@ -44,8 +44,14 @@ def states_of(
 ) -> RunStates:
     """Return everything that is stored of a run."""
     groups = {kind.__name__: kind for source in counted.analyses for kind in source.analysis.options}
+    analyses = []
+    for source in counted.analyses:
+        name = source.analysis.name
+        facts = to_plain(source.counted.facts, f"the facts of the analysis {name}")
+        looked = to_plain(source.looked, f"what the analysis {name} looked up")
+        analyses.append(AnalysisStates(name, source.kind, source.requests, facts, looked))
     return RunStates(
-        analyses=tuple(_analysis_states(source) for source in counted.analyses),
+        analyses=tuple(analyses),
         metrics=counted.counts.states(),
         failures={name: plain_failure(error) for name, error in counted.counts.failures.items()},
         options={name: to_plain(options[kind], f"the options {name}") for name, kind in groups.items()},
@@ -54,17 +60,6 @@ def states_of(
         tables={name: {"columns": list(table), "rows": table.to_numpy().tolist()} for name, table in tables.items()},
         samples=counted.samples,
         inputs=sample_inputs(inputs),
-    )
-
-
-def _analysis_states(source: CountedAnalysis) -> AnalysisStates:
-    name = source.analysis.name
-    return AnalysisStates(
-        name=name,
-        kind=source.kind,
-        requests=source.requests,
-        facts=to_plain(source.counted.facts, f"the facts of the analysis {name}"),
-        looked=to_plain(source.looked, f"what the analysis {name} looked up"),
     )
 
 
@@ -105,13 +100,22 @@ def restored(states: RunStates) -> Run:
         looked = from_plain(entry.looked, analysis.looked_type, f"what the analysis {entry.name} looked up")
         counted = Counted(facts, metrics, {}, failures)
         sources.append(CountedAnalysis(analysis, entry.kind, entry.requests, counted, looked))
-    options = options_of(states, sources)
+    groups = {kind.__name__: kind for source in sources for kind in source.analysis.options}
+    if unknown := next((name for name in states.options if name not in groups), None):
+        raise StateError(f"the run has options of the group {unknown}, which none of its analyses has")
+    options = OptionSet(
+        [from_plain(values, groups[name], f"the options {name}") for name, values in states.options.items()]
+    )
     parts = with_results(sources, options)
-    record = complete_record(states.record, parts, options)
     titles = Titles(*states.titles)
-    samples = {name: metrics.metric(name, InputSample) for name in states.samples}
-    contrasts = compared_kinds(parts, titles, options)
-    return Run(parts, titles, record, options=options, contrasts=contrasts, samples=samples)
+    return Run(
+        parts,
+        titles,
+        complete_record(states.record, parts, options),
+        options=options,
+        contrasts=compared_kinds(parts, titles, options),
+        samples={name: metrics.metric(name, InputSample) for name in states.samples},
+    )
 
 
 def registered_analysis(name: str) -> Analysis[Any, Any]:
@@ -120,16 +124,6 @@ def registered_analysis(name: str) -> Analysis[Any, Any]:
     if analysis is None:
         raise StateError(f"the analysis {name!r} of this run is not installed")
     return analysis
-
-
-def options_of(states: RunStates, sources: Sequence[CountedAnalysis]) -> OptionSet:
-    """Return the options of the analyses of a run."""
-    groups = {kind.__name__: kind for source in sources for kind in source.analysis.options}
-    if unknown := next((name for name in states.options if name not in groups), None):
-        raise StateError(f"the run has options of the group {unknown}, which none of its analyses has")
-    return OptionSet(
-        [from_plain(values, groups[name], f"the options {name}") for name, values in states.options.items()]
-    )
 
 
 def report_run(
@@ -161,10 +155,8 @@ def report_run(
     states = read_states(source)
     if min_count is not None:
         states = _with_min_count(states, min_count)
-    replaces_itself = target.resolve() == source.resolve()
-    return write_from_states(
-        states, target, overwrite=overwrite or out is None, models=source if replaces_itself else None
-    )
+    models = source if target.resolve() == source.resolve() else None
+    return write_from_states(states, target, overwrite=overwrite or out is None, models=models)
 
 
 def write_from_states(
@@ -182,13 +174,9 @@ def write_from_states(
         if models is not None:
             _copy_models(models, target.path)
         sections = sections_of(run.parts, run.titles, run.contrasts)
+        explorer = explorer_json(run)
         write_run(
-            target.path,
-            sections=sections,
-            record=dict(run.record),
-            tables=tables,
-            states=states,
-            explorer=explorer_json(run),
+            target.path, sections=sections, record=dict(run.record), tables=tables, states=states, explorer=explorer
         )
     return replace(run, folder=out, sections=tuple(sections))
 
