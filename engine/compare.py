@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..analyses.comparison.results import Comparison, Contrast, Pairing, Side, contrasts_of
 from ..analyses.comparison.section import comparison_section
-from ..analyses.contract import OptionError
+from ..analyses.contract import OptionError, Titles
+from ..analyses.explanation.analysis import NAME, ExplanationTests
 from ..analyses.option_groups import Bounds
+from ..analyses.probing.analysis import NAME as PROBE
+from ..analyses.probing.analysis import Probing
+from ..analyses.probing.outcomes import read_outcomes
 from ..analyses.shared.comparable import Comparable
 from ..analyses.shared.options import CountOptions
 from ..analyses.shared.record import describe_command
@@ -17,10 +22,12 @@ from ..reports.help.options import flag
 from ..reports.page import Section, write_report
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
-from .compared_run import ComparedRun, load_compared_run, pairing_of
 from .explain import Explanation
+from .pairing import pairing_of
 from .probe import ProbingRun
 from .run import Run
+from .states import FOLDER, OVERVIEW, read_states
+from .stored_run import restored
 
 _NO_RESULT = (
     *("out", "overwrite", "json", "device", "batch_cells", "parts", "part", "workers", "engine", "address"),
@@ -28,13 +35,69 @@ _NO_RESULT = (
 )
 """The options that do not decide what a run counts."""
 
+TABLE = "comparison"
+"""The name of the table of differences."""
+
+Families = Mapping[tuple[str, str], Sequence[Comparable]]
+"""The statistics that can be compared, by the name of the analysis and the kind of map, which may be empty."""
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedRun:
+    """What is compared of a run, whichever command has made it."""
+
+    titles: Titles  # the names of the model and the corpus
+    record: Mapping[str, Any]
+    families: Families  # also of the analyses that have nothing to compare
+    inputs: frozenset[str] | None = None  # ids of inputs that were read; None if they are unknown
+
+    @classmethod
+    def of(cls, run: Run | Explanation | ProbingRun | ComparedRun) -> ComparedRun:
+        """Return what is compared of a run."""
+        if isinstance(run, ComparedRun):
+            return run
+        families: Families
+        if isinstance(run, Explanation):
+            families = {(NAME, ""): ExplanationTests().comparable(run.counted)}
+        elif isinstance(run, ProbingRun):
+            of_probes = Probing().comparable(run.counted) if run.counted else ()
+            families = {(PROBE, str(run.record["options"]["map"])): of_probes}
+        else:
+            families = {
+                (part.analysis.name, part.kind or ""): part.analysis.comparable(part.counted) for part in run.parts
+            }
+        return cls(run.titles, run.record, families)
+
+    @property
+    def analyses(self) -> dict[str, list[str]]:
+        """The names of all analyses, each with the kinds of maps that can be compared."""
+        analyses: dict[str, list[str]] = {}
+        for (name, kind), families in self.families.items():
+            analyses.setdefault(name, []).extend([kind] if families else [])
+        return analyses
+
+    def __str__(self) -> str:
+        return " and ".join(
+            f"{name} ({', '.join(kinds)})" if any(kinds) else name if kinds else f"{name} (nothing to compare)"
+            for name, kinds in self.analyses.items()
+        )
+
 
 Compared = Run | Explanation | ProbingRun | ComparedRun
 """What `attentionology.analyze`, `explain` or `probe` returns, or what is compared of it."""
 
 
-TABLE = "comparison"
-"""The name of the table of differences."""
+def load_compared_run(folder: Path) -> ComparedRun:
+    """Load what is compared of a finished run."""
+    probed = None if (folder / FOLDER / OVERVIEW).exists() else read_outcomes(folder)
+    if probed is None:
+        states = read_states(folder)
+        return replace(ComparedRun.of(restored(states)), inputs=frozenset(states.inputs))
+    outcomes, record = probed
+    files = [file["name"] for file in record["corpus"]["files"]]
+    titles = Titles(record["model"]["name"], ", ".join(files) or "a treebank")
+    families = {(PROBE, str(record["options"]["map"])): outcomes.comparable()}
+    return ComparedRun(titles, record, families, frozenset(outcomes.ids))
 
 
 def compare(
@@ -80,41 +143,28 @@ def compare(
     Bounds(1).check("min_count", min_count)
     contrasts: list[Contrast] = []
     notes: list[str] = []
-    for index in range(1, len(runs)):
-        pairing, sentence = pairing_of(runs[0].record, runs[index].record)
-        differing = _differing_options(runs[0].record, runs[index].record)
-        notes.append(f"{labels[0]} is compared with {labels[index]}. {sentence}{differing}")
-        pair = labels[0], labels[index]
-        second = runs[index].families
-        if pairing == "unpaired" and _may_share_ids(runs[0], runs[index]):
-            second = {key: [one.independent("second") for one in families] for key, families in second.items()}
-        compared = _contrasts(runs[0].families, second, pair, pairing, min_count=min_count)
+    for label, run in zip(labels[1:], runs[1:], strict=True):
+        pairing, sentence = pairing_of(runs[0].record, run.record)
+        differing = _differing_options(runs[0].record["options"], run.record["options"])
+        notes.append(f"{labels[0]} is compared with {label}. {sentence}{differing}")
+        compared = _contrasts(runs[0], run, (labels[0], label), pairing, min_count=min_count)
         if not any(row.first and row.second for contrast in compared for row in contrast.differences):
-            have = ", and ".join(
-                f"{label} has {_described(run)}" for label, run in zip(pair, (runs[0], runs[index]), strict=True)
+            raise OptionError(
+                "the runs have no statistics that can be compared with each other: "
+                f"{labels[0]} has {runs[0]}, and {label} has {run}"
             )
-            raise OptionError(f"the runs have no statistics that can be compared with each other: {have}")
         contrasts += compared
-    notes += _left_out(runs)
+    analyses = dict.fromkeys(name for run in runs for name in run.analyses)
+    if left_out := [name for name in analyses if not any(run.analyses.get(name) for run in runs)]:
+        notes.append(f"Analyses without statistics that can be compared: {', '.join(left_out)}.")
     return Comparison(tuple(contrasts), min_count, tuple(notes))
-
-
-def _described(run: ComparedRun) -> str:
-    """The analyses of a run, each with its kinds of maps, or with the remark that it has nothing to compare."""
-    kinds: dict[str, list[str]] = {name: [] for name in run.analyses}
-    for name, kind in run.families:
-        kinds[name].append(kind)
-    return " and ".join(
-        f"{name} ({', '.join(of)})" if any(of) else name if of else f"{name} (nothing to compare)"
-        for name, of in kinds.items()
-    )
 
 
 def names_of(runs: Sequence[Compared]) -> list[str]:
     """Return names that distinguish runs: the models, the maps, the corpora, or several of these; at worst numbers."""
     compared = [ComparedRun.of(run) for run in runs]
     models = [run.titles.model or "model" for run in compared]
-    maps = [" and ".join(run.kinds) for run in compared]
+    maps = [" and ".join(dict.fromkeys(kind for _, kind in run.families if kind)) for run in compared]
     corpora = [run.titles.corpus or "corpus" for run in compared]
     differing = [facts for facts in (models, maps, corpora) if len(set(facts)) > 1]
     names = [", ".join(filter(None, facts)) for facts in zip(*differing, strict=True)] if differing else models
@@ -123,36 +173,28 @@ def names_of(runs: Sequence[Compared]) -> list[str]:
     return [f"{name} ({number})" for number, name in enumerate(names, start=1)]
 
 
-def _may_share_ids(first: ComparedRun, second: ComparedRun) -> bool:
-    """Whether different inputs of two runs may have the same id, by which the bootstrap would draw them together."""
-    return first.inputs is None or second.inputs is None or bool(first.inputs & second.inputs)
-
-
 def _contrasts(
-    first: Mapping[tuple[str, str], Sequence[Comparable]],
-    second: Mapping[tuple[str, str], Sequence[Comparable]],
-    names: tuple[str, str],
-    pairing: Pairing,
-    *,
-    min_count: int,
+    first: ComparedRun, second: ComparedRun, names: tuple[str, str], pairing: Pairing, *, min_count: int
 ) -> list[Contrast]:
     """Compare two runs, analysis by analysis, and kind by kind."""
+    families = [first.families, second.families]
+    may_share_ids = first.inputs is None or second.inputs is None or first.inputs & second.inputs
+    if pairing == "unpaired" and may_share_ids:
+        # Different inputs may have the same id, by which the bootstrap would draw them together.
+        families[1] = {key: [each.independent("second") for each in of_key] for key, of_key in families[1].items()}
     contrasts: list[Contrast] = []
-    for analysis in dict.fromkeys(name for name, _ in (*first, *second)):
-        kinds = [[kind for name, kind in families if name == analysis] for families in (first, second)]
+    for analysis in dict.fromkeys([*first.analyses, *second.analyses]):
+        kinds = [run.analyses.get(analysis, []) for run in (first, second)]
+        several = max(map(len, kinds)) > 1
         for pair in _pairs_of_kinds(*kinds):
-            several = len(kinds[0]) > 1 or len(kinds[1]) > 1
-            sides = [
+            one, other = (
                 Side(name, kind or "", f"{name} ({kind})" if several and kind else name)
                 for name, kind in zip(names, pair, strict=True)
-            ]
-            statistics = [
-                families.get((analysis, kind), ()) if kind is not None else ()
-                for families, kind in zip((first, second), pair, strict=True)
-            ]
-            contrasts += contrasts_of(
-                analysis, statistics[0], statistics[1], (sides[0], sides[1]), pairing, min_count=min_count
             )
+            statistics = [
+                () if kind is None else of_run[analysis, kind] for of_run, kind in zip(families, pair, strict=True)
+            ]
+            contrasts += contrasts_of(analysis, *statistics, (one, other), pairing, min_count=min_count)
     return contrasts
 
 
@@ -173,11 +215,10 @@ def _pairs_of_kinds(first: Sequence[str], second: Sequence[str]) -> list[tuple[s
 
 def _differing_options(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     """Return a sentence that names the options in which two runs differ; empty if there are none."""
-    options = first["options"], second["options"]
     differing = [
-        f"{flag(name)} ({_in_words(options[0].get(name))} and {_in_words(options[1].get(name))})"
-        for name in dict.fromkeys([*options[0], *options[1]])
-        if name not in _NO_RESULT and options[0].get(name) != options[1].get(name)
+        f"{flag(name)} ({_in_words(first.get(name))} and {_in_words(second.get(name))})"
+        for name in dict.fromkeys([*first, *second])
+        if name not in _NO_RESULT and first.get(name) != second.get(name)
     ]
     return f" The runs differ in these options: {', '.join(differing)}." if differing else ""
 
@@ -186,14 +227,6 @@ def _in_words(value: Any) -> str:
     if isinstance(value, list | tuple):
         return " ".join(map(str, value)) or "none"
     return "none" if value is None else str(value)
-
-
-def _left_out(runs: Sequence[ComparedRun]) -> list[str]:
-    """Return a sentence that names the analyses that have nothing to compare."""
-    analyses = dict.fromkeys(name for run in runs for name in run.analyses)
-    compared = {name for run in runs for name, _ in run.families}
-    left_out = [name for name in analyses if name not in compared]
-    return [f"Analyses without statistics that can be compared: {', '.join(left_out)}."] if left_out else []
 
 
 def compare_folders(

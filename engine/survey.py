@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,15 +26,15 @@ from ..analyses.survey.contrasts import Contrasts, Measurements
 from ..analyses.survey.results import Survey
 from ..analyses.survey.section import survey_section
 from ..reports.page import write_report
-from ..reports.progress import Stages, progress_bar
+from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
 from ..storage.nearest import did_you_mean
-from .compared_run import pairing_of
 from .corpus import CorpusOptions
 from .execution import execute
 from .job import Job
+from .pairing import pairing_of
 from .part_options import PartOptions
-from .surveying.cells import CellCounter, CountedCell, read_treebank
+from .surveying.cells import CellCounter, read_treebank
 from .surveying.options import CellOptions, GridOptions, SurveyOptions
 
 _GROUPS = (
@@ -172,16 +173,10 @@ def _described(options: SurveyOptions, survey: Survey) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class CellRun:
-    """What a survey keeps of the run of a cell until its treebank has been read with all models.
+    """What a survey keeps of the run of a cell until its treebank has been read with all models."""
 
-    Attributes:
-        best: the best heads of each kind of map.
-        families: the statistics that can be compared, by the kind of map.
-        record: the run record.
-    """
-
-    best: Mapping[str, pd.DataFrame]
-    families: Mapping[str, Sequence[Comparable]]
+    best: Mapping[str, pd.DataFrame]  # the best heads of each kind of map
+    families: Mapping[str, Sequence[Comparable]]  # the statistics that can be compared, by the kind of map
     record: Mapping[str, Any]
 
 
@@ -192,19 +187,24 @@ def count_grid(options: SurveyOptions) -> Survey:
     treebanks, apart from the tables.
     """
     _check_relation(options)
-    grid, min_count, treebanks = options.grid, options.count.min_count, options.treebanks()
-    counter, contrasts, results = CellCounter(options, _run), Contrasts(min_count), list[CellResult]()
-    with progress_bar("cells", grid.cells, unit="") as advance:
-        for treebank, path in treebanks.items():
-            cells = []
-            for cell in counter.cells_of(treebank, path):
-                cells.append(cell)
-                advance(1)
-            results += map(_result, cells)
-            _compare(contrasts, treebank, [cell for cell in cells if cell.results])
+    grid, min_count = options.grid, options.count.min_count
+    contrasts, results = Contrasts(min_count), list[CellResult]()
+    for treebank, cells in CellCounter(options, _run).treebanks():
+        measured, records = list[Measurements](), dict[str, Mapping[str, Any]]()
+        for cell in cells:
+            best, families = dict[str, pd.DataFrame](), dict[str, Sequence[Comparable]]()
+            for run in cell.results:
+                best |= run.best
+                families |= run.families
+            record = cell.results[0].record if cell.results else None
+            results.append(CellResult(cell.cell, best, tuple(cell.failures), record, cell.seconds))
+            if record is not None:
+                records[cell.cell.model] = record
+                measured.append(Measurements(cell.cell.model, families))
+        contrasts.add(treebank, measured, functools.partial(_pairing, records))
     return Survey(
         models=grid.models,
-        treebanks=tuple(treebanks),
+        treebanks=tuple(options.treebanks()),
         maps=grid.maps,
         results=tuple(results),
         contrasts=tuple(contrasts.within),
@@ -212,6 +212,16 @@ def count_grid(options: SurveyOptions) -> Survey:
         relation=grid.relation,
         min_count=min_count,
     )
+
+
+def _pairing(records: Mapping[str, Mapping[str, Any]], first: str, second: str) -> Pairing:
+    return pairing_of(records[first], records[second])[0]
+
+
+def _run(job: Job, **inputs: Any) -> CellRun:
+    run = execute(job, **inputs)
+    best = {part.kind or "": part.results.best for part in run.parts}
+    return CellRun(best, {part.kind or "": part.analysis.comparable(part.counted) for part in run.parts}, run.record)
 
 
 def _check_relation(options: SurveyOptions) -> None:
@@ -227,28 +237,3 @@ def _check_relation(options: SurveyOptions) -> None:
     if words and wanted not in known:
         near = did_you_mean(wanted, known)
         raise OptionError(f"no treebank has the relation {wanted!r}; choose from: {', '.join(known)}{near}")
-
-
-def _run(job: Job, **inputs: Any) -> CellRun:
-    run = execute(job, **inputs)
-    best = {part.kind or "": part.results.best for part in run.parts}
-    return CellRun(best, {part.kind or "": part.analysis.comparable(part.counted) for part in run.parts}, run.record)
-
-
-def _result(cell: CountedCell[CellRun]) -> CellResult:
-    best = {kind: best for run in cell.results for kind, best in run.best.items()}
-    record = cell.results[0].record if cell.results else None
-    return CellResult(cell.cell, best, tuple(cell.failures), record, cell.seconds)
-
-
-def _compare(contrasts: Contrasts, treebank: str, cells: Sequence[CountedCell[CellRun]]) -> None:
-    records = {cell.cell.model: cell.results[0].record for cell in cells}
-
-    def pairing(first: str, second: str) -> Pairing:
-        return pairing_of(records[first], records[second])[0]
-
-    measured = []
-    for cell in cells:
-        families = {kind: family for run in cell.results for kind, family in run.families.items()}
-        measured.append(Measurements(cell.cell.model, families))
-    contrasts.add(treebank, measured, pairing)

@@ -56,42 +56,45 @@ class CellCounter(Generic[Result]):
         self._errors: dict[ModelOptions, Exception] = {}
         self._dealt = 0  # the number of parts of all cells before
 
-    def cells_of(self, treebank: str, path: str) -> Iterator[CountedCell[Result]]:
-        """Count a treebank with one model after the other."""
-        try:
-            corpus = read_treebank(self.options, path)
-        except Exception as error:
-            yield from (_failed(Cell(name, treebank), error) for name in self.options.grid.models)
-            return
-        for name, model in self.options.models().items():
-            cell, started = Cell(name, treebank), time.perf_counter()
-            try:
-                results, failures = self._counted(model, path, corpus)
-            except StorageError:  # the parts of the other cells could not be written either
-                raise
-            except Exception as error:  # whatever goes wrong in a cell must not stop the grid
-                yield _failed(cell, error)
-            else:
-                yield CountedCell(cell, results, failures, round(time.perf_counter() - started, 3))
+    def treebanks(self) -> Iterator[tuple[str, list[CountedCell[Result]]]]:
+        """Count all cells, and yield the name of one treebank after the other with its cells."""
+        grid, models = self.options.grid, self.options.models()
+        with progress_bar("cells", grid.cells, unit="") as advance:
+            for treebank, path in self.options.treebanks().items():
+                try:
+                    corpus = read_treebank(self.options, path)
+                except Exception as error:
+                    advance(len(models))
+                    yield treebank, [_failed(Cell(name, treebank), error) for name in models]
+                    continue
+                cells = []
+                for name, model in models.items():
+                    cells.append(self._cell(Cell(name, treebank), model, path, corpus))
+                    advance(1)
+                yield treebank, cells
 
-    def _counted(
-        self, model: ModelOptions, path: str, corpus: Corpus
-    ) -> tuple[Sequence[Result], Sequence[CellFailure]]:
-        part_options = self._share_of(corpus)
+    def _cell(self, cell: Cell, model: ModelOptions, path: str, corpus: Corpus) -> CountedCell[Result]:
+        started, part_options = time.perf_counter(), self._share_of(corpus)
         if part_options is None:
-            return [], []
-        encoder = self._loaded(model) if part_options.in_this_process else None
+            return CountedCell(cell)
+        try:
+            encoder = self._loaded(model) if part_options.in_this_process else None
 
-        def count(kinds: Sequence[str]) -> Result:
-            job = self.options.job(model, path, kinds)
-            return self._count(job, part_options=part_options, model=encoder, corpus=corpus)
+            def count(kinds: Sequence[str]) -> Result:
+                job = self.options.job(model, path, kinds)
+                return self._count(job, part_options=part_options, model=encoder, corpus=corpus)
 
-        return together_or_alone(self.options.grid.maps, count)
+            results, failures = together_or_alone(self.options.grid.maps, count)
+        except StorageError:  # the parts of the other cells could not be written either
+            raise
+        except Exception as error:  # whatever goes wrong in a cell must not stop the grid
+            return _failed(cell, error)
+        return CountedCell(cell, results, failures, round(time.perf_counter() - started, 3))
 
     def _share_of(self, corpus: Corpus) -> PartOptions | None:
-        """Return the options of parts for the next cell, None if none of its parts is in the share to count.
+        """Return the options of a cell whose parts are dealt after those of all cells before; None if it has none.
 
-        The parts of all cells are dealt out in turn, so shares are equally large even if each cell is one part.
+        If each cell dealt its own parts, the first shares would get all parts of many small cells.
         """
         options = self.options.long_run
         if options.share is None:
@@ -165,13 +168,7 @@ def reason_of(error: Exception) -> str:
 
 def count_share_of_cells(options: SurveyOptions) -> list[CountedCell[ShareCounts]]:
     """Count one share of the parts of all cells, without a report: what one task of a job array does."""
-    counter, cells = CellCounter(options, count_share), list[CountedCell[ShareCounts]]()
-    with progress_bar("cells", options.grid.cells, unit="") as advance:
-        for treebank, path in options.treebanks().items():
-            for cell in counter.cells_of(treebank, path):
-                cells.append(cell)
-                advance(1)
-    return cells
+    return [cell for _, cells in CellCounter(options, count_share).treebanks() for cell in cells]
 
 
 def share_lines(cells: Sequence[CountedCell[ShareCounts]], part_options: PartOptions) -> list[str]:

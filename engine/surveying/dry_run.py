@@ -24,8 +24,7 @@ class TreebankEstimate:
     relations: int = 0
     obstacle: str = ""
 
-    def line(self) -> str:
-        """What a terminal shows of the treebank beside its name."""
+    def __str__(self) -> str:
         return self.obstacle or f"{self.sentences:,} sentences, {self.words:,} words"
 
 
@@ -40,8 +39,7 @@ class ModelEstimate:
     disk: int = 0  # the parts of all its cells
     obstacle: str = ""
 
-    def line(self) -> str:
-        """What a terminal shows of the model beside its name."""
+    def __str__(self) -> str:
         needs = f"{size(self.weights)} of weights, {size(self.memory)} of memory, {size(self.disk)} of counts on disk"
         return self.obstacle or needs
 
@@ -69,11 +67,10 @@ class SurveyEstimate:
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the estimate: one for each treebank and each model, and the totals."""
-        treebanks = [(treebank.name, treebank.line()) for treebank in self.treebanks]
-        models = [(model.name, model.line()) for model in self.models]
-        width = max(len(name) for name, _ in [*treebanks, *models])
-        for name, line in [*treebanks, ("", ""), *models]:
-            yield f"{name:<{width}}  {line}".rstrip()
+        width = max(len(each.name) for each in (*self.treebanks, *self.models))
+        yield from (f"{treebank.name:<{width}}  {treebank}" for treebank in self.treebanks)
+        yield ""
+        yield from (f"{model.name:<{width}}  {model}" for model in self.models)
         each = "one pass" if self.passes == 1 else f"{self.passes} passes ({self.passes - 1} with random weights)"
         yield ""
         yield f"Cells: {self.cells:,} ({len(self.models):,} models × {len(self.treebanks):,} treebanks)"
@@ -133,15 +130,20 @@ def _models(options: SurveyOptions, readable: Sequence[TreebankEstimate]) -> lis
         return [ModelEstimate(name, obstacle=obstacle) for name in options.grid.models]
     largest = max(readable, key=lambda treebank: treebank.relations)
     # What is in the folder of the parts already does not change what is needed.
-    whole = replace(options, long_run=replace(options.long_run, parts=None, part=None))
+    of_largest = replace(
+        options,
+        grid=replace(options.grid, treebanks=(options.treebanks()[largest.name],)),
+        long_run=replace(options.long_run, parts=None, part=None),
+    )
     models = []
-    for cell in CellCounter(whole, estimate_run).cells_of(largest.name, options.treebanks()[largest.name]):
-        if not cell.results:
-            models.append(ModelEstimate(cell.cell.model, obstacle=cell.failures[0].reason))
-            continue
-        run = cell.results[0]
-        disk = round(sum(_bytes_of_parts(run, largest, treebank) for treebank in readable))
-        models.append(ModelEstimate(cell.cell.model, run.weights, run.memory, run.memory_of_worker, disk))
+    for _, cells in CellCounter(of_largest, estimate_run).treebanks():
+        for cell in cells:
+            if cell.results:
+                run = cell.results[0]
+                disk = round(sum(_bytes_of_parts(run, largest, treebank) for treebank in readable))
+                models.append(ModelEstimate(cell.cell.model, run.weights, run.memory, run.memory_of_worker, disk))
+            else:
+                models.append(ModelEstimate(cell.cell.model, obstacle=cell.failures[0].reason))
     return models
 
 

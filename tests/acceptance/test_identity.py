@@ -15,8 +15,7 @@ import pytest
 from attentionology import load_run
 from attentionology.analyses.comparison.differences import differences
 from attentionology.analyses.shared.metric_states import StateError
-from attentionology.engine.compare import compare
-from attentionology.engine.compared_run import load_compared_run
+from attentionology.engine.compare import compare, load_compared_run
 from attentionology.engine.states import read_states
 from attentionology.scripts.cli import main
 from attentionology.storage.errors import AttentionologyError

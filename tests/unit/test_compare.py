@@ -21,7 +21,7 @@ from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Corpus, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.compare import compare, names_of
-from attentionology.engine.compared_run import pairing_of
+from attentionology.engine.pairing import pairing_of
 from attentionology.reports.console import Terminal
 from attentionology.reports.drawing import BLUE, ORANGE
 from tests import tiny
