@@ -15,12 +15,7 @@ Read = TypeVar("Read")
 
 
 class Discarded(NamedTuple):
-    """A cache file that was deleted because it could not be trusted.
-
-    Attributes:
-        path: the path of the file.
-        reason: why it was deleted.
-    """
+    """A cache file that was deleted because it could not be trusted."""
 
     path: Path
     reason: str
@@ -28,15 +23,10 @@ class Discarded(NamedTuple):
 
 @dataclass
 class CacheLog:
-    """Reads and writes the files of a cache, and records what a reader of the results should know.
-
-    Attributes:
-        discarded: the files that were deleted because they could not be trusted.
-        not_kept: the files that could not be written because the cache is read-only.
-    """
+    """Reads and writes the files of a cache, and records what a reader of the results should know."""
 
     discarded: list[Discarded] = field(default_factory=list)
-    not_kept: list[Path] = field(default_factory=list)
+    not_kept: list[Path] = field(default_factory=list)  # what could not be written because the cache is read-only
 
     def read(self, path: Path, reader: Callable[[Path], Read]) -> Read | None:
         """Read a file; None if it does not exist, or was discarded because it is damaged."""
@@ -56,7 +46,7 @@ class CacheLog:
         self.discarded.append(Discarded(path, reason))
 
     def keep(self, path: Path, write: Callable[[], object]) -> bool:
-        """Write a file that the run does not depend on."""
+        """Write a file that the run does not depend on, and return whether it could be written."""
         try:
             write()
         except StorageError as error:

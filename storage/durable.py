@@ -28,23 +28,15 @@ _NOT_FOR_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errn
 
 
 class StorageError(AttentionologyError):
-    """A file cannot be written, read or deleted.
-
-    Attributes:
-        forbidden: whether writing is not allowed at all, for example because the disk is read-only.
-    """
+    """A file cannot be written, read or deleted."""
 
     def __init__(self, message: str, *, forbidden: bool = False) -> None:
         super().__init__(message)
-        self.forbidden = forbidden
+        self.forbidden = forbidden  # whether writing is not allowed at all, for example on a read-only disk
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Write a file, and create its folder if necessary.
-
-    At any moment, even after a power loss, the target has either its complete old content or its complete new content
-    (see the module). Unfinished files that dead processes left in the folder are deleted.
-    """
+    """Write a file, and create its folder. Unfinished files that dead processes left in the folder are deleted."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         sweep(path.parent)
@@ -57,10 +49,8 @@ def write_durably(path: Path, content: bytes) -> None:
                 delete(partial)
         flush(path.parent)
     except OSError as error:
-        raise StorageError(
-            f"{path}: cannot be written: {reason(error, path, needed=len(content))}",
-            forbidden=error.errno in _FORBIDDEN,
-        ) from error
+        why = reason(error, path, needed=len(content))
+        raise StorageError(f"{path}: cannot be written: {why}", forbidden=error.errno in _FORBIDDEN) from error
 
 
 def flush(path: Path) -> None:

@@ -29,7 +29,7 @@ except ImportError:  # Windows has no such locks, so nothing is deleted there
 PARTIAL, REPLACED = "partial", "replaced"
 """Suffixes of paths that are not finished yet, and of paths that have been replaced and are about to be deleted."""
 
-_HOST = re.sub(r"\W+", "_", socket.gethostname()) or "unknown"
+_HOST = re.sub(r"\W+", "_", socket.gethostname())[:60] or "unknown"
 _NAME = re.compile(r"\.(?P<target>.+)\.attentionology-(?P<host>\w+)-\d+-[0-9a-f]{8}\.(?P<kind>partial|replaced)", re.S)
 _LONGEST = 120  # the bytes of the target's name that are kept, so that the new name stays below the usual limit of 255
 
@@ -37,15 +37,12 @@ _LONGEST = 120  # the bytes of the target's name that are kept, so that the new 
 def unfinished_name(target: str, kind: str = PARTIAL) -> str:
     """A new name for the unfinished form of a file or folder: ``.TARGET.attentionology-HOST-PID-RANDOM.KIND``."""
     short = os.fsencode(target)[:_LONGEST].decode("utf-8", "ignore")
-    return f".{short}.attentionology-{_HOST[:60]}-{os.getpid()}-{secrets.token_hex(4)}.{kind}"
+    return f".{short}.attentionology-{_HOST}-{os.getpid()}-{secrets.token_hex(4)}.{kind}"
 
 
 @contextmanager
 def unfinished(target: Path, *, folder: bool = False) -> Iterator[Path]:
-    """Create an empty file or folder next to the target, and hold its lock until the block ends.
-
-    The block is expected to rename or delete it.
-    """
+    """Create an empty file or folder next to the target, and hold its lock until a block has renamed or deleted it."""
     while True:
         path = target.with_name(unfinished_name(target.name))
         if folder:
@@ -84,20 +81,16 @@ def _open(path: Path) -> int | None:
 
 
 def abandoned(folder: Path, kind: str = PARTIAL) -> Iterator[tuple[Path, str]]:
-    """Yield the unfinished paths in a folder whose writers are certainly dead, each with the name of its target.
-
-    The lock of a path is held while it is yielded, so that only one process handles it.
-    """
-    try:
+    """Yield the unfinished paths in a folder whose writers are certainly dead, each with the name of its target."""
+    entries: list[Path] = []
+    with suppress(OSError):
         entries = sorted(folder.iterdir())
-    except OSError:
-        return
     for path in entries:
         parts = _NAME.fullmatch(path.name)
-        if not parts or (parts["host"], parts["kind"]) != (_HOST[:60], kind):
+        if not parts or (parts["host"], parts["kind"]) != (_HOST, kind):
             continue
         with locked(path, wait=False) as held:
-            if held and path.exists():
+            if held and path.exists():  # only the process that holds the lock handles the path
                 yield path, parts["target"]
 
 

@@ -32,16 +32,7 @@ def located(location: str) -> Any:
 
 
 def load_added(what: str, point: EntryPoint, base: type[Base]) -> type[Base]:
-    """Load the class that an entry point names.
-
-    Args:
-        what: what the class is, for messages: ``"analysis"``.
-        point: the entry point.
-        base: the class that it must be a subclass of.
-
-    Raises:
-        RegistryError: the class cannot be loaded, or does not fit.
-    """
+    """Load the class that an entry point names; ``what`` says in messages what it is, for example an analysis."""
     try:
         kind = point.load()
     except Exception as error:  # code of another package may raise anything

@@ -57,49 +57,11 @@ def write_sealed(path: Path, content: bytes, name: str) -> str:
 
 def check(path: Path, name: str) -> str:
     """Check a file that `write_sealed` wrote, and return its digest."""
-    return _checked(path, name)[1]
+    return read_sealed(path, name)[1]
 
 
-def read_sealed(path: Path, name: str) -> bytes:
-    """The content of a file that `write_sealed` wrote."""
-    return _checked(path, name)[0]
-
-
-def digest_in(path: Path) -> str:
-    """The digest that a file's seal holds; empty if it has no seal. Its content is not checked."""
-    with path.open("rb") as file:
-        match = _SEAL.search(file.read(_HEAD))
-    return match.group(1).decode() if match else ""
-
-
-def write_json(path: Path, facts: dict[str, Any], name: str, *, indent: int | None = None) -> str:
-    """Write an object as sealed JSON, and return the digest of the file."""
-    text = json.dumps({"seal": BLANK, **facts}, indent=indent, ensure_ascii=False)
-    return write_sealed(path, text.encode() + b"\n", name)
-
-
-def read_json(path: Path, name: str) -> dict[str, Any]:
-    """Read an object that `write_json` wrote."""
-    facts: dict[str, Any] = json.loads(read_sealed(path, name))
-    del facts["seal"]
-    return facts
-
-
-def _seal_of(content: bytes) -> tuple[int, int]:
-    """The half-open range of the seal's digits; empty if there is no seal."""
-    match = _SEAL.search(content, 0, _HEAD)
-    return match.span(1) if match else (0, 0)
-
-
-def _digest(content: bytes, start: int, end: int, name: str) -> str:
-    """The digest of a name and of content with zeros in place of the seal's digits."""
-    digest = hashlib.sha256(name.encode() + b"\0" + content[:start] + _ZEROS)
-    digest.update(memoryview(content)[end:])
-    return digest.hexdigest()
-
-
-def _checked(path: Path, name: str) -> tuple[bytes, str]:
-    """The content of a file whose seal is that of its name and its content, and this digest."""
+def read_sealed(path: Path, name: str) -> tuple[bytes, str]:
+    """The content of a file that `write_sealed` wrote, and its digest."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -117,3 +79,36 @@ def _checked(path: Path, name: str) -> tuple[bytes, str]:
     if digest.encode() != content[start:end]:
         raise DamagedError("its content does not match its SHA-256 digest")
     return content, digest
+
+
+def digest_in(path: Path) -> str:
+    """The digest that a file's seal holds; empty if it has no seal. Its content is not checked."""
+    with path.open("rb") as file:
+        match = _SEAL.search(file.read(_HEAD))
+    return match.group(1).decode() if match else ""
+
+
+def write_json(path: Path, facts: dict[str, Any], name: str, *, indent: int | None = None) -> str:
+    """Write an object as sealed JSON, and return the digest of the file."""
+    text = json.dumps({"seal": BLANK, **facts}, indent=indent, ensure_ascii=False)
+    return write_sealed(path, text.encode() + b"\n", name)
+
+
+def read_json(path: Path, name: str) -> dict[str, Any]:
+    """Read an object that `write_json` wrote."""
+    facts: dict[str, Any] = json.loads(read_sealed(path, name)[0])
+    del facts["seal"]
+    return facts
+
+
+def _seal_of(content: bytes) -> tuple[int, int]:
+    """The half-open range of the seal's digits; empty if there is no seal."""
+    match = _SEAL.search(content, 0, _HEAD)
+    return match.span(1) if match else (0, 0)
+
+
+def _digest(content: bytes, start: int, end: int, name: str) -> str:
+    """The digest of a name and of content with zeros in place of the seal's digits."""
+    digest = hashlib.sha256(name.encode() + b"\0" + content[:start] + _ZEROS)
+    digest.update(memoryview(content)[end:])
+    return digest.hexdigest()

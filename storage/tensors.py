@@ -16,11 +16,7 @@ from torch import Tensor
 from .sealed import BLANK, DamagedError, read_sealed, write_sealed
 
 _KEY = "attentionology"  # the only entry, because safetensors writes several entries in random order
-
-
 _LEVEL = 1  # higher levels take several times as long for a tenth less
-
-
 _WORTHWHILE = 2**12  # the number of bytes from which on compression saves more than its bookkeeping costs
 _SMALL = (torch.uint8, torch.int16, torch.int32)
 
@@ -39,7 +35,7 @@ def tensor_content(tensors: dict[str, Tensor], facts: dict[str, Any]) -> bytes:
 
 def read_tensors(path: Path, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read the tensors and facts that `write_tensors` wrote."""
-    content = read_sealed(path, name)
+    content, _ = read_sealed(path, name)
     try:
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         facts: dict[str, Any] = json.loads(header["__metadata__"][_KEY])
