@@ -191,10 +191,10 @@ def _contrasts(
                 Side(name, kind or "", f"{name} ({kind})" if several and kind else name)
                 for name, kind in zip(names, pair, strict=True)
             )
-            statistics = [
+            minuend, subtrahend = (
                 () if kind is None else of_run[analysis, kind] for of_run, kind in zip(families, pair, strict=True)
-            ]
-            contrasts += contrasts_of(analysis, *statistics, (one, other), pairing, min_count=min_count)
+            )
+            contrasts += contrasts_of(analysis, minuend, subtrahend, (one, other), pairing, min_count=min_count)
     return contrasts
 
 

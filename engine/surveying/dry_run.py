@@ -67,7 +67,7 @@ class SurveyEstimate:
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the estimate: one for each treebank and each model, and the totals."""
-        width = max(len(each.name) for each in (*self.treebanks, *self.models))
+        width = max(map(len, [each.name for each in self.treebanks] + [each.name for each in self.models]))
         yield from (f"{treebank.name:<{width}}  {treebank}" for treebank in self.treebanks)
         yield ""
         yield from (f"{model.name:<{width}}  {model}" for model in self.models)
