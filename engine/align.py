@@ -46,9 +46,10 @@ class AlignJob(Job):
 
     model_options = TranslatorOptions
 
-    def recorded(self) -> Iterable[OptionGroup]:
-        """Return all groups."""
-        return [self.groups[kind] for kind in _GROUPS]
+    @property
+    def kinds(self) -> Iterable[type[Any]]:
+        """All groups of the command."""
+        return _GROUPS
 
     def paths_read(self, corpus: Corpus | None = None) -> list[Path]:
         """Return the paths of the model, the sentence pairs, and the files of links."""
@@ -58,8 +59,7 @@ class AlignJob(Job):
 
     def check(self, corpus: Corpus | None = None) -> None:
         """Validate the options, as `Job.check` says."""
-        for group in self.recorded():
-            group.check()
+        super().check(corpus)
         bitext = self.groups[BitextOptions]
         if bitext.gold is None and bitext.source != SAMPLE and self.groups[AlignmentOptions].controls:
             raise OptionError("--controls has no effect without gold links: --gold FILE")
@@ -73,28 +73,26 @@ class AlignJob(Job):
         from ..extractors import DEFAULT_BATCH_CELLS
         from ..extractors.translation import PairEncoder
         from ..reports.progress import Stages
-        from .pass_counts import Limits
         from .preparing import Prepared
+        from .readers import Limits
 
-        stages, chosen = stages or Stages(), self.groups[AlignmentOptions]
-        languages = self.groups[LanguageOptions]
+        stages, options, languages = stages or Stages(), self.groups[AlignmentOptions], self.groups[LanguageOptions]
         resolved: dict[str, Any] = {} if model is None else {"model": model.name}
         if corpus is not None:
-            source_file, target_file = ([file.path for file in corpus.files] + [None, None])[:2]
-            resolved |= {"source": source_file, "target": target_file}
+            resolved["source"], resolved["target"] = ([file.path for file in corpus.files] + [None, None])[:2]
         with stages("sentence pairs"):
             source = read_bitext(self.groups[BitextOptions]) if corpus is None else corpus
-        if isinstance(model, PairEncoder) and model.method != chosen.method:
-            raise OptionError(f"the model was made for the method {model.method!r}, not for {chosen.method!r}")
+        if isinstance(model, PairEncoder) and model.method != options.method:
+            raise OptionError(f"the model was made for the method {model.method!r}, not for {options.method!r}")
         with stages("model"):
-            model = model or load_reader(self.groups[TranslatorOptions], languages, chosen.method)
-        setting = Setting(model, source, chosen=(Alignment.name,), seed=chosen.seed)
+            model = model or load_reader(self.groups[TranslatorOptions], languages, options.method)
+        setting = Setting(model, source, chosen=(Alignment.name,), seed=options.seed)
         return Prepared(
             chosen=(Alignment(),),
             setting=setting,
             maps=(setting.maps,),
-            limits=Limits(chosen.batch_cells or DEFAULT_BATCH_CELLS, chosen.too_long),
-            options=OptionSet([chosen, languages]),
+            limits=Limits(options.batch_cells or DEFAULT_BATCH_CELLS, options.too_long),
+            options=OptionSet([options, languages]),
             source=source,
             examples=self.groups[ExampleOptions].examples,
             resolved=resolved,

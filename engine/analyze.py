@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,15 +44,16 @@ _OF_ALL: tuple[type[Any], ...] = (ModelOptions, CorpusOptions, LimitOptions, Exa
 
 @dataclass(frozen=True)
 class AnalyzeJob(Job):
-    """Analyses of an encoder on sentences.
+    """Analyses of an encoder on sentences."""
 
-    Attributes:
-        analyses: the names of the analyses; None for those that suit the corpus.
-        seed: the seed of everything random.
-    """
-
-    analyses: tuple[str, ...] | None = None
+    analyses: tuple[str, ...] | None = None  # None for those that suit the corpus
     seed: int = 0
+
+    @property
+    def kinds(self) -> Iterable[type[Any]]:
+        """The groups that every run has, and those of all analyses."""
+        of_analyses = [kind for row in registered_analyses().values() for kind in row.options]
+        return dict.fromkeys([*_OF_ALL, *of_analyses])
 
     @property
     def files(self) -> CorpusOptions:
@@ -66,21 +67,16 @@ class AnalyzeJob(Job):
             if not names:
                 raise OptionError("--analyses needs at least one name")
             return choose_analyses(names)
-        registered = registered_analyses().values()
         if corpus is None:
             trees, text = has_trees(self.files), bool(self.files.text)
         else:
             from ..corpora_loaders.coreference import Documents
 
             trees, text = bool(corpus.relations), not isinstance(corpus, Documents)
+        registered = registered_analyses().values()
         if not trees and not text:
             return [row for row in registered if row.of_mentions]
         return [row for row in registered if row.by_default and (trees or not row.of_trees)]
-
-    def recorded(self) -> Iterable[OptionGroup]:
-        """Return the groups that every run has, and those of all analyses."""
-        kinds = [kind for row in registered_analyses().values() for kind in row.options]
-        return [self.groups[kind] for kind in dict.fromkeys([*_OF_ALL, *kinds])]
 
     def flat(self) -> dict[str, Any]:
         """Return all options by name, and the seed."""
@@ -92,12 +88,12 @@ class AnalyzeJob(Job):
         return paths_read(self.model.model, self.files.corpus, self.files.text, loaded, *self._files_of_groups())
 
     def _files_of_groups(self) -> list[Path]:
-        values = [getattr(group, option.name) for group in self.groups for option in fields(group)]
+        values = [value for group in self.groups for value in asdict(group).values()]
         return [value for value in values if isinstance(value, Path)]
 
     def check(self, corpus: Corpus | None = None) -> None:
-        """Validate the options, as `Job.check` says."""
-        self.model.check()
+        """Validate the options, and check that the files exist and the chosen analyses read all options."""
+        super().check(corpus)
         if corpus is None:
             check_files(self.files)
         chosen = self.chosen(corpus)
@@ -105,8 +101,6 @@ class AnalyzeJob(Job):
             check_analyses(self.files, chosen)
         self._check_that_all_are_read(chosen)
         SEEDS.check("seed", self.seed)
-        for group in self.groups:
-            group.check()
         for file in self._files_of_groups():
             if not file.exists():
                 raise CorpusError("there is no such file", file=file)
@@ -118,14 +112,14 @@ class AnalyzeJob(Job):
             kind = type(group)
             if kind in read or kind in _OF_ALL or group == kind():
                 continue
-            default = kind()
-            option = next(f.name for f in fields(group) if getattr(group, f.name) != getattr(default, f.name))
+            default = asdict(kind())
+            option = next(name for name, value in asdict(group).items() if value != default[name])
             readers = [name for name, row in registered_analyses().items() if kind in row.options]
             names = " ".join(analysis.name for analysis in chosen)
             raise OptionError(f"{flag(option)} is for {' or '.join(readers)}, not among --analyses {names}")
         by_block = any("atbff" in kind for kind in self.groups[MapOptions].map)
         reads_block = by_block or any(not analysis.of_maps for analysis in chosen)
-        if self.groups[FeedForwardOptions].ff_bias != FeedForwardOptions.ff_bias and not reads_block:
+        if self.groups[FeedForwardOptions] != FeedForwardOptions() and not reads_block:
             raise OptionError("--ff-bias is for maps that pass the feed-forward block (atbff…) and for norms")
 
     def prepare(
@@ -136,17 +130,16 @@ class AnalyzeJob(Job):
         from ..corpora_loaders import PlainText
         from ..extractors import DEFAULT_BATCH_CELLS
         from ..reports.progress import Stages
-        from .pass_counts import Limits
         from .preparing import Prepared
+        from .readers import Limits
 
         stages, files, chosen = stages or Stages(), self.files, self.chosen(corpus)
         named, limits, kinds = self.model, self.groups[LimitOptions], self.groups[MapOptions]
-        resolved = self._resolved(chosen, model, corpus)
+        resolved: dict[str, Any] = {} if model is None else {"model": model.name}
         with stages("read the corpus"):
             source = read_corpus(files, chosen) if corpus is None else corpus
         with stages("load the model"):
-            ff_bias = self.groups[FeedForwardOptions].ff_bias
-            maps = map_makers(kinds.map, kinds.merge, kinds.normalize, ff_bias)
+            maps = map_makers(kinds.map, kinds.merge, kinds.normalize, self.groups[FeedForwardOptions].ff_bias)
             model = model or load_encoder(named.model, revision=named.revision, device=named.device)
         setting = Setting(
             model=model,
@@ -162,6 +155,12 @@ class AnalyzeJob(Job):
                 length = limits.max_length
                 cut, tables["segments"] = cut_text(files, source, setting.encoder, max_length=length, seed=self.seed)
             setting = replace(setting, corpus=cut)
+        if corpus is None:
+            resolved["corpus"] = [] if files.text else files_of(files)
+        else:
+            resolved["corpus"] = [file.path for file in corpus.files]
+        resolved["analyses"] = list(setting.chosen)
+        resolved["map"] = kinds.map[0] if len(kinds.map) == 1 else list(kinds.map)
         return Prepared(
             chosen=tuple(load_analysis(row.location) for row in chosen),
             setting=setting,
@@ -174,19 +173,6 @@ class AnalyzeJob(Job):
             resolved=resolved,
             warnings=() if corpus is not None else tuple(unmet(files, setting.corpus)),
         )
-
-    def _resolved(
-        self, chosen: Sequence[AnalysisRow], model: LoadedModel | None, corpus: Corpus | None
-    ) -> dict[str, Any]:
-        """Return the options whose values differ from those that were given, for the run record."""
-        kinds = self.groups[MapOptions].map
-        files = ([] if self.files.text else files_of(self.files)) if corpus is None else [f.path for f in corpus.files]
-        return {
-            "corpus": files,
-            **({} if model is None else {"model": model.name}),
-            "analyses": [analysis.name for analysis in chosen],
-            "map": kinds[0] if len(kinds) == 1 else list(kinds),
-        }
 
 
 def analyze(
@@ -236,16 +222,21 @@ def analyze(
         [{'layer': 3, 'head': 9, 'correct': 5, 'total': 5}]
     """
     given = OptionSet(groups_by_class(options).values())
+    files, kinds = given[CorpusOptions], given[MapOptions]
     if maps is not None:
-        kinds = given[MapOptions]
         if kinds.map != MapOptions.map:
             raise OptionError("the kinds of maps are given twice, as maps and in MapOptions")
         given = given.with_group(replace(kinds, map=(maps,) if isinstance(maps, str) else tuple(maps)))
-    loaded_corpus = corpus if isinstance(corpus, Corpus) else None
-    if loaded_corpus is not None and given[CorpusOptions] != CorpusOptions():
-        raise OptionError("CorpusOptions apply to a corpus that is read from files, not to one that has been loaded")
-    if not isinstance(corpus, Corpus) and corpus != SAMPLE:
-        given = given.with_group(_with_files(given[CorpusOptions], corpus))
+    if isinstance(corpus, Corpus):
+        if files != CorpusOptions():
+            raise OptionError("CorpusOptions apply to a corpus that is read from files, not to one that is loaded")
+    elif corpus != SAMPLE:
+        if files.corpus or files.text:
+            raise OptionError("the corpus is given twice, as corpus and in CorpusOptions")
+        names = [corpus] if isinstance(corpus, str | Path) else list(corpus)
+        if not all(isinstance(name, str | Path) for name in names):
+            raise OptionError("the corpus must be a file, a list of files, or the result of a loader")
+        given = given.with_group(replace(files, corpus=tuple(map(str, names))))
     part_options = given[PartOptions]
     if part_options.part is not None:
         raise OptionError("a share is counted by the command: attentionology analyze … --parts FOLDER --part K/N")
@@ -258,19 +249,8 @@ def analyze(
         ),
         part_options=part_options,
         model=encoder,
-        corpus=loaded_corpus,
+        corpus=corpus if isinstance(corpus, Corpus) else None,
         out=None if out is None else Path(out),
         overwrite=overwrite,
         command="attentionology.analyze(…)",
     )
-
-
-def _with_files(options: CorpusOptions, corpus: str | Path | Iterable[str | Path]) -> CorpusOptions:
-    """Return the options with the files that a call names."""
-    if options.corpus or options.text:
-        raise OptionError("the corpus is given twice, as corpus and in CorpusOptions")
-    names = [corpus] if isinstance(corpus, str | Path) else list(corpus)
-    if not_a_path := next((name for name in names if not isinstance(name, str | Path)), None):
-        kind = type(not_a_path).__name__
-        raise OptionError(f"the corpus must be a list of files or the result of a loader, not a list of {kind}")
-    return replace(options, corpus=tuple(map(str, names)))

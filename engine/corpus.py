@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -13,7 +13,7 @@ from ..analyses.contract import AnalysisRow, OptionError, OptionGroup
 from ..analyses.shared.builtin import SAMPLE, corpus_path
 from ..analyses.shared.numbers import OptionalNumber
 from ..analyses.shared.option_types import Lenient, TreebankWords
-from ..corpora_loaders.errors import CorpusError, together
+from ..corpora_loaders.errors import CorpusError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +98,6 @@ def check_files(options: CorpusOptions) -> None:
 
 def check_analyses(options: CorpusOptions, chosen: Sequence[AnalysisRow]) -> None:
     """Check that analyses fit the corpus, before anything slow happens. The files exist."""
-    options.check()
     mentions = [analysis.name for analysis in chosen if analysis.of_mentions]
     if mentions and options.text:
         raise OptionError(f"--analyses {mentions[0]} needs a --corpus with mentions, not --text")
@@ -135,20 +134,6 @@ def unmet(options: CorpusOptions, corpus: Corpus) -> list[str]:
     if options.segments is None or len(corpus) >= options.segments:
         return []
     return [f"{options.segments:,} segments were asked for; the text gives {len(corpus):,}."]
-
-
-def checked(files: Sequence[str]) -> Iterator[str]:
-    """Read the files of a corpus one by one, and yield what is in each, with the remarks on it."""
-    faults: list[CorpusError] = []
-    for file in files:
-        try:
-            corpus = read_corpus(CorpusOptions(corpus=(file,)))
-        except CorpusError as error:
-            faults.append(error)
-        else:
-            yield "\n  ".join([repr(corpus), *corpus.remarks()])
-    if faults:
-        raise together(faults)
 
 
 def title_of_files(paths: Sequence[str]) -> str:

@@ -17,8 +17,7 @@ from .job import Job
 from .memory import LIBRARIES, available_memory
 from .part_options import PartOptions
 from .parts import PartCounter, parts_of
-from .pass_counts import PassCounts
-from .passes import Pass
+from .passes import Pass, PassCounts
 from .preparing import Prepared, plan_analyses
 from .states import packed_bytes
 

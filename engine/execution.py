@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..analyses.contract import OptionError, Titles
+from ..analyses.contract import Counted, OptionError, Titles
+from ..analyses.shared.input_sample import InputSample
 from ..analyses.shared.metric_states import StateError
 from ..analyses.shared.record import (
     describe_command,
@@ -21,15 +21,15 @@ from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
 from .corpus import title_of_files
 from .executors import ShareCounts, count_passes, count_share_of
-from .explorer import explorer_json
 from .job import Job
 from .part_options import PartOptions
 from .parts import PartCounter, check_folder
-from .preparing import Prepared
-from .run import CountedRun, Run, compared_kinds, count_analyses, with_results
-from .states import RunStates
+from .passes import PassCounts
+from .preparing import Planned, Prepared, plan_analyses
+from .readers import reader_of
+from .results import Part, compared_kinds, complete_record, sections_of, with_results
+from .run import Run, write_run
 from .stored_run import states_of
-from .writing import complete_record, sections_of, write_run
 
 if TYPE_CHECKING:
     from ..corpora_loaders import Corpus
@@ -92,70 +92,56 @@ def _run(
     command: str,
     shown_options: Mapping[str, Any],
 ) -> Run:
+    """Plan, count and make the results; write them to a folder if there is one."""
     stages = Stages()
     prepared = job.prepare(model=model, corpus=corpus, stages=stages)
-    counted = count_analyses(prepared, partial(count_passes, job, prepared, part_options, stages), stages=stages)
-    run = _results(prepared, counted, stages)
+    with stages("plan"):
+        planned = plan_analyses(prepared)
+    counts = count_passes(job, prepared, part_options, stages, planned.passes)
+    with stages("examples"):
+        counted = _looked_up(prepared, planned, counts)
+    with stages("results"):
+        parts = with_results(counted, prepared.options)
+        files = [file.path for file in prepared.setting.corpus.files]
+        titles = Titles(prepared.model.name, title_of_files(files))
+        contrasts = compared_kinds(parts, titles, prepared.options)
+    kept = {request.name: counts.metrics[request.name] for request in planned.samples}
+    samples = {name: metric for name, metric in kept.items() if isinstance(metric, InputSample)}
+    run = Run(parts, titles, folder=folder, options=prepared.options, contrasts=contrasts, samples=samples)
     if folder is not None:
         with stages("tables and figures"):
-            run = replace(run, folder=folder, sections=tuple(sections_of(run.parts, run.titles, run.contrasts)))
+            run = replace(run, sections=sections_of(parts, titles, contrasts))
+    read = parts[0].corpus or prepared.setting.corpus  # the report describes the corpus as the first analysis read it
+    reading = describe_reading(read, parts[0].log)
+    warnings = [*prepared.model.warnings, *warnings_of(reading), *prepared.warnings, *counts.warnings]
     shown = {**job.flat(), **shown_options, **prepared.resolved}
-    record = {
+    record: dict[str, Any] = {
         **describe_command(command, shown, prepared.setting.seed, stages),
-        **_describe_inputs(prepared, counted, run),
+        "model": describe_model(prepared.model),
+        "corpus": describe_corpus(read),
+        "sentences": reading,
+        "warnings": warnings,
     }
-    states = None if folder is None else _states(prepared, counted, run, record)
-    run = replace(run, record=complete_record(record, run.parts, run.options))
+    states = None
+    if folder is not None:
+        try:
+            states = states_of(run, counts, record, prepared.tables, read)
+        except StateError as error:
+            warnings.append(f"The counts were not stored, so the report cannot be made again: {error}.")
+    run = replace(run, record=complete_record(record, parts, run.options))
     job.finish(run, prepared, stages)
     if folder is not None:
-        write_run(
-            folder,
-            sections=list(run.sections),
-            record=dict(run.record),
-            tables=prepared.tables,
-            states=states,
-            explorer=explorer_json(run),
-        )
+        write_run(folder, run, states, prepared.tables)
     return run
 
 
-def _results(prepared: Prepared, counted: CountedRun, stages: Stages) -> Run:
-    """Make the results of what was counted, without sections and a record."""
-    with stages("results"):
-        parts = with_results(counted.analyses, prepared.options)
-        files = title_of_files([file.path for file in prepared.setting.corpus.files])
-        titles = Titles(prepared.model.name, files)
-        contrasts = compared_kinds(parts, titles, prepared.options)
-    return Run(parts, titles, options=prepared.options, contrasts=contrasts, samples=counted.counted_samples())
-
-
-def _corpus_read(prepared: Prepared, counted: CountedRun) -> Corpus:
-    """Return the corpus as the first analysis has read it, which the report describes."""
-    return counted.analyses[0].corpus or prepared.setting.corpus
-
-
-def _describe_inputs(prepared: Prepared, counted: CountedRun, run: Run) -> dict[str, Any]:
-    """Describe the model, the corpus, and how the model has read it, for the run record."""
-    corpus = _corpus_read(prepared, counted)
-    reading = describe_reading(corpus, run.parts[0].log)
-    return {
-        "model": describe_model(prepared.model),
-        "corpus": describe_corpus(corpus),
-        "sentences": reading,
-        "warnings": [
-            *prepared.model.warnings,
-            *warnings_of(reading),
-            *prepared.warnings,
-            *counted.counts.warnings,
-        ],
-    }
-
-
-def _states(prepared: Prepared, counted: CountedRun, run: Run, record: dict[str, Any]) -> RunStates | None:
-    """Return what is stored of a run. If it cannot be stored, add a warning to the record, and return None."""
-    corpus = _corpus_read(prepared, counted)
-    try:
-        return states_of(counted, run.options, run.titles, record, prepared.tables, corpus)
-    except StateError as error:
-        record["warnings"].append(f"The counts were not stored, so the report cannot be made again: {error}.")
-        return None
+def _looked_up(prepared: Prepared, planned: Planned, counts: PassCounts) -> list[Part]:
+    """Return what was counted for each analysis, with what it looks up after counting."""
+    read = reader_of(prepared.model, prepared.limits)
+    parts = []
+    for analysis, kind, plan in planned.plans:
+        counted = Counted(plan.facts, counts.metrics, counts.logs, counts.failures)
+        looked = analysis.follow_up(prepared.options, plan, counted, read)
+        requests = tuple(request.name for request in plan.requests)
+        parts.append(Part(analysis, kind, requests, counted, looked, plan.corpus))
+    return parts

@@ -28,8 +28,7 @@ from ..storage.sealed import DamagedError
 from .job import Job
 from .part_options import PartOptions
 from .parts import KEPT, PartCounter
-from .pass_counts import PassCounts
-from .passes import Pass, run_passes
+from .passes import Pass, PassCounts, run_passes
 from .preparing import Prepared
 
 _ONE_MACHINE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
@@ -103,9 +102,9 @@ class PartTask:
         import torch
 
         job = self.job
-        if job.device == "cuda":
+        if job.model.device == "cuda":
             job = job.on_device(f"cuda:{number % max(1, torch.cuda.device_count())}")
-        elif job.device == "cpu":
+        elif job.model.device == "cpu":
             torch.set_num_threads(1)  # threads of several processes would wait for each other
         counter = PartCounter(job, job.prepare(corpus=self.corpus), self.folder)
         if counter.fingerprint != self.fingerprint:
@@ -177,7 +176,7 @@ def _count_missing(counter: PartCounter, numbers: Sequence[int], options: PartOp
 
 
 def _count_in_processes(task: PartTask, numbers: Sequence[int], workers: int) -> None:
-    preloaded, on_gpus = (__name__, "transformers.modeling_utils"), task.job.device == "cuda"
+    preloaded, on_gpus = (__name__, "transformers.modeling_utils"), task.job.model.device == "cuda"
     processes = Processes(workers, kept=KEPT, preloaded=preloaded, on_gpus=on_gpus)
     for _ in results_of_processes(processes, task.counting, numbers):
         pass  # each process has written the file
@@ -210,7 +209,7 @@ def count_on_ray(counter: PartCounter, numbers: Sequence[int], options: PartOpti
     Ray starts an actor again, perhaps on another node, when its process or its node dies, and repeats the part that it
     was counting, a few times at most.
     """
-    device = counter.job.device
+    device = counter.job.model.device
     if device.startswith("cuda:"):
         raise OptionError(f"--engine ray chooses the GPU of each actor; give --device cuda, not {device}")
     with _connected(options.address) as ray:

@@ -40,10 +40,10 @@ from ..reports.page import Section
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
 from .corpus import title_of_files
-from .pass_counts import PassCounts
-from .run import CountedAnalysis, CountedRun, with_results
+from .passes import PassCounts
+from .results import Part, complete_record, with_results
+from .run import Run, write_run
 from .stored_run import states_of
-from .writing import complete_record, write_run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -257,9 +257,9 @@ def _explanation(
     with threads_for(inputs.model):
         subject = train_model(options, inputs, trainings, stages)
         counted = Counted(run_tests(subject, inputs, trainings), {}, {})
-        source, groups, texts = CountedAnalysis(ExplanationTests(), None, (), counted, None), OptionSet(), subject.texts
+        groups, texts = OptionSet(), subject.texts
         with stages("results"):
-            parts = with_results([source], groups)
+            parts = with_results([Part(ExplanationTests(), None, (), counted)], groups)
         results: ExplainResults = parts[0].results
         record = describe(finished(subject, inputs, trainings, results.texts, results.left_out), command, shown_options)
         complete = complete_record(record, parts, groups)
@@ -269,6 +269,6 @@ def _explanation(
             if folder is not None:
                 if inputs.source is not None:
                     save_model(subject.model, folder, finetuned=options.transformer.finetune)
-                states = states_of(CountedRun((source,), PassCounts()), groups, titles, record, {}, texts.test)
-                write_run(folder, sections=[section], record=complete, tables={}, states=states)
+                run = Run(parts, titles, complete, sections=(section,), options=groups)
+                write_run(folder, run, states_of(run, PassCounts(), record, {}, texts.test), {})
     return Explanation(results, subject.model, complete, section, titles, counted)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from ..analyses.contract import Analysis, Counted, OptionSet, Titles
+from ..analyses.contract import OptionSet, Titles
 from ..analyses.shared.input_sample import MOST_ROWS, InputSample
 from ..analyses.shared.sampled_input import SampledInput
 from ..reports.explorer.contribution import Contribution
@@ -22,8 +22,9 @@ from ..reports.explorer.data import (
     SampledSentence,
     Values,
 )
-from ..reports.explorer.encoding import deflated, script_json
+from ..reports.explorer.encoding import deflated
 from ..reports.format import head_name
+from .results import Part
 
 MOST_FINDINGS = 8
 """The number of findings at the top of the page."""
@@ -36,85 +37,30 @@ _MOST_BYTES = {True: 5_000_000, False: 12_000_000}
 _ByKind = dict[str, tuple[InputSample, SampledInput]]
 
 
-class ExploredPart(Protocol):
-    """The results of one analysis for one kind of map, see `attentionology.engine.run.Part`."""
-
-    @property
-    def analysis(self) -> Analysis[Any, Any]:
-        """The analysis."""
-        ...
-
-    @property
-    def kind(self) -> str | None:
-        """The kind of map."""
-
-    @property
-    def counted(self) -> Counted[Any]:
-        """What was counted."""
-        ...
-
-    @property
-    def results(self) -> Any:
-        """The results of the analysis."""
-
-
-class ExploredRun(Protocol):
-    """The results of all analyses of a run, see `attentionology.engine.run.Run`."""
-
-    @property
-    def parts(self) -> Sequence[ExploredPart]:
-        """The results of each analysis for each kind of map."""
-        ...
-
-    @property
-    def titles(self) -> Titles:
-        """The names of the model and of the corpus."""
-        ...
-
-    @property
-    def record(self) -> Mapping[str, Any]:
-        """The run record."""
-        ...
-
-    @property
-    def options(self) -> OptionSet:
-        """The options of the analyses."""
-        ...
-
-    @property
-    def samples(self) -> Mapping[str, InputSample]:
-        """Inputs with their maps, by the names of their requests."""
-        ...
-
-
-def explorer_of(run: ExploredRun) -> Explorer:
+def explorer_of(
+    parts: Sequence[Part],
+    titles: Titles,
+    record: Mapping[str, Any],
+    options: OptionSet,
+    samples: Mapping[str, InputSample],
+) -> Explorer:
     """Make the explorer of a run, from its counts alone."""
-    contributions = [
-        (part, part.analysis.explored(run.options, part.counted, part.results, part.kind)) for part in run.parts
-    ]
+    contributions = [(part, part.analysis.explored(options, part.counted, part.results, part.kind)) for part in parts]
     contributed = [(part, each) for part, each in contributions if each is not None]
     measures = [measure for _, each in contributed for measure in each.measures]
-    layers = int(run.record["model"]["layers"])
-    heads = max((len(measure.values) // layers for measure in measures), default=int(run.record["model"]["heads"]))
+    layers = int(record["model"]["layers"])
+    heads = max((len(measure.values) // layers for measure in measures), default=int(record["model"]["heads"]))
     return Explorer(
-        model=run.titles.model,
-        corpus=run.titles.corpus,
-        unit=str(run.record["corpus"]["unit"]),
+        model=titles.model,
+        corpus=titles.corpus,
+        unit=str(record["corpus"]["unit"]),
         layers=layers,
         heads=heads,
         measures=tuple(_for_all_heads(measure, layers, heads) for measure in measures),
         cards=_cards(contributed, layers, heads),
         findings=_findings(contributed),
-        sample=_sample(run.samples, layers, heads),
+        sample=_sample(samples, layers, heads),
     )
-
-
-def explorer_json(run: ExploredRun) -> str | None:
-    """Return the explorer of a run for its page; None if there is nothing to explore."""
-    if "layers" not in run.record["model"]:
-        return None
-    explorer = explorer_of(run)
-    return script_json(explorer) if explorer.measures or explorer.sample else None
 
 
 def _for_all_heads(measure: Measure, layers: int, heads: int) -> Measure:
@@ -130,7 +76,7 @@ def _for_all_heads(measure: Measure, layers: int, heads: int) -> Measure:
     return replace(measure, values=values, low=repeated(measure.low), high=repeated(measure.high), note=note)
 
 
-def _findings(contributed: Sequence[tuple[ExploredPart, Contribution]]) -> tuple[Finding, ...]:
+def _findings(contributed: Sequence[tuple[Part, Contribution]]) -> tuple[Finding, ...]:
     """Return the most important findings of each analysis, those of the first kind of map first."""
     first = _first_kinds(contributed)
     chosen = [each.findings for part, each in contributed if first[part.analysis.name] == part.kind]
@@ -139,12 +85,12 @@ def _findings(contributed: Sequence[tuple[ExploredPart, Contribution]]) -> tuple
     return tuple(finding for findings in chosen for finding in findings if id(finding) in kept)
 
 
-def _first_kinds(contributed: Sequence[tuple[ExploredPart, Contribution]]) -> dict[str, str | None]:
+def _first_kinds(contributed: Sequence[tuple[Part, Contribution]]) -> dict[str, str | None]:
     """Return the first kind of map of each analysis, by the name of the analysis."""
     return {part.analysis.name: part.kind for part, _ in reversed(contributed)}
 
 
-def _cards(contributed: Sequence[tuple[ExploredPart, Contribution]], layers: int, heads: int) -> tuple[Card, ...]:
+def _cards(contributed: Sequence[tuple[Part, Contribution]], layers: int, heads: int) -> tuple[Card, ...]:
     """Return a card for each head, with what all analyses say about it.
 
     The summary is about the first kind of map of each analysis; the facts are about all.

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from ..analyses.contract import OptionGroup, OptionSet
+from ..analyses.contract import OptionSet
 from ..analyses.shared.input_options import ModelOptions
 
 if TYPE_CHECKING:
@@ -27,46 +27,37 @@ class Job(ABC):
     them (see `attentionology.engine.execution`): passes, parts, workers, results, the report and the run record.
 
     A job can be sent to other processes, each of which prepares the run again.
-
-    Attributes:
-        groups: the option groups of the command.
-        model_options: the class of the options of the model.
     """
 
-    groups: OptionSet = field(default_factory=OptionSet)
+    groups: OptionSet = field(default_factory=OptionSet)  # the option groups that differ from their defaults, at least
     model_options: ClassVar[type[ModelOptions]] = ModelOptions
+
+    @property
+    @abstractmethod
+    def kinds(self) -> Iterable[type[Any]]:
+        """The classes of all option groups of the command, in the order of the run record."""
 
     @property
     def model(self) -> ModelOptions:
         """The options of the model."""
         return self.groups[self.model_options]
 
-    @property
-    def device(self) -> str:
-        """The device of the model."""
-        return self.model.device
-
     def on_device(self, device: str) -> Self:
         """Return the same job with the model on another device."""
         return replace(self, groups=self.groups.with_group(replace(self.model, device=device)))
-
-    @abstractmethod
-    def recorded(self) -> Iterable[OptionGroup]:
-        """Return the option groups of the command for the run record, also those with default values."""
 
     def flat(self) -> dict[str, Any]:
         """Return all options by the names that they have on the command line, for the run record.
 
         The report reads ``limit`` among them, and the pages of analyses read their own options.
         """
-        flat = {name: value for group in self.recorded() for name, value in asdict(group).items()}
+        flat = {name: value for kind in self.kinds for name, value in asdict(self.groups[kind]).items()}
         return {name: str(value) if isinstance(value, Path) else value for name, value in flat.items()}
 
     @abstractmethod
     def paths_read(self, corpus: Corpus | None = None) -> list[Path]:
         """Return the paths that the run reads, which the results folder must not replace."""
 
-    @abstractmethod
     def check(self, corpus: Corpus | None = None) -> None:
         """Validate the options before anything slow happens.
 
@@ -76,17 +67,14 @@ class Job(ABC):
         Raises:
             OptionError, CorpusError: an option cannot be used, or contradicts another one.
         """
+        for kind in self.kinds:
+            self.groups[kind].check()
 
     @abstractmethod
     def prepare(
         self, *, model: LoadedModel | None = None, corpus: Corpus | None = None, stages: Stages | None = None
     ) -> Prepared:
-        """Read the corpus and load the model. The options have been checked.
-
-        Args:
-            model: the model, if it has been loaded.
-            corpus: the corpus, if it has been loaded.
-            stages: receives the times of the stages.
+        """Read the corpus and load the model, unless they are given. The options have been checked.
 
         Raises:
             OptionError, CorpusError, ModelError: an option cannot be used, or the corpus or the model cannot be read.

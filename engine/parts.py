@@ -43,8 +43,7 @@ from ..storage.durable import StorageError
 from ..storage.sealed import cache_name, check, write_sealed
 from ..storage.tensors import read_tensors, tensor_content
 from .job import Job
-from .pass_counts import PassCounts, PassLog
-from .passes import Pass
+from .passes import Pass, PassCounts, PassLog
 from .plain_data import plain_failure, restored_failure, to_plain
 from .preparing import Prepared, plan_analyses
 from .readers import Readers

@@ -20,17 +20,20 @@ Copies are made one at a time, in order, so that at most one of them is in memor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..analyses.contract import Masking, Request
+from ..analyses.shared.metric import Metric
+from ..analyses.shared.metric_states import MetricStates
 from ..corpora_loaders import Corpus, Sentence
 from ..corpora_loaders.errors import out_of_memory
 from ..extractors import (
     BatchMaker,
     ExtractionError,
+    ExtractionLog,
     MapBatch,
     ModelError,
     SharedBatch,
@@ -40,20 +43,40 @@ from ..extractors import (
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.progress import Stages, progress_bar
 from .memory import bytes_of_maps, check_memory
-from .pass_counts import Limits, PassCounts, PassLog
-from .readers import Readers, batches_of
+from .plain_data import to_plain
+from .readers import Limits, Readers, batches_of
+
+
+class PassLog(ExtractionLog):
+    """A record of what was read that keeps no words of skipped inputs, because there may be very many of them."""
+
+    def skip(self, sentence: Sentence, reason: str) -> None:
+        """Add an input that gave no map, with its id, its file and its line alone."""
+        super().skip(Sentence(sentence.id, (), file=sentence.file, line=sentence.line), reason)
+
+
+@dataclass
+class PassCounts:
+    """What all passes counted, by the names of the requests."""
+
+    metrics: dict[str, Metric] = field(default_factory=dict)
+    arguments: dict[str, dict[str, Any]] = field(default_factory=dict)  # with which the metrics were made
+    logs: dict[str, ExtractionLog] = field(default_factory=dict)
+    failures: dict[str, Exception] = field(default_factory=dict)  # of optional requests
+    warnings: list[str] = field(default_factory=list)
+    map_bytes: int = 0  # of the largest batch of maps, as estimated from the first batch
+
+    def states(self) -> dict[str, MetricStates]:
+        """The states of the metrics, with their arguments as plain data."""
+        return {
+            name: MetricStates.of(metric, to_plain(self.arguments[name], f"the arguments of {name}"))
+            for name, metric in self.metrics.items()
+        }
 
 
 @dataclass(frozen=True)
 class Pass:
-    """Requests that are served by reading the same inputs once.
-
-    Attributes:
-        copy: None for the model itself, k for its k-th copy with random weights.
-        inputs: the sentences, windows or segments.
-        masking: how pieces are masked; None if they are not.
-        requests: the requests, which share all of the above.
-    """
+    """Requests that are served by reading the same inputs once: they share its copy, inputs and masking."""
 
     copy: int | None
     inputs: Sequence[Sentence]
@@ -69,6 +92,11 @@ class Pass:
     def optional(self) -> bool:
         """Whether the run goes on if the requests cannot be met."""
         return all(request.optional for request in self.requests)
+
+    @property
+    def unit(self) -> str:
+        """What the inputs are, in the plural."""
+        return self.inputs.unit if isinstance(self.inputs, Corpus) else Corpus.unit
 
     def of_inputs(self, start: int, stop: int) -> Pass:
         """The same pass over a part of the inputs, from ``start`` up to ``stop``. None of them is read."""
@@ -92,9 +120,15 @@ class Pass:
         inputs of each batch, a progress bar is shown.
         """
         names = [request.name for request in self.requests]
+        makers = list(dict.fromkeys(request.maker for request in self.requests))
         counted, log = PassCounts(), PassLog()
+        bar: AbstractContextManager[Callable[[int], None]]
+        bar = nullcontext(advance) if advance else progress_bar(self.label, len(self.inputs), unit=self.unit)
         try:
-            self._read(model, limits, counted, log, advance)
+            with bar as advanced:
+                for batch in self._batches(makers, model, limits, log):
+                    self._count(batch, makers, model, limits, counted)
+                    advanced(len(batch))
             if not log.read and (self.optional or not may_be_empty):
                 raise ExtractionError(f"none of the {len(self.inputs)} {self.unit} could be read: {log.reasons()}")
         except (ModelError, ExtractionError) as error:
@@ -107,26 +141,13 @@ class Pass:
         counts.logs |= dict.fromkeys(names, log)
         counts.map_bytes = max(counts.map_bytes, counted.map_bytes)
 
-    @property
-    def unit(self) -> str:
-        """What the inputs are, in the plural."""
-        return self.inputs.unit if isinstance(self.inputs, Corpus) else Corpus.unit
-
-    def _read(
-        self,
-        model: LoadedModel,
-        limits: Limits,
-        counted: PassCounts,
-        log: PassLog,
-        advance: Callable[[int], None] | None,
-    ) -> None:
-        """Update the metrics with all batches."""
-        makers = self.makers()
-        bar: AbstractContextManager[Callable[[int], None]]
-        bar = nullcontext(advance) if advance else progress_bar(self.label, len(self.inputs), unit=self.unit)
-        with bar as advanced:
-            for batch in self.batches(model, limits, log):
-                advanced(self._count(batch, makers, model, limits, counted))
+    def _batches(
+        self, makers: Sequence[BatchMaker[Any]], model: LoadedModel, limits: Limits, log: PassLog
+    ) -> Iterator[SharedBatch]:
+        masking = {} if self.masking is None else {"mask_rate": self.masking.rate, "seed": self.masking.seed}
+        options = {**vars(limits), **masking, "batch_cells": shared_cells(makers, limits.batch_cells)}
+        weights = any(maker.reads_weights for maker in makers)
+        return batches_of(model, self.inputs, hidden_states=weights, log=log, **options)
 
     def _count(
         self,
@@ -135,8 +156,8 @@ class Pass:
         model: LoadedModel,
         limits: Limits,
         counted: PassCounts,
-    ) -> int:
-        """Update the metrics with one batch, and return the number of its inputs.
+    ) -> None:
+        """Update the metrics with one batch.
 
         This is a function so that its maps are freed when it returns: one batch of maps may fill the memory.
         """
@@ -149,37 +170,21 @@ class Pass:
                 counted.arguments[request.name] = request.metric.arguments_of(first)
         for request in self.requests:
             counted.metrics[request.name].update(batch_of[request.maker])
-        return len(batch)
 
     def _check_memory(self, batch_of: dict[BatchMaker[Any], Any], model: LoadedModel, limits: Limits) -> int:
-        """Check that the states of the metrics and the maps of a batch fit into memory, given a first batch."""
-        if (shape := maps_of(batch_of.values())) is None:
+        """Check that the states of the metrics and the maps of a batch fit into memory; return the bytes of maps."""
+        maps = [batch.maps for batch in batch_of.values() if isinstance(batch, MapBatch)]
+        if not maps:
             return 0
+        n_bytes = bytes_of_maps(
+            # The layers of all kinds are held together, and each of them has no more heads than the widest kind.
+            (sum(each.shape[1] for each in maps), max(each.shape[2] for each in maps)),
+            longest=max(each.shape[-1] for each in maps),
+            batch_cells=shared_cells(list(batch_of), limits.batch_cells),
+        )
         states = sum(request.metric.state_bytes(batch_of[request.maker]) for request in self.requests)
-        longest = max(batch.maps.shape[-1] for batch in batch_of.values() if isinstance(batch, MapBatch))
-        cells = shared_cells(list(batch_of), limits.batch_cells)
-        maps = bytes_of_maps(shape, longest=longest, batch_cells=cells)
-        check_memory(states, maps, model.device)
-        return maps
-
-    def makers(self) -> list[BatchMaker[Any]]:
-        """The makers of batches of all requests."""
-        return list(dict.fromkeys(request.maker for request in self.requests))
-
-    def batches(self, model: LoadedModel, limits: Limits, log: PassLog | None = None) -> Iterator[SharedBatch]:
-        """Read the inputs, and yield what the makers need of each batch."""
-        makers = self.makers()
-        mask = self.masking
-        masking: dict[str, Any] = {} if mask is None else {"mask_rate": mask.rate, "seed": mask.seed}
-        weights = any(maker.reads_weights for maker in makers)
-        options = {**limits.arguments(), "batch_cells": shared_cells(makers, limits.batch_cells)}
-        return batches_of(model, self.inputs, hidden_states=weights, log=log, **masking, **options)
-
-
-def maps_of(batches: Iterable[Any]) -> tuple[int, int] | None:
-    """Return the numbers of layers and heads of the maps that are held together; None if there are no maps."""
-    maps = [batch.maps for batch in batches if isinstance(batch, MapBatch)]
-    return (sum(each.shape[1] for each in maps), max(each.shape[2] for each in maps)) if maps else None
+        check_memory(states, n_bytes, model.device)
+        return n_bytes
 
 
 def plan_passes(requests: Sequence[Request]) -> list[Pass]:
@@ -191,7 +196,7 @@ def plan_passes(requests: Sequence[Request]) -> list[Pass]:
     groups: list[list[Request]] = []
     for request in by_name.values():
         for group in groups:
-            if not request.optional and _share_a_pass(group[0], request):
+            if _share_a_pass(group[0], request):
                 group.append(request)
                 break
         else:
@@ -201,12 +206,14 @@ def plan_passes(requests: Sequence[Request]) -> list[Pass]:
 
 
 def _share_a_pass(first: Request, second: Request) -> bool:
-    """Whether two requests can be served by reading the same inputs once."""
-    if first.optional or (first.copy, first.masking) != (second.copy, second.masking):
+    if first.optional or second.optional or (first.copy, first.masking) != (second.copy, second.masking):
         return False
-    if first.inputs is second.inputs:
-        return True
-    return len(first.inputs) == len(second.inputs) and first.inputs == second.inputs
+    return same_inputs(first.inputs, second.inputs)
+
+
+def same_inputs(first: Sequence[Sentence], second: Sequence[Sentence]) -> bool:
+    """Whether two analyses read the same. Corpora that are one object, or of other lengths, need not be compared."""
+    return first is second or (len(first) == len(second) and first == second)
 
 
 def run_passes(

@@ -1,8 +1,8 @@
-"""A run with its corpus and its model, the plans in which all analyses say what they want, and its samples."""
+"""A run with its corpus and its model, and the plans in which all analyses say what they want."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,10 @@ from ..analyses.shared.counting import Counting
 from ..analyses.shared.drawable import drawable
 from ..analyses.shared.input_sample import InputSample
 from ..analyses.shared.metric import Metric
-from ..corpora_loaders import Sentence
 from ..extractors import MapMaker, Segments
-from .pass_counts import Limits
-from .passes import Pass, plan_passes
+from .passes import Pass, plan_passes, same_inputs
 from .plain_data import to_plain
+from .readers import Limits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,38 +23,28 @@ if TYPE_CHECKING:
     from ..extractors.model.loaded_model import LoadedModel
 
 
-PREFIX = "examples"
+_PREFIX = "examples"
 """The beginning of the names of samples, after which comes the kind of map."""
+
+PlannedAnalysis = tuple[Analysis[Any, Any], str | None, Plan[Any]]
+"""An analysis with the kind of map and its plan."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A run that can begin.
+    """A run that can begin."""
 
-    Attributes:
-        chosen: the analyses, each after those whose results it needs.
-        setting: the model, the corpus and what else the analyses plan with.
-        maps: the makers of the kinds of maps.
-        limits: which inputs are read, and how many at once.
-        options: the options of the analyses.
-        source: the corpus as it was loaded, from which other processes prepare the run again. It may have been cut into
-            the inputs of the setting since.
-        examples: the number of inputs that are kept with their maps.
-        tables: tables that describe the corpus.
-        resolved: options whose values were found out, by their names, for the run record.
-        warnings: what a reader should know about how the options were met, one sentence each.
-    """
-
-    chosen: tuple[Analysis[Any, Any], ...]
+    chosen: tuple[Analysis[Any, Any], ...]  # each after those whose results it needs
     setting: Setting
     maps: tuple[MapMaker, ...]
     limits: Limits
     options: OptionSet
+    # The corpus as it was loaded, from which other processes prepare the run again: that of the setting may be cut.
     source: Corpus
-    examples: int = 0
-    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
-    resolved: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    examples: int = 0  # how many inputs are kept with their maps
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)  # they describe the corpus
+    resolved: Mapping[str, Any] = field(default_factory=dict)  # options whose values were found out
+    warnings: tuple[str, ...] = ()  # what a reader should know about how the options were met
 
     @property
     def model(self) -> LoadedModel:
@@ -80,13 +69,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Planned:
-    """The plans of a run, and the passes that serve them.
-
-    Attributes:
-        plans: each analysis with the kind of map and its plan.
-        samples: the requests that keep inputs with their maps.
-        passes: the passes in order.
-    """
+    """The plans of a run, the requests that keep inputs with their maps, and the passes that serve all of them."""
 
     plans: tuple[PlannedAnalysis, ...]
     samples: tuple[Request, ...]
@@ -100,26 +83,14 @@ def plan_analyses(prepared: Prepared) -> Planned:
         for maker in prepared.maps if analysis.of_maps else prepared.maps[:1]:
             plan = analysis.plan(prepared.options, replace(prepared.setting, maps=maker))
             plans.append((analysis, str(maker.kind) if analysis.of_maps else None, plan))
-    samples = sample_requests(
-        plans, prepared.maps, prepared.options, examples=prepared.examples, seed=prepared.setting.seed
-    )
+    samples = _samples(plans, prepared)
     requests = [request for _, _, plan in plans for request in plan.requests]
     return Planned(tuple(plans), samples, tuple(plan_passes([*requests, *samples])))
 
 
-PlannedAnalysis = tuple[Analysis[Any, Any], str | None, Plan[Any]]
-"""An analysis with the kind of map and its plan."""
-
-
 @dataclass(frozen=True)
 class CountSample(Counting):
-    """A factory of samples for the maps of a first batch.
-
-    Attributes:
-        arguments: the arguments of the metric that do not depend on the maps.
-        guessers: what makes the guesses of the heads.
-        metric: the class of the metric.
-    """
+    """A factory of samples for the maps of a first batch."""
 
     arguments: tuple[tuple[str, Any], ...]
     guessers: tuple[Guesses, ...] = ()
@@ -136,66 +107,48 @@ class CountSample(Counting):
         return {"n_layers": n_layers, "n_heads": n_heads, **dict(self.arguments), "guesses": names}
 
 
-@dataclass(frozen=True)
-class _Group:
-    """Analyses that read the same inputs.
-
-    Attributes:
-        first: the first request.
-        members: the analyses by name.
-        sampled: the maps to keep; empty for the kinds of the run.
-    """
-
-    first: Request
-    members: dict[str, Analysis[Any, Any]]
-    sampled: tuple[SampledMaps, ...]
-
-
-def sample_requests(
-    plans: Sequence[PlannedAnalysis], maps: Sequence[MapMaker], options: OptionSet, *, examples: int, seed: int
-) -> tuple[Request, ...]:
+def _samples(plans: list[PlannedAnalysis], prepared: Prepared) -> tuple[Request, ...]:
     """Return the requests that keep a sample of inputs with their maps, so that the report can show them.
 
     The sample is drawn in the same passes in which the analyses count. A run has one sample for each kind of map and
     each set of inputs that its analyses read: an analysis of documents reads windows where another reads sentences.
     """
-    groups: list[_Group] = []
+    groups: list[tuple[Plan[Any], dict[str, Analysis[Any, Any]]]] = []  # the first plan and all analyses of the inputs
     for analysis, _, plan in plans:
         first = plan.requests[0]
         if first.copy is not None or first.masking is not None or first.optional:
             continue
-        for group in groups:
-            if not plan.sampled and not group.sampled and _same(group.first.inputs, first.inputs):
-                group.members[analysis.name] = analysis
+        for other, analyses in groups:
+            # An analysis that says which maps are drawn of its inputs shares them with no other.
+            if not plan.sampled and not other.sampled and same_inputs(other.requests[0].inputs, first.inputs):
+                analyses[analysis.name] = analysis
                 break
         else:
-            groups.append(_Group(first, {analysis.name: analysis}, plan.sampled))
+            groups.append((plan, {analysis.name: analysis}))
     requests = []
-    for number, group in enumerate(groups):
-        size = examples // len(groups) + (number < examples % len(groups))
+    for number, (plan, analyses) in enumerate(groups):
+        size = prepared.examples // len(groups) + (number < prepared.examples % len(groups))
         if not size:
             continue
-        prefix = f"{PREFIX}-{number + 1}" if number else PREFIX
-        for sampled in group.sampled or _of_choices(group, maps, options):
-            arguments: tuple[tuple[str, Any], ...] = (("size", size), ("seed", seed), ("unit", sampled.shares))
-            if group.sampled:
-                arguments += (("kind", sampled.kind),)
-            counting = CountSample(arguments, sampled.guesses)
-            name = f"{prefix}/{sampled.kind}"
-            requests.append(Request(name, group.first.label, group.first.inputs, sampled.maker, counting))
+        first, prefix = plan.requests[0], f"{_PREFIX}-{number + 1}" if number else _PREFIX
+        of_pieces = isinstance(first.inputs, Segments)
+        for sampled in plan.sampled or _maps_of_the_run(list(analyses.values()), prepared, of_pieces=of_pieces):
+            arguments: dict[str, Any] = {"size": size, "seed": prepared.setting.seed, "unit": sampled.shares}
+            if plan.sampled:
+                arguments["kind"] = sampled.kind
+            counting = CountSample(tuple(arguments.items()), sampled.guesses)
+            requests.append(Request(f"{prefix}/{sampled.kind}", first.label, first.inputs, sampled.maker, counting))
     return tuple(requests)
 
 
-def _of_choices(group: _Group, maps: Sequence[MapMaker], options: OptionSet) -> Iterator[SampledMaps]:
-    """Yield the maps of the kinds of the run, with what the analyses of a group guess."""
-    guesses = (analysis.guesses(options) for analysis in group.members.values())
+def _maps_of_the_run(
+    analyses: list[Analysis[Any, Any]], prepared: Prepared, *, of_pieces: bool
+) -> Iterator[SampledMaps]:
+    """Yield the maps of the kinds that ``--map`` chooses, with what the analyses guess."""
+    guesses = (analysis.guesses(prepared.options) for analysis in analyses)
     guessers = tuple(each for each in guesses if each is not None)
-    for maker in maps:
+    for maker in prepared.maps:
         # The words of segments are pieces, which the other analyses read at this level, too.
-        of_pieces = replace(maker, level="token") if isinstance(group.first.inputs, Segments) else maker
+        drawn = replace(maker, level="token") if of_pieces else maker
         sums_to_one = maker.kind.rows_sum_to_one or maker.normalize == "row"
-        yield SampledMaps(maker.kind.name, of_pieces, sums_to_one, guessers)
-
-
-def _same(inputs: Sequence[Sentence], others: Sequence[Sentence]) -> bool:
-    return inputs is others or (len(inputs) == len(others) and inputs == others)
+        yield SampledMaps(maker.kind.name, drawn, sums_to_one, guessers)

@@ -29,11 +29,10 @@ from ..reports.page import Section
 from ..reports.run_folder import RunFolder
 from ..storage.partial import delete
 from .corpus import title_of_files
-from .explorer import explorer_json
-from .pass_counts import PassCounts
-from .run import CountedAnalysis, CountedRun, Run, with_results
+from .passes import PassCounts
+from .results import Part, complete_record, sections_of, with_results
+from .run import Run, write_run
 from .stored_run import states_of
-from .writing import complete_record, sections_of, write_run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -228,23 +227,16 @@ def _run(
     tested = inputs.treebanks["test"]
     titles = Titles(inputs.encoder.name, title_of_files([file.path for file in tested.files]) or "a treebank")
     counted = found(options, inputs, trained)
-    source = CountedAnalysis(Probing(), options.maps.map, (NAME,), counted, None)
     groups = OptionSet([options.counts])
     with workspace.stages("tables and figures"):
-        parts = with_results([source], groups)
-        sections = [] if workspace.folder is None else sections_of(parts, titles)
+        parts = with_results([Part(Probing(), options.maps.map, (NAME,), counted)], groups)
+        sections = () if workspace.folder is None else sections_of(parts, titles)
     record = describe(options, inputs, trained, workspace, command=command, shown_options=shown_options)
     complete = complete_record(record, parts, groups)
     if workspace.folder is not None:
         right = counted.metric(NAME, RightWords)
         counts = PassCounts({NAME: right}, {NAME: {"attempts": right.attempts}})
-        write_run(
-            workspace.folder,
-            sections=sections,
-            record=complete,
-            tables={},
-            states=states_of(CountedRun((source,), counts), groups, titles, record, {}, tested),
-            explorer=explorer_json(Run(parts, titles, complete, options=groups)),
-        )
+        written = Run(parts, titles, complete, sections=sections, options=groups)
+        write_run(workspace.folder, written, states_of(written, counts, record, {}, tested), {})
     run = ProbingRun(parts[0].results, titles, complete, None, sections[0] if sections else None, counted)
     return run, trained.checkpoints

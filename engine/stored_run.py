@@ -20,11 +20,11 @@ from ..analyses.shared.options import CountOptions
 from ..corpora_loaders import Sentence
 from ..reports.run_files import EVERY_RUN, read_record
 from ..reports.run_folder import RunFolder
-from .explorer import explorer_json
+from .passes import PassCounts
 from .plain_data import from_plain, plain_failure, restored_failure, to_plain
-from .run import CountedAnalysis, CountedRun, Run, compared_kinds, with_results
+from .results import Part, compared_kinds, complete_record, sections_of, with_results
+from .run import Run, write_run
 from .states import AnalysisStates, RunStates, read_states
-from .writing import complete_record, sections_of, write_run
 
 SAMPLED = 4096
 """How many inputs are sampled. If two runs of n sentences share m sentences, about 4,096 · m / n of these are
@@ -35,30 +35,29 @@ MADE_OF_STATES = ("states/", "tables/", "figures/", *EVERY_RUN)
 
 
 def states_of(
-    counted: CountedRun,
-    options: OptionSet,
-    titles: Titles,
+    run: Run,
+    counts: PassCounts,
     record: Mapping[str, Any],
     tables: Mapping[str, pd.DataFrame],
     inputs: Iterable[Sentence] = (),
 ) -> RunStates:
-    """Return everything that is stored of a run."""
-    groups = {kind.__name__: kind for source in counted.analyses for kind in source.analysis.options}
+    """Return everything that is stored of a run; the record is that without what the analyses add to it."""
+    groups = {kind.__name__: kind for part in run.parts for kind in part.analysis.options}
     analyses = []
-    for source in counted.analyses:
-        name = source.analysis.name
-        facts = to_plain(source.counted.facts, f"the facts of the analysis {name}")
-        looked = to_plain(source.looked, f"what the analysis {name} looked up")
-        analyses.append(AnalysisStates(name, source.kind, source.requests, facts, looked))
+    for part in run.parts:
+        name = part.analysis.name
+        facts = to_plain(part.counted.facts, f"the facts of the analysis {name}")
+        looked = to_plain(part.looked, f"what the analysis {name} looked up")
+        analyses.append(AnalysisStates(name, part.kind, part.requests, facts, looked))
     return RunStates(
         analyses=tuple(analyses),
-        metrics=counted.counts.states(),
-        failures={name: plain_failure(error) for name, error in counted.counts.failures.items()},
-        options={name: to_plain(options[kind], f"the options {name}") for name, kind in groups.items()},
-        titles=(titles.model, titles.corpus),
+        metrics=counts.states(),
+        failures={name: plain_failure(error) for name, error in counts.failures.items()},
+        options={name: to_plain(run.options[kind], f"the options {name}") for name, kind in groups.items()},
+        titles=(run.titles.model, run.titles.corpus),
         record=dict(record),
         tables={name: {"columns": list(table), "rows": table.to_numpy().tolist()} for name, table in tables.items()},
-        samples=counted.samples,
+        samples=tuple(run.samples),
         inputs=sample_inputs(inputs),
     )
 
@@ -93,20 +92,20 @@ def restored(states: RunStates) -> Run:
     """Make the results of a run from its states."""
     failures = {name: restored_failure(*failure) for name, failure in states.failures.items()}
     metrics = states.metrics if isinstance(states.metrics, StoredMetrics) else StoredMetrics(states.metrics)
-    sources = []
+    counted_parts = []
     for entry in states.analyses:
         analysis = registered_analysis(entry.name)
         facts = from_plain(entry.facts, analysis.facts_type, f"the facts of the analysis {entry.name}")
         looked = from_plain(entry.looked, analysis.looked_type, f"what the analysis {entry.name} looked up")
         counted = Counted(facts, metrics, {}, failures)
-        sources.append(CountedAnalysis(analysis, entry.kind, entry.requests, counted, looked))
-    groups = {kind.__name__: kind for source in sources for kind in source.analysis.options}
+        counted_parts.append(Part(analysis, entry.kind, entry.requests, counted, looked))
+    groups = {kind.__name__: kind for part in counted_parts for kind in part.analysis.options}
     if unknown := next((name for name in states.options if name not in groups), None):
         raise StateError(f"the run has options of the group {unknown}, which none of its analyses has")
     options = OptionSet(
         [from_plain(values, groups[name], f"the options {name}") for name, values in states.options.items()]
     )
-    parts = with_results(sources, options)
+    parts = with_results(counted_parts, options)
     titles = Titles(*states.titles)
     return Run(
         parts,
@@ -173,12 +172,9 @@ def write_from_states(
     with RunFolder(out, overwrite=overwrite, reads=reads) as target:
         if models is not None:
             _copy_models(models, target.path)
-        sections = sections_of(run.parts, run.titles, run.contrasts)
-        explorer = explorer_json(run)
-        write_run(
-            target.path, sections=sections, record=dict(run.record), tables=tables, states=states, explorer=explorer
-        )
-    return replace(run, folder=out, sections=tuple(sections))
+        run = replace(run, sections=sections_of(run.parts, run.titles, run.contrasts))
+        write_run(target.path, run, states, tables)
+    return replace(run, folder=out)
 
 
 def _copy_models(folder: Path, target: Path) -> None:

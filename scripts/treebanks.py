@@ -34,15 +34,24 @@ class Treebanks:
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Print the list and return the exit status."""
+        from ..corpora_loaders.errors import CorpusError, together
         from ..corpora_loaders.releases.names import RELEASE, treebanks_of
-        from ..engine.corpus import checked
+        from ..engine.corpus import CorpusOptions, read_corpus
         from .running import print_json
 
         if self.check is not None:
             if not self.check or self.language or self.json:
                 raise OptionError("--check needs at least one file, and neither LANGUAGE nor --json")
-            for line in checked(self.check):
-                say(line)
+            faults: list[CorpusError] = []
+            for file in self.check:
+                try:
+                    corpus = read_corpus(CorpusOptions(corpus=(file,)))
+                except CorpusError as error:
+                    faults.append(error)
+                else:
+                    say("\n  ".join([repr(corpus), *corpus.remarks()]))
+            if faults:
+                raise together(faults)
             return 0
         treebanks = treebanks_of(self.language)
         if self.json:

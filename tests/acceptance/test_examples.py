@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from attentionology import Encoder, extract, load_treebank
-from attentionology.engine.explorer import explorer_of
 from attentionology.engine.stored_run import load_run
 from attentionology.extractors.maps.batching import WINDOW
 from attentionology.reports.explorer.data import Explorer, SampledSentence
@@ -93,7 +92,7 @@ def test_the_page_holds_what_the_states_hold(whole, tmp_path):
 
 
 def test_values_are_those_of_extract(folder, whole):
-    explorer = explorer_of(load_run(whole))
+    explorer = load_run(whole).explorer()
     assert explorer.sample is not None
     kept = {sentence.id: sentence for sentence in explorer.sample.sentences}
     chosen = [sentence for name in "ab" for sentence in load_treebank(folder / f"{name}.conllu") if sentence.id in kept]
@@ -113,7 +112,7 @@ def test_values_are_those_of_extract(folder, whole):
 def test_guesses_of_a_whole_corpus_are_the_counts(folder, tmp_path):
     """Where all sentences are kept, the right guesses of a head are those of the table."""
     run = analyze(folder, "b", tmp_path / "all", "--examples", 500)
-    explorer = explorer_of(load_run(run))
+    explorer = load_run(run).explorer()
     assert explorer.sample is not None
     assert len(explorer.sample.sentences) == 500
     cells = load_run(run)["dependency", "norm"].cells
@@ -131,7 +130,7 @@ def test_guesses_of_a_whole_corpus_are_the_counts(folder, tmp_path):
 def test_merged_runs_keep_what_one_run_would_keep(folder, whole, tmp_path):
     runs = [analyze(folder, name, tmp_path / name) for name in "ba"]
     assert main(["merge", *map(str, runs), "--out", str(tmp_path / "ab")]) == 0
-    merged, expected = (explorer_of(load_run(run)) for run in (tmp_path / "ab", whole))
+    merged, expected = (load_run(run).explorer() for run in (tmp_path / "ab", whole))
     assert merged.sample is not None
     assert expected.sample is not None
     for sentence, other in zip(merged.sample.sentences, expected.sample.sentences, strict=True):

@@ -24,8 +24,8 @@ from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import load_text, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.corpus import CorpusOptions
-from attentionology.engine.pass_counts import Limits
 from attentionology.engine.passes import plan_passes, run_passes
+from attentionology.engine.readers import Limits
 from attentionology.extractors import Encoder, ExtractionError, MapBatch, MapMaker, ModelError, get_kind
 from attentionology.reports.page import Section, SectionError
 from attentionology.reports.tables import write_csv
@@ -230,7 +230,7 @@ def test_analyses_fit_the_corpus_that_was_loaded(encoder, tmp_path):
         ({"options": [CorpusOptions(limit=3)]}, "CorpusOptions apply to a corpus that is read from files"),
         ({"options": [CorpusOptions(limit=3, text=("a",))], "corpus": "b"}, "the corpus is given twice"),
         ({"options": [SurfaceOptions(reach=0)]}, "--reach"),
-        ({"corpus": [3]}, "not a list of int"),
+        ({"corpus": [3]}, "the corpus must be a file, a list of files"),
         ({"seed": -1}, "--seed must be from 0"),
     ],
 )

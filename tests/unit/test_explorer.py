@@ -15,7 +15,7 @@ import attentionology
 from attentionology import ControlOptions, CountOptions, SurfaceOptions, load_treebank
 from attentionology.corpora_loaders import Corpus
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine.explorer import MOST_FINDINGS, explorer_of
+from attentionology.engine.explorer import MOST_FINDINGS
 from attentionology.reports.explorer.data import Explorer, Sample, SampledSentence
 from attentionology.reports.explorer.encoding import script_json
 from tests import documents, tiny
@@ -47,7 +47,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def explorer(run):
-    return explorer_of(run)
+    return run.explorer()
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_findings_are_few_and_lead_to_measures(explorer):
 
 
 def test_coreference_is_part_of_it(coreference):
-    explorer = explorer_of(coreference)
+    explorer = coreference.explorer()
     results = coreference["coreference"]
     cells = results.tables.cells.query("candidates == 'preceding' and type == 'all'")
     for direction, table in cells.groupby("direction"):

@@ -13,7 +13,7 @@ from attentionology.analyses.norms.analysis import Norms
 from attentionology.analyses.surface.analysis import Surface
 from attentionology.analyses.surface.results import SurfaceResults
 from attentionology.analyses.surface.statistics import STATISTICS, SurfaceTables
-from attentionology.engine.run import CountedAnalysis, Part
+from attentionology.engine.results import Part
 
 
 def surface_results() -> SurfaceResults:
@@ -32,7 +32,7 @@ def surface_results() -> SurfaceResults:
 )
 def test_a_figure_names_its_kind_of_map_unless_it_is_attention_weights(kind, expected):
     unknown: Any = None
-    part = Part(CountedAnalysis(Surface(), kind, (), unknown, None), surface_results())
+    part = Part(Surface(), kind, (), unknown, results=surface_results())
     section = part.section(Titles("a model", "a corpus"))
     assert section.figures["surface_statistics"].get_suptitle() == expected
 
@@ -46,5 +46,5 @@ def test_an_analysis_that_is_not_about_one_kind_of_map_names_none():
             seen.append(titles)
             return unknown
 
-    Part(CountedAnalysis(Recorded(), None, (), unknown, None), object()).section(Titles("a model", "a corpus"))
+    Part(Recorded(), None, (), unknown, results=object()).section(Titles("a model", "a corpus"))
     assert seen == [Titles("a model", "a corpus")]

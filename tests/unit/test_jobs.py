@@ -24,8 +24,8 @@ from attentionology.engine.executors import PartTask, RayWorker
 from attentionology.engine.job import Job
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.parts import PartCounter
-from attentionology.engine.pass_counts import Limits
 from attentionology.engine.preparing import Prepared
+from attentionology.engine.readers import Limits
 from attentionology.engine.run import Run
 from attentionology.extractors.model.loaded_model import LoadedModel
 from attentionology.extractors.translation import load_sample_translator
@@ -161,8 +161,9 @@ class Surfaces(Job):
             warnings=("Thin.",),
         )
 
-    def recorded(self) -> list[OptionGroup]:
-        return [CorpusOptions(), ReadingOptions()]
+    @property
+    def kinds(self) -> list[type[Any]]:
+        return [CorpusOptions, ReadingOptions]
 
     def flat(self) -> dict[str, Any]:
         return {"depth": 1, "width": 1, **super().flat()}

@@ -29,11 +29,6 @@ def test_each_model_reads_its_inputs(translator):
     assert {sentence.id for batch in batches for sentence in batch.sentences} == {"s1", "s2"}
 
 
-def test_a_model_of_sentence_pairs_reads_no_sentences(translator):
-    with pytest.raises(TypeError, match="reads sentence pairs, not Sentence"):
-        list(batches_of(translator, SENTENCES, hidden_states=False))
-
-
 def test_a_copy_is_made_once_and_then_replaced_by_the_next(translator):
     readers = Readers(translator, seed=3)
     assert readers.of(None) is translator

@@ -33,7 +33,8 @@ from attentionology.corpora_loaders import (
 )
 from attentionology.corpora_loaders.coreference import Documents, load_documents
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine.run import CountedAnalysis, Part, Run
+from attentionology.engine.results import Part
+from attentionology.engine.run import Run
 from attentionology.extractors import (
     Encoder,
     GradientMaker,
@@ -236,7 +237,7 @@ def test_a_run():
     unknown: Any = None
 
     def part(analysis: Analysis[Any, Any], kind: str | None, results: object) -> Part:
-        return Part(CountedAnalysis(analysis, kind, (), unknown, None), results)
+        return Part(analysis, kind, (), unknown, results=results)
 
     parts = (part(Dependency(), "<weight>", RESULTS), part(Norms(), None, ["<b>results of another kind</b>"]))
     run = Run(parts, Titles("tiny bert", "<i>.conllu"))

@@ -11,7 +11,6 @@ import pytest
 import attentionology
 from attentionology import CountOptions
 from attentionology.analyses.coreference.choices import choices
-from attentionology.engine.explorer import explorer_of
 from attentionology.reports.explorer.encoding import script_json
 from tests import documents, tiny
 from tests.acceptance.page.conftest import written
@@ -39,7 +38,7 @@ def run():
 
 
 def test_right_and_wrong_mentions_are_those_of_the_table(open_page, run, tmp_path):
-    explorer = explorer_of(run)
+    explorer = run.explorer()
     data = json.loads(script_json(explorer))
     assert any(  # a mention in another one, so that words of spans do not do
         inner["start"] >= outer["start"] and inner["end"] <= outer["end"] and inner["head"] != outer["head"]

@@ -1,0 +1,137 @@
+"""What each analysis of a run counted and found, and what is made of it: sections, record entries and contrasts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ..analyses.comparison.kinds import contrasts_of_kinds
+from ..analyses.comparison.section import comparison_section
+from ..analyses.contract import Analysis, Counted, OptionSet, Titles
+from ..analyses.shared.options import CountOptions
+from ..reports.page import Section
+from ..storage.plugins import RegistryError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ..analyses.comparison.results import Comparison
+    from ..corpora_loaders import Corpus
+    from ..extractors import ExtractionLog
+
+
+@dataclass(frozen=True, repr=False)
+class Part:
+    """What one analysis counted and found for one kind of map."""
+
+    analysis: Analysis[Any, Any]
+    kind: str | None  # None if the analysis does not depend on the chosen kinds
+    requests: tuple[str, ...]  # of its plan; the report describes what was read for the first of them
+    counted: Counted[Any]
+    looked: Any = None  # what the analysis looked up after counting
+    corpus: Corpus | None = None  # as it was read, if the analysis cuts it in a way of its own
+    results: Any = None  # None until `with_results`
+
+    def __repr__(self) -> str:
+        return f"Part({self.name}: {self.results!r})"
+
+    def _repr_html_(self) -> str:
+        shown = getattr(self.results, "_repr_html_", None)
+        return f"<h3>{escape(self.name)}</h3>{shown() if shown else escape(repr(self.results))}"
+
+    @property
+    def name(self) -> str:
+        """The name of the analysis, with the kind of map if it has one."""
+        return f"{self.analysis.name} ({self.kind})" if self.kind else self.analysis.name
+
+    @property
+    def log(self) -> ExtractionLog:
+        """The record of what was read for the analysis."""
+        return self.counted.logs[self.requests[0]]
+
+    def section(self, titles: Titles) -> Section:
+        """The tables, the figures and the section of the page. Figures name the kind of map unless it is weights."""
+        kind = "" if self.kind is None or self.kind == "weight" else self.kind
+        return self.analysis.section(self.results, replace(titles, map=kind))
+
+    def show(self, width: int) -> RenderableType:
+        """The results for a terminal with ``width`` columns."""
+        return self.analysis.show(self.results, width)
+
+
+def with_results(counted: Sequence[Part], options: OptionSet) -> tuple[Part, ...]:
+    """Make the results of all analyses, of what was counted alone."""
+    parts: list[Part] = []
+    for part in counted:
+        needed = {
+            other.analysis.name: other.results
+            for other in parts
+            if other.analysis.name in part.analysis.needs and other.kind in (None, part.kind)
+        }
+        parts.append(replace(part, results=part.analysis.results(options, part.counted, needed, part.looked)))
+    return tuple(parts)
+
+
+def compared_kinds(parts: Sequence[Part], titles: Titles, options: OptionSet) -> Comparison | None:
+    """Compare each kind of map with the first; return None if there is one kind, or nothing to compare."""
+    of_maps = [part for part in parts if part.kind is not None]
+    if len({part.kind for part in of_maps}) < 2:
+        return None
+    families = [(part.analysis.name, part.kind or "", part.analysis.comparable(part.counted)) for part in of_maps]
+    return contrasts_of_kinds(families, titles.model, min_count=options[CountOptions].min_count)
+
+
+def sections_of(parts: Sequence[Part], titles: Titles, contrasts: Comparison | None = None) -> tuple[Section, ...]:
+    """The sections of the report. An analysis of several kinds of maps has one table with all kinds."""
+    sections: list[Section] = []
+    for name in dict.fromkeys(part.analysis.name for part in parts):
+        of_analysis = [part for part in parts if part.analysis.name == name]
+        if len(of_analysis) == 1:
+            sections.append(of_analysis[0].section(titles))
+        else:
+            sections += _with_kinds([(part.kind or "", part.section(titles)) for part in of_analysis])
+    if contrasts is not None:
+        sections.append(comparison_section(contrasts, name="contrasts", title="How the kinds of maps differ"))
+    return tuple(sections)
+
+
+def _with_kinds(sections: Sequence[tuple[str, Section]]) -> list[Section]:
+    """Combine sections: the first one gets the tables of all kinds of maps, with a first column ``map``."""
+    tables: dict[str, pd.DataFrame] = {}
+    summary: dict[str, Any] = {}
+    for kind, section in sections:
+        for name, table in section.tables.items():
+            labeled = table.assign(map=kind)[["map", *table.columns]]
+            tables[name] = pd.concat([tables[name], labeled], ignore_index=True) if name in tables else labeled
+        for name, rows in section.summary.items():
+            summary.setdefault(name, []).extend({"map": kind, **row} for row in rows)
+    combined = []
+    for kind, section in sections:
+        # Not every file system allows the colon of a kind such as rollout:norm.
+        suffix, title = f"-{kind.replace(':', '-')}", f"{section.title} (map “{kind}”)"
+        combined.append(replace(section, title=title, suffix=suffix, tables=tables, summary=summary))
+        tables, summary = {}, {}
+    return combined
+
+
+def complete_record(record: Mapping[str, Any], parts: Sequence[Part], options: OptionSet) -> dict[str, Any]:
+    """Return the run record with what the analyses add to it.
+
+    If the entries of several kinds of maps differ, the record has all of them, by kind.
+    """
+    by_name: dict[str, dict[str, Any]] = {}
+    for part in parts:
+        for name, entry in part.analysis.record(options, part.counted, part.results).items():
+            by_name.setdefault(name, {})[part.kind or ""] = entry
+    if repeated := next((name for name in by_name if name in record), None):
+        raise RegistryError(f"an analysis adds {repeated!r} to the run record, which already has an entry of that name")
+    added: dict[str, Any] = {}
+    for name, by_kind in by_name.items():
+        first, *others = by_kind.values()
+        added[name] = first if all(entry == first for entry in others) else by_kind
+    further = [warning for part in parts for warning in part.analysis.warnings(part.results)]
+    return {**record, **added, "warnings": [*record["warnings"], *dict.fromkeys(further)]}
