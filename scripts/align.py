@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..analyses.alignment.options import (
@@ -44,17 +43,15 @@ class Align:
     output: OutputOptions = field(default_factory=OutputOptions)
     long_run: PartOptions = field(default_factory=PartOptions)
 
-    def run(self, arguments: Sequence[str] = ()) -> int:
+    def run(self, command: str = "") -> int:
         """Run the command and return its exit status."""
         from ..engine.align import AlignJob
         from ..reports.streams import say
         from .running import run_job
 
-        groups = (self.bitext, self.translator, self.languages, self.alignment, self.links, self.kept)
-        job = AlignJob(OptionSet(groups))
-        named = default_folder(self.translator.model, (self.bitext.source,))
-        default = named.with_name(f"align-{named.name}")
-        ran = run_job(job, default, self.output, self.long_run, dry_run=self.dry_run, arguments=arguments)
+        groups = OptionSet([self.bitext, self.translator, self.languages, self.alignment, self.links, self.kept])
+        default = default_folder(self.translator.model, (self.bitext.source,), "align-")
+        ran = run_job(AlignJob(groups), default, self.output, self.long_run, dry_run=self.dry_run, command=command)
         if ran and self.links.write is not None and not self.output.json:
             say(f"Links: {self.links.write}")
         return 0

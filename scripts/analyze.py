@@ -62,13 +62,13 @@ class Analyze:
     output: OutputOptions = field(default_factory=OutputOptions)
     long_run: PartOptions = field(default_factory=PartOptions)
 
-    def run(self, arguments: Sequence[str] = ()) -> int:
+    def run(self, command: str = "") -> int:
         """Run the analyses and return the exit status."""
         from .running import run_job
 
         self.long_run.check()
         default = default_folder(self.model.model, self.files.text or self.files.corpus or (SAMPLE,))
-        run_job(self.job(), default, self.output, self.long_run, dry_run=self.dry_run, arguments=arguments)
+        run_job(self.job(), default, self.output, self.long_run, dry_run=self.dry_run, command=command)
         return 0
 
     def job(self) -> AnalyzeJob:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import io
 import re
+import shlex
 import signal
 import sys
 import threading
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext, redirect_stderr
+from contextlib import ExitStack, redirect_stderr
 from importlib.metadata import PackageNotFoundError, version
 
 import tyro
@@ -21,7 +22,7 @@ from ..analyses.shared.record import flat_options
 from ..corpora_loaders import AttentionologyError, CorpusError
 from ..corpora_loaders.errors import out_of_memory
 from ..reports.help.pages import command_page, front_page, no_command
-from ..reports.streams import complain, delivered, guarded
+from ..reports.streams import complain, guarded
 from .commands import COMMANDS, Runnable
 
 _DESCRIPTION = """What do the attention heads of a transformer encoder know about language?"""
@@ -80,9 +81,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     try:
         if {"-h", "--help"} & set(arguments):
-            return _show(_help(arguments))
+            print(_help(arguments[0]))
+            return 0
         if arguments in (["--version"], ["-V"]):
-            return _show(_version())
+            print(_version())
+            return 0
         _check_words(arguments)
         command = _parsed(arguments)
     except AttentionologyError as error:
@@ -92,15 +95,8 @@ def _run(arguments: list[str]) -> int:
     return _execute(command, arguments)
 
 
-def _show(text: str) -> int:
-    with delivered():
-        print(text)
-    return 0
-
-
-def _help(arguments: list[str]) -> str:
-    """The help of the command, or of the program if the arguments do not begin with a command."""
-    name = arguments[0]
+def _help(name: str) -> str:
+    """The help of the command of this name, or of the program if there is none."""
     if name in COMMANDS:
         return command_page(f"attentionology {name}", COMMANDS[name].load(), COMMANDS[name].most_used)
     summaries = {key: (inspect.getdoc(command.load()) or "").split("\n\n")[0] for key, command in COMMANDS.items()}
@@ -154,9 +150,13 @@ def _execute(command: Runnable, arguments: list[str]) -> int:
     return_large_blocks()
     options = flat_options(command)
     try:
-        with _figure_formats(options.get("figures", ())):
-            check_bounds(command)
-            return command.run(arguments)
+        check_bounds(command)
+        with ExitStack() as drawing:
+            if formats := options.get("figures"):
+                from ..reports.drawing import figure_formats  # it imports matplotlib
+
+                drawing.enter_context(figure_formats(*formats))
+            return command.run(shlex.join(["attentionology", *arguments]))
     except KeyboardInterrupt:
         resumes = COMMANDS[arguments[0]].resumes or options.get("parts") is not None
         again = "; the same command goes on where it stopped" if resumes else ""
@@ -167,14 +167,6 @@ def _execute(command: Runnable, arguments: list[str]) -> int:
         if isinstance(error, AttentionologyError | OSError):
             return _fail(error)
         raise
-
-
-def _figure_formats(formats: Sequence[str]) -> AbstractContextManager[None]:
-    if not formats:
-        return nullcontext()
-    from ..reports.drawing import figure_formats
-
-    return figure_formats(*formats)
 
 
 def _fail(error: Exception) -> int:

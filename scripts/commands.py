@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
@@ -11,25 +10,20 @@ from typing import Any, Protocol
 class Runnable(Protocol):
     """The options of a command as they were given, which can run it."""
 
-    def run(self, arguments: Sequence[str] = ()) -> int:
-        """Run the command and return its exit status."""
+    def run(self, command: str = "") -> int:
+        """Run the command and return its exit status; the run record has the command line."""
         ...
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the program.
+    """A command of the program."""
 
-    Attributes:
-        value: where the dataclass of its options is, as ``module:name`` within this package; or a function that makes
-            it. The docstring of the dataclass describes the command; its fields are options or groups of options.
-        most_used: names of the six options that most people need, in the order of the help.
-        resumes: whether the same command line continues a run that was interrupted.
-    """
-
+    # The dataclass of its options, or a function that makes it, as ``module:name`` within this package. The docstring
+    # of the dataclass describes the command; its fields are options or groups of options.
     value: str
-    most_used: tuple[str, ...]
-    resumes: bool = False
+    most_used: tuple[str, ...]  # the options that most people need, in the order of the help
+    resumes: bool = False  # whether the same command line continues a run that was interrupted
 
     def load(self) -> type[Any]:
         """Import the dataclass of the options and return it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -38,12 +37,12 @@ class Compare:
 
     output: OutputOptions = field(default_factory=OutputOptions)
 
-    def run(self, arguments: Sequence[str] = ()) -> int:
+    def run(self, command: str = "") -> int:
         """Compare the runs and return the exit status."""
         if len(self.run_folders) < 2:
             raise OptionError("compare needs the folders of at least two runs")
         from ..analyses.comparison.section import comparison_tables
-        from ..analyses.shared.record import command_line, flat_options
+        from ..analyses.shared.record import flat_options
         from ..engine.compare import compare_folders
         from .running import print_report
 
@@ -55,7 +54,7 @@ class Compare:
             names=self.names,
             min_count=self.min_count,
             overwrite=output.overwrite,
-            command=command_line(arguments),
+            command=command,
             shown_options={**options, "runs": [str(folder) for folder in self.run_folders]},
         )
         print_report(partial(comparison_tables, comparison), section.summary, out, as_json=output.json)

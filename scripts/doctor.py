@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Annotated
@@ -52,7 +51,7 @@ class Doctor:
     json: bool = False
     """Print the checklist and the verdicts as JSON."""
 
-    def run(self, arguments: Sequence[str] = ()) -> int:
+    def run(self, command: str = "") -> int:
         """Run the checks and return the exit status: 0 if the maps that are asked for can be trusted, else 1."""
         self.model.check()
         load = partial(load_encoder, self.model.model, revision=self.model.revision, device=self.model.device)
@@ -82,11 +81,11 @@ class Doctor:
                 say(f"{mark} {check.name}: {check.found}")
         healthy = all(check.passed is not False for check in (examination.verdicts() if examination else checks))
         if self.json:
-            from .running import print_json
+            from .running import print_results
 
             record = {"model": encoder.name, **describe_files(encoder.files), "healthy": healthy}
             verdicts = examination.record() if examination else {}
-            print_json({**record, **verdicts, "checks": [asdict(check) for check in checks]})
+            print_results({**record, **verdicts, "checks": list(map(asdict, checks))}, [], [], as_json=True)
         elif healthy:
             say(f"\n{name}: {SOUND if examination else AS_KNOWN}")
         else:

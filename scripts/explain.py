@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..analyses.explanation.run_options import ExplainOptions
@@ -35,11 +34,11 @@ class Explain(ExplainOptions):
 
     output: OutputOptions = field(default_factory=OutputOptions)
 
-    def run(self, arguments: Sequence[str] = ()) -> int:
+    def run(self, command: str = "") -> int:
         """Run the command and return its exit status."""
         from ..engine.explain import execute
         from .running import run_training
 
-        named = default_folder(self.model.model or self.classifier.encoder, self.texts.test or self.texts.data or ())
-        run_training(execute, self, named.with_name(f"explain-{named.name}"), self.output, arguments)
+        texts, model = self.texts.test or self.texts.data or (), self.model.model or self.classifier.encoder
+        run_training(execute, self, default_folder(model, texts, "explain-"), self.output, command)
         return 0

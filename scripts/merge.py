@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -27,7 +26,7 @@ class Merge:
 
     output: OutputOptions = field(default_factory=OutputOptions)
 
-    def run(self, arguments: Sequence[str] = ()) -> int:
+    def run(self, command: str = "") -> int:
         """Merge the runs and return the exit status."""
         from ..engine.merging import merge_runs
         from .running import print_run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..analyses.probing.run_options import ProbingOptions
@@ -31,11 +30,11 @@ class ProbeCommand(ProbingOptions):
 
     output: OutputOptions = field(default_factory=OutputOptions)
 
-    def run(self, arguments: Sequence[str] = ()) -> int:
+    def run(self, command: str = "") -> int:
         """Run the command and return its exit status."""
         from ..engine.probe import execute
         from .running import run_training
 
-        named = default_folder(self.model.model, self.treebanks.test or (SAMPLE,))
-        run_training(execute, self, named.with_name(f"probe-{named.name}"), self.output, arguments)
+        default = default_folder(self.model.model, self.treebanks.test or (SAMPLE,), "probe-")
+        run_training(execute, self, default, self.output, command)
         return 0

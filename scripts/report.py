@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -39,7 +38,7 @@ class Report:
 
     output: ReportOutputOptions = field(default_factory=ReportOutputOptions)
 
-    def run(self, arguments: Sequence[str] = ()) -> int:
+    def run(self, command: str = "") -> int:
         """Write the report and return the exit status."""
         from ..engine.stored_run import report_run
         from .running import print_run

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..analyses.shared.record import closing_lines, command_line
+from ..analyses.shared.record import closing_lines
 from ..reports.streams import delivered, say, say_json
 
 if TYPE_CHECKING:
@@ -17,20 +17,18 @@ if TYPE_CHECKING:
     from ..analyses.explanation.run_options import ExplainOptions
     from ..analyses.probing.run_options import ProbingOptions
     from ..analyses.shared.input_options import OutputOptions
-    from ..engine.estimate import RunEstimate
     from ..engine.explain import Explanation
     from ..engine.job import Job
     from ..engine.part_options import PartOptions
     from ..engine.probe import ProbingRun
     from ..engine.run import Part, Run
-    from ..engine.surveying.dry_run import SurveyEstimate
 
 Show = Callable[[int], "RenderableType"]
 """A function of the width of the terminal that makes what it shows."""
 
 
 def run_job(
-    job: Job, default: Path, output: OutputOptions, long_run: PartOptions, *, dry_run: bool, arguments: Sequence[str]
+    job: Job, default: Path, output: OutputOptions, long_run: PartOptions, *, dry_run: bool, command: str
 ) -> bool:
     """Do what the options ask for, print it, and return whether there is a results folder."""
     from ..engine.estimate import estimate_run
@@ -41,7 +39,8 @@ def run_job(
     if dry_run:
         if long_run.share is None:
             RunFolder(out, overwrite=output.overwrite, reads=job.paths_read())  # checks it
-        print_estimate(estimate_run(job, long_run), as_json=output.json)
+        estimate = estimate_run(job, long_run)
+        print_results(estimate.described(), [], estimate.lines(), as_json=output.json)
         return False
     if long_run.share is not None:
         say(count_share(job, long_run).described(long_run.parts))
@@ -51,7 +50,7 @@ def run_job(
         part_options=long_run,
         out=out,
         overwrite=output.overwrite,
-        command=command_line(arguments),
+        command=command,
         shown_options={"overwrite": output.overwrite, "json": output.json, **long_run.described()},
     )
     print_run(run, out, as_json=output.json)
@@ -63,7 +62,7 @@ def run_training(
     options: ProbingOptions | ExplainOptions,
     default: Path,
     output: OutputOptions,
-    arguments: Sequence[str],
+    command: str,
 ) -> None:
     """Train and test with the function of a command, and print the results."""
     out = output.out or default
@@ -71,11 +70,12 @@ def run_training(
         options,
         out=out,
         overwrite=output.overwrite,
-        command=command_line(arguments),
+        command=command,
         shown_options={"overwrite": output.overwrite, "json": output.json},
     )
     summary = {} if results.section is None else results.section.summary
-    _print_results(results.record, summary, [results.show], out, as_json=output.json)
+    value = {"out": str(out), "run": dict(results.record), **summary}
+    print_results(value, [results.show], closing_lines(dict(results.record), out), as_json=output.json)
 
 
 def print_run(run: Run, out: Path, *, as_json: bool) -> None:
@@ -87,7 +87,8 @@ def print_run(run: Run, out: Path, *, as_json: bool) -> None:
     if run.contrasts is not None:
         shown.append(functools.partial(comparison_tables, run.contrasts))
     summary = {name: table for section in run.sections for name, table in section.summary.items()}
-    _print_results(run.record, summary, shown, out, as_json=as_json)
+    value = {"out": str(out), "run": dict(run.record), **summary}
+    print_results(value, shown, closing_lines(dict(run.record), out), as_json=as_json)
 
 
 def _with_kind(part: Part, width: int) -> RenderableType:
@@ -98,40 +99,19 @@ def _with_kind(part: Part, width: int) -> RenderableType:
     return part.show(width) if part.kind is None else Group(Text(f"map “{part.kind}”", "bold"), part.show(width))
 
 
-def _print_results(
-    record: Mapping[str, Any], summary: Mapping[str, Any], shown: Sequence[Show], out: Path, *, as_json: bool
-) -> None:
-    if as_json:
-        print_json({"out": str(out), "run": dict(record), **summary})
-    else:
-        print_tables(shown, closing_lines(dict(record), out))
-
-
 def print_report(show: Show, summary: Mapping[str, Any], out: Path, *, as_json: bool) -> None:
     """Print results that are not those of one run as tables, with the path of the results folder, or as JSON."""
+    lines = ["", f"Report: {out / 'report.html'}", f"Tables: {out / 'tables'}"]
+    print_results({"out": str(out), **summary}, [show], lines, as_json=as_json)
+
+
+def print_results(value: Mapping[str, Any], shown: Sequence[Show], lines: Iterable[str], *, as_json: bool) -> None:
+    """Print a value as JSON, or what functions of the width of the terminal return, and then some lines."""
     if as_json:
-        print_json({"out": str(out), **summary})
-    else:
-        print_tables([show], ["", f"Report: {out / 'report.html'}", f"Tables: {out / 'tables'}"])
+        from ..reports.json_text import to_json
 
-
-def print_estimate(estimate: RunEstimate | SurveyEstimate, *, as_json: bool) -> None:
-    """Print what a dry run found out, as lines of text or as JSON."""
-    if as_json:
-        print_json(estimate.described())
-    else:
-        print_tables([], list(estimate.lines()))
-
-
-def print_json(value: Mapping[str, Any]) -> None:
-    """Print a value as JSON."""
-    from ..reports.json_text import to_json
-
-    say_json(to_json(value))
-
-
-def print_tables(shown: Sequence[Show], lines: Sequence[str]) -> None:
-    """Print what functions of the width of the terminal return, and then some lines."""
+        say_json(to_json(value))
+        return
     from ..reports.console import Terminal
     from ..reports.terminal import WIDE
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -61,7 +60,7 @@ class Show:
     overwrite: bool = False
     """Replace the file of --out if it exists."""
 
-    def run(self, arguments: Sequence[str] = ()) -> int:
+    def run(self, command: str = "") -> int:
         """Draw the heads and return the exit status."""
         from ..engine.corpus import CorpusOptions, check_analyses, read_corpus
         from ..engine.showing import find_sentences, show

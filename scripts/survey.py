@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -28,26 +27,26 @@ class SurveyCommand(SurveyOptions):
     dry_run: DryRun = False
     output: OutputOptions = field(default_factory=OutputOptions)
 
-    def run(self, arguments: Sequence[str] = ()) -> int:
+    def run(self, command: str = "") -> int:
         """Run the survey and return the exit status."""
-        from ..analyses.shared.record import command_line
         from ..analyses.survey.shown_tables import in_terminal
         from ..engine.survey import execute_survey
         from ..engine.surveying.cells import count_share_of_cells, share_lines
         from ..engine.surveying.dry_run import estimate_survey
         from ..reports.json_text import records
-        from .running import print_estimate, print_report
+        from .running import print_report, print_results
 
         self.check()
         if self.dry_run:
-            print_estimate(estimate_survey(self), as_json=self.output.json)
+            estimate = estimate_survey(self)
+            print_results(estimate.described(), [], estimate.lines(), as_json=self.output.json)
             return 0
         if self.long_run.part is not None:
             cells = count_share_of_cells(self)
             say("\n".join(share_lines(cells, self.long_run)))
             return SOME_FAILED if any(cell.failures for cell in cells) else 0
         out = self.output.out or Path("runs/survey")
-        survey = execute_survey(self, out=out, overwrite=self.output.overwrite, command=command_line(arguments))
+        survey = execute_survey(self, out=out, overwrite=self.output.overwrite, command=command)
         tables = {"survey": records(survey.table), "survey_contrasts": records(survey.contrasts_table)}
         summary = {"warnings": survey.warnings, **tables}
         print_report(partial(in_terminal, survey), summary, out, as_json=self.output.json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
@@ -32,12 +31,12 @@ class Treebanks:
     json: bool = False
     """Print the list as JSON."""
 
-    def run(self, arguments: Sequence[str] = ()) -> int:
+    def run(self, command: str = "") -> int:
         """Print the list and return the exit status."""
         from ..corpora_loaders.errors import CorpusError, together
         from ..corpora_loaders.releases.names import RELEASE, treebanks_of
         from ..engine.corpus import CorpusOptions, read_corpus
-        from .running import print_json
+        from .running import print_results
 
         if self.check is not None:
             if not self.check or self.language or self.json:
@@ -55,7 +54,8 @@ class Treebanks:
             return 0
         treebanks = treebanks_of(self.language)
         if self.json:
-            print_json({"release": RELEASE, "treebanks": [asdict(treebank) for treebank in treebanks]})
+            listed = [asdict(treebank) for treebank in treebanks]
+            print_results({"release": RELEASE, "treebanks": listed}, [], [], as_json=True)
             return 0
         width = max(len(treebank.code) for treebank in treebanks) + 5
         say(f"Treebanks of Universal Dependencies, release {RELEASE}; add :train, :dev or :test to a name\n")

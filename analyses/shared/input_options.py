@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from ...extractors import Encoder
 
 
-def default_folder(model: str, corpus: Sequence[str]) -> Path:
-    """The results folder unless ``--out`` is given: ``runs/MODEL-CORPUS``."""
+def default_folder(model: str, corpus: Sequence[str], prefix: str = "") -> Path:
+    """The results folder unless ``--out`` is given: ``runs/MODEL-CORPUS``, with the prefix of a command."""
     names = [model.rstrip("/").rsplit("/", 1)[-1], *(Path(c).name.split(".", 1)[0] for c in corpus[:1])]
-    return Path("runs") / re.sub(r"[^\w.-]+", "_", "-".join(names))
+    return Path("runs") / (prefix + re.sub(r"[^\w.-]+", "_", "-".join(names)))
 
 
 def paths_read(*given: str | Path | Sequence[str] | None) -> list[Path]:

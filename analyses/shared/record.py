@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,11 +35,6 @@ def describe_command(command: str, options: Mapping[str, Any], seed: int, stages
         "git_commit": git_commit(),
         "seconds": stages.seconds,
     }
-
-
-def command_line(arguments: Sequence[str]) -> str:
-    """Return the command line as one types it."""
-    return shlex.join(["attentionology", *arguments])
 
 
 def flat_options(command: Any) -> dict[str, Any]:
