@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 from ..analyses.shared.metric_states import StateError
@@ -32,11 +35,23 @@ def to_plain(value: object, what: str) -> Any:
         >>> to_plain(CountOptions(min_count=20), "the options")
         {'min_count': 20, 'replicates': 1000}
     """
-    plain = _converter().unstructure(value)
     try:
-        return json.loads(json.dumps(plain))
+        return json.loads(json.dumps(value, default=_simpler))
     except (TypeError, ValueError, RecursionError) as error:
         raise PlainDataError(f"{what} cannot be stored: {error}") from None
+
+
+def _simpler(value: Any) -> Any:
+    """Return something that JSON can hold, or that is a step nearer to it."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "dtypes"):  # a data frame; pandas need not be imported to know one
+        return [[str(name), str(value[name].dtype), json.dumps(value[name].tolist())] for name in value]
+    raise TypeError(f"{type(value).__name__} is no plain data")
 
 
 def from_plain(plain: Any, kind: Any, what: str) -> Any:
@@ -57,7 +72,7 @@ def from_plain(plain: Any, kind: Any, what: str) -> Any:
     """
     if kind is object:
         return plain
-    import cattrs
+    import cattrs  # which takes a while; runs that only write their facts do without it
 
     try:
         return _converter().structure(plain, kind)
@@ -72,10 +87,6 @@ def _converter() -> Any:
     from cattrs.preconf.json import make_converter
 
     converter = make_converter(forbid_extra_keys=True)
-    converter.register_unstructure_hook(
-        pd.DataFrame,
-        lambda table: [[str(name), str(table[name].dtype), json.dumps(table[name].tolist())] for name in table],
-    )
     converter.register_structure_hook(
         pd.DataFrame,
         lambda columns, _: pd.DataFrame(
