@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..analyses.alignment.analysis import Alignment
+from ..analyses.alignment.inputs import load_reader, read_bitext
 from ..analyses.alignment.options import (
     AlignmentOptions,
     BitextOptions,
@@ -14,21 +16,22 @@ from ..analyses.alignment.options import (
     LinkOptions,
     TranslatorOptions,
 )
+from ..analyses.alignment.written_links import chosen_links
 from ..analyses.contract import OptionError, OptionGroup, OptionSet, Setting
 from ..analyses.option_groups import groups_by_class
 from ..analyses.shared.builtin import SAMPLE
 from ..analyses.shared.input_options import ExampleOptions, paths_read
-from ..corpora_loaders.alignment import Bitext
+from ..corpora_loaders import Corpus
+from ..corpora_loaders.alignment import Bitext, write_links
+from ..extractors import DEFAULT_BATCH_CELLS
+from ..extractors.model.loaded_model import LoadedModel
+from ..extractors.translation import PairEncoder, PairReader
+from ..reports.progress import Stages
 from .execution import execute
 from .job import Job
+from .preparing import Prepared
+from .readers import Limits, reader_of
 from .run import Run
-
-if TYPE_CHECKING:
-    from ..corpora_loaders import Corpus
-    from ..extractors.model.loaded_model import LoadedModel
-    from ..extractors.translation import PairReader
-    from ..reports.progress import Stages
-    from .preparing import Prepared
 
 _GROUPS: tuple[type[Any], ...] = (
     BitextOptions,
@@ -68,14 +71,6 @@ class AlignJob(Job):
         self, *, model: LoadedModel | None = None, corpus: Corpus | None = None, stages: Stages | None = None
     ) -> Prepared:
         """Read the sentence pairs and load the model, as `Job.prepare` says."""
-        from ..analyses.alignment.analysis import Alignment
-        from ..analyses.alignment.inputs import load_reader, read_bitext
-        from ..extractors import DEFAULT_BATCH_CELLS
-        from ..extractors.translation import PairEncoder
-        from ..reports.progress import Stages
-        from .preparing import Prepared
-        from .readers import Limits
-
         stages, options, languages = stages or Stages(), self.groups[AlignmentOptions], self.groups[LanguageOptions]
         resolved: dict[str, Any] = {} if model is None else {"model": model.name}
         if corpus is not None:
@@ -101,11 +96,6 @@ class AlignJob(Job):
 
     def finish(self, run: Run, prepared: Prepared, stages: Stages) -> None:
         """Write the links, if that was asked for."""
-        from ..analyses.alignment.analysis import Alignment
-        from ..analyses.alignment.written_links import chosen_links
-        from ..corpora_loaders.alignment import write_links
-        from .readers import reader_of
-
         write = self.groups[LinkOptions].write
         if write is None:
             return

@@ -6,7 +6,9 @@ import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..analyses.contract import AnalysisRow, OptionError, OptionGroup, OptionSet, Setting
 from ..analyses.option_groups import groups_by_class
@@ -19,24 +21,23 @@ from ..analyses.shared.input_options import (
     model_or_encoder,
     paths_read,
 )
+from ..analyses.shared.map_facts import map_makers
 from ..analyses.shared.numbers import SEEDS
 from ..analyses.shared.options import FeedForwardOptions, MapOptions
-from ..corpora_loaders import Corpus
+from ..corpora_loaders import Corpus, PlainText
+from ..corpora_loaders.coreference import Documents
 from ..corpora_loaders.errors import CorpusError
+from ..extractors import DEFAULT_BATCH_CELLS, Encoder
+from ..extractors.model.loaded_model import LoadedModel
 from ..reports.help.options import flag
+from ..reports.progress import Stages
 from .corpus import CorpusOptions, check_analyses, check_files, cut_text, files_of, has_trees, read_corpus, unmet
 from .execution import execute
 from .job import Job
 from .part_options import PartOptions
+from .preparing import Prepared
+from .readers import Limits
 from .run import Run
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..extractors import Encoder
-    from ..extractors.model.loaded_model import LoadedModel
-    from ..reports.progress import Stages
-    from .preparing import Prepared
 
 _OF_ALL: tuple[type[Any], ...] = (ModelOptions, CorpusOptions, LimitOptions, ExampleOptions)
 """The option groups that do not belong to an analysis."""
@@ -70,8 +71,6 @@ class AnalyzeJob(Job):
         if corpus is None:
             trees, text = has_trees(self.files), bool(self.files.text)
         else:
-            from ..corpora_loaders.coreference import Documents
-
             trees, text = bool(corpus.relations), not isinstance(corpus, Documents)
         registered = registered_analyses().values()
         if not trees and not text:
@@ -126,13 +125,6 @@ class AnalyzeJob(Job):
         self, *, model: LoadedModel | None = None, corpus: Corpus | None = None, stages: Stages | None = None
     ) -> Prepared:
         """Read the corpus, load the model, and cut a text into segments, as `Job.prepare` says."""
-        from ..analyses.shared.map_facts import map_makers
-        from ..corpora_loaders import PlainText
-        from ..extractors import DEFAULT_BATCH_CELLS
-        from ..reports.progress import Stages
-        from .preparing import Prepared
-        from .readers import Limits
-
         stages, files, chosen = stages or Stages(), self.files, self.chosen(corpus)
         named, limits, kinds = self.model, self.groups[LimitOptions], self.groups[MapOptions]
         resolved: dict[str, Any] = {} if model is None else {"model": model.name}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..analyses.contract import Counted, OptionError, Titles
 from ..analyses.shared.input_sample import InputSample
@@ -17,6 +17,8 @@ from ..analyses.shared.record import (
     describe_reading,
     warnings_of,
 )
+from ..corpora_loaders import Corpus
+from ..extractors.model.loaded_model import LoadedModel
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
 from .corpus import title_of_files
@@ -30,10 +32,6 @@ from .readers import reader_of
 from .results import Part, compared_kinds, complete_record, sections_of, with_results
 from .run import Run, write_run
 from .stored_run import states_of
-
-if TYPE_CHECKING:
-    from ..corpora_loaders import Corpus
-    from ..extractors.model.loaded_model import LoadedModel
 
 
 def execute(

@@ -6,17 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from ..analyses.contract import OptionSet
 from ..analyses.shared.input_options import ModelOptions
-
-if TYPE_CHECKING:
-    from ..corpora_loaders import Corpus
-    from ..extractors.model.loaded_model import LoadedModel
-    from ..reports.progress import Stages
-    from .preparing import Prepared
-    from .run import Run
+from ..corpora_loaders import Corpus
+from ..extractors.model.loaded_model import LoadedModel
+from ..reports.progress import Stages
+from .preparing import Prepared
+from .run import Run
 
 
 @dataclass(frozen=True)

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..analyses.contract import Analysis, Guesses, OptionSet, Plan, Request, SampledMaps, Setting
 from ..analyses.shared.counting import Counting
 from ..analyses.shared.drawable import drawable
 from ..analyses.shared.input_sample import InputSample
 from ..analyses.shared.metric import Metric
+from ..corpora_loaders import Corpus
 from ..extractors import MapMaker, Segments
+from ..extractors.model.loaded_model import LoadedModel
 from .passes import Pass, plan_passes, same_inputs
 from .plain_data import to_plain
 from .readers import Limits
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ..corpora_loaders import Corpus
-    from ..extractors.model.loaded_model import LoadedModel
-
 
 _PREFIX = "examples"
 """The beginning of the names of samples, after which comes the kind of map."""

@@ -13,7 +13,7 @@ from ..analyses.shared.builtin import SAMPLE, corpus_path, load_encoder
 from ..analyses.shared.input_options import ModelOptions
 from ..analyses.shared.numbers import Number
 from ..analyses.shared.record import describe_files, model_label
-from ..reports.streams import complain, say
+from ..reports.streams import complain, say, say_json
 
 SOUND = "no verdict is bad."
 NOT_SOUND = "do not trust the attention maps of this model on this text; the lines marked FAIL say why."
@@ -81,11 +81,11 @@ class Doctor:
                 say(f"{mark} {check.name}: {check.found}")
         healthy = all(check.passed is not False for check in (examination.verdicts() if examination else checks))
         if self.json:
-            from .running import print_results
+            from ..reports.json_text import to_json
 
             record = {"model": encoder.name, **describe_files(encoder.files), "healthy": healthy}
             verdicts = examination.record() if examination else {}
-            print_results({**record, **verdicts, "checks": list(map(asdict, checks))}, [], [], as_json=True)
+            say_json(to_json({**record, **verdicts, "checks": list(map(asdict, checks))}))
         elif healthy:
             say(f"\n{name}: {SOUND if examination else AS_KNOWN}")
         else:

@@ -1,4 +1,7 @@
-"""What several commands do: run a job or count a share of it, and print results as tables or as JSON."""
+"""What several commands do: run a job or count a share of it, and print results as tables or as JSON.
+
+Commands import this module when they run, because it imports the engine.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,29 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ..analyses.comparison.section import comparison_tables
+from ..analyses.shared.input_options import OutputOptions
 from ..analyses.shared.record import closing_lines
+from ..engine.estimate import estimate_run
+from ..engine.execution import count_share, execute
+from ..engine.job import Job
+from ..engine.part_options import PartOptions
+from ..engine.results import Part
+from ..engine.run import Run
+from ..reports.console import Terminal
+from ..reports.json_text import to_json
+from ..reports.run_folder import RunFolder
 from ..reports.streams import delivered, say, say_json
+from ..reports.terminal import WIDE
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from ..analyses.explanation.run_options import ExplainOptions
-    from ..analyses.probing.run_options import ProbingOptions
-    from ..analyses.shared.input_options import OutputOptions
     from ..engine.explain import Explanation
-    from ..engine.job import Job
-    from ..engine.part_options import PartOptions
     from ..engine.probe import ProbingRun
-    from ..engine.run import Part, Run
 
-Show = Callable[[int], "RenderableType"]
+Show = Callable[[int], RenderableType]
 """A function of the width of the terminal that makes what it shows."""
 
 
@@ -31,10 +41,6 @@ def run_job(
     job: Job, default: Path, output: OutputOptions, long_run: PartOptions, *, dry_run: bool, command: str
 ) -> bool:
     """Do what the options ask for, print it, and return whether there is a results folder."""
-    from ..engine.estimate import estimate_run
-    from ..engine.execution import count_share, execute
-    from ..reports.run_folder import RunFolder
-
     out = output.out or default
     if dry_run:
         if long_run.share is None:
@@ -58,15 +64,15 @@ def run_job(
 
 
 def run_training(
-    execute: Callable[..., ProbingRun | Explanation],
-    options: ProbingOptions | ExplainOptions,
+    train: Callable[..., ProbingRun | Explanation],
+    options: object,
     default: Path,
     output: OutputOptions,
     command: str,
 ) -> None:
     """Train and test with the function of a command, and print the results."""
     out = output.out or default
-    results = execute(
+    results = train(
         options,
         out=out,
         overwrite=output.overwrite,
@@ -80,8 +86,6 @@ def run_training(
 
 def print_run(run: Run, out: Path, *, as_json: bool) -> None:
     """Print the results of a run as tables, with what was read and the path of the results folder, or as JSON."""
-    from ..analyses.comparison.section import comparison_tables
-
     kinds = {part.kind for part in run.parts if part.kind is not None}
     shown = [part.show if len(kinds) < 2 else functools.partial(_with_kind, part) for part in run.parts]
     if run.contrasts is not None:
@@ -93,9 +97,6 @@ def print_run(run: Run, out: Path, *, as_json: bool) -> None:
 
 def _with_kind(part: Part, width: int) -> RenderableType:
     """What the terminal shows of a part, below the name of its kind of map."""
-    from rich.console import Group
-    from rich.text import Text
-
     return part.show(width) if part.kind is None else Group(Text(f"map “{part.kind}”", "bold"), part.show(width))
 
 
@@ -108,13 +109,8 @@ def print_report(show: Show, summary: Mapping[str, Any], out: Path, *, as_json: 
 def print_results(value: Mapping[str, Any], shown: Sequence[Show], lines: Iterable[str], *, as_json: bool) -> None:
     """Print a value as JSON, or what functions of the width of the terminal return, and then some lines."""
     if as_json:
-        from ..reports.json_text import to_json
-
         say_json(to_json(value))
         return
-    from ..reports.console import Terminal
-    from ..reports.terminal import WIDE
-
     terminal = Terminal(None if sys.stdout.isatty() else WIDE)
     with delivered():
         for index, show in enumerate(shown):

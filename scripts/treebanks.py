@@ -8,7 +8,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from ..analyses.contract import OptionError
-from ..reports.streams import say
+from ..reports.streams import say, say_json
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,6 @@ class Treebanks:
         from ..corpora_loaders.errors import CorpusError, together
         from ..corpora_loaders.releases.names import RELEASE, treebanks_of
         from ..engine.corpus import CorpusOptions, read_corpus
-        from .running import print_results
 
         if self.check is not None:
             if not self.check or self.language or self.json:
@@ -54,8 +53,10 @@ class Treebanks:
             return 0
         treebanks = treebanks_of(self.language)
         if self.json:
+            from ..reports.json_text import to_json
+
             listed = [asdict(treebank) for treebank in treebanks]
-            print_results({"release": RELEASE, "treebanks": listed}, [], [], as_json=True)
+            say_json(to_json({"release": RELEASE, "treebanks": listed}))
             return 0
         width = max(len(treebank.code) for treebank in treebanks) + 5
         say(f"Treebanks of Universal Dependencies, release {RELEASE}; add :train, :dev or :test to a name\n")
