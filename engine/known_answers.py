@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 from ..analyses.contract import OptionError
 from ..analyses.known_answers import independent, sample
 from ..analyses.shared.builtin import DEMO, SAMPLE
+from ..extractors import Encoder
+from ..extractors.model.doctor import Check
 from .analyze import analyze
 
-if TYPE_CHECKING:
-    from ..extractors import Encoder
-    from ..extractors.model.doctor import Check
-    from .run import Run
+Results = Mapping[tuple[str, str | None], Any]
+"""The results of a run by the names of the analyses and kinds of maps."""
 
 
 def check_setting(model: str, corpus: str) -> None:
@@ -34,17 +35,14 @@ def known_checks(encoder: Encoder, model: str, corpus: str) -> Iterator[Check]:
     if model == DEMO:
         yield from sample.compared(sample.answers_of(sample_results(encoder)), sample.known_answers())
     else:
-        run = analyze(
-            encoder, corpus, analyses=independent.ANALYSES, maps=independent.MAPS, options=independent.OPTIONS
-        )
-        yield from independent.beside(by_name(run))
+        yield from independent.beside(_results(encoder, corpus, independent))
 
 
-def sample_results(encoder: Encoder) -> Mapping[tuple[str, str | None], Any]:
-    """The results of the demo model on the sample treebank, by the names of the analyses and kinds of maps."""
-    return by_name(analyze(encoder, SAMPLE, analyses=sample.ANALYSES, maps=sample.MAPS, options=sample.OPTIONS))
+def sample_results(encoder: Encoder) -> Results:
+    """The results of the demo model on the sample treebank."""
+    return _results(encoder, SAMPLE, sample)
 
 
-def by_name(run: Run) -> Mapping[tuple[str, str | None], Any]:
-    """The results of a run by the names of the analyses and kinds of maps."""
+def _results(encoder: Encoder, corpus: str, known: ModuleType) -> Results:
+    run = analyze(encoder, corpus, analyses=known.ANALYSES, maps=known.MAPS, options=known.OPTIONS)
     return {(part.analysis.name, part.kind): part.results for part in run.parts}

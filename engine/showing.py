@@ -7,22 +7,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from ..analyses.contract import OptionError
+from ..analyses.dependency.guesses import head_guesses
 from ..analyses.shared.builtin import load_encoder
 from ..analyses.shared.options import MapOptions
 from ..corpora_loaders import Corpus, CorpusError, Sentence
+from ..extractors import DIRECTIONS, Encoder, MapBatch, MapMaker, extract_many, get_kind
 from ..reports.heads.figure import LAYOUTS, Layout
 from ..reports.heads.view import HeadView
 from ..storage.nearest import did_you_mean
 from .shown import Shown
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from ..extractors import Encoder, MapBatch
 
 Head = str | tuple[int, int]
 """A head: ``"3-9"`` or ``(3, 9)``, counted from 1."""
@@ -126,9 +125,6 @@ def _views(
     encoder: Encoder, sentence: Sentence, heads: Sequence[tuple[int, int]], options: MapOptions
 ) -> Iterator[HeadView]:
     """Yield the heads on a sentence, each kind of map beside the others."""
-    from ..analyses.dependency.guesses import head_guesses
-    from ..extractors import DIRECTIONS, MapMaker, extract_many, get_kind
-
     try:
         makers = [MapMaker(get_kind(kind), "word", options.merge, options.normalize) for kind in options.map]
     except ValueError as error:

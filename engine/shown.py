@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from html import escape
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.figure import Figure
 
 from ..analyses.contract import OptionError
 from ..reports.drawing import STYLE
@@ -15,11 +19,8 @@ from ..reports.explorer.data import Explorer
 from ..reports.explorer.view import cell_name, mounted
 from ..reports.heads import HeadView, Layout, as_text, draw
 from ..reports.heads.explored import as_explorer, opening
+from ..reports.tables import csv_text
 from ..storage.durable import write_durably
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 FORMATS = (".svg", ".pdf", ".png", ".html", ".csv", ".txt")
 """The formats that `Shown.save` writes, by the ends of file names."""
@@ -96,8 +97,6 @@ class Shown:
         Layers and heads are counted from 1. ``from`` and ``to`` are positions in the sentence, special tokens included,
         counted from 1. ``head`` is empty for kinds that have one map for all heads of a layer.
         """
-        import pandas as pd
-
         rows: list[dict[str, Any]] = []
         for of_sentence in self.drawn:
             for view in of_sentence:
@@ -119,22 +118,18 @@ class Shown:
         suffix = path.suffix.lower()
         if suffix not in FORMATS:
             raise OptionError(f"cannot tell the format of {path.name!r}; its name must end in {', '.join(FORMATS)}")
-        content = {
-            ".csv": lambda: self._csv(),
-            ".txt": lambda: (self.text(120) + "\n").encode(),
-            ".html": lambda: self._page().encode(),
-        }.get(suffix, lambda: self._image(suffix[1:]))()
+        if suffix == ".csv":
+            content = csv_text(self.table()).encode()
+        elif suffix == ".txt":
+            content = f"{self.text(120)}\n".encode()
+        elif suffix == ".html":
+            content = self._page().encode()
+        else:
+            content = self._image(suffix[1:])
         write_durably(path, content)
-
-    def _csv(self) -> bytes:
-        from ..reports.tables import csv_text
-
-        return csv_text(self.table()).encode()
 
     def _image(self, kind: str) -> bytes:
         """The figure as a file. Metadata that changes from run to run is left out."""
-        import matplotlib as mpl
-
         date = {"svg": "Date", "pdf": "CreationDate"}.get(kind)
         stream = BytesIO()
         with mpl.rc_context(STYLE), warnings.catch_warnings(record=True) as caught:
@@ -148,10 +143,6 @@ class Shown:
             )
         return stream.getvalue()
 
-    def _svg(self) -> str:
-        text = self._image("svg").decode()
-        return text[text.index("<svg") :]
-
     def explorer(self) -> Explorer:
         """Return the data of the interactive drawing, see `attentionology.reports.heads.explored.as_explorer`."""
         return as_explorer(self.views, model=self.model)
@@ -159,7 +150,8 @@ class Shown:
     def _mounted(self, name: str, *, follow: bool = False) -> str:
         """The interactive drawing, which replaces the figure where scripts run."""
         address = opening(self.views, layout=self.layout, special=self.special)
-        figure = f'<figure style="margin: 0; overflow-x: auto">{self._svg()}</figure>'
+        svg = self._image("svg").decode()
+        figure = f'<figure style="margin: 0; overflow-x: auto">{svg[svg.index("<svg") :]}</figure>'
         return mounted(self.explorer(), name=name, address=address, follow=follow, instead=figure)
 
     def _page(self) -> str:

@@ -63,7 +63,6 @@ class Show:
     def run(self, command: str = "") -> int:
         """Draw the heads and return the exit status."""
         from ..engine.corpus import CorpusOptions, check_analyses, read_corpus
-        from ..engine.showing import find_sentences, show
         from ..engine.shown import FORMATS
 
         self.model.check()
@@ -78,6 +77,8 @@ class Show:
                 raise OptionError(f"the name of --out must end in {', '.join(FORMATS)}, not {self.out.suffix!r}")
             if self.out.exists() and not self.overwrite:
                 raise OptionError(f"{self.out} exists; use --overwrite to replace it")
+        from ..engine.showing import find_sentences, show  # it imports torch
+
         sentences: list[str | Sentence] = list(self.text)
         if self.corpus is not None:
             files = CorpusOptions(corpus=(self.corpus,), tokens=self.tokens)
