@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from tyro.conf import arg
 
@@ -25,9 +25,6 @@ from ..engine.corpus import CorpusOptions
 from ..engine.part_options import PartOptions
 from ..reports.help.options import flag
 from ..storage.plugins import RegistryError
-
-if TYPE_CHECKING:
-    from ..engine.analyze import AnalyzeJob
 
 _HELP = """Report what the attention heads of a model do on a treebank, a coreference corpus or a plain text.
 
@@ -64,19 +61,14 @@ class Analyze:
 
     def run(self, command: str = "") -> int:
         """Run the analyses and return the exit status."""
+        from ..engine.analyze import AnalyzeJob
         from .running import run_job
 
-        self.long_run.check()
-        default = default_folder(self.model.model, self.files.text or self.files.corpus or (SAMPLE,))
-        run_job(self.job(), default, self.output, self.long_run, dry_run=self.dry_run, command=command)
-        return 0
-
-    def job(self) -> AnalyzeJob:
-        """The options that decide the results."""
-        from ..engine.analyze import AnalyzeJob
-
         groups = OptionSet(group for group in vars(self).values() if isinstance(group, OptionGroup))
-        return AnalyzeJob(groups.without(PartOptions), self.analyses, self.seed)
+        job = AnalyzeJob(groups.without(PartOptions), self.analyses, self.seed)
+        default = default_folder(self.model.model, self.files.text or self.files.corpus or (SAMPLE,))
+        run_job(job, default, self.output, self.long_run, dry_run=self.dry_run, command=command)
+        return 0
 
 
 @functools.cache
