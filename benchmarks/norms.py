@@ -24,7 +24,7 @@ import multiprocessing
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -38,7 +38,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from attentionology.extractors.kinds import get_kind
-from attentionology.extractors.kinds.rollout import roll_out
+from attentionology.extractors.kinds.rollout import next_product
 from attentionology.extractors.layers import read_weights
 from attentionology.extractors.model.forward_pass import Forward, ModelLayers
 from benchmarks.measuring import peak_memory, ratio
@@ -113,11 +113,10 @@ class Workload:
         if kind.reads_weights:
             states = tuple(x[:sentences] for x in self.states[: layers + 1])
             forward = Forward(attentions, mask, states, ModelLayers(self.weights[:layers], [True] * layers, "bert"))
-        found: Iterable[Tensor] = map(kind.layer_map, forward.layers())
-        if kind.rollout:
-            found = roll_out(found, mask, residual=kind.residual)
-        maps = torch.empty(0)
-        for number, layer in enumerate(found):
+        maps, product = torch.empty(0), None
+        for number, layer in enumerate(map(kind.layer_map, forward.layers())):
+            if kind.rollout:
+                layer = product = next_product(layer, product, mask, residual=kind.residual, number=number + 1)
             if number == 0:
                 maps = layer.new_empty(layers, *layer.shape)
             maps[number] = layer

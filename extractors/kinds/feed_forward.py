@@ -10,13 +10,14 @@ depends on the query and the unit but not on the key, the whole layer becomes on
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from jaxtyping import Float
 from torch import Tensor
 
 from ..layers import Layer, LayerWeights
 from ..layers.contributions import Block, contribution_blocks, merged_rows
-from .registry import LayerMap, register_kind
+from .registry import register_kind
 
 FF_KINDS = ("atbff", "atbffres", "atbffresln")
 
@@ -34,16 +35,12 @@ def feed_forward_vectors(
     * atbffres: ``z_ij + t_ij`` (pre-LN: ``z_ij + y_ij + [i = j] x_i``);
     * atbffresln: ``L'_i(z_ij + t_ij)`` (pre-LN models have no layer norm there, so this equals atbffres).
 
-    A gated block has two slopes, one for each half.
-
-    Args:
-        layer: one sentence without padding, see `Layer.sentences`.
-        projections: what `feed_forward_projections` returns, the same for all sentences.
-
-    Yields:
-        blocks of queries and keys with the vectors by kind. The pieces of a query are not merged yet.
+    A gated block has two slopes, one for each half. The layer is one sentence without padding (`Layer.sentences`), and
+    the projections are what `feed_forward_projections` returns. The pieces of a query are not merged yet.
     """
     weights, normed, scale = layer.weights, layer.weights.norm.linear(layer.x[0]), layer.scale[0]
+    # What comes before the division by the deviation is formed without it, so that it is done once for every query
+    # instead of once for every pair: around the block here, and into the block by slopes that include it.
     residuals = [layer.x[0] if weights.pre_norm else normed, *(normed @ w for w, _ in weights.ff_in)]
     slopes = [slope[0] * scale for slope in layer.slopes]
     for block in contribution_blocks(layer, projections, residuals=residuals):
@@ -77,11 +74,8 @@ def feed_forward_norms(layer: Layer) -> dict[str, Float[Tensor, "batch 1 rows ro
     return maps
 
 
-def _layer_map_of(kind: str) -> LayerMap:
-    def layer_map(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
-        return feed_forward_norms(layer)[kind]
-
-    return layer_map
+def _map_of(kind: str, layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
+    return feed_forward_norms(layer)[kind]
 
 
 for _kind, _description in (
@@ -89,6 +83,7 @@ for _kind, _description in (
     ("atbffres", "atbff with the residual connection around the block"),
     ("atbffresln", "the whole layer: atbffres with the second layer norm"),
 ):
-    register_kind(_kind, f"{_description} (Kobayashi et al. 2024)", reads_weights=True, vectors=True, residual=True)(
-        _layer_map_of(_kind)
+    _register = register_kind(
+        _kind, f"{_description} (Kobayashi et al. 2024)", reads_weights=True, vectors=True, residual=True
     )
+    _register(partial(_map_of, _kind))

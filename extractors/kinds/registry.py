@@ -1,7 +1,4 @@
-"""The registry of map kinds: the names that ``--map`` takes, and what computes them.
-
-A kind turns what a forward pass left behind into one map per layer. `register_kind` adds a kind of your own.
-"""
+"""The registry of map kinds: the names that ``--map`` takes, and what computes them."""
 
 from __future__ import annotations
 

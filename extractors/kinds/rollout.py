@@ -1,37 +1,12 @@
-"""Attention rollout (Abnar & Zuidema 2020, §3) over the maps of any kind."""
+"""Attention rollout (Abnar & Zuidema 2020, §3) over the maps of any kind, and rows divided by their sums."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Iterator
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ..errors import ModelError
-from .rows import row_normalized
-
-
-def roll_out(
-    maps: Iterable[Float[Tensor, "batch heads n n"]], mask: Bool[Tensor, "batch n"], *, residual: bool
-) -> Iterator[Float[Tensor, "batch 1 n n"]]:
-    """Yield the product of all layers' maps up to each layer, ``R_l = A_l R_{l−1}``.
-
-    A_l is the mean over heads with rows divided by their sums and, if the residual connection is not
-    in the map already, half of that plus half the identity.
-
-    Args:
-        maps: one non-negative map per layer, at token level.
-        mask: True where there is a piece.
-        residual: whether the maps include the residual connection.
-
-    Raises:
-        ModelError: a map has a negative cell or a row of zeros.
-    """
-    product: Tensor | None = None
-    for number, layer_map in enumerate(maps, start=1):
-        product = next_product(layer_map, product, mask, residual=residual, number=number)
-        yield product
 
 
 def next_product(
@@ -42,11 +17,16 @@ def next_product(
     residual: bool,
     number: int,
 ) -> Float[Tensor, "batch 1 n n"]:
-    """Multiply the map of a layer with the product of those below it, which is None for the first layer.
+    """Multiply the map of a layer with the product of those below it, ``R_l = A_l R_{l−1}``.
+
+    A_l is the mean over heads with rows divided by their sums and, if the residual connection is not in the map
+    already, half of that plus half the identity.
 
     Args:
-        layer_map, mask, residual: see `roll_out`.
-        product: the rollout up to the layer below.
+        layer_map: a non-negative map at token level.
+        product: the rollout up to the layer below; None for the first layer.
+        mask: True where there is a piece.
+        residual: whether the map includes the residual connection.
         number: the 1-based number of the layer, for the message.
 
     Raises:
@@ -60,3 +40,28 @@ def next_product(
     if not residual:
         step = (step + torch.eye(step.shape[-1], dtype=step.dtype, device=step.device)) / 2
     return step if product is None else step @ product
+
+
+def row_normalized(
+    maps: Float[Tensor, "batch *rest n n"], mask: Bool[Tensor, "batch n"], layer: int | None = None
+) -> Float[Tensor, "batch *rest n n"]:
+    """Divide every row by its sum, or raise `ModelError` if one inside a sentence sums to 0.
+
+    Rows of padding stay as they are. The 1-based number of the layer is for the message.
+    """
+    sums = maps.sum(-1, keepdim=True)
+    padding = ~mask.view(len(mask), *[1] * (maps.dim() - 3), -1, 1)
+    if bool(((sums <= 0) & ~padding).any()):
+        of_layer = "" if layer is None else f" of layer {layer}"
+        raise ModelError(f"a row{of_layer} sums to 0; it cannot be divided by its sum")
+    return maps / sums.masked_fill(padding, 1)
+
+
+def distributions(maps: Float[Tensor, "batch 1 n n"]) -> Float[Tensor, "batch 1 n n"]:
+    """Divide every row of a non-negative map by its sum.
+
+    A row of zeros, in which no token has any importance, becomes a row with all its mass on the token itself.
+    """
+    sums = maps.sum(-1, keepdim=True)
+    itself = torch.eye(maps.shape[-1], dtype=maps.dtype, device=maps.device)
+    return torch.where(sums > 0, maps / sums.masked_fill(sums <= 0, 1), itself)

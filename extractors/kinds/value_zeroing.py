@@ -15,7 +15,7 @@ from torch.nn import functional
 from ..layers import Layer
 from ..layers.contributions import contribution_blocks
 from .registry import register_kind
-from .rows import distributions
+from .rollout import distributions
 
 
 @register_kind(

@@ -1,15 +1,9 @@
 """The inside of transformer layers, in one form for all architectures."""
 
 from .activations import FFBias
-from .architectures import (
-    ARCHITECTURES,
-    Architecture,
-    CrossAttention,
-    register_architecture,
-)
-from .attention_block import AttentionBlock
+from .architectures import ARCHITECTURES, Architecture, CrossAttention, register_architecture
 from .attention_weights import AttentionWeights
-from .layer import Layer
+from .layer import AttentionBlock, Layer
 from .weights import LayerNorm, LayerWeights, read_weights
 
 __all__ = [

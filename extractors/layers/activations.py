@@ -42,11 +42,7 @@ _PROBE = torch.cat([torch.linspace(-6, 6, 97), torch.tensor([8.0, 12, 20, 50, 20
 
 
 def gate_of(activation: Elementwise, like: Tensor | None = None) -> Elementwise | None:
-    """Find the gate with ``g(u) = u · gate(u)`` by comparing values; None if it is none of the known gates.
-
-    From a baseline of 0 the gate *is* the mean slope, and nothing has to be divided by a small ``u``. The activation is
-    tried on the device and in the precision of ``like``.
-    """
+    """Find the gate with ``g(u) = u · gate(u)`` by comparing values, on the device and in the precision of ``like``."""
     u = _PROBE.double() if like is None else _PROBE.to(like)
     tolerance = 1e-9 if u.dtype == torch.float64 else 1e-5
     for gate in _GATES:
@@ -56,15 +52,14 @@ def gate_of(activation: Elementwise, like: Tensor | None = None) -> Elementwise 
 
 
 def slope(activation: Elementwise, start: Tensor | float, end: Tensor) -> Tensor:
-    """Compute ``θ``, the mean of g' between ``start`` and ``end``, elementwise.
-
-    The mean slope is the difference quotient ``(g(u) − g(b)) / (u − b)``, which is well conditioned for long paths, and
-    for paths across 0, where the kinks of activations are and where most of them are small. On the other paths, which
-    are short and smooth, the quotient would cancel, and eight quadrature nodes are exact.
-    """
+    """Compute ``θ``, the mean of g' between ``start`` and ``end``, elementwise."""
     start = torch.as_tensor(start, dtype=end.dtype, device=end.device)
+    # From a baseline of 0 the gate *is* the mean slope, and nothing has to be divided by a small u.
     if bool((start == 0).all()) and (gate := gate_of(activation, end)) is not None:
         return gate(end)
+    # The mean slope is the difference quotient (g(u) − g(b)) / (u − b), which is well conditioned for long paths, and
+    # for paths across 0, where the kinks of activations are and where most of them are small. On the other paths, which
+    # are short and smooth, the quotient would cancel, and eight quadrature nodes are exact.
     delta = end - start
     far = (start * end < 0) | (delta.abs() > 1)
     quotient = (activation(end) - activation(start)) / torch.where(far, delta, torch.ones_like(delta))
@@ -78,8 +73,7 @@ def gated_slopes(activation: Elementwise, start: tuple[Tensor, Tensor], end: tup
     ``∂u: ∫ g'(u(t)) w(t) dt = w₀ θ + Δw C`` with ``C = ∫ t g'(u(t)) dt = (g(u) − B)/Δu``;
     ``∂w: B = ∫ g(u(t)) dt = (G(u) − G(u₀))/Δu`` with the antiderivative ``G(u) = ((u² − 1) Φ(u) + u φ(u))/2``.
 
-    Raises:
-        ModelError: the activation is another one, whose antiderivative is not known here.
+    Another activation is a `ModelError`, because its antiderivative is not known here.
     """
     if gate_of(activation, end[0]) is not _GATES[0]:
         raise ModelError(

@@ -17,14 +17,9 @@ from ..errors import ModelError
 
 @dataclass(frozen=True, eq=False)
 class AttentionWeights:
-    """The value and the output projection of an attention block, applied as ``x @ W + b``.
+    """The value and the output projection of an attention block, applied as ``x @ W + b``."""
 
-    Attributes:
-        n_heads: how many heads share the columns of W_V and the rows of W_O.
-        w_v, b_v, w_o, b_o: the value and the output projection.
-    """
-
-    n_heads: int
+    n_heads: int  # which share the columns of W_V and the rows of W_O
     w_v: Float[Tensor, "dim_in inner"]
     b_v: Float[Tensor, " inner"]
     w_o: Float[Tensor, "inner dim"]
@@ -44,7 +39,10 @@ class AttentionWeights:
         return self.w_o @ direction
 
     def _constant(self, name: str, make: Callable[[], Tensor]) -> Tensor:
-        """Compute a constant once, and again after the weights have been written to, for example to prune a head."""
+        """Compute a constant once, and again after the weights have been written to."""
+        # The weights are views of the model's, so everything but these constants follows a change of them by itself,
+        # and no comparison with the model would notice a stale constant. Heads are usually ablated through ``.data``,
+        # which changes no version counter, so a product that depends on all weights tells whether they are the same.
         mark = self._mark()
         entry = self._kept.get(name)
         if entry is None or not torch.equal(entry[0], mark):
@@ -53,13 +51,11 @@ class AttentionWeights:
 
     @property
     def head_norm_factors(self) -> Float[Tensor, "heads inner_h inner_h"]:
-        """Small factors F with ``‖v W_O^h‖ = ‖v F_h‖``, from the QR decomposition of each head's W_Oᵀ.
-
-        The norm of a vector is computed instead of the quadratic form ``v W Wᵀ vᵀ``, because that may cancel.
-        """
+        """Small factors F with ``‖v W_O^h‖ = ‖v F_h‖``, from the QR decomposition of each head's W_Oᵀ."""
 
         def make() -> Tensor:
             per_head = self.w_o.view(self.n_heads, -1, self.w_o.shape[-1])
+            # The norm of a vector is computed instead of the quadratic form v W Wᵀ vᵀ, because that may cancel.
             factors: Tensor = torch.linalg.qr(per_head.mT, mode="r")[1]
             return factors.mT.contiguous()
 
@@ -101,14 +97,11 @@ def find_module(module: Any, path: str, where: str) -> Any:
 
 
 def read_linear(module: Any, where: str) -> tuple[Tensor, Tensor]:
-    """Read the weight of a linear module as (inputs, outputs), and its bias or zeros.
-
-    Raises:
-        ModelError: it is not a linear module.
-    """
+    """Read the weight of a linear module as (inputs, outputs), and its bias or zeros."""
     weight = getattr(module, "weight", None)
     if not isinstance(weight, Tensor) or weight.dim() != 2:
         raise ModelError(f"{where}: {type(module).__name__} is not a linear map with a weight matrix")
+    # GPT-2's Conv1D stores its weight transposed.
     weight = weight.detach() if isinstance(module, Conv1D) else weight.detach().T
     bias = getattr(module, "bias", None)
     return weight, weight.new_zeros(weight.shape[1]) if bias is None else bias.detach()

@@ -28,8 +28,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from .attention_block import AttentionBlock
-from .layer import Layer
+from .layer import AttentionBlock, Layer
 
 _CELLS = 2**15
 """How many query-key cells, times heads, are worked on at a time: about as many as stay in the cache."""

@@ -53,20 +53,10 @@ class Recorder:
 
 
 def verify_model(layers: list[Layer], recorded: Recorder, hidden: tuple[Tensor, ...], family: str) -> list[bool]:
-    """Compare all layers of a forward pass in full.
+    """Compare all layers of a forward pass in full, recomputed from ``hidden``, with what the modules took and gave.
 
-    Args:
-        layers: the layers, recomputed from ``hidden``.
-        recorded: what the layer modules took and gave in the same pass.
-        hidden: the model's hidden states, one more than there are layers.
-        family: the architecture, for the message.
-
-    Returns:
-        for each layer, whether the next hidden state is the layer's output itself. A final layer norm may come
-        between the two, or the convolution of some DeBERTa-v2 models.
-
-    Raises:
-        ModelError: an input or output differs by more than `TOLERANCE`; the message names layer and family.
+    Returns for each layer whether the next hidden state is the layer's output itself. A final layer norm may come
+    between the two, or the convolution of some DeBERTa-v2 models.
     """
     if len(recorded.outputs) != len(layers):
         raise ModelError(f"{family!r}: its layers were called {len(recorded.outputs)} times for {len(layers)} layers")
@@ -80,13 +70,7 @@ def verify_model(layers: list[Layer], recorded: Recorder, hidden: tuple[Tensor, 
 
 
 def verify_batch(layer: Layer, expected: Float[Tensor, "batch n dim"], where: str) -> None:
-    """Compare one position of each sentence with the model's output.
-
-    The positions are spread over the batch, so special tokens are among them. This costs about 1/n of the layer.
-
-    Raises:
-        ModelError: an output differs by more than `TOLERANCE`.
-    """
+    """Compare one position of each sentence with the model's output. This costs about 1/n of the layer."""
     rows, positions = spread_positions(layer.mask)
     weights: LayerWeights = layer.weights
     context = torch.einsum("bhn,bnhi->bhi", layer.alpha[rows, :, positions], layer.v).flatten(1)
@@ -99,6 +83,8 @@ def verify_batch(layer: Layer, expected: Float[Tensor, "batch n dim"], where: st
 
 def spread_positions(mask: Bool[Tensor, "batch n"]) -> tuple[Int[Tensor, " batch"], Int[Tensor, " batch"]]:
     """Choose one position of each sentence, from the first of the first to the last of the last.
+
+    So special tokens at either end are among them.
 
     Example:
         >>> spread_positions(torch.tensor([[True, True, True], [True, False, False], [True, True, True]]))

@@ -22,8 +22,7 @@ from .attention_weights import AttentionWeights, find_module, find_modules, gram
 class LayerNorm:
     """A layer norm, taken apart: ``LN(Σ y) = Σ linear(y) / deviation(Σ y) + beta``.
 
-    Given the deviation of the whole sum, the layer norm is linear in the terms y. See
-    `attentionology.extractors.layers.contributions` for why that is enough.
+    See `attentionology.extractors.layers.contributions` for what this is good for.
     """
 
     gamma: Float[Tensor, " dim"]
@@ -49,25 +48,15 @@ class LayerWeights(AttentionWeights):
 
     Post-LN (BERT): ``p = Σ_h α v W_O + b_O + x``, ``a = norm(p)``, ``q = FF(a) + a``, output ``norm_out(q)``.
     Pre-LN (GPT-2): v from ``norm_in(x)``, the same p, ``a = norm(p)``, output ``q = FF(a) + p``.
-
-    Attributes:
-        norm_in: in pre-LN models the layer norm of the single tokens before attention; None in post-LN models, and
-            where it is the identity.
-        norm: the layer norm of the sum p.
-        ff_in: matrices and biases from a to the pre-activations: one pair, or two if the block is gated.
-        activation: the activation g.
-        w_2, b_2: the projection from the activations to the hidden size.
-        norm_out: in post-LN models the layer norm of q; None in pre-LN models.
-        pre_norm: whether the model is a pre-LN model.
     """
 
-    norm_in: LayerNorm | None
-    norm: LayerNorm
-    ff_in: tuple[tuple[Float[Tensor, "dim units"], Float[Tensor, " units"]], ...]
+    norm_in: LayerNorm | None  # of the single tokens before attention; None in post-LN models and for an identity
+    norm: LayerNorm  # of the sum p
+    ff_in: tuple[tuple[Float[Tensor, "dim units"], Float[Tensor, " units"]], ...]  # two pairs if the block is gated
     activation: Elementwise
     w_2: Float[Tensor, "units dim"]
     b_2: Float[Tensor, " dim"]
-    norm_out: LayerNorm | None
+    norm_out: LayerNorm | None  # of q; None in pre-LN models
     pre_norm: bool
 
     def values(self, x: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch n inner"]:
@@ -99,11 +88,8 @@ class LayerWeights(AttentionWeights):
         return self.feed_forward(u) + (p if self.pre_norm else a)
 
     def expansion_rate(self) -> float:
-        """Compute how much all heads together stretch vectors on average (Kobayashi et al. 2021, released code).
-
-        This is the Frobenius norm of ``[W_V b_V; 0 1][W_O b_O; 0 1]``, which maps vectors with a 1 appended, divided by
-        ``√(dim + 1)``.
-        """
+        """Compute how much all heads together stretch vectors on average (Kobayashi et al. 2021, released code)."""
+        # The Frobenius norm of [W_V b_V; 0 1][W_O b_O; 0 1], which maps vectors with a 1 appended, over √(dim + 1).
         product = self.w_v @ self.w_o
         shift = self.b_v @ self.w_o + self.b_o
         squares = float(product.norm()) ** 2 + float(shift.norm()) ** 2 + 1
@@ -119,25 +105,19 @@ class LayerWeights(AttentionWeights):
         return self.norm.linear(self.w_o)
 
     def to_units(self) -> list[Float[Tensor, "inner units"]]:
-        """Multiply out the way from value vectors to pre-activations: W_O, the linear part of the layer norm, W_1.
-
-        The product is the largest constant of a layer, so it is not kept.
-        """
+        """Multiply out the way from value vectors to pre-activations: W_O, the linear part of the layer norm, W_1."""
+        # This is the largest constant of a layer, so it is not kept.
         w_o_normed = self.w_o_normed
         return [w_o_normed @ w for w, _ in self.ff_in]
 
     @property
     def gram_normed(self) -> Float[Tensor, "inner inner"]:
-        """The Gram matrix of value vectors after the output projection and the layer norm's linear part."""
+        """The Gram matrix of what value vectors become by the output projection and the layer norm's linear part."""
         return self._constant("gram normed", lambda: gram_of(self.w_o_normed))
 
     @property
     def last_norm(self) -> LayerNorm:
-        """The layer norm of q.
-
-        Raises:
-            ModelError: the model is a pre-LN model, which has no such layer norm.
-        """
+        """The layer norm of q, or a `ModelError` in pre-LN models, which have none."""
         if self.norm_out is None:
             raise ModelError("in this architecture no layer norm follows the feed-forward block (pre-LN)")
         return self.norm_out
@@ -149,11 +129,7 @@ class LayerWeights(AttentionWeights):
 
 
 def read_weights(model: Any, n_layers: int, n_heads: int) -> list[LayerWeights]:
-    """Read the layers of a Hugging Face model; layers that share their weights are the same object.
-
-    Raises:
-        ModelError: the family of the model has no row, or the model has no module of a name in the row.
-    """
+    """Read the layers of a Hugging Face model; layers that share their weights are the same object."""
     family = str(model.config.model_type)
     row = ARCHITECTURES.get(family)
     if row is None or not row.layers:
@@ -169,6 +145,7 @@ def read_weights(model: Any, n_layers: int, n_heads: int) -> list[LayerWeights]:
     if not 0 < len(modules) <= n_layers:
         raise ModelError(f"{family!r}: {len(modules)} layers at {row.layers!r} for {n_layers} layers of attention")
     read = [_read_layer(module, row, n_heads, f"{family!r} layer {i + 1}") for i, module in enumerate(modules)]
+    # Fewer modules than layers are shared in order, as the groups of ALBERT are.
     return [read[layer * len(read) // n_layers] for layer in range(n_layers)]
 
 
@@ -218,6 +195,7 @@ def _value_part(packed: Tensor, fused: Fused, n_heads: int) -> Tensor:
     size = packed.shape[-1] // 3
     if fused == "last third":
         return packed[..., 2 * size :]
+    # DeBERTa interleaves them: query, key and value of the first head, then those of the second, and so on.
     return packed.view(*packed.shape[:-1], n_heads, 3, -1)[..., 2, :].flatten(-2)
 
 

@@ -20,8 +20,7 @@ from torch import Tensor
 
 from ...corpora_loaders import Sentence
 from ..kinds import MapKind
-from ..kinds.rollout import next_product
-from ..kinds.rows import row_normalized
+from ..kinds.rollout import next_product, row_normalized
 from ..layers import FFBias, Layer
 from ..model.encoder import Encoder
 from ..model.forward_pass import Forward

@@ -51,14 +51,11 @@ def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:
 
 
 def max_length(model: Any) -> int | None:
-    """Return the limit that the position embeddings set to the length of inputs.
-
-    RoBERTa-like models begin to count positions after the padding index, so they take fewer pieces than their table has
-    rows.
-    """
+    """Return the limit that the position embeddings set to the length of inputs."""
     limit = getattr(model.config, "max_position_embeddings", None)
     if not isinstance(limit, int) or limit <= 0:
         return None
+    # RoBERTa-like models count positions from after the padding index, so they take fewer pieces than there are rows.
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
             return limit - int(module.padding_idx) - 1
@@ -133,11 +130,9 @@ def check_full_attention(
 
 
 def _full_attention_limit(model: Any) -> int | None:
-    """Return the length up to which a model attends fully that attends to longer inputs in blocks; None for others.
-
-    BigBird and BigBird-Pegasus switch from ``block_sparse`` to full attention at the first input of at most that length
-    and then keep it, so what they show of longer inputs is not the attention that they were trained with.
-    """
+    """Return the length up to which a model attends fully that attends to longer inputs in blocks; None for others."""
+    # BigBird and BigBird-Pegasus switch from block_sparse to full attention at the first input of at most that length
+    # and then keep it, so what they show of longer inputs is not the attention that they were trained with.
     config = model.config
     if getattr(config, "attention_type", None) != "block_sparse":
         return None

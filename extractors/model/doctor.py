@@ -30,7 +30,7 @@ from .encoder import Encoder
 from .forward_pass import Forward
 
 SAMPLE = 12
-"""How many sentences the model reads."""
+"""How many sentences the model reads, drawn at random with a fixed seed."""
 
 GROSS_ERROR = 0.01
 """The relative error of float32 from which on maps are wrong, whatever is decided on them."""
@@ -92,15 +92,13 @@ class Examination:
         }
 
     def checks(self) -> Iterator[Check]:
-        """Run the checks, and yield each when it is done, and then the three verdicts.
-
-        A check that raises an error has failed, and the message of the error is its result.
-        """
+        """Run the checks, and yield each when it is done, and then the three verdicts."""
         yield from self._model_checks()
         aligned = zip(self.sentences, self.encoder.align(self.sentences), strict=True)
         limit = self.encoder.max_length
         readable = [(s, p) for s, p in aligned if isinstance(p, Pieces) and obstacle(p, limit) is None]
-        drawn = _drawn([sentence for sentence, _ in readable])
+        numbers = np.random.default_rng(0).choice(len(readable), min(SAMPLE, len(readable)), replace=False)
+        drawn = sorted((readable[number][0] for number in sorted(numbers)), key=len)
         fewer = drawn[len(drawn) // 6 : (len(drawn) + 1) // 2]
         found = f"{len(readable)} of {len(self.sentences)} can be read"
         if len(drawn) < len(readable):
@@ -142,7 +140,7 @@ class Examination:
         for name, check in _ATTENTION_CHECKS.items():
             try:
                 yield self._noted(name, *check(self.encoder, drawn))
-            except Exception as error:
+            except Exception as error:  # a check that raises one has failed, and the message is its result
                 if out_of_memory(error):
                     raise
                 yield self._noted(name, False, cause(error))
@@ -165,12 +163,6 @@ class Examination:
         for reason in dict.fromkeys(self.refused.values()):
             kinds = [kind for kind, why in self.refused.items() if why == reason]
             yield Check(f"no maps of {', '.join(kinds)}", False if set(kinds) & set(self.wanted) else None, reason)
-
-
-def _drawn(sentences: Sequence[Sentence]) -> list[Sentence]:
-    """Draw the sentences that the model reads, always the same, and sort them by length."""
-    drawn = np.random.default_rng(0).choice(len(sentences), min(SAMPLE, len(sentences)), replace=False)
-    return sorted((sentences[index] for index in sorted(drawn)), key=len)
 
 
 def _passes(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Forward]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,10 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from ...corpora_loaders import Sentence
-from ..errors import ModelError
+from ..errors import ModelError, cause
+from ..layers import read_weights
+from ..layers.verification import Recorder, verify_model
+from ..layers.weights import layer_modules
 from ..tokens.pieces import Pieces, Unalignable, align, prepare_tokenizer
 from ..tokens.token_classes import PieceForms, token_classes
 from .conditions import (
@@ -29,7 +31,7 @@ from .conditions import (
 )
 from .files import LoadedFiles
 from .first_layers import attention_only
-from .forward_pass import Forward, ModelLayers, model_inputs, parameters_key, read_layers
+from .forward_pass import Forward, ModelLayers, model_inputs, parameters_key
 from .loaded_model import LoadedModel, random_copy
 from .loading import load_pretrained, quiet
 
@@ -114,8 +116,7 @@ class Encoder(LoadedModel):
     def forward(
         self, batch: Sequence[Pieces], *, hidden_states: bool = False, first_layers: int | None = None
     ) -> Forward:
-        """Run one forward pass over sentences padded to the longest. Segment ids are zero unless the pieces have
-        others.
+        """Run one forward pass over sentences padded to the longest.
 
         Args:
             batch: the pieces of each sentence.
@@ -142,13 +143,27 @@ class Encoder(LoadedModel):
         """
         key = self._parameters_key()
         if self._layers is None or self._layers[0] != key:
-            # A model that does not read padded batches may give NaN on padding, as ModernBERT does in float64 for its
-            # rows outside the sliding window, and NaN spreads.
-            texts = ["a b c d e f g h i j k l", *(["m"] if self.batching == "padded" else [])]
-            run = partial(self._run, hidden_states=True)
-            shape = self.n_layers, self.n_heads
-            self._layers = key, read_layers(self.model, shape, *self._pieces_of(*texts), run)
+            try:
+                self._layers = key, self._read_layers()
+            except ModelError:
+                raise
+            except Exception as error:
+                row = f"{self.family!r}: the row of this architecture does not fit"
+                raise ModelError(f"{row}: {cause(error)}") from error
         return self._layers[1]
+
+    @torch.inference_mode()
+    def _read_layers(self) -> ModelLayers:
+        """Read the weights of all layers by the row of names of the architecture, and verify them on a batch."""
+        # A model that does not read padded batches may give NaN on padding, as ModernBERT does in float64 for its rows
+        # outside the sliding window, and NaN spreads.
+        ids, mask = self._pieces_of("a b c d e f g h i j k l", *(["m"] if self.batching == "padded" else []))
+        weights = read_weights(self.model, self.n_layers, self.n_heads)
+        with Recorder(layer_modules(self.model)) as recorded:
+            attentions, hidden = self._run(ids, mask, hidden_states=True)
+        unchecked = ModelLayers(weights, [False] * self.n_layers, self.family)
+        layers = list(Forward(list(attentions), mask, hidden, unchecked).layers())
+        return ModelLayers(weights, verify_model(layers, recorded, hidden or (), self.family), self.family)
 
     def pad(self, batch: Sequence[Pieces]) -> tuple[Int[Tensor, "batch n"], Bool[Tensor, "batch n"]]:
         """Return the ids padded on the right to the longest sentence, and the mask that is True on pieces."""
@@ -168,8 +183,8 @@ class Encoder(LoadedModel):
         """Make a copy with random weights that keeps the embedding tables.
 
         This is the control of Clark et al. (2019, §5): pre-trained word and position embeddings, and every other weight
-        drawn as the architecture initializes it. The embedding tables are all `torch.nn.Embedding`
-        modules (words, positions, segments); the layer norm after them is reset like the rest.
+        drawn as the architecture initializes it. The embedding tables are all `torch.nn.Embedding` modules (words,
+        positions, segments); the layer norm after them is reset like the rest.
         """
         random = random_copy(self.model, seed, self.dtype)
         control = Encoder(random.to(self.device), self.tokenizer, f"{self.name} random-init seed {seed}")
@@ -195,13 +210,7 @@ class Encoder(LoadedModel):
         return self._padded([self.tokenizer(text).input_ids for text in texts], self.tokenizer.pad_token_id)
 
     def _find_batching(self) -> Batching:
-        """Find out which inputs can be read together without changing each other's attention.
-
-        This costs four forward passes over two short inputs, and two more if padding matters.
-
-        Raises:
-            ModelError: attention is not finite, or the same input gives different attention each time.
-        """
+        """Find out by a few short passes which inputs can be read together without changing each other's attention."""
         sentences = [Sentence(id=words[0], words=words) for words in (tuple("abcdefghijkl"), ("m",))]
         aligned = [pieces for pieces in self.align(sentences) if isinstance(pieces, Pieces)]
         if len(aligned) < len(sentences):
@@ -228,7 +237,6 @@ class Encoder(LoadedModel):
 
     @torch.inference_mode()
     def _parameters_key(self) -> tuple[Any, ...]:
-        """A key that changes with the parameters."""
         if not self.is_twin:
             return parameters_key(self.model)
         # The weights that are read of a twin are copies. They must not go stale, whatever value is written.
@@ -245,9 +253,7 @@ class Encoder(LoadedModel):
         *,
         hidden_states: bool = False,
     ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]:
-        """Return the attention of all layers, of which there must be ``n_layers``, and all hidden states if
-        ``hidden_states`` is true.
-        """
+        """Return the attention of all layers, of which there must be ``n_layers``, and all hidden states on request."""
         with self._reading(f"an input of {ids.shape[1]} pieces"):
             output = self.model(**model_inputs(ids, mask, segment_ids), output_hidden_states=hidden_states)
         attentions = tuple(getattr(output, "attentions", None) or ())

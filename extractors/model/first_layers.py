@@ -58,7 +58,7 @@ def giving_zeros(module: nn.Module, dims: Mapping[str, int | None]) -> Iterator[
     """Let linear maps give zeros within the context, instead of what nobody needs.
 
     For each path from the module, ``dims`` has the dimension of what the map gives, None for the usual one. With 0
-    dimensions, what follows has nothing to compute. If one of them does not exist, nothing is changed.
+    dimensions, what follows has nothing to compute.
     """
     try:
         linear = {path: module.get_submodule(path) for path in dims}
@@ -66,7 +66,8 @@ def giving_zeros(module: nn.Module, dims: Mapping[str, int | None]) -> Iterator[
             path: _Zeros(read_linear(linear[path], path)[0].shape[1] if dim is None else dim)
             for path, dim in dims.items()
         }
-    except (AttributeError, ModelError):  # the row does not fit, which matters only to kinds of maps that read weights
+    except (AttributeError, ModelError):
+        # The row does not fit, which matters only to kinds of maps that read weights. Then all is computed.
         linear, zeros = {}, {}
     try:
         for path, replacement in zeros.items():

@@ -1,24 +1,18 @@
-"""What one forward pass over a padded batch is given, what it leaves behind, and the weights that explain it."""
+"""What one forward pass over a padded batch is given and leaves behind, and the weights that explain it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ...corpora_loaders.describing import amount
-from ..errors import ModelError, cause
-from ..layers import FFBias, Layer, LayerWeights, read_weights
-from ..layers.verification import Recorder, verify_batch, verify_model
-from ..layers.weights import layer_modules
+from ..layers import FFBias, Layer, LayerWeights
+from ..layers.verification import verify_batch
 from ..tokens.word_merging import WordMerger
-
-Run = Callable[[Tensor, Tensor], tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]]
-"""A forward pass over ids and a mask, which returns the attention of all layers and all hidden states."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,29 +99,6 @@ def model_inputs(
     """Return the arguments with which every model is called to give its attention."""
     inputs = {"input_ids": ids, "attention_mask": mask.long(), "output_attentions": True, "return_dict": True}
     return inputs if segment_ids is None else {**inputs, "token_type_ids": segment_ids}
-
-
-@torch.inference_mode()
-def read_layers(
-    model: Any,
-    shape: tuple[int, int],
-    ids: Int[Tensor, "inputs n"],
-    mask: Bool[Tensor, "inputs n"],
-    run: Run,
-) -> ModelLayers:
-    """Read the weights of all layers by the row of names of the architecture, and verify them on a batch."""
-    family = str(model.config.model_type)
-    try:
-        weights = read_weights(model, *shape)
-        with Recorder(layer_modules(model)) as recorded:
-            attentions, hidden = run(ids, mask)
-        unchecked = ModelLayers(weights, [False] * shape[0], family)
-        layers = list(Forward(list(attentions), mask, hidden, unchecked).layers())
-        return ModelLayers(weights, verify_model(layers, recorded, hidden or (), family), family)
-    except ModelError:
-        raise
-    except Exception as error:
-        raise ModelError(f"{family!r}: the row of this architecture does not fit: {cause(error)}") from error
 
 
 def parameters_key(model: Any) -> tuple[Any, ...]:

@@ -55,8 +55,8 @@ class LoadedModel:
     @property
     def device(self) -> torch.device:
         """The device that the model computes on. Of a twin, it is not that of the parameters if that has no float64."""
-        stored = torch.device(next(self.model.parameters()).device)
-        return in_float64(torch.zeros(0, device=stored)).device if self.is_twin else stored
+        parameter: Tensor = next(self.model.parameters())
+        return in_float64(parameter[:0]).device if self.is_twin else parameter.device
 
     @property
     def dtype(self) -> torch.dtype:

@@ -12,8 +12,7 @@ from jaxtyping import TypeCheckError
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Layer, MapMaker, ModelError, extract, get_kind, list_kinds, register_kind
 from attentionology.extractors.kinds import registry
-from attentionology.extractors.kinds.rollout import roll_out
-from attentionology.extractors.kinds.rows import distributions
+from attentionology.extractors.kinds.rollout import distributions, next_product
 from attentionology.extractors.layers import contributions
 from attentionology.extractors.layers.activations import gate_of, slope
 from tests import tiny
@@ -101,7 +100,8 @@ def test_rollout_by_hand():
     first = torch.tensor([[[[1.0, 0.0], [0.5, 0.5]]]])
     second = torch.tensor([[[[0.0, 1.0], [1.0, 0.0]]]])
     mask = torch.ones(1, 2, dtype=torch.bool)
-    one, two = roll_out([first, second], mask, residual=False)
+    one = next_product(first, None, mask, residual=False, number=1)
+    two = next_product(second, one, mask, residual=False, number=2)
     torch.testing.assert_close(one[0, 0], torch.tensor([[1.0, 0.0], [0.25, 0.75]]))
     torch.testing.assert_close(two[0, 0], torch.tensor([[0.625, 0.375], [0.625, 0.375]]))
 
