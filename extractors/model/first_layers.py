@@ -31,7 +31,7 @@ def attention_only(model: Any, layers: int | None = None) -> Iterator[int | None
         yield None
         return
     unneeded = {row.output: None, **feed_forward(row)}
-    if not row.fused:
+    if row.fused == "no":  # otherwise the same map gives the queries and keys
         unneeded[row.value] = None
     with shortened(modules, layers or len(modules)), giving_zeros(modules[-1], unneeded):
         yield len(modules)

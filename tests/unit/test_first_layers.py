@@ -45,7 +45,7 @@ def test_what_follows_the_last_attention_is_computed_only_for_hidden_states(fami
     layers = list(find_modules(encoder.model, row.layers))
     computed: list[int] = []
     for number, layer in enumerate(layers):
-        for path in (row.output, row.ff_in, row.ff_out, *([] if row.fused else [row.value])):
+        for path in (row.output, row.ff_in, row.ff_out, *([row.value] if row.fused == "no" else [])):
             layer.get_submodule(path).register_forward_hook(lambda *_, number=number: computed.append(number))
     last = len(layers) - (family != "albert")  # whose layers are one
     encoder.forward(pieces, hidden_states=True)
