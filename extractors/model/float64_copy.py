@@ -33,13 +33,8 @@ def float64_twin(model: Any) -> Any:
             if parameter.is_floating_point():
                 # "unsafe" allows the type to change.
                 parametrize.register_parametrization(module, name, _InFloat64(), unsafe=True)
-    twin.is_float64_twin = True
+    twin.is_float64_twin = True  # by which `LoadedModel` recognizes it
     return twin
-
-
-def is_twin(model: Any) -> bool:
-    """Whether a model is a view that `float64_twin` made."""
-    return getattr(model, "is_float64_twin", False)
 
 
 def _word_tables(model: Any) -> list[nn.Module]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from http import HTTPStatus
@@ -73,31 +73,27 @@ def hub_model(name: str, revision: str | None = None) -> LoadedFiles:
     forbidden = revision is not None and (".." in revision or revision.startswith("/") or not revision.isprintable())
     if forbidden or (revision is not None and not revision.strip()):
         raise ModelError(f"{name!r} has no branch, tag or commit {revision!r}")
-    what = f"{name!r} ({revision or constants.DEFAULT_REVISION})"
-    there: Collection[str]
-    get: Callable[[Collection[str]], dict[str, str]]
     with _explained(name, revision):
         cached = Path(constants.HF_HUB_CACHE, repo_folder_name(repo_id=name, repo_type="model"))
         try:
-            commit, there = _ask(name, revision)
-            folder, offline = cached / "snapshots" / commit, False
-            get = partial(_fetched, name, folder, there)
-        except _NoAnswerError as silence:
-            folder, offline = _cached_folder(name, revision, f"{silence}, and {what}"), True
-            there = {path.name for path in folder.iterdir()}
-            get = partial(_kept, folder, str(silence), what)
-        sharded = INDEX in there and WEIGHTS not in there
-        if not sharded and WEIGHTS not in there:
+            commit, checksums = _ask(name, revision)
+            folder, silence = cached / "snapshots" / commit, ""
+        except _NoAnswerError as error:
+            folder, silence = _cached_folder(name, revision, str(error)), str(error)
+            checksums = dict.fromkeys((path.name for path in folder.iterdir()), "")
+        get = partial(_intact, name, revision or constants.DEFAULT_REVISION, folder, checksums, silence)
+        sharded = INDEX in checksums and WEIGHTS not in checksums
+        if not sharded and WEIGHTS not in checksums:
             get([WEIGHTS])  # which says that there is none, before anything is fetched
-        get([CONFIG, *sorted(filter(TOKENIZER_FILE.fullmatch, there)), *([INDEX] if sharded else [])])
+        get([CONFIG, *sorted(filter(TOKENIZER_FILE.fullmatch, checksums)), *([INDEX] if sharded else [])])
         # The weights come last, so that a folder with weights is complete.
         sha256 = get(shard_names(folder / INDEX) if sharded else [WEIGHTS])
-    if not offline and revision != folder.name:
+    if not silence and revision != folder.name:
         # Which commit a branch stands for is written where huggingface_hub looks it up offline, and only after all
         # files have been fetched, so that a model that is found offline is complete.
         with suppress(OSError, StorageError):  # a cache that cannot be written serves this run all the same
             write_durably(cached / "refs" / (revision or constants.DEFAULT_REVISION), folder.name.encode())
-    return LoadedFiles(folder.name, sha256, revision, constants.ENDPOINT, offline, folder, name)
+    return LoadedFiles(folder.name, sha256, revision, constants.ENDPOINT, bool(silence), folder, name)
 
 
 def _ask(name: str, revision: str | None) -> tuple[str, dict[str, str]]:
@@ -118,16 +114,22 @@ def _ask(name: str, revision: str | None) -> tuple[str, dict[str, str]]:
         raise _NoAnswerError(f"{constants.ENDPOINT} does not answer ({cause(error)})") from error
 
 
-def _fetched(name: str, folder: Path, checksums: dict[str, str], files: Collection[str]) -> dict[str, str]:
-    """Return the SHA-256 of files of a commit. What is missing or damaged in the cache is fetched first."""
-    if lacking := [file for file in files if file not in checksums]:
+def _intact(
+    name: str, revision: str, folder: Path, checksums: dict[str, str], silence: str, files: Collection[str]
+) -> dict[str, str]:
+    """Return the SHA-256 of files of a commit. If the Hub is not silent, what is missing or damaged is fetched."""
+    lacking = [file for file in files if file not in checksums]
+    if lacking and not silence:
         hint = f". {CONVERSION_HINT}" if WEIGHTS in lacking else ""
         raise ModelError(f"{name!r} at {folder.name} has no {lacking[0]}{hint}")
     for fetched in (False, True):
-        digests = {file: _sha256_if_intact(folder / file, checksums[file]) for file in files}
+        digests = {file: _sha256_if_intact(folder / file, checksums.get(file, "")) for file in files}
         damaged = [file for file, sha256 in digests.items() if not sha256]
         if not damaged:
             return digests
+        if silence:
+            where = f"missing or damaged in the cache {constants.HF_HUB_CACHE}"
+            raise ModelError(f"{silence}, and {damaged[0]} of {name!r} ({revision}) is {where}")
         for path in (folder / file for file in damaged):
             path.resolve().unlink(missing_ok=True)  # what the path links to
             path.unlink(missing_ok=True)
@@ -155,44 +157,34 @@ def _fetch(name: str, commit: str, files: Collection[str]) -> None:
         raise ModelError(f"{message}; the same command goes on") from error
 
 
-def _cached_folder(name: str, revision: str | None, why: str) -> Path:
+def _cached_folder(name: str, revision: str | None, silence: str) -> Path:
     """Find the commit that an earlier run read, or raise `ModelError`."""
     config = None
     with suppress(UnicodeDecodeError):  # raised by a damaged file that says which commit a branch stands for
         config = huggingface_hub.try_to_load_from_cache(name, CONFIG, revision=revision)
     if not isinstance(config, str):
-        raise ModelError(f"{why} is not in the cache {constants.HF_HUB_CACHE}")
+        what = f"{name!r} ({revision or constants.DEFAULT_REVISION})"
+        raise ModelError(f"{silence}, and {what} is not in the cache {constants.HF_HUB_CACHE}")
     return Path(config).parent
 
 
-def _kept(folder: Path, silence: str, what: str, files: Collection[str]) -> dict[str, str]:
-    """Return the SHA-256 of files that an earlier run left in the cache."""
-    digests = {file: _sha256_if_intact(folder / file, None) for file in files}
-    if lacking := [file for file, sha256 in digests.items() if not sha256]:
-        where = f"missing or damaged in the cache {constants.HF_HUB_CACHE}"
-        raise ModelError(f"{silence}, and {lacking[0]} of {what} is {where}")
-    return digests
-
-
-def _sha256_if_intact(path: Path, checksum: str | None) -> str:
-    """Return the SHA-256 of a file in the cache; an empty text if there is none with the checksum that it should have.
-
-    The cache names a file by its checksum, SHA-256 for large files and git's SHA-1 for others, and links to it. A file
-    that is no link (``HF_HUB_DISABLE_SYMLINKS``) should have the given checksum; without one, there is nothing to
-    compare it with.
-    """
+def _sha256_if_intact(path: Path, checksum: str) -> str:
+    """Return the SHA-256 of a file in the cache; an empty text if it is missing or has not the checksum it should."""
     if not path.is_file():
         return ""
     sha256 = file_sha256(path)
-    # Not `resolve`: the file that is named by its checksum may itself be a link into a store with names of its own.
-    expected = path.readlink().name if path.is_symlink() else checksum or ""
-    actual = expected
-    if re.fullmatch(r"[0-9a-f]{64}", expected):
-        actual = sha256
-    elif re.fullmatch(r"[0-9a-f]{40}", expected):
+    # The cache names a file by its checksum and links to it. A file that is no link (HF_HUB_DISABLE_SYMLINKS) should
+    # have the checksum that the Hub says, and without the Hub there is nothing to compare it with. The link is not
+    # resolved, because the file that is named by its checksum may itself be a link into a store with other names.
+    expected = path.readlink().name if path.is_symlink() else checksum
+    if re.fullmatch(r"[0-9a-f]{64}", expected) and sha256 != expected:
+        return ""
+    if re.fullmatch(r"[0-9a-f]{40}", expected):  # small files have the SHA-1 of git
         content = path.read_bytes()
-        actual = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-    return sha256 if actual == expected else ""
+        header = b"blob %d\0" % len(content)
+        if hashlib.sha1(header + content, usedforsecurity=False).hexdigest() != expected:
+            return ""
+    return sha256
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from ...corpora_loaders.errors import out_of_memory
 from ..errors import ModelError, cause
 from .conditions import Batching, conditions_of
 from .files import LoadedFiles
-from .float64_copy import float64_twin, in_float64, is_twin
+from .float64_copy import float64_twin, in_float64
 
 Model = TypeVar("Model", bound="LoadedModel")
 
@@ -35,7 +35,8 @@ class LoadedModel:
         self.tokenizer: Any = tokenizer
         self.name = name
         self.files = files or LoadedFiles()
-        self.is_twin = is_twin(model)  # whether it is the float64 view of another one, which stores its parameters
+        # Whether it is the float64 view of another model, which stores its parameters.
+        self.is_twin: bool = getattr(model, "is_float64_twin", False)
         self._double: tuple[Any, Any] | None = None
 
     def __repr__(self) -> str:

@@ -126,17 +126,7 @@ def test_a_revision_is_for_models_on_the_hub(hub, tmp_path, command):
 def test_the_environment_is_enough(hub, tmp_path):
     """As a user starts it: processes of their own, of which one may not ask the Hub and has another cache."""
     name, _, commit = hub.add(files(1.0))
-    command = [
-        sys.executable,
-        "-m",
-        "attentionology",
-        "doctor",
-        "--model",
-        name,
-        "--sentences",
-        "2",
-        "--json",
-    ]
+    command = [sys.executable, "-m", "attentionology", "doctor", "--model", name, "--sentences", "2", "--json"]
 
     def run(home: Path, **more: str) -> subprocess.CompletedProcess[str]:
         environment = {**hub.environment, "HF_HOME": str(home), **more}

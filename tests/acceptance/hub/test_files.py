@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from attentionology.extractors import ModelError
-from attentionology.extractors.model.files import shard_names
 from tests.acceptance.hub.session import INDEX, NEVER_FETCHED, WEIGHTS, files, sha256
 
 
@@ -55,45 +53,17 @@ def test_only_shards_that_the_index_names_are_fetched(hub, tmp_path):
     assert hub.error(name) == f"{name!r} at {commit} has no {sorted(shards)[0]}"
 
 
-@pytest.mark.parametrize(
-    "entry", ["../../x.safetensors", "/x.safetensors", "a/x.safetensors", "x.bin", "x.py", 3, None]
-)
-def test_an_index_names_safetensors_beside_it(hub, tmp_path, entry):
+@pytest.mark.parametrize("entry", ["../../x.safetensors", "/x.safetensors", "a/x.safetensors", "x.bin", "x.py"])
+def test_an_index_names_safetensors_beside_it(hub, entry):
     index = json.dumps({"metadata": {}, "weight_map": {"a": entry}}).encode()
     content = {file: data for file, data in files(1.0).items() if file != WEIGHTS}
     name, _, _ = hub.add({**content, INDEX: index, "x.bin": b"", "x.py": b"", "a/x.safetensors": b""})
     assert f"{INDEX}' names {entry!r}, which is not a safetensors file in the model's folder" in hub.error(name)
     assert not any(request.endswith(("x.safetensors", "x.bin", "x.py")) for request in hub.log)
-    (tmp_path / INDEX).write_bytes(index)
-    with pytest.raises(ModelError, match="not a safetensors file"):
-        shard_names(tmp_path / INDEX)
 
 
 @pytest.mark.parametrize(
-    "index", [b"", b"[]", b"{}", b'{"weight_map": []}', b'{"weight_map": {}}', b"\xff", b"[" * 9999]
-)
-def test_an_index_that_is_none(hub, index):
-    content = {file: data for file, data in files(1.0).items() if file != WEIGHTS}
-    name, _, _ = hub.add({**content, INDEX: index})
-    assert f"{INDEX}' (" in hub.error(name)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "bert base",
-        "a/b/c/d",
-        "a..b",
-        "../a",
-        "./nofolder",
-        "/no/folder",
-        "~/nofolder",
-        "a--b",
-        "é",
-        "a/",
-        "-a",
-        "a" * 97,
-    ],
+    "name", ["bert base", "a/b/c/d", "a..b", "../a", "./nofolder", "/no/folder", "~/nofolder", "é", "a/", "a" * 97]
 )
 def test_names_that_no_model_has(hub, name):
     answer = hub.tell(argv=["doctor", f"--model={name}"])
