@@ -59,7 +59,9 @@ def contribution_norms(
         if scale is not None:
             norms *= scale
     else:
-        # Rows are merged before the norm is taken, so they must have their factors before that.
+        # The squared norm of what the pieces of a word contribute together is a sum over pairs of these pieces, so each
+        # pair has a heads × heads matrix of its own, and the results are added up by the column of the word. Rows are
+        # merged before the norm is taken, so they must have their factors before that.
         coefficients = layer.coefficients(scale)
         squared = coefficients.new_zeros(len(coefficients), coefficients.shape[2], layer.groups.k)
         for left, right, column, weight in layer.groups.pairs.parts(BLOCK_PAIRS):
@@ -81,13 +83,13 @@ def _head_grams(
     right: Float[Tensor, "batch keys heads inner_h"],
     gram: Float[Tensor, "inner inner"],
 ) -> Float[Tensor, "batch keys heads heads"]:
-    """Compute ``⟨v^h P^h, v'^g P^g⟩`` for all pairs of heads, one head at a time to hold only batch × keys × inner."""
+    """Compute ``⟨v^h P^h, v'^g P^g⟩`` for all pairs of heads."""
     batch, keys, heads, size = left.shape
     right = right.reshape(batch * keys, heads * size)
     # The sums over the columns of each head are a matrix product, which is faster than reducing short rows.
     by_head = torch.eye(heads, dtype=gram.dtype, device=gram.device).repeat_interleave(size, dim=0)
     out = left.new_empty(heads, batch * keys, heads)
-    for h in range(heads):
+    for h in range(heads):  # one at a time, to hold only batch × keys × inner numbers
         through = left[:, :, h].reshape(batch * keys, size) @ gram[h * size : (h + 1) * size]
         torch.mm(through.mul_(right), by_head, out=out[h])
     return out.transpose(0, 1).reshape(batch, keys, heads, heads)
@@ -118,19 +120,13 @@ def _squared_norms(
 
 
 class Block(NamedTuple):
-    """The contribution vectors of some keys to some queries of one sentence.
+    """The contribution vectors of some keys to some queries of one sentence."""
 
-    Attributes:
-        queries: the pieces that are the queries.
-        rows: the rows of the map that these queries belong to, which are fewer where pieces are merged.
-        keys: the columns of the map.
-        vectors: one tensor per linear map, shape (keys, queries, dim): what each query gets from each key. Where pieces
-            are merged as vectors, the pieces of a key are merged already, and those of a query are not.
-    """
-
-    queries: slice
-    rows: slice
-    keys: slice
+    queries: slice  # the pieces that are the queries
+    rows: slice  # of the map, to which these queries belong; they are fewer where pieces are merged
+    keys: slice  # the columns of the map
+    # One tensor per linear map, shape (keys, queries, dim): what each query gets from each key. Where pieces are merged
+    # as vectors, the pieces of a key are merged already, and those of a query are not.
     vectors: list[Tensor]
 
 

@@ -51,22 +51,14 @@ class AttentionBlock:
 
     @property
     def weights(self) -> AttentionWeights:
-        """The weights of the block.
-
-        Raises:
-            ModelError: the forward pass gave attention only.
-        """
+        """The weights of the block, or a `ModelError` if the forward pass gave attention only."""
         if self._weights is None:
             raise ModelError("a map kind that reads weights must be registered with reads_weights=True")
         return self._weights
 
     @property
     def x(self) -> Float[Tensor, "batch keys dim"]:
-        """The vectors of the keys: the layer's input, or in cross-attention the output of the encoder.
-
-        Raises:
-            ModelError: the forward pass gave attention only.
-        """
+        """The vectors of the keys: the layer's input, or in cross-attention the output of the encoder."""
         if self._x is None:
             raise ModelError("a map kind that reads hidden states must be registered with reads_weights=True")
         return self._x
@@ -135,11 +127,7 @@ class Layer(AttentionBlock):
 
     @property
     def weights(self) -> LayerWeights:
-        """The layer's weights.
-
-        Raises:
-            ModelError: the forward pass gave attention only.
-        """
+        """The layer's weights, or a `ModelError` if the forward pass gave attention only."""
         return cast(LayerWeights, super().weights)
 
     @functools.cached_property

@@ -106,10 +106,8 @@ class LoadedModel:
         raise NotImplementedError
 
     def weights_sha256(self) -> str:
-        """Compute a SHA-256 of names, shapes, types and bytes of all weights, independent of how they were stored.
-
-        Weights that the files lack, such as a pooler's, are random numbers in every run and are left out.
-        """
+        """Compute a SHA-256 of names, shapes, types and bytes of all weights, independent of how they were stored."""
+        # Weights that the files lack, such as a pooler's, are random numbers in every run.
         return weights_sha256(self.model, self.files.untrained)
 
     def _with_model(self, twin: Any) -> Any:
