@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
@@ -30,9 +30,7 @@ from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.extractors import DEFAULT_BATCH_CELLS, Encoder, ExtractionLog, extract
-from attentionology.extractors.maps.batching import Batch, plan
-from attentionology.extractors.tokens.pieces import Pieces
+from attentionology.extractors import Encoder, ExtractionLog, extract, shared_batches
 from benchmarks.large_model import WORDS, write_long_sentences
 from benchmarks.measuring import peak_memory, ratio, take_turns
 
@@ -48,16 +46,11 @@ def corpus(files: list[str], n: int) -> list[Sentence]:
     return list(islice(cycle(load_treebank(paths, limit=SENTENCES)), n))
 
 
-def planned(encoder: Encoder, sentences: list[Sentence], batch_cells: int) -> Iterator[Batch[Sentence, Pieces]]:
-    """Yield the batches that `extract` makes."""
-    return plan(encoder, sentences, batch_cells, None, "skip", ExtractionLog())
-
-
 @torch.inference_mode()
 def forward_only(encoder: Encoder, sentences: list[Sentence]) -> None:
     """Tokenize, make batches, and run the model without asking for anything."""
-    for batch in planned(encoder, sentences, DEFAULT_BATCH_CELLS):
-        ids, mask = encoder.pad([pieces for _, pieces in batch])
+    for batch in shared_batches(encoder, sentences):
+        ids, mask = encoder.pad(batch.pieces)
         encoder.model(input_ids=ids, attention_mask=mask.long())
 
 
@@ -74,7 +67,8 @@ def dependency(encoder: Encoder, sentences: list[Sentence]) -> None:
 def naive(encoder: Encoder, sentences: list[Sentence]) -> None:
     """Decide one sentence and one head at a time in NumPy as the published notebooks do, without a bootstrap."""
     right: Counter[tuple[str, str, int, int]] = Counter()
-    for [(sentence, pieces)] in planned(encoder, sentences, batch_cells=1):
+    for batch in shared_batches(encoder, sentences, batch_cells=1):
+        [sentence], [pieces] = batch.sentences, batch.pieces
         positions = np.array(pieces.positions)
         groups = [np.flatnonzero(positions == k) for k in range(len(pieces.special))]
         for layer, attention in enumerate(encoder.forward([pieces]).attentions):

@@ -29,8 +29,8 @@ from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import Sentence, Treebank
 from attentionology.engine.passes import plan_passes, run_passes
-from attentionology.extractors import DEFAULT_BATCH_CELLS, Encoder, MapMaker, get_kind
-from benchmarks.dependency import corpus, forward_only, planned
+from attentionology.extractors import Encoder, MapMaker, get_kind, shared_batches
+from benchmarks.dependency import corpus, forward_only
 from benchmarks.measuring import peak_memory, ratio, take_turns
 
 USUAL = ("dependency", "surface", "clusters")
@@ -85,8 +85,8 @@ def padding_and_operations(encoder: Encoder, sentences: list[Sentence]) -> tuple
     skipped = set() if pooler is None else {id(module) for module in pooler.modules()}
     weights = sum(layer.weight.numel() for layer in layers if id(layer) not in skipped)
     pieces = padded = squares = 0
-    for batch in planned(encoder, sentences, DEFAULT_BATCH_CELLS):
-        lengths = [len(read) for _, read in batch]
+    for batch in shared_batches(encoder, sentences):
+        lengths = list(map(len, batch.pieces))
         pieces += sum(lengths)
         padded += len(lengths) * max(lengths)
         squares += len(lengths) * max(lengths) ** 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ...extractors.translation.merging import AlignmentSetting
+from ...extractors.translation import AlignmentSetting
 
 TOGETHER, SINGLE = "all", "single"
 """The names of the series of all heads of a layer together, and of each head by itself."""
@@ -24,7 +24,7 @@ CROSS, SIMILARITY, SELF = METHODS = ("cross-attention", "similarity", "self-atte
 an encoder."""
 
 SETTINGS: tuple[AlignmentSetting, ...] = ("AWI", "AWO")
-"""The settings of cross-attention, see `attentionology.extractors.translation.merging`."""
+"""The settings of cross-attention, see `attentionology.extractors.translation.cross_maps`."""
 
 
 @dataclass(frozen=True, order=True)

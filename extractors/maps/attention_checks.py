@@ -7,35 +7,46 @@ padding; the rows still sum to 1 over the padded length, but not over the senten
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ..errors import ModelError
-from ..model.encoder import Encoder
-from ..model.forward_pass import Forward
 
 ROW_SUM_TOLERANCE = 1e-4
 """How far from 1 the sum of a row of attention may be."""
 
 
-def check_attention(forward: Forward, encoder: Encoder) -> None:
-    """Raise `ModelError` unless the attention of every piece to its sentence sums to 1, in every layer and head."""
-    inside = forward.mask.to(forward.attentions[0].dtype)[:, None, :, None]
-    errors = [(torch.matmul(alpha, inside).squeeze(-1) - 1).abs().amax(1) for alpha in forward.attentions]
-    error_by_row = torch.stack(errors).amax(0)
-    check_row_sums(error_by_row[forward.mask].max(), "attention", encoder, lambda: mass_on_padding(forward))
+def check_attention(
+    attentions: Sequence[Float[Tensor, "batch heads queries keys"]],
+    queries: Bool[Tensor, "batch queries"],
+    keys: Bool[Tensor, "batch keys"],
+    label: str,
+    rows_of: str = "attention",
+) -> None:
+    """Raise `ModelError` unless the attention of every query to the keys sums to 1, in every layer and head.
+
+    The masks are True where there is a piece, and False on padding.
+    """
+    inside = keys.to(attentions[0].dtype)[:, None, :, None]
+    errors = [(torch.matmul(alpha, inside).squeeze(-1) - 1).abs().amax(1) for alpha in attentions]
+    error = torch.stack(errors).amax(0)[queries].max()
+    check_row_sums(error, rows_of, label, lambda: mass_on_padding(attentions, queries, keys))
 
 
-def mass_on_padding(forward: Forward) -> float:
+def mass_on_padding(
+    attentions: Sequence[Float[Tensor, "batch heads queries keys"]],
+    queries: Bool[Tensor, "batch queries"],
+    keys: Bool[Tensor, "batch keys"],
+) -> float:
     """Compute the largest attention of a piece to padding, over all layers and heads."""
-    onto_padding = forward.mask[:, None, :, None] & ~forward.mask[:, None, None, :]
-    return max(float((alpha * onto_padding).sum(-1).max()) for alpha in forward.attentions)
+    onto_padding = queries[:, None, :, None] & ~keys[:, None, None, :]
+    return max(float((alpha * onto_padding).sum(-1).max()) for alpha in attentions)
 
 
-def check_row_sums(error: Float[Tensor, ""], rows_of: str, encoder: Encoder, mass: Callable[[], float]) -> None:
+def check_row_sums(error: Float[Tensor, ""], rows_of: str, label: str, mass: Callable[[], float]) -> None:
     """Raise `ModelError` if the sum of a row is too far from 1; only then is the mass on padding computed."""
     if float(error) <= ROW_SUM_TOLERANCE:
         return
@@ -45,4 +56,4 @@ def check_row_sums(error: Float[Tensor, ""], rows_of: str, encoder: Encoder, mas
         if on_padding > ROW_SUM_TOLERANCE
         else f"rows of {rows_of} sum to 1 only within {float(error):.2g}"
     )
-    raise ModelError(f"{encoder.name or encoder.family}: {reason}; maps of this model cannot be trusted")
+    raise ModelError(f"{label}: {reason}; maps of this model cannot be trusted")

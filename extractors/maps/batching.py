@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, TypeVar
 
 import torch
 
 from ...corpora_loaders import Sentence
 from ..errors import ExtractionError
-from ..model.conditions import Batching, fitting
-from ..tokens.pieces import Unalignable
+from ..model.conditions import Batching
+from ..model.loaded_model import LoadedModel
+from ..tokens.pieces import PairPieces, Pieces, Unalignable
 
 TooLong = Literal["skip", "error"]
+T = TypeVar("T")
 
 DEFAULT_BATCH_CELLS = 2**16
 """The default bound on sentences × pieces × pieces of one batch: 4 sentences of 128 pieces, or 40 of 40."""
 
 WINDOW = 1024
 """How many sentences are sorted by length at a time."""
-
-_BATCH_PIECES_CPU = 1024  # beyond this the activations of a batch fall out of the cache
-_BATCH_PIECES = 16384
 
 
 @dataclass(frozen=True)
@@ -88,111 +87,57 @@ class ExtractionLog:
         return first + ("; …" if len(self.skipped) > 3 else "")
 
 
-@runtime_checkable
-class Aligned(Protocol):
-    """What a model reads of one input. Its length is the number of pieces that a limit holds for."""
-
-    @property
-    def extent(self) -> str:
-        """How much the model reads, in words."""
-        ...
-
-    @property
-    def words(self) -> int:
-        """How many words the model reads."""
-        ...
-
-    @property
-    def unknown(self) -> int:
-        """How many words have a piece that is the unknown token."""
-        ...
-
-    @property
-    def substituted(self) -> int:
-        """How many words are read as the unknown token because the tokenizer has no piece for them."""
-        ...
-
-    def __len__(self) -> int: ...
-
-
-Input = TypeVar("Input", bound=Sentence)
-Input_contra = TypeVar("Input_contra", bound=Sentence, contravariant=True)
-Read = TypeVar("Read", bound=Aligned)
-Read_co = TypeVar("Read_co", bound=Aligned, covariant=True)
-Batch = list[tuple[Input, Read]]
-"""Inputs that are read together, each with its pieces."""
-
-
-@runtime_checkable
-class InputReader(Protocol[Input_contra, Read_co]):
-    """A model that inputs are cut into batches for: an encoder for sentences, or a translator for sentence pairs."""
-
-    @property
-    def device(self) -> torch.device:
-        """The device that the model computes on."""
-        ...
-
-    @property
-    def max_length(self) -> int | None:
-        """The largest number of pieces of an input; None if there is no limit."""
-        ...
-
-    @property
-    def batching(self) -> Batching:
-        """Which inputs may be read together."""
-        ...
-
-    def align(self, inputs: Sequence[Input_contra], /) -> Sequence[Read_co | Unalignable]:
-        """Tokenize inputs and match words with pieces."""
-        ...
-
-
 def plan(
-    reader: InputReader[Input, Read],
-    inputs: Iterable[Input],
-    batch_cells: int,
-    max_length: int | None,
-    too_long: TooLong,
-    log: ExtractionLog,
+    reader: LoadedModel,
+    inputs: Iterable[Sentence],
+    batch_pieces: int,
     *,
-    batch_pieces: int | None = None,
+    batch_cells: int,
+    too_long: TooLong,
+    max_length: int | None,
+    log: ExtractionLog | None,
     noun: str = "sentence",
-) -> Iterator[Batch[Input, Read]]:
-    """Yield the batches of `attentionology.extractors.extract` before the model has read them, and fill the log.
+) -> Iterator[tuple[tuple[Any, ...], list[Any]]]:
+    """Yield batches of inputs with the pieces of each, longest first within a window, and fill the log.
 
-    ``batch_pieces`` bounds inputs × pieces of a batch; None is for a bound that suits the device of an encoder.
+    This is the one place that makes batches, of sentences and of sentence pairs. The model has not read them yet.
+    ``batch_pieces`` bounds inputs × pieces of a batch; for the other options see `attentionology.extractors.extract`.
     """
+    check_limits(batch_cells, too_long, max_length)
+    log = ExtractionLog() if log is None else log
     limit = min((length for length in (reader.max_length, max_length) if length is not None), default=None)
-    if batch_pieces is None:
-        batch_pieces = _BATCH_PIECES_CPU if reader.device.type == "cpu" else _BATCH_PIECES
     stream = iter(inputs)
     while window := list(islice(stream, WINDOW)):
-        readable: Batch[Input, Read] = []
+        readable: list[tuple[Sentence, Pieces | PairPieces]] = []
         for sentence, pieces in zip(window, reader.align(window), strict=True):
             reason = obstacle(pieces, limit)
-            if reason is not None or isinstance(pieces, Unalignable):
-                leave_out(sentence, f"{noun} {sentence.id!r}", reason or "", too_long, log)
-            else:
+            if reason is None:
                 readable.append((sentence, pieces))
+            elif too_long == "skip":
+                log.skip(sentence, reason)
+            else:
+                location = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
+                raise ExtractionError(f"{location}{noun} {sentence.id!r}: {reason}")
         readable.sort(key=lambda pair: -len(pair[1]))
-        for batch in _cut(readable, batch_cells, batch_pieces, reader.batching):
-            yield batch
+        for batch in cut(readable, lambda pair: len(pair[1]), reader.batching, batch_cells, batch_pieces):
+            sentences, read = zip(*batch, strict=True)
+            yield sentences, list(read)
+            # Whoever draws the next batch is done with this one, so that only now it counts as read.
             log.read += len(batch)
-            log.words += sum(pieces.words for _, pieces in batch)
-            log.unknown_words += sum(pieces.unknown for _, pieces in batch)
-            log.substituted_words += sum(pieces.substituted for _, pieces in batch)
+            log.words += sum(pieces.words for pieces in read)
+            log.unknown_words += sum(pieces.unknown for pieces in read)
+            log.substituted_words += sum(pieces.substituted for pieces in read)
 
 
-def leave_out(sentence: Sentence, label: str, reason: str, too_long: TooLong, log: ExtractionLog) -> None:
-    """Note in the log that an input cannot be read, or raise `ExtractionError` if ``too_long`` is ``"error"``."""
-    if too_long == "skip":
-        log.skip(sentence, reason)
-        return
-    location = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
-    raise ExtractionError(f"{location}{label}: {reason}")
+def check_limits(batch_cells: int, too_long: str, max_length: int | None) -> None:
+    """Raise `ValueError` if inputs cannot be read within such limits."""
+    if too_long not in ("skip", "error"):
+        raise ValueError(f"too_long must be 'skip' or 'error', not {too_long!r}")
+    if batch_cells < 1 or (max_length is not None and max_length < 1):
+        raise ValueError("batch_cells and max_length must be at least 1")
 
 
-def obstacle(pieces: Aligned | Unalignable, limit: int | None) -> str | None:
+def obstacle(pieces: Pieces | PairPieces | Unalignable, limit: int | None) -> str | None:
     """Say why an input cannot be read with at most ``limit`` pieces; None if it can be read."""
     if isinstance(pieces, Unalignable):
         return str(pieces)
@@ -201,14 +146,28 @@ def obstacle(pieces: Aligned | Unalignable, limit: int | None) -> str | None:
     return None
 
 
-def _cut(
-    inputs: Batch[Input, Read], batch_cells: int, batch_pieces: int, batching: Batching
-) -> Iterator[Batch[Input, Read]]:
-    """Cut inputs, longest first, into batches within both bounds that the model may read together."""
-    start = 0
-    while start < len(inputs):
-        n = len(inputs[start][1])
-        size = max(1, min(batch_cells // n**2, batch_pieces // n))
-        batch = fitting(batching, inputs[start : start + size], lambda pair: len(pair[1]))
+def most_pieces(device: torch.device) -> int:
+    """Return the bound on inputs × pieces of a batch that an encoder reads."""
+    return 1024 if device.type == "cpu" else 16384  # beyond 1024, its activations fall out of the cache of a CPU
+
+
+def cut(
+    inputs: Iterable[T], length: Callable[[T], int], batching: Batching, batch_cells: int, batch_pieces: int
+) -> Iterator[list[T]]:
+    """Cut inputs into batches that the model may read together, within bounds on inputs × length² and × length.
+
+    An input that exceeds a bound is a batch of its own.
+    """
+    batch: list[T] = []
+    longest = 0
+    for each in inputs:
+        n = max(longest, length(each))
+        cells, pieces = (len(batch) + 1) * n**2, (len(batch) + 1) * n
+        apart = batching == "one by one" or (batching == "equal lengths" and length(each) != longest)
+        if batch and (apart or cells > batch_cells or pieces > batch_pieces):
+            yield batch
+            batch, n = [], length(each)
+        batch.append(each)
+        longest = n
+    if batch:
         yield batch
-        start += len(batch)

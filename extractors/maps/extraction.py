@@ -10,7 +10,7 @@ from ...corpora_loaders import Sentence
 from ..kinds import get_kind
 from ..layers import FFBias
 from ..model.encoder import Encoder
-from .batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
+from .batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, check_limits
 from .map_batch import Level, MapBatch
 from .map_maker import MapMaker, Merge, Normalize, map_batches
 from .shared_pass import BatchMaker, shared_batches
@@ -68,10 +68,7 @@ def extract(
         ('Cats', 'sleep', '.') (6, 12, 5, 5)
     """
     maker = MapMaker(get_kind(kind), level, merge, normalize, ff_bias)
-    if too_long not in ("skip", "error"):
-        raise ValueError(f"too_long must be 'skip' or 'error', not {too_long!r}")
-    if batch_cells < 1 or (max_length is not None and max_length < 1):
-        raise ValueError("batch_cells and max_length must be at least 1")
+    check_limits(batch_cells, too_long, max_length)
     filled = ExtractionLog() if log is None else log
 
     def batches() -> Iterator[MapBatch]:

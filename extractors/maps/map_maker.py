@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import compress
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
-from ...corpora_loaders import Sentence
 from ..kinds import MapKind
 from ..kinds.rollout import next_product, row_normalized
 from ..layers import FFBias, Layer
@@ -60,19 +59,17 @@ class MapMaker:
     ff_bias: FFBias = "input"
 
     def __post_init__(self) -> None:
-        for name, allowed in (("level", Level), ("merge", Merge), ("normalize", Normalize), ("ff_bias", FFBias)):
-            if getattr(self, name) not in get_args(allowed):
-                choices = " or ".join(repr(choice) for choice in get_args(allowed))
-                raise ValueError(f"{name} must be {choices}, not {getattr(self, name)!r}")
-        if self.merge == "vector" and not self.kind.vectors:
-            raise ValueError(
-                f"map kind {self.kind.name!r} is not made of vectors that could be merged; use merge='norm'"
-            )
+        check_options(self, self.kind, level=Level, merge=Merge, normalize=Normalize, ff_bias=FFBias)
 
     @property
     def reads_weights(self) -> bool:
         """Whether the kind needs hidden states and the layers' weights."""
         return self.kind.reads_weights
+
+    @property
+    def merges_vectors(self) -> bool:
+        """Whether the pieces of words are merged before norms are taken."""
+        return self.level == "word" and self.merge == "vector"
 
     @property
     def attention_is_map(self) -> bool:
@@ -106,77 +103,81 @@ class MapMaker:
         return map_batches([self], batch)[0]
 
 
+def check_options(maker: Any, kind: MapKind, **allowed: Any) -> None:
+    """Raise `ValueError` unless all options of a maker have known values, and vectors to merge are there."""
+    for name, values in allowed.items():
+        if getattr(maker, name) not in get_args(values):
+            raise ValueError(f"{name} must be {' or '.join(map(repr, get_args(values)))}, not {getattr(maker, name)!r}")
+    if maker.merge == "vector" and not kind.vectors:
+        raise ValueError(f"map kind {kind.name!r} is not made of vectors that could be merged; use merge='norm'")
+
+
 def map_batches(makers: Sequence[MapMaker], batch: SharedBatch) -> list[MapBatch]:
     """Return what several makers make of one forward pass. The attention of the pass is released on the way."""
     results = make_maps(makers, batch.forward, batch.encoder, batch.pieces)
-    return [
-        _map_batch(maker, maps, lengths, batch.encoder, batch.sentences, batch.pieces)
-        for maker, (maps, lengths) in zip(makers, results, strict=True)
-    ]
+    return [_map_batch(maker, *result, batch) for maker, result in zip(makers, results, strict=True)]
 
 
 @torch.inference_mode()
 def make_maps(
     makers: Sequence[MapMaker], forward: Forward, encoder: Encoder, pieces: Sequence[Pieces]
 ) -> list[tuple[Maps, list[int]]]:
-    """Make the maps of several makers, each with the number of positions of every sentence.
-
-    Makers that read the layers in the same way share their recomputation: the layers are gone through once, and each
-    is dropped before the next is made. Every copy of the maps of one long sentence can take gigabytes, so no more of
-    them may be alive than necessary.
-    """
+    """Make the maps of several makers, each with the number of positions of every sentence."""
     if not all(maker.attention_is_map for maker in makers):
-        check_attention(forward, encoder)
+        check_attention(forward.attentions, forward.mask, forward.mask, encoder.label)
     words: WordMerger | None = None
     if any(maker.level == "word" for maker in makers):
         words = WordMerger(pieces, forward.mask.shape[1], dtype=forward.attentions[0].dtype, device=forward.mask.device)
-    stacks = [_Stack(maker, forward, words if maker.level == "word" else None, pieces) for maker in makers]
+    stacks = [_Stack(maker, forward, words) for maker in makers]
+    # A layer is recomputed once for all makers that merge the same vectors and take the same bias into account. The
+    # bias matters only to kinds that read the feed-forward block, which are among those that read weights.
     readings: dict[tuple[bool, FFBias], list[_Stack]] = {}
-    for maker, stack in zip(makers, stacks, strict=True):
-        # The bias matters only to kinds that read the feed-forward block, which are among those that read weights.
-        bias: FFBias = maker.ff_bias if maker.reads_weights else "input"
-        readings.setdefault((maker.merge == "vector" and maker.level == "word", bias), []).append(stack)
+    for stack in stacks:
+        bias: FFBias = stack.maker.ff_bias if stack.maker.reads_weights else "input"
+        readings.setdefault((stack.maker.merges_vectors, bias), []).append(stack)
+    # All maps of one long sentence can take gigabytes, so no layer, and no attention of it, may be alive any longer
+    # than it is needed: the last reading releases the attention, and the layer is deleted before the next is made.
     for number, ((by_vector, ff_bias), members) in enumerate(readings.items(), start=1):
         layers = forward.layers(words if by_vector else None, ff_bias, release=number == len(readings))
         for index, layer in enumerate(layers):
             for stack in members:
                 stack.add(index, layer)
-            del layer  # otherwise it would be kept while the next layer is made
+            del layer
     return [stack.finished(encoder, pieces) for stack in stacks]
 
 
 class _Stack:
-    """The maps of one maker, filled layer by layer."""
+    """The maps of one maker, to which the layers are added one by one."""
 
-    def __init__(self, maker: MapMaker, forward: Forward, words: WordMerger | None, pieces: Sequence[Pieces]) -> None:
-        self.maker, self.words = maker, words
-        self.groups = words if maker.merge == "vector" else None
-        self.lengths = [len(p.special) for p in pieces] if words else [len(p) for p in pieces]
-        self.by_layer = torch.empty(0)
+    def __init__(self, maker: MapMaker, forward: Forward, words: WordMerger | None) -> None:
+        self.maker = maker
+        # Merges the pieces of a finished map. Where vectors are merged, the map of a layer has words as its rows.
+        self.merger = words if maker.level == "word" and not maker.merges_vectors else None
+        self.maps = torch.empty(0)  # layers × batch × heads × n × n, so that each layer is written in one piece
         self._n_layers, self._mask = len(forward.attentions), forward.mask
-        self._product: Tensor | None = None
+        self._product: Tensor | None = None  # of rollout: the product of the maps up to the last layer
 
     def add(self, index: int, layer: Layer) -> None:
         """Add the map of a layer, given by its 0-based index."""
         kind = self.maker.kind
         layer_map = kind.layer_map(layer)
         if kind.rollout:
-            residual, number = kind.residual, index + 1
-            layer_map = next_product(layer_map, self._product, self._mask, residual=residual, number=number)
+            layer_map = next_product(layer_map, self._product, self._mask, residual=kind.residual, number=index + 1)
             self._product = layer_map
         if index == 0:
-            k = self.words.k if self.words else layer_map.shape[-1]
-            self.by_layer = layer_map.new_empty(self._n_layers, *layer_map.shape[:2], k, k)
-        if self.words and not self.groups:
-            self.words(layer_map, out=self.by_layer[index])
+            n = self.merger.k if self.merger else layer_map.shape[-1]
+            self.maps = layer_map.new_empty(self._n_layers, *layer_map.shape[:2], n, n)
+        if self.merger:
+            self.merger(layer_map, out=self.maps[index])
         else:
-            self.by_layer[index] = layer_map
+            self.maps[index] = layer_map
 
     def finished(self, encoder: Encoder, pieces: Sequence[Pieces]) -> tuple[Maps, list[int]]:
         """Check and normalize the maps, and set them to zero outside the sentences."""
-        maker, by_layer = self.maker, self.by_layer
-        inside = torch.arange(by_layer.shape[-1]) < torch.tensor(self.lengths)[:, None]
-        if not self.words or self.groups:
+        maker, by_layer = self.maker, self.maps
+        lengths = [len(p.special) if maker.level == "word" else len(p) for p in pieces]
+        inside = torch.arange(by_layer.shape[-1]) < torch.tensor(lengths)[:, None]
+        if not self.merger:  # a merger leaves zeros there
             # Indices reach the few cells outside. A mask would be compared with every cell.
             sentence, position = torch.nonzero(~inside.to(by_layer.device), as_tuple=True)
             by_layer[:, sentence, :, position] = 0
@@ -184,12 +185,17 @@ class _Stack:
         maps = by_layer.transpose(0, 1)
         if maker.kind.rows_sum_to_one:
             errors = (maps.sum(-1) - 1).abs().amax((1, 2)).cpu()
+
+            def mass() -> float:
+                again = encoder.forward(pieces)  # because the attention has been released
+                return mass_on_padding(again.attentions, again.mask, again.mask)
+
             rows_of = "attention" if maker.attention_is_map else "the map"
-            check_row_sums(errors[inside].max(), rows_of, encoder, lambda: mass_on_padding(encoder.forward(pieces)))
+            check_row_sums(errors[inside].max(), rows_of, encoder.label, mass)
         if maker.normalize == "row":
             for layer_map in by_layer:
                 layer_map.copy_(row_normalized(layer_map, inside.to(layer_map.device)))
-        return maps, self.lengths
+        return maps, lengths
 
 
 def _recompute(
@@ -208,40 +214,26 @@ def _recompute(
     return [maker(double, [pieces[i]], first_layers)[0][0].cpu() for i in indices]
 
 
-def _map_batch(
-    maker: MapMaker,
-    maps: Maps,
-    lengths: Sequence[int],
-    encoder: Encoder,
-    sentences: tuple[Sentence, ...],
-    pieces: Sequence[Pieces],
-) -> MapBatch:
-    positions = [_positions(maker.level, encoder, *pair) for pair in zip(sentences, pieces, strict=True)]
-    n_positions = torch.tensor(lengths)
-    special = torch.zeros(maps.shape[0], maps.shape[-1], dtype=torch.bool)
-    inside = torch.arange(maps.shape[-1]) < n_positions[:, None]
-    special[inside] = torch.tensor([is_special for are_special, _, _ in positions for is_special in are_special])
+def _map_batch(maker: MapMaker, maps: Maps, lengths: Sequence[int], batch: SharedBatch) -> MapBatch:
+    """Return maps with everything that an analysis needs to read them."""
+    if maker.level == "word":
+        special = [pieces.special for pieces in batch.pieces]
+        labels = [pieces.labels(s.words) for pieces, s in zip(batch.pieces, batch.sentences, strict=True)]
+        forms = labels
+    else:
+        special = [pieces.apart().special for pieces in batch.pieces]
+        labels = [tuple(pieces.tokens) for pieces in batch.pieces]
+        forms = [tuple(batch.encoder.forms[piece] for piece in pieces.ids) for pieces in batch.pieces]
     return MapBatch(
         maps=maps,
-        lengths=n_positions,
-        special=special,
-        sentences=sentences,
-        labels=tuple(labels for _, labels, _ in positions),
-        forms=tuple(forms for _, _, forms in positions),
+        lengths=torch.tensor(lengths),
+        special=pad_sequence([torch.tensor(flags) for flags in special], batch_first=True),
+        sentences=batch.sentences,
+        labels=tuple(labels),
+        forms=tuple(forms),
         kind=maker.kind.name,
         level=maker.level,
         noise=maker.kind.noise,
-        recompute=partial(_recompute, maker, encoder, pieces),
+        # Not a method of the batch, because the batch keeps its forward pass.
+        recompute=partial(_recompute, maker, batch.encoder, batch.pieces),
     )
-
-
-def _positions(
-    level: Level, encoder: Encoder, sentence: Sentence, pieces: Pieces
-) -> tuple[list[bool], tuple[str, ...], tuple[str, ...]]:
-    """Describe the positions of a map: whether each is special, its label, and its form without a tokenizer's marks."""
-    special_pieces = [pieces.special[position] for position in pieces.positions]
-    if level == "token":
-        return special_pieces, tuple(pieces.tokens), tuple(encoder.forms[piece] for piece in pieces.ids)
-    words, special_tokens = iter(sentence.words), compress(pieces.tokens, special_pieces)
-    labels = tuple(next(special_tokens if is_special else words) for is_special in pieces.special)
-    return pieces.special, labels, labels

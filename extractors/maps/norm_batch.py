@@ -126,7 +126,7 @@ class NormMaker:
     def of(self, batch: SharedBatch) -> NormBatch:
         """Compute value norms and mixing ratios of a batch."""
         forward, encoder, pieces = batch.forward, batch.encoder, batch.pieces
-        check_attention(forward, encoder)
+        check_attention(forward.attentions, forward.mask, forward.mask, encoder.label)
         norms, ratios = [], []
         for layer in forward.layers(ff_bias=self.ff_bias):
             norms.append(value_norms(layer))
@@ -170,7 +170,7 @@ class StageMaker:
     def of(self, batch: SharedBatch) -> StageBatch:
         """Compute the maps around the feed-forward block of a batch."""
         forward, encoder, pieces = batch.forward, batch.encoder, batch.pieces
-        check_attention(forward, encoder)
+        check_attention(forward.attentions, forward.mask, forward.mask, encoder.label)
         by_layer, pre_norm = [], False
         for layer in forward.layers(ff_bias=self.ff_bias):
             pre_norm = layer.weights.pre_norm

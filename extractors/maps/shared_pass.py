@@ -11,7 +11,7 @@ import functools
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ..errors import ModelError
 from ..model.encoder import Encoder
 from ..model.forward_pass import Forward
 from ..tokens.pieces import Pieces
-from .batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
+from .batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, most_pieces, plan
 
 Made = TypeVar("Made", covariant=True)
 
@@ -125,9 +125,12 @@ def shared_batches(
         ['[CLS]', '[MASK]', '[MASK]', '[MASK]', '[SEP]']
     """
     check_masking(encoder, mask_rate)
-    for batch in plan(encoder, sentences, batch_cells, max_length, too_long, ExtractionLog() if log is None else log):
-        pieces = [mask_pieces(encoder, p, mask_rate, f"{seed} {s.id}")[0] if mask_rate else p for s, p in batch]
-        yield SharedBatch(encoder, tuple(sentence for sentence, _ in batch), pieces, hidden_states)
+    limits: dict[str, Any] = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": log}
+    for batch, pieces in plan(encoder, sentences, most_pieces(encoder.device), **limits):
+        if mask_rate:
+            aligned = zip(batch, pieces, strict=True)
+            pieces = [mask_pieces(encoder, p, mask_rate, f"{seed} {s.id}")[0] for s, p in aligned]
+        yield SharedBatch(encoder, batch, pieces, hidden_states)
 
 
 def check_masking(encoder: Encoder, rate: float) -> None:
@@ -135,7 +138,7 @@ def check_masking(encoder: Encoder, rate: float) -> None:
     if not 0 <= rate <= 1:
         raise ValueError(f"mask_rate must be from 0 to 1, not {rate}")
     if rate and encoder.tokenizer.mask_token_id is None:
-        raise ModelError(f"{encoder.name or encoder.family}: its tokenizer has no mask token, so nothing can be masked")
+        raise ModelError(f"{encoder.label}: its tokenizer has no mask token, so nothing can be masked")
 
 
 def mask_pieces(

@@ -9,8 +9,8 @@ lengths together, or only single ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from torch import Tensor
 
@@ -18,22 +18,11 @@ from ..errors import ModelError, cause
 from .checkpoint import constant_weights
 from .loading import quiet
 
-T = TypeVar("T")
-
 Batching = Literal["padded", "equal lengths", "one by one"]
 """Which sentences a model may read together: any, only those of the same number of pieces, or none."""
 
 SAME = 1e-5
 """The largest difference of attention that counts as rounding."""
-
-
-def fitting(batching: Batching, candidates: list[T], length: Callable[[T], int]) -> list[T]:
-    """Return the first of the candidates and those that may be read together with it. They are sorted by length."""
-    if batching == "one by one":
-        return candidates[:1]
-    if batching == "equal lengths":
-        return [candidate for candidate in candidates if length(candidate) == length(candidates[0])]
-    return candidates
 
 
 def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:

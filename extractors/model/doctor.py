@@ -190,7 +190,7 @@ def _row_sums(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, st
 def _padding(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool | None, str]:
     if encoder.batching != "padded":
         return None, f"inputs are never padded; read together: {encoder.batching}"
-    mass = max(map(mass_on_padding, _passes(encoder, sentences)))
+    mass = max(mass_on_padding(each.attentions, each.mask, each.mask) for each in _passes(encoder, sentences))
     return mass <= 1e-6, f"at most {mass:.1e} of a row"
 
 

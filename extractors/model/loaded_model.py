@@ -101,6 +101,10 @@ class LoadedModel:
         """The shape of its attention, in words."""
         return f"{self.n_layers} layers × {self.n_heads} heads"
 
+    def align(self, inputs: Any, /) -> Sequence[Any]:
+        """Tokenize inputs and match words with pieces; an `Unalignable` says why an input cannot be read."""
+        raise NotImplementedError
+
     def random_init(self, seed: int) -> LoadedModel:
         """Make a copy with random weights that keeps the embedding tables, see `Encoder.random_init`."""
         raise NotImplementedError

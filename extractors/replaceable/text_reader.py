@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -13,15 +13,12 @@ from torch.nn.utils.rnn import pad_sequence
 
 from ...corpora_loaders import Sentence
 from ..errors import ExtractionError
-from ..maps.batching import obstacle
-from ..model.conditions import fitting
+from ..maps.batching import cut, most_pieces, obstacle
 from ..model.encoder import Encoder
 from ..tokens.pieces import Pieces, Unalignable
 from .attention_model import Words
 
 TextLevel = Literal["word", "piece"]
-
-_TOGETHER_CPU, _TOGETHER = 1024, 16384  # pieces of a batch, see `attentionology.extractors.maps.extraction`
 
 
 @dataclass(frozen=True)
@@ -54,25 +51,16 @@ class TextReader:
         """Yield the indices of texts to read together, longest first; unpadded ones have equal numbers of pieces."""
         lengths = [len(pieces) for pieces in self.pieces(texts)]
         order = sorted(range(len(texts)), key=lambda i: -lengths[i])
-        while order:
-            batch = fitting(self.encoder.batching, order[: self.fitting(lengths[order[0]])], lengths.__getitem__)
-            if unpadded:
-                batch = fitting("equal lengths", batch, lengths.__getitem__)
-            yield batch
-            del order[: len(batch)]
+        batching = "equal lengths" if unpadded and self.encoder.batching == "padded" else self.encoder.batching
+        yield from cut(order, lengths.__getitem__, batching, self.batch_cells, most_pieces(self.encoder.device))
 
     def fitting(self, length: int) -> int:
         """Return how many sequences of ``length`` pieces to compute at once; at least one."""
-        together = _TOGETHER_CPU if self.encoder.device.type == "cpu" else _TOGETHER
-        return max(1, min(self.batch_cells // length**2, together // length))
+        return max(1, min(self.batch_cells // length**2, most_pieces(self.encoder.device) // length))
 
     def word_of(self, batch: Sequence[Pieces]) -> Int[Tensor, "batch n"]:
         """Return the 0-based word of each piece, −1 at special tokens and padding."""
-        rows = []
-        for pieces in batch:
-            special = torch.tensor(pieces.special)
-            number = torch.where(special, -1, (~special).cumsum(0) - 1)
-            rows.append(number[pieces.positions])
+        rows = [torch.tensor(pieces.word_of) for pieces in batch]
         return pad_sequence(rows, batch_first=True, padding_value=-1).to(self.encoder.device)
 
     def _align(self, texts: Sequence[Words]) -> list[Pieces | Unalignable]:
@@ -90,7 +78,4 @@ class TextReader:
             return Unalignable("it has no words, and the tokenizer adds no special tokens")
         if (reason := obstacle(pieces, self.encoder.max_length)) is not None:
             return Unalignable(reason)
-        if self.level == "word":
-            return pieces
-        special = [pieces.special[position] for position in pieces.positions]
-        return replace(pieces, positions=list(range(len(pieces))), special=special)
+        return pieces if self.level == "word" else pieces.apart()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 from tokenizers.pre_tokenizers import ByteLevel
@@ -59,9 +61,70 @@ class Pieces:
         lengths = Counter(self.positions)
         return [lengths[position] for position, special in enumerate(self.special) if not special]
 
+    @property
+    def word_of(self) -> list[int]:
+        """The 0-based word of each piece, −1 at special tokens."""
+        words = list(accumulate(map(operator.not_, self.special)))
+        return [-1 if self.special[position] else words[position] - 1 for position in self.positions]
+
+    def labels(self, words: Sequence[str]) -> tuple[str, ...]:
+        """Return what people read at each position: the word, or the special token."""
+        special_tokens = (token for token, word in zip(self.tokens, self.word_of, strict=True) if word < 0)
+        each_word = iter(words)
+        return tuple(next(special_tokens if special else each_word) for special in self.special)
+
+    def apart(self) -> Pieces:
+        """Return the same with every piece as a position of its own."""
+        return replace(self, positions=list(range(len(self))), special=[word < 0 for word in self.word_of])
+
     def __repr__(self) -> str:
         positions = amount(len(self.special), "positions")
         return f"Pieces({shortened(' '.join(self.tokens))}, {amount(len(self), 'pieces')}, {positions})"
+
+
+@dataclass(frozen=True, slots=True)
+class PairPieces:
+    """A sentence pair as a model reads it that reads its sides apart.
+
+    Attributes:
+        source: what the encoder reads. Special tokens are positions of their own.
+        target: what the decoder reads, from its start token on.
+
+    Example:
+        >>> from attentionology.corpora_loaders.alignment import SentencePair
+        >>> from attentionology.extractors.translation import load_sample_translator
+        >>> translator = load_sample_translator()
+        >>> pair = SentencePair(id="1", words=("mä",), source=("bad",))
+        >>> [pieces] = translator.align([pair])
+        >>> pieces.source.special, pieces.target.special
+        ([False, True], [True, False])
+    """
+
+    source: Pieces
+    target: Pieces
+
+    def __len__(self) -> int:
+        return max(len(self.source), len(self.target))
+
+    @property
+    def extent(self) -> str:
+        """How much the model reads, in words."""
+        return f"{len(self.source)} source and {len(self.target)} target pieces"
+
+    @property
+    def words(self) -> int:
+        """How many words both sides have; the other counts are those of both sides, too."""
+        return self.source.words + self.target.words
+
+    @property
+    def unknown(self) -> int:
+        """See `Pieces`."""
+        return self.source.unknown + self.target.unknown
+
+    @property
+    def substituted(self) -> int:
+        """See `Pieces`."""
+        return self.source.substituted + self.target.substituted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -141,15 +204,26 @@ def _align(tokenizer: Any, reserved: set[int], n_words: int, encoding: Any) -> P
         pieces.append((word, piece, token))
     for word in missing:
         pieces.insert(_place(word, [other for other, _, _ in pieces]), (word, unk, unk_token))
-    positions, special, last_word = list[int](), list[bool](), None
-    for word, _, _ in pieces:
-        if word is None or word != last_word:
-            special.append(word is None)
-        last_word = word
-        positions.append(len(special) - 1)
+    positions, special = positions_of([word for word, _, _ in pieces])
     unknown = {word for word, piece, _ in pieces if word is not None and piece == unk}
     ids, tokens = [piece for _, piece, _ in pieces], [token for _, _, token in pieces]
     return Pieces(ids, tokens, positions, special, len(missing), len(unknown))
+
+
+def positions_of(words: Iterable[Any]) -> tuple[list[int], list[bool]]:
+    """Return the position of each piece, and which positions are special, given the word of each piece.
+
+    Of a special token, which is a position of its own, the word is None.
+    """
+    positions: list[int] = []
+    special: list[bool] = []
+    last = None
+    for word in words:
+        if word is None or word != last:
+            special.append(word is None)
+        positions.append(len(special) - 1)
+        last = word
+    return positions, special
 
 
 def _place(word: int, words: Sequence[int | None]) -> int:

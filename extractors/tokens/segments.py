@@ -6,11 +6,12 @@ import inspect
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from ...corpora_loaders import Corpus, CorpusError, Pair, PlainText, Sentence, pair_paragraphs
 from ..errors import ModelError
 from ..model.encoder import Encoder
+from .pair_frame import PairFrame
 from .pieces import Pieces, Segment, needs_space, reserved_ids
 
 SegmentIds = Literal["zeros", "pair"]
@@ -111,9 +112,11 @@ def make_segments(
         raise ValueError(f"count must be at least 1, not {count}")
     if encoder.max_length is not None and max_length > encoder.max_length:
         raise ModelError(f"segments of {max_length} pieces are too long; this model takes {encoder.max_length}")
-    frame = _Frame(encoder, typed=segment_ids == "pair")
-    if max_length < frame.size + 2:
-        raise ValueError(f"segments of {max_length} pieces are too short for a pair; {frame.size + 2} is the minimum")
+    frame, typed = PairFrame.of(encoder.tokenizer), segment_ids == "pair"
+    if typed:
+        _check_typed(encoder, frame)
+    if max_length < len(frame) + 2:
+        raise ValueError(f"segments of {max_length} pieces are too short for a pair; {len(frame) + 2} is the minimum")
     draw = random.Random(f"{seed} draw")  # noqa: S311
     chosen: list[tuple[int, Segment]] = []
     documents = made = halved = text_pieces = left_over = 0
@@ -123,13 +126,13 @@ def make_segments(
         flat = [(paragraph, *piece) for paragraph, pieces in zip(document, read, strict=True) for piece in pieces]
         rng = random.Random(f"{seed} {document[0].document}")  # noqa: S311
         stop = 0
-        for pair in pair_paragraphs(lengths, max_length - frame.size, rng):
+        for pair in pair_paragraphs(lengths, max_length - len(frame), rng):
             stop = pair.stop
             halved += pair.halved
             if count is None or len(chosen) < count:
-                chosen.append((made, frame.segment(pair, flat)))
+                chosen.append((made, _segment(encoder, frame, pair, flat, typed=typed)))
             elif (index := draw.randrange(made + 1)) < count:  # reservoir sampling: equal chances in one pass
-                chosen[index] = made, frame.segment(pair, flat)
+                chosen[index] = made, _segment(encoder, frame, pair, flat, typed=typed)
             made += 1
         documents += 1
         text_pieces += len(flat)
@@ -157,74 +160,35 @@ def _read_texts(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[tuple[int
         yield [unk if piece in reserved else (piece, token) for piece, token in pieces]
 
 
-class _Framed(NamedTuple):
-    """A piece of a segment."""
-
-    id: int
-    token: str
-    segment_id: int
-    special: bool = True
-
-
-class _Frame:
-    """The special tokens around a pair, as the tokenizer puts them around two short texts.
-
-    Some tokenizers define special tokens for single texts only. What they put after a text is then put between the two
-    texts of a pair as well.
-    """
-
-    def __init__(self, encoder: Encoder, *, typed: bool) -> None:
-        self.encoder, self.typed = encoder, typed
-        pieces, (a, b) = self._read("a", "b")
-        self.before, self.between, self.after = pieces[: a[0]], pieces[a[-1] + 1 : b[0]], pieces[b[-1] + 1 :]
-        self.types = pieces[a[0]].segment_id, pieces[b[0]].segment_id
-        if not self.before + self.between + self.after:
-            single, (a, _) = self._read("a")
-            self.before, self.between = single[: a[0]], single[a[-1] + 1 :]
-            self.after = [piece._replace(segment_id=self.types[1]) for piece in self.between]
-        self.size = len(self.before) + len(self.between) + len(self.after)
-        if typed:
-            takes_ids = "token_type_ids" in inspect.signature(encoder.model.forward).parameters
-            rows = getattr(encoder.model.config, "type_vocab_size", 0) if takes_ids else 0
-            if self.types[0] == self.types[1] or rows <= max(self.types):
-                raise ModelError(
-                    f"{encoder.label}: {encoder.family!r} models do not distinguish the texts of a pair by segment "
-                    "ids; use segment ids 'zeros'"
-                )
-
-    def _read(self, *texts: str) -> tuple[list[_Framed], tuple[list[int], list[int]]]:
-        """Read one or two texts with their frame: all pieces, and the indices of those of each text."""
-        encoding = self.encoder.tokenizer(*texts).encodings[0]
-        sides = encoding.sequence_ids
-        first, second = ([i for i, side in enumerate(sides) if side == text] for text in (0, 1))
-        return list(map(_Framed, encoding.ids, encoding.tokens, encoding.type_ids)), (first, second)
-
-    def segment(self, pair: Pair, document: Sequence[tuple[Sentence, int, str]]) -> Segment:
-        """Make a segment of a pair of stretches of a document, given as the paragraph, id and token of each piece."""
-        content = document[pair.start : pair.stop]
-        cut = pair.cut - pair.start
-        framed: list[_Framed] = [
-            *self.before,
-            *(_Framed(piece, token, self.types[0], special=False) for _, piece, token in content[:cut]),
-            *self.between,
-            *(_Framed(piece, token, self.types[1], special=False) for _, piece, token in content[cut:]),
-            *self.after,
-        ]
-        pieces = Pieces(
-            ids=[piece.id for piece in framed],
-            tokens=[piece.token for piece in framed],
-            positions=list(range(len(framed))),
-            special=[piece.special for piece in framed],
-            substituted=0,
-            unknown=sum(piece == self.encoder.tokenizer.unk_token_id for _, piece, _ in content),
-            segment_ids=[piece.segment_id for piece in framed] if self.typed else None,
+def _check_typed(encoder: Encoder, frame: PairFrame) -> None:
+    """Raise `ModelError` unless the model reads the two texts of a pair with different segment ids."""
+    takes_ids = "token_type_ids" in inspect.signature(encoder.model.forward).parameters
+    rows = getattr(encoder.model.config, "type_vocab_size", 0) if takes_ids else 0
+    first, second = frame.segment_ids
+    if first == second or rows <= max(first, second):
+        raise ModelError(
+            f"{encoder.label}: {encoder.family!r} models do not distinguish the texts of a pair by segment "
+            "ids; use segment ids 'zeros'"
         )
-        first = content[0][0]
-        return Segment(
-            id=f"{first.document}+{pair.start}",
-            words=tuple(self.encoder.forms[piece] for _, piece, _ in content),
-            document=first.document,
-            file=first.file,
-            line=first.line,
-            pieces=pieces,
-        )
+
+
+def _segment(
+    encoder: Encoder, frame: PairFrame, pair: Pair, document: Sequence[tuple[Sentence, int, str]], *, typed: bool
+) -> Segment:
+    """Make a segment of a pair of stretches of a document, given as the paragraph, id and token of each piece."""
+
+    def text(stretch: Sequence[tuple[Sentence, int, str]]) -> Pieces:
+        n, ids = len(stretch), [piece for _, piece, _ in stretch]
+        tokens = [token for _, _, token in stretch]
+        return Pieces(ids, tokens, list(range(n)), [False] * n, 0, ids.count(encoder.tokenizer.unk_token_id))
+
+    content = document[pair.start : pair.stop]
+    first = content[0][0]
+    return Segment(
+        id=f"{first.document}+{pair.start}",
+        words=tuple(encoder.forms[piece] for _, piece, _ in content),
+        document=first.document,
+        file=first.file,
+        line=first.line,
+        pieces=frame.around(text(document[pair.start : pair.cut]), text(document[pair.cut : pair.stop]), typed=typed),
+    )

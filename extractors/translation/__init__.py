@@ -1,17 +1,10 @@
 """Translation models: forced decoding of sentence pairs, and maps of their cross-attention."""
 
-from .cross_maps import CROSS_KINDS, CrossMapMaker
+from ..tokens.pieces import PairPieces
+from .cross_maps import CROSS_KINDS, AlignmentSetting, CrossMapMaker
 from .decoding import ForcedDecoding
-from .merging import AlignmentSetting
 from .pair_encoder import PairEncoder, PairMethod, SimilarityMaker
-from .pair_reading import (
-    GATHERED,
-    PairBatch,
-    PairReader,
-    extract_cross,
-    read_pairs,
-)
-from .sides import PairPieces
+from .pair_reading import GATHERED, PairBatch, PairReader, extract_cross, read_pairs
 from .translator import Translator, load_sample_translator
 
 __all__ = [

@@ -1,27 +1,40 @@
-"""Forced decoding of a batch of sentence pairs → maps of its cross-attention, from target words to source words."""
+"""Forced decoding of a batch of sentence pairs → maps of its cross-attention, from target words to source words.
+
+There are two ways to say which row is a target word's. In forced decoding, each piece of the translation is once read
+by the decoder and once predicted by it. Let q be the position that reads a piece. Its cross-attention is the row q if
+the *input* of the decoder is aligned (AWI), and the row q − 1, which predicts the piece, if its *output* is (AWO;
+Kobayashi et al. 2020, §5). The position is that of the piece, never a fixed offset, because models begin the decoder's
+input with one token or several.
+"""
 
 from __future__ import annotations
 
-import functools
+import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import get_args
+from dataclasses import dataclass
+from itertools import compress
+from typing import Literal
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from ...corpora_loaders.alignment import SentencePair
 from ...storage.nearest import did_you_mean
 from ..kinds import MapKind, get_kind
 from ..kinds.attention_block import attn, norm, weight
 from ..layers import AttentionBlock
-from ..maps.map_batch import Columns, Level, MapBatch, Recompute
-from ..maps.map_maker import Merge
+from ..maps.attention_checks import check_attention
+from ..maps.map_batch import Columns, Level, MapBatch
+from ..maps.map_maker import Merge, check_options
+from ..tokens.pieces import PairPieces
+from ..tokens.word_merging import WordMerger
 from .decoding import ForcedDecoding
-from .merging import AlignmentSetting, CrossMerger, apart, row_count
-from .sides import PairPieces
-from .translator import Translator
+
+AlignmentSetting = Literal["AWI", "AWO"]
+"""Whether the row of a target piece is that of the position that reads it (AWI) or that predicts it (AWO)."""
 
 CROSS_KINDS: Mapping[str, Callable[[AttentionBlock], Float[Tensor, "batch heads rows columns"]]] = {
     "weight": weight,
@@ -37,7 +50,7 @@ class CrossMapMaker:
 
     Attributes:
         kind: one of `CROSS_KINDS`.
-        setting: which row is that of a target piece, see `attentionology.extractors.translation.merging`.
+        setting: which row is that of a target piece, see `attentionology.extractors.translation.cross_maps`.
         level: ``"word"`` merges the pieces of each word on both sides; ``"token"`` keeps them apart.
         merge: ``"norm"`` merges norms like weights; ``"vector"`` merges the vectors before their norm is taken.
 
@@ -61,132 +74,91 @@ class CrossMapMaker:
             raise ValueError(
                 f"cross-attention has no maps of kind {self.kind!r}; choose from: {', '.join(CROSS_KINDS)}{near}"
             )
-        for name, allowed in (("setting", AlignmentSetting), ("level", Level), ("merge", Merge)):
-            if getattr(self, name) not in get_args(allowed):
-                choices = " or ".join(repr(choice) for choice in get_args(allowed))
-                raise ValueError(f"{name} must be {choices}, not {getattr(self, name)!r}")
-        if self.merge == "vector" and not self.map_kind.vectors:
-            raise ValueError(f"map kind {self.kind!r} is not made of vectors that could be merged; use merge='norm'")
+        check_options(self, self.map_kind, setting=AlignmentSetting, level=Level, merge=Merge)
 
     @property
     def map_kind(self) -> MapKind:
         """The registered kind of map."""
         return get_kind(self.kind)
 
-    @property
-    def merges_vectors(self) -> bool:
-        """Whether vectors are merged before their norm is taken."""
-        return self.level == "word" and self.merge == "vector"
+
+class CrossMerger(WordMerger):
+    """Merges the pieces of each word on both sides: sum over source pieces, mean over target pieces.
+
+    Columns are source words and the special tokens of the source. Rows are target words, in the setting AWI; special
+    tokens of the target have none.
+    """
+
+    def __init__(self, batch: Sequence[PairPieces], alpha: Float[Tensor, "batch heads queries keys"]) -> None:
+        queries, keys = alpha.shape[-2:]
+        super().__init__([pair.source for pair in batch], keys, dtype=alpha.dtype, device=alpha.device)
+        rows = max(pair.target.words for pair in batch)
+        chosen = np.zeros((len(batch), 1, rows, queries), dtype=bool)
+        for index, pair in enumerate(batch):
+            words = np.array(pair.target.word_of)
+            (pieces,) = np.nonzero(words >= 0)
+            chosen[index, 0, words[pieces], pieces] = True
+        belongs = torch.from_numpy(chosen).to(alpha.dtype)
+        sizes = belongs.sum(-1, keepdim=True).clamp(min=1)
+        self.from_: Float[Tensor, "batch 1 rows queries"] = (belongs / sizes).to(alpha.device)
+
+    def predicting(self) -> CrossMerger:
+        """Return the merger of the same pairs in the setting AWO, with the same columns and every row one above.
+
+        The first position of the decoder reads no target piece, so that no row leaves the matrix.
+        """
+        other = copy.copy(self)
+        other.from_ = self.from_.roll(-1, -1)
+        return other
+
+    def sum_columns(self, maps: Float[Tensor, "batch heads queries keys"]) -> Float[Tensor, "batch heads queries k"]:
+        """Sum the columns of each source word, which is the same in both settings."""
+        batch, heads, queries, keys = maps.shape
+        return torch.bmm(maps.reshape(batch, heads * queries, keys), self.to).view(batch, heads, queries, self.k)
 
 
+@torch.inference_mode()
 def cross_map_batches(
     makers: Sequence[CrossMapMaker],
-    translator: Translator,
-    pairs: tuple[SentencePair, ...],
-    pieces: Sequence[PairPieces],
-) -> list[MapBatch]:
-    """Return what several makers make of one forward pass."""
-
-    @functools.lru_cache(maxsize=1)
-    def exact(index: int) -> list[MapBatch]:
-        """Make the maps of one pair in float64 for all makers, which are usually asked for it one after the other."""
-        return exact_cross_batches(makers, translator, pairs[index : index + 1], pieces[index : index + 1])
-
-    def recompute(number: int) -> Recompute:
-        return lambda indices, _first_layers=None: [exact(index)[number].maps[0] for index in indices]
-
-    batches = _batches(makers, translator, pairs, pieces, _made(makers, translator, pieces))
-    return [replace(batch, recompute=recompute(number)) for number, batch in enumerate(batches)]
-
-
-def exact_cross_batches(
-    makers: Sequence[CrossMapMaker],
-    translator: Translator,
+    forward: ForcedDecoding,
     pairs: Sequence[SentencePair],
     pieces: Sequence[PairPieces],
-    depth: int | None = None,
+    label: str,
+    noise: float,
 ) -> list[MapBatch]:
-    """Return what several makers make of sentence pairs in float64."""
-    maps = [of_maker.cpu() for of_maker in _made(makers, translator.double, pieces, depth)]
-    return _batches(makers, translator, pairs, pieces, maps)
+    """Return what several makers make of one forward pass, with zeros outside the sentence pairs.
 
-
-def _made(
-    makers: Sequence[CrossMapMaker], translator: Translator, pieces: Sequence[PairPieces], depth: int | None = None
-) -> list[Float[Tensor, "batch layers _ _ _"]]:
-    """Decode sentence pairs and make their maps."""
-    values = any(maker.map_kind.reads_weights for maker in makers)
-    return _cross_maps(makers, translator.decode(pieces, values=values, depth=depth), pieces, translator.name)
-
-
-def _batches(
-    makers: Sequence[CrossMapMaker],
-    translator: Translator,
-    pairs: Sequence[SentencePair],
-    pieces: Sequence[PairPieces],
-    maps: Sequence[Float[Tensor, "batch layers _ _ _"]],
-) -> list[MapBatch]:
-    """Return what the makers have made, with what its rows and columns are."""
-    frames = {level: _frame(level, pairs, pieces) for level in {maker.level for maker in makers}}
+    ``label`` is the name of the model in errors, ``noise`` that of its cross-attention, see `MapBatch.noise`.
+    """
+    check_attention(forward.attentions, forward.target_mask, forward.source_mask, label, "cross-attention")
+    frames: dict[Level, tuple[Tensor, tuple[tuple[str, ...], ...], Columns]] = {}
+    mergers: dict[tuple[Level, AlignmentSetting], CrossMerger] = {}
+    for level in {maker.level for maker in makers}:
+        # At token level, every piece is a word, so that the same mergers only drop the special tokens of the target.
+        at_level = pieces if level == "word" else [PairPieces(p.source.apart(), p.target.apart()) for p in pieces]
+        frames[level] = _frame(level, pairs, at_level)
+        mergers[level, "AWI"] = merger = CrossMerger(at_level, forward.attentions[0])
+        mergers[level, "AWO"] = merger.predicting()
+    # Layer by layer, because what is recomputed of a layer for all makers is then dropped.
+    by_layer = [_maps_of_layer(makers, forward.layer(number), mergers) for number in range(len(forward.attentions))]
     batches = []
-    for maker, of_maker in zip(makers, maps, strict=True):
+    for maker, layers in zip(makers, zip(*by_layer, strict=True), strict=True):
         lengths, labels, columns = frames[maker.level]
+        maps = torch.stack(layers, dim=1)
         batches.append(
             MapBatch(
-                maps=of_maker,
+                maps=maps,
                 lengths=lengths,
-                special=torch.zeros(len(pairs), of_maker.shape[-2], dtype=torch.bool),
+                special=torch.zeros(len(pairs), maps.shape[-2], dtype=torch.bool),
                 sentences=tuple(pairs),
                 labels=labels,
                 kind=maker.kind,
                 level=maker.level,
-                noise=max(maker.map_kind.noise, translator.noise),
+                noise=max(maker.map_kind.noise, noise),
                 columns=columns,
             )
         )
     return batches
-
-
-def _frame(
-    level: Level, pairs: Sequence[SentencePair], pieces: Sequence[PairPieces]
-) -> tuple[Int[Tensor, " batch"], tuple[tuple[str, ...], ...], Columns]:
-    """Return the number of rows of each pair, what the rows are, and what the columns are, whatever the kind of map."""
-    grouped = _at_level(level, pieces)
-    lengths = torch.tensor([row_count(pair.target) for pair in grouped])
-    widths = torch.tensor([len(pair.source.special) for pair in grouped])
-    special = torch.zeros(len(pieces), int(widths.max()), dtype=torch.bool)
-    row_labels, column_labels = [], []
-    for index, (pair, pair_pieces) in enumerate(zip(pairs, pieces, strict=True)):
-        source, target = pair_pieces.source, pair_pieces.target
-        is_special = grouped[index].source.special
-        special[index, : len(is_special)] = torch.tensor(is_special)
-        if level == "word":
-            words = iter(pair.source)
-            of_columns = zip(source.tokens, source.positions, strict=True)
-            specials = (token for token, position in of_columns if is_special[position])
-            column_labels.append(tuple(next(specials) if flag else next(words) for flag in is_special))
-            row_labels.append(pair.words)
-        else:
-            of_rows = zip(target.tokens, target.positions, strict=True)
-            column_labels.append(tuple(source.tokens))
-            row_labels.append(tuple(token for token, position in of_rows if not target.special[position]))
-    return lengths, tuple(row_labels), Columns(widths, special, tuple(column_labels))
-
-
-@torch.inference_mode()
-def _cross_maps(
-    makers: Sequence[CrossMapMaker], forward: ForcedDecoding, pieces: Sequence[PairPieces], name: str
-) -> list[Float[Tensor, "batch layers _ _ _"]]:
-    """Make the maps of several makers from one forward pass, with zeros outside the sentence pairs."""
-    forward.check(name)
-    alpha = forward.attentions[0]
-    shape = (forward.target_mask.shape[1], forward.source_mask.shape[1])
-    mergers: dict[tuple[Level, AlignmentSetting], CrossMerger] = {}
-    for level in {maker.level for maker in makers}:
-        merger = CrossMerger(_at_level(level, pieces), shape, "AWI", dtype=alpha.dtype, device=alpha.device)
-        mergers |= {(level, setting): merger.in_setting(setting) for setting in get_args(AlignmentSetting)}
-    by_layer = [_maps_of_layer(makers, forward.layer(number), mergers) for number in range(len(forward.attentions))]
-    return [torch.stack(of_maker, dim=1) for of_maker in zip(*by_layer, strict=True)]
 
 
 def _maps_of_layer(
@@ -194,18 +166,32 @@ def _maps_of_layer(
     layer: AttentionBlock,
     mergers: Mapping[tuple[Level, AlignmentSetting], CrossMerger],
 ) -> list[Float[Tensor, "batch _ _ _"]]:
-    """Make the maps of one layer. Makers share its map of each kind, and the sums over the pieces of source words."""
-    # The sums over source pieces are those of either setting, which is about rows alone.
-    of_pieces = functools.cache(lambda kind: CROSS_KINDS[kind](layer))
-    of_columns = functools.cache(lambda kind, level: mergers[level, "AWI"].merged_columns(of_pieces(kind)))
-    return [
-        CROSS_KINDS[maker.kind](layer.grouped(mergers[maker.level, maker.setting]))
-        if maker.merges_vectors
-        else mergers[maker.level, maker.setting].merged_rows(of_columns(maker.kind, maker.level))
-        for maker in makers
-    ]
+    """Make the maps of one layer. Makers share its map of each kind, with the sums over the pieces of source words."""
+    summed: dict[tuple[str, Level], Tensor] = {}
+    maps = []
+    for maker in makers:
+        merger, key = mergers[maker.level, maker.setting], (maker.kind, maker.level)
+        if maker.merge == "vector" and maker.level == "word":
+            maps.append(CROSS_KINDS[maker.kind](layer.grouped(merger)))
+            continue
+        if key not in summed:  # the settings differ in their rows alone
+            summed[key] = merger.sum_columns(CROSS_KINDS[maker.kind](layer))
+        maps.append(torch.matmul(merger.from_, summed[key]))
+    return maps
 
 
-def _at_level(level: Level, pieces: Sequence[PairPieces]) -> Sequence[PairPieces]:
-    """Return the pieces with the positions of a level."""
-    return pieces if level == "word" else [apart(pair) for pair in pieces]
+def _frame(
+    level: Level, pairs: Sequence[SentencePair], pieces: Sequence[PairPieces]
+) -> tuple[Int[Tensor, " batch"], tuple[tuple[str, ...], ...], Columns]:
+    """Return the number of rows of each pair, what the rows are, and what the columns are, whatever the kind of map."""
+    lengths = torch.tensor([pair.target.words for pair in pieces])
+    widths = torch.tensor([len(pair.source.special) for pair in pieces])
+    special = pad_sequence([torch.tensor(pair.source.special) for pair in pieces], batch_first=True)
+    if level == "word":
+        row_labels = tuple(pair.words for pair in pairs)
+        column_labels = tuple(read.source.labels(pair.source) for pair, read in zip(pairs, pieces, strict=True))
+    else:
+        targets = [pair.target for pair in pieces]
+        row_labels = tuple(tuple(compress(each.tokens, (word >= 0 for word in each.word_of))) for each in targets)
+        column_labels = tuple(tuple(pair.source.tokens) for pair in pieces)
+    return lengths, row_labels, Columns(widths, special, column_labels)

@@ -1,24 +1,27 @@
-"""What forced decoding of a padded batch of sentence pairs leaves behind."""
+"""Forced decoding: an encoder–decoder reads given translations, and what this leaves behind.
+
+The model is run without its language-model head where that is possible, and the last decoder layer ends after its
+cross-attention, because nothing that follows is needed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from ...corpora_loaders.describing import amount
 from ..errors import ModelError
-from ..layers import AttentionBlock
+from ..layers import AttentionBlock, CrossAttention
 from ..layers.cross_attention import CrossBlocks, verify_cross_attention
-from ..maps.attention_checks import ROW_SUM_TOLERANCE
-from ..model.conditions import SAME, Batching
-
-SAME_IN_FLOAT64 = 1e-12
-"""The largest difference between attention weights in float64 that is taken for rounding."""
+from ..model.first_layers import feed_forward, giving_zeros, layer_list, shortened
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,29 +74,86 @@ class ForcedDecoding:
         verify_cross_attention(block, self.outputs[number], self.target_mask, where)
         return block
 
-    def check(self, name: str) -> None:
-        """Check that every row of attention is a distribution over the pieces of its source sentence.
 
-        Args:
-            name: the name of the model, for the message.
+def core(model: Any) -> Any:
+    """Return the model without its language-model head, if it can be run without."""
+    base = model.base_model
+    return base if hasattr(base, "encoder") and hasattr(base, "decoder") else model
 
-        Raises:
-            ModelError: a row is not, for example because attention falls on padding.
-        """
-        inside = self.source_mask.to(self.attentions[0].dtype)[:, None, :, None]
-        rows = torch.stack([torch.matmul(alpha, inside).squeeze(-1).sub(1).abs().amax(1) for alpha in self.attentions])
-        error = float(rows.amax(0)[self.target_mask].max())
-        if not error <= ROW_SUM_TOLERANCE:
-            raise ModelError(
-                f"{name}: rows of cross-attention sum to 1 over their source sentence only within {error:.2g}; maps of "
-                "this model cannot be trusted"
-            )
+
+@contextmanager
+def cross_attention_only(model: Any, names: CrossAttention | None, depth: int | None = None) -> Iterator[int | None]:
+    """Let the decoder end after the cross-attention of some of its layers, which depends on nothing that follows."""
+    layers = nn.ModuleList() if names is None else layer_list(core(model), names.layers)
+    if names is None or not layers:
+        yield None
+        return
+    head = {names.head: 0} if names.head else {}
+    with (
+        shortened(layers, depth or len(layers)),
+        giving_zeros(layers[-1], feed_forward(names)),
+        giving_zeros(core(model), head),
+    ):
+        yield depth
+
+
+def decoder_inputs(model: Any, labels: list[int]) -> list[int]:
+    """Make the decoder inputs of labels as the model does in training."""
+    tensor = torch.tensor([labels])
+    if hasattr(model, "prepare_decoder_input_ids_from_labels"):
+        inputs = model.prepare_decoder_input_ids_from_labels(tensor)
+    elif hasattr(model, "_shift_right"):
+        inputs = model._shift_right(tensor)
+    else:
+        shift = getattr(sys.modules[type(model).__module__], "shift_tokens_right", None)
+        if shift is None:
+            raise ModelError(f"how {model.config.model_type!r} models make decoder inputs of labels is not known here")
+        # Models that begin with the last label take no start token.
+        arguments = (tensor, model.config.pad_token_id, model.config.decoder_start_token_id)
+        inputs = shift(*arguments[: len(inspect.signature(shift).parameters)])
+    ids: list[int] = inputs[0].tolist()
+    return ids
+
+
+def run(model: Any, inputs: Mapping[str, Tensor]) -> tuple[list[Tensor], Tensor]:
+    """Run a model once, and return the cross-attention of each layer that gave one, and the output of the encoder."""
+    options = {"output_attentions": True, "use_cache": False, "return_dict": True}
+    if model.config.model_type == "fsmt":
+        output, encoded = _run_fsmt(core(model), inputs, options)
+    else:
+        output = core(model)(**inputs, **options)
+        encoded = output.encoder_last_hidden_state
+    return [alpha for alpha in output.cross_attentions or () if alpha is not None], encoded
+
+
+def _run_fsmt(model: Any, inputs: Mapping[str, Tensor], options: Mapping[str, bool]) -> tuple[Any, Tensor]:
+    """Run encoder and decoder of an FSMT model with masks made here.
+
+    The causal mask that the model makes by itself overflows in float64 (transformers 5.23), which exact decisions need.
+    """
+    encoded = model.encoder(
+        input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"], output_attentions=True, return_dict=True
+    ).last_hidden_state
+    n = inputs["decoder_input_ids"].shape[1]
+    later = torch.full((n, n), torch.finfo(encoded.dtype).min, dtype=encoded.dtype, device=encoded.device).triu(1)
+    output = model.decoder(
+        inputs["decoder_input_ids"],
+        encoded,
+        inputs["attention_mask"],
+        inputs["decoder_attention_mask"].eq(0),
+        decoder_causal_mask=later,
+        **options,
+    )
+    return output, encoded
 
 
 def check_shapes(
     attentions: Sequence[Tensor], config: Any, shape: tuple[int, int, int], name: str, depth: int | None = None
 ) -> None:
-    """Check that every layer of the decoder gave one matrix per head, and as many heads as the others."""
+    """Raise `ModelError` unless every layer of the decoder gave one matrix per head, and as many as the others.
+
+    The shape is that of the batch: pairs, target pieces and source pieces.
+    """
     layers = depth or getattr(config, "num_decoder_layers", None) or getattr(config, "decoder_layers", None)
     if not attentions or (layers is not None and len(attentions) != layers):
         raise ModelError(
@@ -107,16 +167,3 @@ def check_shapes(
             raise ModelError(
                 f"{name}: layer {number} gave cross-attention of shape {tuple(alpha.shape)}, not {expected}"
             )
-
-
-def find_pair_batching(name: str, together: ForcedDecoding, *alone: ForcedDecoding) -> Batching:
-    """Find out whether padding changes the cross-attention of a sentence pair by more than rounding."""
-    if not all(bool(alpha.isfinite().all()) for forward in alone for alpha in forward.attentions):
-        raise ModelError(f"{name}: its cross-attention is NaN or infinite")
-    same = SAME if together.attentions[0].dtype == torch.float32 else SAME_IN_FLOAT64
-    for row, forward in enumerate(alone):
-        target, source = forward.target_mask.shape[1], forward.source_mask.shape[1]
-        for padded, single in zip(together.attentions, forward.attentions, strict=True):
-            if not bool(((padded[row, :, :target, :source] - single[0]).abs() <= same).all()):
-                return "one by one"
-    return "padded"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import torch
 from jaxtyping import Float
@@ -13,14 +13,13 @@ from torch import Tensor
 from ...corpora_loaders import Sentence
 from ...corpora_loaders.alignment import SentencePair
 from ..errors import ModelError
-from ..maps.map_batch import FLOAT32_NOISE, Columns, MapBatch, Recompute
+from ..maps.map_batch import FLOAT32_NOISE, Columns, MapBatch
 from ..maps.map_maker import MapMaker, map_batches
 from ..maps.shared_pass import SharedBatch
 from ..model.encoder import Encoder
 from ..model.loaded_model import LoadedModel
-from ..tokens.pieces import Pieces, Unalignable
-from .joint_input import JointPieces, PairTemplate
-from .sides import PairPieces
+from ..tokens.pair_frame import PairFrame
+from ..tokens.pieces import PairPieces, Pieces, Unalignable
 
 PairMethod = Literal["similarity", "self-attention"]
 """How an encoder reads a pair: each side alone, to compare word vectors, or both in one input."""
@@ -44,7 +43,6 @@ class PairEncoder(LoadedModel):
 
     Raises:
         ValueError: the method is unknown.
-        ModelError: the tokenizer does not put special tokens around two texts.
 
     Example:
         >>> from attentionology import load_encoder
@@ -64,35 +62,46 @@ class PairEncoder(LoadedModel):
         self.encoder, self.method = encoder, method
         self.n_layers, self.n_heads = encoder.n_layers, encoder.n_heads
         self.max_length, self.batching = encoder.max_length, encoder.batching
-        self._template = PairTemplate.of(encoder.tokenizer) if method == "self-attention" else None
+        self._frame = PairFrame.of(encoder.tokenizer)
+        self._typed = any(encoder.tokenizer("a", "b").get("token_type_ids", ()))  # whether it gives segment ids
+
+    @property
+    def double(self) -> PairEncoder:
+        """The same in float64, see `LoadedModel.double`.
+
+        It reads pairs one by one. Without padding, a result cannot depend on the other pairs, and some architectures
+        turn padding into NaN in float64.
+        """
+        double = PairEncoder(self.encoder.double, self.method)
+        double.batching = "one by one"
+        return double
 
     def random_init(self, seed: int) -> PairEncoder:
         """Make a copy with random weights that keeps the embedding tables, see `Encoder.random_init`."""
         return PairEncoder(self.encoder.random_init(seed), self.method)
 
-    def align(self, pairs: Sequence[SentencePair], /) -> list[PairPieces | JointPieces | Unalignable]:
-        """Tokenize sentence pairs and match words with pieces."""
+    def align(self, pairs: Sequence[SentencePair], /) -> list[Any]:
+        """Tokenize sentence pairs and match words with pieces: of each side, or of both in one input."""
         sources = self.encoder.align([Sentence(pair.id, pair.source) for pair in pairs])
         targets = self.encoder.align([Sentence(pair.id, pair.words) for pair in pairs])
-        aligned: list[PairPieces | JointPieces | Unalignable] = []
+        aligned: list[PairPieces | Pieces | Unalignable] = []
         for source, target in zip(sources, targets, strict=True):
             if isinstance(source, Unalignable):
                 aligned.append(source)
             elif isinstance(target, Unalignable):
                 aligned.append(target)
-            elif self._template is None:
+            elif self.method == "similarity":
                 aligned.append(PairPieces(source, target))
             else:
-                aligned.append(self._template.join(self.tokenizer, source, target))
+                aligned.append(self._frame.around(source, target, typed=self._typed))
         return aligned
 
     def maps(
         self,
         makers: Sequence[MapMaker | SimilarityMaker],
-        pairs: tuple[SentencePair, ...],
-        pieces: Sequence[PairPieces | JointPieces],
-        *,
-        exact: bool = False,
+        pairs: Sequence[SentencePair],
+        pieces: Sequence[Any],
+        _depth: int | None = None,
     ) -> list[MapBatch]:
         """Return what several makers make of a batch of pairs.
 
@@ -100,43 +109,20 @@ class PairEncoder(LoadedModel):
             makers: a `SimilarityMaker`, or a `attentionology.MapMaker` of word maps for each map of self-attention.
             pairs: the sentence pairs.
             pieces: the pieces of each pair.
-            exact: whether the maps are made in float64.
 
         Raises:
             ModelError: a maker is of another method, or attention is not a distribution.
         """
-        if exact:
-            batches = self._maps(self.encoder.double, makers, pairs, pieces)
-            return [replace(batch, maps=batch.maps.cpu(), recompute=None) for batch in batches]
-        return self._maps(self.encoder, makers, pairs, pieces)
-
-    def _maps(
-        self,
-        encoder: Encoder,
-        makers: Sequence[MapMaker | SimilarityMaker],
-        pairs: tuple[SentencePair, ...],
-        pieces: Sequence[PairPieces | JointPieces],
-    ) -> list[MapBatch]:
-        """Return what several makers make of a batch of pairs that the encoder or its view in float64 reads."""
-        similar, attended = (isinstance(maker, SimilarityMaker) for maker in (makers[0], makers[-1]))
-        if similar is not attended or similar is not (self.method == "similarity"):
-            raise ModelError(f"{self.label}: these maps are not made by the method {self.method!r}")
-        if similar:
-            sides = [each for each in pieces if isinstance(each, PairPieces)]
-            return [_similarity_batch(encoder, pairs, sides)] * len(makers)
-        joint: list[Pieces] = [each for each in pieces if isinstance(each, JointPieces)]
-        words = tuple(Sentence(pair.id, (*pair.source, *pair.words)) for pair in pairs)
         map_makers = [maker for maker in makers if isinstance(maker, MapMaker)]
-        reads = any(maker.reads_weights for maker in map_makers)
-        batches = map_batches(map_makers, SharedBatch(encoder, words, joint, reads))
-        return [_block(batch, pairs) for batch in batches]
-
-
-def _similarity_batch(encoder: Encoder, pairs: tuple[SentencePair, ...], pieces: Sequence[PairPieces]) -> MapBatch:
-    def recompute(indices: Sequence[int], _first_layers: int | None = None) -> list[Float[Tensor, "layers 1 n m"]]:
-        return [_cosines(encoder.double, [pieces[index]])[0].cpu() for index in indices]
-
-    return _of_words(pairs, _cosines(encoder, pieces), "cosine", FLOAT32_NOISE, recompute)
+        if len(map_makers) != (0 if self.method == "similarity" else len(makers)):
+            raise ModelError(f"{self.label}: these maps are not made by the method {self.method!r}")
+        if self.method == "similarity":
+            batch = _of_words(pairs, _cosines(self.encoder, pieces), "cosine", FLOAT32_NOISE)
+            return [batch] * len(makers)
+        words = tuple(Sentence(pair.id, (*pair.source, *pair.words)) for pair in pairs)
+        reads_weights = any(maker.reads_weights for maker in map_makers)
+        batches = map_batches(map_makers, SharedBatch(self.encoder, words, list(pieces), reads_weights))
+        return [_of_words(pairs, _blocks(batch, pairs), batch.kind, batch.noise) for batch in batches]
 
 
 @torch.inference_mode()
@@ -153,46 +139,30 @@ def _word_vectors(encoder: Encoder, batch: Sequence[Pieces]) -> Float[Tensor, "l
     if forward.hidden_states is None:
         raise ModelError(f"{encoder.label}: the model gives no hidden states")
     hidden = torch.stack(forward.hidden_states[1:])
-    mean = torch.zeros(len(batch), max(special.count(False) for special in (p.special for p in batch)), hidden.shape[2])
+    mean = torch.zeros(len(batch), max(pieces.words for pieces in batch), hidden.shape[2])
     for row, pieces in enumerate(batch):
-        words = [position for position, special in enumerate(pieces.special) if not special]
-        for piece, position in enumerate(pieces.positions):
-            if not pieces.special[position]:
-                mean[row, words.index(position), piece] = 1
+        for piece, word in enumerate(pieces.word_of):
+            if word >= 0:
+                mean[row, word, piece] = 1
     mean /= mean.sum(-1, keepdim=True).clamp(min=1)
     vectors: Tensor = mean.to(hidden.device, hidden.dtype) @ hidden
     lengths: Tensor = vectors.norm(dim=-1, keepdim=True)
     return vectors / lengths.clamp(min=torch.finfo(vectors.dtype).tiny)
 
 
-def _block(batch: MapBatch, pairs: tuple[SentencePair, ...]) -> MapBatch:
-    """Cut the block from target words to source words out of the maps of joint inputs."""
-    words = batch.words
-
-    def cut(maps: Float[Tensor, "layers heads k k"], index: int) -> Float[Tensor, "layers heads n m"]:
-        positions = words[index].nonzero().flatten()
-        positions = positions[positions < maps.shape[-1]].to(maps.device)
-        n_source = len(pairs[index].source)
-        return maps[..., positions[n_source:], :][..., positions[:n_source]]
-
-    exact = batch.recompute  # and not the batch, whose maps would be kept
-
-    def recompute(indices: Sequence[int], _first_layers: int | None = None) -> list[Float[Tensor, "layers heads n m"]]:
-        return [] if exact is None else [cut(maps, k) for maps, k in zip(exact(indices), indices, strict=True)]
-
+def _blocks(batch: MapBatch, pairs: Sequence[SentencePair]) -> Float[Tensor, "batch layers heads n m"]:
+    """Cut the blocks from target words to source words out of the maps of joint inputs; zeros outside."""
     n, m = max(map(len, pairs)), max(len(pair.source) for pair in pairs)
-    maps = batch.maps.new_zeros(*batch.maps.shape[:3], n, m)
+    blocks = batch.maps.new_zeros(*batch.maps.shape[:3], n, m)
     for index, pair in enumerate(pairs):
-        maps[index, ..., : len(pair), : len(pair.source)] = cut(batch.maps[index], index)
-    return _of_words(pairs, maps, batch.kind, batch.noise, recompute)
+        words = batch.words[index].nonzero().flatten().to(blocks.device)
+        source, target = words[: len(pair.source)], words[len(pair.source) :]
+        blocks[index, ..., : len(pair), : len(pair.source)] = batch.maps[index][..., target, :][..., source]
+    return blocks
 
 
 def _of_words(
-    pairs: tuple[SentencePair, ...],
-    maps: Float[Tensor, "batch layers heads n m"],
-    kind: str,
-    noise: float,
-    recompute: Recompute,
+    pairs: Sequence[SentencePair], maps: Float[Tensor, "batch layers heads n m"], kind: str, noise: float
 ) -> MapBatch:
     """Return maps from target words to source words, which have no special tokens."""
     n, m = maps.shape[-2:]
@@ -205,10 +175,9 @@ def _of_words(
         maps=maps,
         lengths=torch.tensor([len(pair) for pair in pairs]),
         special=torch.zeros(len(pairs), n, dtype=torch.bool),
-        sentences=pairs,
+        sentences=tuple(pairs),
         labels=tuple(pair.words for pair in pairs),
         kind=kind,
         noise=noise,
-        recompute=recompute,
         columns=columns,
     )

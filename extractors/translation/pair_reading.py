@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...corpora_loaders.alignment import SentencePair
 from ...corpora_loaders.describing import amount
-from ..maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
-from ..maps.map_batch import MapBatch
-from ..model.conditions import Batching, fitting
-from .cross_maps import CrossMapMaker, cross_map_batches, exact_cross_batches
+from ..maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, cut, plan
+from ..maps.map_batch import MapBatch, Recompute
+from .cross_maps import CrossMapMaker
 from .pair_encoder import PairEncoder
 from .translator import Translator
 
@@ -39,7 +39,7 @@ class PairBatch:
         reader: the model.
         sentences: the sentence pairs.
         pieces: the pieces of each pair.
-        sizes: the number of pairs that each forward pass reads, if it takes several to read all pairs.
+        sizes: the number of pairs that each forward pass reads; by default, one reads all.
 
     Example:
         >>> from attentionology.corpora_loaders.alignment import SentencePair
@@ -65,9 +65,9 @@ class PairBatch:
         """Yield the pairs of each forward pass."""
         start = 0
         for size in self.sizes or (len(self),):
-            stop = start + size
-            yield PairBatch(self.reader, self.sentences[start:stop], self.pieces[start:stop])
-            start = stop
+            chosen = slice(start, start + size)
+            yield PairBatch(self.reader, self.sentences[chosen], self.pieces[chosen])
+            start += size
 
     def maps(self, makers: Sequence[Any]) -> list[MapBatch]:
         """Return what several makers make of one forward pass.
@@ -83,9 +83,18 @@ class PairBatch:
             raise ValueError(
                 f"the pairs are read in {len(self.sizes)} forward passes; make the maps of each of passes()"
             )
-        if isinstance(self.reader, PairEncoder):
-            return self.reader.maps(makers, self.sentences, self.pieces)
-        return cross_map_batches(makers, self.reader, self.sentences, self.pieces)
+
+        @functools.lru_cache(maxsize=1)
+        def exact(index: int) -> list[MapBatch]:
+            """Make the maps of one pair for all makers, which are usually asked for it one after the other."""
+            [(_, batches)] = self.exact(makers, [index])
+            return batches
+
+        def recompute(number: int) -> Recompute:
+            return lambda indices, _first_layers=None: [exact(index)[number].maps[0] for index in indices]
+
+        batches = self.reader.maps(makers, self.sentences, self.pieces)
+        return [replace(batch, recompute=recompute(number)) for number, batch in enumerate(batches)]
 
     def exact(
         self, makers: Sequence[Any], indices: Iterable[int], depths: Mapping[int, int] | None = None
@@ -107,33 +116,17 @@ class PairBatch:
         Raises:
             ModelError: attention is not a distribution, or is not what its weights say.
         """
-        reader = self.reader
-        if isinstance(reader, PairEncoder):
-            for index in indices:
-                yield [index], reader.maps(makers, (self.sentences[index],), [self.pieces[index]], exact=True)
+        needed = {index: self.reader.n_layers if depths is None else depths[index] for index in indices}
+        if not needed:
             return
-        needed = dict.fromkeys(indices, reader.n_layers) if depths is None else {k: depths[k] for k in indices}
-        lengths = {index: len(self.pieces[index]) for index in needed}
-        for group in exact_groups(lengths, needed, reader.double.batching):
+        double = self.reader.double
+        # Pairs of like depth are read together, so that few are read deeper than they need, and of those the longest
+        # first, so that few are padded much.
+        order = sorted(needed, key=lambda index: (-needed[index], -len(self.pieces[index])))
+        for group in cut(order, lambda index: len(self.pieces[index]), double.batching, _EXACT_CELLS, EXACT_PIECES):
             pairs, pieces = [self.sentences[index] for index in group], [self.pieces[index] for index in group]
-            depth = max(needed[index] for index in group)
-            yield group, exact_cross_batches(makers, reader, pairs, pieces, depth)
-
-
-def exact_groups(lengths: Mapping[int, int], depths: Mapping[int, int], batching: Batching) -> Iterator[list[int]]:
-    """Cut sentence pairs into groups that a translator reads together in float64, those of like depth together."""
-    left = sorted(lengths, key=lambda index: (-depths[index], -lengths[index]))
-    while left:
-        longest = size = 0
-        for index in left:
-            n = max(longest, lengths[index])
-            cells, n_pieces = (size + 1) * n**2, (size + 1) * n
-            if size and (cells > _EXACT_CELLS or n_pieces > EXACT_PIECES):
-                break
-            longest, size = n, size + 1
-        group = fitting(batching, left[:size], lambda index: lengths[index])
-        yield group
-        left = [index for index in left if index not in group]
+            batches = double.maps(makers, pairs, pieces, max(needed[index] for index in group))
+            yield group, [replace(batch, maps=batch.maps.cpu()) for batch in batches]
 
 
 def read_pairs(
@@ -162,28 +155,19 @@ def read_pairs(
         ValueError: an option has a value that cannot be used.
         ExtractionError: a pair cannot be read and ``too_long`` is ``"error"``.
     """
-    if too_long not in ("skip", "error"):
-        raise ValueError(f"too_long must be 'skip' or 'error', not {too_long!r}")
-    if batch_cells < 1 or (max_length is not None and max_length < 1):
-        raise ValueError("batch_cells and max_length must be at least 1")
-    filled = ExtractionLog() if log is None else log
-    limits = (batch_cells, max_length, too_long)
-    model: Any = reader  # what is read of a pair depends on the model
-    waiting: list[list[tuple[SentencePair, Any]]] = []
-    for batch in plan(model, pairs, *limits, filled, batch_pieces=BATCH_PIECES, noun="sentence pair"):
-        waiting.append(batch)
-        if sum(map(len, waiting)) >= gather:
-            yield _batch_of(reader, waiting)
-            waiting = []
-    if waiting:
-        yield _batch_of(reader, waiting)
-
-
-def _batch_of(reader: PairReader, passes: Sequence[Sequence[tuple[SentencePair, Any]]]) -> PairBatch:
-    """Return the batch of the pairs of several forward passes."""
-    read = [pair_and_pieces for of_pass in passes for pair_and_pieces in of_pass]
-    sizes = tuple(map(len, passes)) if len(passes) > 1 else ()
-    return PairBatch(reader, tuple(pair for pair, _ in read), [pieces for _, pieces in read], sizes)
+    limits: dict[str, Any] = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": log}
+    read: list[SentencePair] = []
+    pieces: list[Any] = []
+    sizes: list[int] = []
+    for more, more_pieces in plan(reader, pairs, BATCH_PIECES, noun="sentence pair", **limits):
+        read += more
+        pieces += more_pieces
+        sizes.append(len(more))
+        if len(read) >= gather:
+            yield PairBatch(reader, tuple(read), pieces, tuple(sizes))
+            read, pieces, sizes = [], [], []
+    if read:
+        yield PairBatch(reader, tuple(read), pieces, tuple(sizes))
 
 
 def extract_cross(
@@ -205,7 +189,7 @@ def extract_cross(
         batch_cells, too_long, max_length, log: see `read_pairs`.
 
     Raises:
-        ValueError: there is no maker, or an option has a value that cannot be used.
+        ValueError: an option has a value that cannot be used.
         ExtractionError: a pair cannot be read and ``too_long`` is ``"error"``.
         ModelError: cross-attention is not a distribution, or is not what its weights say.
 
@@ -217,8 +201,6 @@ def extract_cross(
         >>> batch  # one target word, and two source words and the end of the sentence
         MapBatch('norm', word level, 1 sentence, shape (1, 2, 4, 1, 3))
     """
-    if not makers:
-        raise ValueError("no maker is given")
     options: dict[str, Any] = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": log}
     for batch in read_pairs(translator, pairs, **options):
         yield tuple(batch.maps(makers))

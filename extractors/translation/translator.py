@@ -17,22 +17,19 @@ from ..layers import ARCHITECTURES
 from ..layers.architectures import CrossAttention
 from ..layers.cross_attention import CrossBlocks, read_cross_attention
 from ..layers.verification import Recorder
-from ..maps.map_batch import FLOAT32_NOISE
-from ..model.conditions import Batching, max_length, switch_to_eager
+from ..maps.map_batch import FLOAT32_NOISE, MapBatch
+from ..model.conditions import SAME, Batching, max_length, switch_to_eager
 from ..model.files import LoadedFiles
 from ..model.forward_pass import parameters_key
 from ..model.loaded_model import LoadedModel, random_copy
 from ..model.loading import load_pretrained
-from ..tokens.pieces import Unalignable, prepare_tokenizer
-from .decoding import ForcedDecoding, check_shapes, find_pair_batching
-from .running import core, cross_attention_only, decoder_inputs, run
-from .sides import (
-    PairPieces,
-    TokenizerSide,
-    decoder_pieces,
-    set_languages,
-    side_pieces,
-)
+from ..tokens.pieces import PairPieces, Unalignable, prepare_tokenizer
+from .cross_maps import CrossMapMaker, cross_map_batches
+from .decoding import ForcedDecoding, check_shapes, core, cross_attention_only, decoder_inputs, run
+from .sides import TokenizerSide, decoder_pieces, set_languages, source_pieces
+
+SAME_IN_FLOAT64 = 1e-12
+"""The largest difference between attention weights in float64 that is taken for rounding."""
 
 _TRIED = (("a b c d e f g", "g f e d c b a h"), ("m", "n"))
 
@@ -89,9 +86,9 @@ class Translator(LoadedModel):
         self._target = TokenizerSide(tokenizer, is_target=True)
         self.max_length = max_length(model)
         self._blocks: tuple[Any, CrossBlocks] | None = None
-        tried = self._tried()
-        self.n_layers, self.n_heads = len(tried[0].attentions), tried[0].attentions[0].shape[1]
-        self.batching: Batching = find_pair_batching(self.label, *tried)
+        together, *alone = self._try()
+        self.n_layers, self.n_heads = len(together.attentions), together.attentions[0].shape[1]
+        self.batching = self._find_batching(together, alone)
 
     @classmethod
     def from_pretrained(
@@ -168,10 +165,12 @@ class Translator(LoadedModel):
         """
         aligned: list[PairPieces | Unalignable] = []
         shift = functools.partial(decoder_inputs, self.model)
+        end = self.tokenizer.eos_token_id
+        end = int(self.model.config.eos_token_id if end is None else end)
         for pair in pairs:
             try:
-                source = side_pieces(self._source, pair.source)
-                aligned.append(PairPieces(source, decoder_pieces(self._target, pair.words, shift, self._end)))
+                source = source_pieces(self._source, pair.source)
+                aligned.append(PairPieces(source, decoder_pieces(self._target, pair.words, shift, end)))
             except Unalignable as reason:
                 aligned.append(reason)
         return aligned
@@ -200,27 +199,54 @@ class Translator(LoadedModel):
         pieces = f"{source.shape[1]} source and {target.shape[1]} target pieces"
         only = cross_attention_only(self.model, self._names, depth)
         with self._reading(pieces), recorder as recorded, only as cut:
-            output = run(self.model, inputs)
-        attentions = output.attentions
+            attentions, encoded = run(self.model, inputs)
         check_shapes(attentions, self.model.config, (len(batch), target.shape[1], source.shape[1]), self.label, cut)
         given = recorded.outputs
         if blocks and blocks.time_first:
             given = [each.transpose(0, 1) for each in given]
-        return ForcedDecoding(attentions, source_mask, target_mask, output.encoded if values else None, given, blocks)
+        return ForcedDecoding(attentions, source_mask, target_mask, encoded if values else None, given, blocks)
 
-    @property
-    def _end(self) -> int:
-        """The token that ends labels for which the tokenizer puts none at the end."""
-        end = self.tokenizer.eos_token_id
-        return int(self.model.config.eos_token_id if end is None else end)
+    def maps(
+        self,
+        makers: Sequence[CrossMapMaker],
+        pairs: Sequence[SentencePair],
+        pieces: Sequence[PairPieces],
+        depth: int | None = None,
+    ) -> list[MapBatch]:
+        """Return what several makers make of one forward pass over sentence pairs.
 
-    def _tried(self) -> list[ForcedDecoding]:
+        Args:
+            makers: what to make.
+            pairs: the sentence pairs.
+            pieces: the pieces of each pair.
+            depth: see `decode`.
+
+        Raises:
+            ModelError: attention is not a distribution, or is not what its weights say.
+        """
+        values = any(maker.map_kind.reads_weights for maker in makers)
+        forward = self.decode(pieces, values=values, depth=depth)
+        return cross_map_batches(makers, forward, pairs, pieces, self.label, self.noise)
+
+    def _try(self) -> list[ForcedDecoding]:
         """Decode two short pairs together, and then each by itself."""
         pairs = [SentencePair(id=s, source=tuple(s.split()), words=tuple(t.split())) for s, t in _TRIED]
         pieces = [pair for pair in self.align(pairs) if isinstance(pair, PairPieces)]
         if len(pieces) < len(pairs):
             raise ModelError(f"{self.label}: the tokenizer has no pieces for letters and no unknown token")
         return [self.decode(pieces), self.decode(pieces[:1]), self.decode(pieces[1:])]
+
+    def _find_batching(self, together: ForcedDecoding, alone: Sequence[ForcedDecoding]) -> Batching:
+        """Find out whether padding changes the cross-attention of a sentence pair by more than rounding."""
+        if not all(bool(alpha.isfinite().all()) for forward in alone for alpha in forward.attentions):
+            raise ModelError(f"{self.label}: its cross-attention is NaN or infinite")
+        same = SAME if self.dtype == torch.float32 else SAME_IN_FLOAT64
+        for row, forward in enumerate(alone):
+            target, source = forward.target_mask.shape[1], forward.source_mask.shape[1]
+            for padded, single in zip(together.attentions, forward.attentions, strict=True):
+                if not bool(((padded[row, :, :target, :source] - single[0]).abs() <= same).all()):
+                    return "one by one"
+        return "padded"
 
     def _with_model(self, twin: Any) -> Translator:
         return Translator(twin, self.tokenizer, self.name, lead=self.lead)

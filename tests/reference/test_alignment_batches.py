@@ -20,7 +20,6 @@ from attentionology.extractors.translation import (
     Translator,
     read_pairs,
 )
-from attentionology.extractors.translation.pair_reading import exact_groups
 from tests import tiny_translation
 
 WORDS = ("an", "unbelievably", "old", "garden", ".", "she", "sings", "museum", "trains")
@@ -148,17 +147,26 @@ def test_maps_in_float64_do_not_depend_on_padding():
             np.testing.assert_allclose(first, second, rtol=1e-12, atol=1e-14)
 
 
-def test_a_model_that_padding_disturbs_reads_pairs_one_by_one_in_float64():
-    lengths, whole = {0: 3, 1: 9, 2: 9, 3: 5}, dict.fromkeys(range(4), 6)
-    assert list(exact_groups(lengths, whole, "one by one")) == [[1], [2], [3], [0]]
-    assert list(exact_groups(lengths, whole, "padded")) == [[1, 2, 3, 0]]
-    assert list(exact_groups({}, {}, "padded")) == []
-    assert list(exact_groups({0: 300, 1: 300}, whole, "padded")) == [[0], [1]]
+def read_together(monkeypatch, lengths: list[int], depths: dict[int, int]) -> list[list[int]]:
+    """Which pairs of such lengths, in pieces, are read together in float64, where each needs some layers."""
+    model = tiny_translation.translator("marian", max_position_embeddings=512)
+    batch = PairBatch(model, tuple(PAIRS[: len(lengths)]), [range(length) for length in lengths])
+    monkeypatch.setattr(Translator, "maps", lambda *_: [])
+    return [group for group, _ in batch.exact([], range(len(lengths)), depths)]
 
 
-def test_pairs_that_need_the_same_depth_are_read_together():
-    lengths, depths = {0: 100, 1: 80, 2: 100, 3: 80, 4: 20}, {0: 1, 1: 2, 2: 1, 3: 2, 4: 3}
-    assert list(exact_groups(lengths, depths, "padded")) == [[4, 1, 3], [0, 2]]
+def test_a_model_that_padding_disturbs_reads_pairs_one_by_one_in_float64(monkeypatch):
+    whole = dict.fromkeys(range(4), 3)
+    assert read_together(monkeypatch, [3, 9, 9, 5], whole) == [[1, 2, 3, 0]]
+    assert read_together(monkeypatch, [300, 300], whole) == [[0], [1]]
+    assert read_together(monkeypatch, [], whole) == []
+    monkeypatch.setattr(Translator, "_find_batching", lambda *_: "one by one")
+    assert read_together(monkeypatch, [3, 9, 9, 5], whole) == [[1], [2], [3], [0]]
+
+
+def test_pairs_that_need_the_same_depth_are_read_together(monkeypatch):
+    depths = {0: 1, 1: 2, 2: 1, 3: 2, 4: 3}
+    assert read_together(monkeypatch, [100, 80, 100, 80, 20], depths) == [[4, 1, 3], [0, 2]]
 
 
 @pytest.mark.parametrize("family", tiny_translation.FAMILIES)

@@ -12,7 +12,7 @@ import transformers
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Encoder, ExtractionLog, ModelError, TransformerAttention, extract
-from attentionology.extractors.model.conditions import fitting
+from attentionology.extractors.maps.batching import cut
 from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 
@@ -127,10 +127,16 @@ def test_an_exception_of_a_model_is_one_line():
 
 
 def test_what_may_be_read_together():
-    lengths = [5, 5, 3, 3]
-    assert fitting("padded", [0, 1, 2], lengths.__getitem__) == [0, 1, 2]
-    assert fitting("equal lengths", [0, 1, 2], lengths.__getitem__) == [0, 1]
-    assert fitting("one by one", [0, 1, 2], lengths.__getitem__) == [0]
+    lengths = [5, 5, 3, 3, 2]
+
+    def batches(batching, cells=2**16, pieces=2**16):
+        return list(cut(lengths, int, batching, cells, pieces))
+
+    assert batches("padded") == [[5, 5, 3, 3, 2]]
+    assert batches("padded", cells=50) == [[5, 5], [3, 3, 2]]
+    assert batches("padded", pieces=9) == [[5], [5], [3, 3, 2]]
+    assert batches("padded", cells=1) == batches("one by one") == [[length] for length in lengths]
+    assert batches("equal lengths") == [[5, 5], [3, 3], [2]]
 
 
 def test_texts_for_explanations_are_batched_in_the_same_way():

@@ -19,8 +19,8 @@ from attentionology.extractors.layers import ARCHITECTURES
 from attentionology.extractors.layers.attention_weights import find_modules
 from attentionology.extractors.model import float64_copy
 from attentionology.extractors.translation import CrossMapMaker, PairPieces, Translator, extract_cross
-from attentionology.extractors.translation.merging import AlignmentSetting, CrossMerger
-from attentionology.extractors.translation.running import core
+from attentionology.extractors.translation.cross_maps import CrossMerger
+from attentionology.extractors.translation.decoding import core
 from tests import tiny, tiny_translation
 
 PAIR = SentencePair(id="1", source=("the", "night", "train"), words=("old", "bread"))
@@ -156,13 +156,10 @@ def test_a_target_without_an_end_token_is_still_read_whole():
 
 def test_rows_are_those_that_read_or_predict_the_pieces():
     pieces = pieces_of(tiny_translation.translator("bart"))
-    n = len(pieces.target)
+    alpha = torch.empty(1, 1, len(pieces.target), len(pieces.source))
     old = [k for k, position in enumerate(pieces.target.positions) if position == 2]
-    settings: list[tuple[AlignmentSetting, int]] = [("AWI", 0), ("AWO", 1)]
-    for setting, offset in settings:
-        merger = CrossMerger(
-            [pieces], (n, len(pieces.source)), setting, dtype=torch.float32, device=torch.device("cpu")
-        )
+    reading = CrossMerger([pieces], alpha)
+    for merger, offset in ((reading, 0), (reading.predicting(), 1)):
         row = merger.from_[0, 0, 0]
         assert row.nonzero().flatten().tolist() == [k - offset for k in old]
         assert row.sum() == pytest.approx(1)
