@@ -25,25 +25,25 @@ from .batching import ExtractionLog
 from .map_batch import MapBatch
 
 
-class Fingerprint(NamedTuple):
-    """A shard when it was checked: its digest, its size in bytes, and two numbers that change with the file."""
+class Shard(NamedTuple):
+    """A file with maps when it was checked: its digest, its size in bytes, and two numbers that change with it."""
 
     digest: str
     size: int
     inode: int
     modified: int
 
+    @classmethod
+    def of(cls, path: Path, digest: str) -> Shard:
+        """Describe a file that is known to have a digest."""
+        status = path.stat()
+        return cls(digest, status.st_size, status.st_ino, status.st_mtime_ns)
 
-def fingerprint(path: Path, digest: str) -> Fingerprint:
-    """Take the fingerprint of a file with a digest."""
-    status = path.stat()
-    return Fingerprint(digest, status.st_size, status.st_ino, status.st_mtime_ns)
 
-
-def checked(path: Path, digest: str) -> Fingerprint:
-    """Check that a shard is the one of a digest, and take its fingerprint."""
+def checked(path: Path, digest: str) -> Shard:
+    """Return a shard if its content has a digest, or raise `DamagedError`."""
     try:
-        before_check = fingerprint(path, digest)
+        before_check = Shard.of(path, digest)
         if check(path, cache_name(path)) != digest:
             raise DamagedError("it does not belong to the other files of its part")
     except FileNotFoundError:
@@ -52,19 +52,11 @@ def checked(path: Path, digest: str) -> Fingerprint:
 
 
 class MapLocation(NamedTuple):
-    """Where the map of a sentence is stored.
+    """Where the map of a sentence is stored."""
 
-    Attributes:
-        part: the number of the part.
-        shard: the number of the file within the part.
-        number: the number of the sentence in the corpus, by which the file names the map.
-        special: the positions of special tokens.
-    """
-
-    part: int
-    shard: int
-    number: int
-    special: tuple[int, ...]
+    shard: str  # the name of the file, which begins with the number of the part
+    number: int  # of the sentence in the corpus, by which the file names the map
+    special: tuple[int, ...]  # the positions of special tokens
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,8 +95,8 @@ class StoredMaps(Sequence[MapBatch]):
     log: ExtractionLog
     _locations: tuple[MapLocation, ...]
     _exact: Callable[[Sentence], Tensor] | None
-    _shards: dict[tuple[int, int], Fingerprint] = field(repr=False)
-    _open: dict[tuple[int, int], Any] = field(default_factory=dict, repr=False)
+    _shards: dict[str, Shard]
+    _open: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -121,8 +113,8 @@ class StoredMaps(Sequence[MapBatch]):
     def __getitem__(self, index: int | slice) -> MapBatch | StoredMaps:
         if isinstance(index, slice):
             return self.subset(range(len(self))[index])
-        part, shard, number, special = self._locations[index]
-        maps = self._shard(part, shard).get_tensor(str(number)).float()
+        shard, number, special = self._locations[index]
+        maps = self._opened(shard).get_tensor(str(number)).float()
         n = maps.shape[-1]
         mask = torch.zeros(1, n, dtype=torch.bool)
         mask[0, list(special)] = True
@@ -167,23 +159,20 @@ class StoredMaps(Sequence[MapBatch]):
 
     relabelled = relabeled  # deprecated, and removed in 0.4
 
-    def _shard(self, part: int, shard: int) -> Any:
-        if (part, shard) not in self._open:
-            if any(other != part for other, _ in self._open):
+    def _opened(self, shard: str) -> Any:
+        """Open a shard, and leave open those of the same part."""
+        if shard not in self._open:
+            part, _ = shard.split("-")
+            if not all(other.startswith(part) for other in self._open):
                 self._open.clear()
-            path, found = self.folder / shard_name(part, shard), self._shards[part, shard]
+            path, found = self.folder / shard, self._shards[shard]
             try:
-                if fingerprint(path, found.digest) != found:
+                if Shard.of(path, found.digest) != found:  # it has been written since it was checked
                     checked(path, found.digest)
-                self._open[part, shard] = safe_open(path, "pt")
+                self._open[shard] = safe_open(path, "pt")
             except (OSError, SafetensorError, StorageError) as error:
                 raise ExtractionError(
                     f"{path}: the stored maps have changed since they were checked ({error}); the same command makes "
                     "them again"
                 ) from error
-        return self._open[part, shard]
-
-
-def shard_name(part: int, shard: int | str) -> str:
-    """Name the file of a shard of a part; ``"*"`` gives a pattern for all shards of it."""
-    return f"{part:04d}-{shard if isinstance(shard, str) else f'{shard:03d}'}.safetensors"
+        return self._open[shard]

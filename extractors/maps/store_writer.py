@@ -5,7 +5,8 @@ tokenizer, the words that it read, the kind of map and its options. Sentences ar
 exists if its ``.json`` file does, which is written last, so an interrupted run loses only the part that it was writing.
 
 Every file is sealed with its digest (`storage.sealed`). All parts are checked before the store is used; a damaged part
-is thrown away, noted, and made again. Processes that share a store make each part once, because they lock its folder.
+is thrown away, noted, and made again. Processes that share a store make each part once, because each locks its folder
+while it checks and makes parts.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -36,16 +37,14 @@ from ..tokens.pieces import Segment
 from .batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
 from .extraction import extract
 from .map_maker import Merge, Normalize
-from .store_reader import Fingerprint, MapLocation, StoredMaps, checked, fingerprint, shard_name
+from .store_reader import MapLocation, Shard, StoredMaps, checked
 
 StoreType = Literal["float32", "float16"]
 """The type of the numbers in stored maps."""
 
+_FORMAT = 2
 _SHARD_BYTES = 2**26
 _TYPES = {"float32": torch.float32, "float16": torch.float16}
-
-
-_FORMAT = 2
 
 
 def store_maps(
@@ -97,169 +96,150 @@ def store_maps(
         "ff_bias": ff_bias,
         "max_length": max_length,
     }
-    name, made_of = store_key(encoder, sentences, WINDOW, {**options, "dtype": dtype})
-    store = Path(folder) / name
+    name, made_of = _store_key(encoder, sentences, {**options, "dtype": dtype})
+    folder = Path(folder) / name
     try:
-        store.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StorageError(f"{store}: the folder cannot be made: {error.strerror or error}") from error
-    sweep(store)
-    _explain(store / "made_of.json", made_of)
-    cache_log = CacheLog() if cache_log is None else cache_log
-    maker = _Maker(encoder, sentences, store, {**options, "batch_cells": batch_cells}, dtype, advance, cache_log)
-    parts = [maker.part(number) for number in range(-(-len(sentences) // WINDOW))]
-    log, locations, shape = ExtractionLog(), list[MapLocation](), (0, 0)
-    for number, part in enumerate(parts):
-        log.add(part.log(sentences))
-        locations += [MapLocation(number, shard, index, tuple(special)) for index, shard, special in part.maps]
-        shape = (part.shape[0], part.shape[1]) if part.maps else shape
+        raise StorageError(f"{folder}: the folder cannot be made: {error.strerror or error}") from error
+    sweep(folder)
+    _explain(folder / "made_of.json", made_of)
+    log = CacheLog() if cache_log is None else cache_log
+    store = _Store(encoder, sentences, folder, {**options, "batch_cells": batch_cells}, _TYPES[dtype], advance, log)
+    with locked(folder, wait=True):  # another process may be making the same maps, which are there when it is done
+        parts = {number: store.part(number) for number in range(-(-len(sentences) // WINDOW))}
+        missing = [number for number, part in parts.items() if part is None]
+        for number in missing:
+            parts[number] = store.make(number, [later for later in missing if later >= number])
+    return _opened(store, list(filter(None, parts.values())), missing)
+
+
+def _opened(store: _Store, parts: Sequence[_Part], missing: Sequence[int]) -> StoredMaps:
+    """Return the maps of a store, of which some parts were missing."""
+    log, shape, sentences = ExtractionLog(), (0, 0), store.sentences
+    shards: dict[str, Shard] = {}
+    locations: list[MapLocation] = []
+    for record, shards_of_part in parts:
+        names = list(shards_of_part)
+        locations += [MapLocation(names[shard], index, tuple(special)) for index, shard, special in record["maps"]]
+        shards |= shards_of_part
+        if record["maps"]:
+            shape = record["shape"][0], record["shape"][1]
+        skipped = [Skipped(sentences[index], reason) for index, reason in record["skipped"]]
+        words, unknown, substituted = record["words"], record["unknown_words"], record["substituted_words"]
+        log.add(ExtractionLog(len(record["maps"]), words, unknown, substituted, skipped))
     if not locations:
         raise ExtractionError(f"none of the {len(sentences)} sentences could be read: {log.reasons()}")
     locations.sort(key=lambda location: location.number)
+    encoder, options = store.encoder, store.options
 
     def exact(sentence: Sentence) -> Tensor:
         return next(extract(encoder.double, [sentence], **options, log=ExtractionLog())).maps[0].cpu()
 
     return StoredMaps(
-        folder=store,
+        folder=store.folder,
         sentences=tuple(sentences[location.number] for location in locations),
-        kind=kind,
+        kind=options["kind"],
         shape=shape,
-        bytes=sum(shard.size for shard in maker.shards.values()),
-        made=maker.made,
+        bytes=sum(shard.size for shard in shards.values()),
+        made=sum(len(store.of_part(number)) for number in missing),
         log=log,
         _locations=tuple(locations),
-        _exact=exact if dtype == "float32" else None,
-        _shards=maker.shards,
+        _exact=exact if store.dtype == torch.float32 else None,
+        _shards=shards,
     )
 
 
+_Part = tuple[dict[str, Any], dict[str, Shard]]
+"""The record of a part, as `_Store.make` writes it, and its shards by their names, in order."""
+
+
 @dataclass(frozen=True)
-class _StoredPart:
-    """What the record of a part says. Sentences are given by their indices in the corpus.
-
-    Attributes:
-        maps: the sentence, the shard, and the special positions of each map.
-        shape: the numbers of layers and heads; empty if there is no map.
-        words, unknown_words, substituted_words: see `ExtractionLog`.
-        skipped: the sentences without a map, each with the reason.
-        shards: the digest of each shard.
-    """
-
-    maps: Sequence[Sequence[Any]]
-    shape: Sequence[int]
-    words: int
-    unknown_words: int
-    substituted_words: int
-    skipped: Sequence[Sequence[Any]]
-    shards: Sequence[str]
-
-    def log(self, sentences: Sequence[Sentence]) -> ExtractionLog:
-        """The log of the part, with the sentences of the corpus."""
-        skipped = [Skipped(sentences[index], reason) for index, reason in self.skipped]
-        return ExtractionLog(len(self.maps), self.words, self.unknown_words, self.substituted_words, skipped)
-
-
-@dataclass
-class _Maker:
-    """Makes the parts that a store does not have yet."""
+class _Store:
+    """What the parts of a store are made of, and where."""
 
     encoder: Encoder
     sentences: Sequence[Sentence]
     folder: Path
-    options: dict[str, Any]
-    dtype: StoreType
+    options: dict[str, Any]  # the arguments of `extract`
+    dtype: torch.dtype
     advance: Callable[[int], object]
     cache_log: CacheLog
-    made: int = 0
-    shards: dict[tuple[int, int], Fingerprint] = field(default_factory=dict)
-    intact: dict[int, _StoredPart] = field(default_factory=dict)
 
-    def part(self, number: int) -> _StoredPart:
-        """Return the record of a part, after making the part if necessary."""
-        # Another process may be making this part, which is then complete when the lock is free.
-        with locked(self.folder, wait=True):
-            record = self._stored(number)
-            if record is None:
-                return self._make(number)
-        self.advance(len(self._sentences(number)))
-        return record
-
-    def _sentences(self, number: int) -> Sequence[Sentence]:
+    def of_part(self, number: int) -> Sequence[Sentence]:
+        """Return the sentences of a part."""
         return self.sentences[number * WINDOW : (number + 1) * WINDOW]
 
-    def _record_path(self, number: int) -> Path:
-        return self.folder / f"{number:04d}.json"
-
-    def _stored(self, number: int) -> _StoredPart | None:
-        """Read the record of a part and check its files; None if it has to be made, and then no file of it is left."""
-        if number in self.intact:
-            return self.intact[number]
-        path = self._record_path(number)
-        facts = self.cache_log.read(path, lambda path: read_json(path, cache_name(path)))
-        if facts is not None:
-            record, shards = _StoredPart(**facts), dict[tuple[int, int], Fingerprint]()
-            for shard, digest in enumerate(record.shards):
-                file = self.folder / shard_name(number, shard)
-                if found := self.cache_log.read(file, partial(checked, digest=digest)):
-                    shards[number, shard] = found
-            if len(shards) == len(record.shards):
-                self.intact[number] = record
-                self.shards |= shards
-                return record
-        for file in (path, *self.folder.glob(shard_name(number, "*"))):
+    def part(self, number: int) -> _Part | None:
+        """Read a part and check its files; None if it has to be made, and then no file of it is left."""
+        path = self.folder / f"{number:04d}.json"
+        record = self.cache_log.read(path, lambda path: read_json(path, cache_name(path)))
+        if record is not None:
+            shards: dict[str, Shard] = {}
+            for shard, digest in enumerate(record["shards"]):
+                name = f"{number:04d}-{shard:03d}.safetensors"
+                if found := self.cache_log.read(self.folder / name, partial(checked, digest=digest)):
+                    shards[name] = found
+            if len(shards) == len(record["shards"]):
+                self.advance(len(self.of_part(number)))
+                return record, shards
+        for file in (path, *self.folder.glob(f"{number:04d}-*.safetensors")):
             delete(file)
         return None
 
-    def _make(self, number: int) -> _StoredPart:
-        sentences, log = self._sentences(number), ExtractionLog()
+    def make(self, number: int, missing: Sequence[int]) -> _Part:
+        """Make a part; this part and all later ones in ``missing`` must fit on the disk."""
+        sentences, log = self.of_part(number), ExtractionLog()
         indices: dict[int, list[int]] = {}  # the same sentence may occur twice
         for index, sentence in enumerate(sentences, start=number * WINDOW):
             indices.setdefault(id(sentence), []).append(index)
-        shards: list[str] = []
-        waiting: dict[str, Tensor] = {}
-        maps: list[tuple[int, int, list[int]]] = []
+        shards: dict[str, Shard] = {}
+        waiting: dict[str, Tensor] = {}  # the maps of the next shard, by the numbers of their sentences
+        maps: list[tuple[int, int, list[int]]] = []  # the number of the sentence, its shard, and its special positions
         shape: tuple[int, ...] = ()
+
+        def write_shard() -> None:
+            name = f"{number:04d}-{len(shards):03d}.safetensors"
+            path = self.folder / name
+            shards[name] = Shard.of(path, write_tensors(path, waiting, {}, cache_name(path)))
+            waiting.clear()
+
         for batch in extract(self.encoder, sentences, log=log, **self.options):
             if not shape:
                 shape = tuple(batch.maps.shape[1:3])
-                self._check_space(number, shape)
+                self._check_space(missing, shape)
             for row, (sentence, length) in enumerate(zip(batch.sentences, batch.lengths.tolist(), strict=True)):
-                cut = batch.maps[row, ..., :length, :length].to("cpu", _TYPES[self.dtype], copy=True)
-                if self.dtype == "float16" and not cut.isfinite().all():
+                cut = batch.maps[row, ..., :length, :length].to("cpu", self.dtype, copy=True)
+                if self.dtype == torch.float16 and not cut.isfinite().all():
                     raise ExtractionError(f"sentence {sentence.id!r}: a map is too large for float16; use float32")
                 index = indices[id(sentence)].pop()
                 waiting[str(index)] = cut.contiguous()
                 maps.append((index, len(shards), batch.special[row].nonzero().flatten().tolist()))
             if sum(cut.nbytes for cut in waiting.values()) > _SHARD_BYTES:
-                shards.append(self._write(number, len(shards), waiting))
-                waiting = {}
+                write_shard()
             self.advance(len(batch))
         if waiting:
-            shards.append(self._write(number, len(shards), waiting))
+            write_shard()
         self.advance(len(log.skipped))
-        self.made += len(sentences)
-        skipped = [(indices[id(skipped.sentence)].pop(), skipped.reason) for skipped in log.skipped]
-        record = _StoredPart(maps, shape, log.words, log.unknown_words, log.substituted_words, skipped, shards)
-        path = self._record_path(number)
-        write_json(path, asdict(record), cache_name(path))
-        return record
+        record = {
+            "maps": maps,
+            "shape": shape,
+            "words": log.words,
+            "unknown_words": log.unknown_words,
+            "substituted_words": log.substituted_words,
+            "skipped": [(indices[id(skipped.sentence)].pop(), skipped.reason) for skipped in log.skipped],
+            "shards": [shard.digest for shard in shards.values()],
+        }
+        path = self.folder / f"{number:04d}.json"
+        write_json(path, record, cache_name(path))
+        return record, shards
 
-    def _write(self, number: int, shard: int, maps: dict[str, Tensor]) -> str:
-        path = self.folder / shard_name(number, shard)
-        digest = write_tensors(path, maps, {}, cache_name(path))
-        self.shards[number, shard] = fingerprint(path, digest)
-        return digest
-
-    def _check_space(self, number: int, shape: Sequence[int]) -> None:
-        """Raise `ExtractionError` unless the maps that are still to be made, from a part on, fit on the disk."""
+    def _check_space(self, missing: Sequence[int], shape: Sequence[int]) -> None:
+        """Raise `ExtractionError` unless the maps of the parts that are missing fit on the disk."""
         limits = [limit for limit in (self.encoder.max_length, self.options["max_length"]) if limit is not None]
-        cells = 0
-        for later in range(number, -(-len(self.sentences) // WINDOW)):
-            if later == number or self._stored(later) is None:
-                lengths = map(len, self._sentences(later))
-                cells += sum((n + 2) ** 2 for n in lengths if all(n <= limit for limit in limits))
-        needed = cells * shape[0] * shape[1] * torch.finfo(_TYPES[self.dtype]).bits // 8
+        lengths = [len(sentence) for number in missing for sentence in self.of_part(number)]
+        cells = sum((n + 2) ** 2 for n in lengths if all(n <= limit for limit in limits))
+        needed = cells * shape[0] * shape[1] * torch.finfo(self.dtype).bits // 8
         free = free_space(self.folder)
         if needed > free:
             raise ExtractionError(
@@ -277,10 +257,10 @@ def _explain(path: Path, made_of: dict[str, Any]) -> None:
         write_durably(path, text)
 
 
-def store_key(
-    encoder: Encoder, sentences: Sequence[Sentence], window: int, options: Mapping[str, Any]
+def _store_key(
+    encoder: Encoder, sentences: Sequence[Sentence], options: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
-    """Compute the name of a store of maps with some options, and a description of all that it is made of."""
+    """Return the name of a store of maps with some options, and a description of all that it is made of."""
     words = hashlib.sha256()
     for sentence in sentences:
         words.update(json.dumps(sentence.words, ensure_ascii=False).encode())
@@ -288,7 +268,7 @@ def store_key(
             words.update(json.dumps([sentence.pieces.ids, sentence.pieces.segment_ids]).encode())
     made_of = {
         "format": _FORMAT,
-        "window": window,
+        "window": WINDOW,
         **described_model(encoder),
         "sentences": len(sentences),
         "words": words.hexdigest(),

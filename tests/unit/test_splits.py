@@ -29,7 +29,7 @@ def sentences_of(lengths: Iterable[int], documents: Iterable[str | None] | None 
 
 def store(sentences: tuple[Sentence, ...]) -> StoredMaps:
     """A store of which nothing is read."""
-    locations = tuple(MapLocation(0, 0, i, ()) for i in range(len(sentences)))
+    locations = tuple(MapLocation("", i, ()) for i in range(len(sentences)))
     return StoredMaps(Path(), sentences, "weight", (1, 1), 0, 0, ExtractionLog(), locations, None, {})
 
 

@@ -41,7 +41,7 @@ def test_parts_are_cut_into_shards(tmp_path):
     assert len(list(stored.folder.glob("*.json"))) == 3 + 1
     assert len(list(stored.folder.glob("*.safetensors"))) == 2 + 3 + 2
     assert [b.maps.shape[-1] - 2 for b in stored] == [3, 1, 9, 4, 12, 2, 7, 5, 6, 8]
-    assert set(stored._open) == {(2, 0), (2, 1)}  # of one part at a time
+    assert set(stored._open) == {"0002-000.safetensors", "0002-001.safetensors"}  # of one part at a time
 
 
 def test_sentences_that_cannot_be_read_are_left_out_and_told(tmp_path):
