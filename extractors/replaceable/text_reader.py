@@ -6,11 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
-from jaxtyping import Int
-from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
-
 from ...corpora_loaders import Sentence
 from ..errors import ExtractionError
 from ..maps.batching import cut, most_pieces, obstacle
@@ -58,24 +53,17 @@ class TextReader:
         """Return how many sequences of ``length`` pieces to compute at once; at least one."""
         return max(1, min(self.batch_cells // length**2, most_pieces(self.encoder.device) // length))
 
-    def word_of(self, batch: Sequence[Pieces]) -> Int[Tensor, "batch n"]:
-        """Return the 0-based word of each piece, −1 at special tokens and padding."""
-        rows = [torch.tensor(pieces.word_of) for pieces in batch]
-        return pad_sequence(rows, batch_first=True, padding_value=-1).to(self.encoder.device)
-
     def _align(self, texts: Sequence[Words]) -> list[Pieces | Unalignable]:
-        """Return the pieces of each text, or why it cannot be read."""
+        """Return the pieces of each text, with the words of the level, or why it cannot be read."""
         if not texts:
             return []
-        sentences = [Sentence(id=str(i), words=tuple(text)) for i, text in enumerate(texts)]
-        return [self._readable(pieces) for pieces in self.encoder.align(sentences)]
-
-    def _readable(self, pieces: Pieces | Unalignable) -> Pieces | Unalignable:
-        """Return the pieces with the words of the level, or why the model cannot read them."""
-        if isinstance(pieces, Unalignable):
-            return pieces
-        if not len(pieces):
-            return Unalignable("it has no words, and the tokenizer adds no special tokens")
-        if (reason := obstacle(pieces, self.encoder.max_length)) is not None:
-            return Unalignable(reason)
-        return pieces if self.level == "word" else pieces.apart()
+        aligned: list[Pieces | Unalignable] = []
+        for read in self.encoder.align([Sentence(id=str(i), words=tuple(text)) for i, text in enumerate(texts)]):
+            reason = obstacle(read, self.encoder.max_length)
+            if isinstance(read, Unalignable) or reason is not None:
+                aligned.append(Unalignable(reason))
+            elif not len(read):
+                aligned.append(Unalignable("it has no words, and the tokenizer adds no special tokens"))
+            else:
+                aligned.append(read if self.level == "word" else read.apart())
+        return aligned

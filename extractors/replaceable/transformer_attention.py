@@ -17,6 +17,7 @@ from typing import Any, Literal, cast, get_args
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from ..errors import ModelError
 from ..kinds import get_kind
@@ -172,7 +173,8 @@ class TransformerAttention(nn.Module):
         if self.query == "all" and len({len(p) for p in pieces}) > 1:
             raise ValueError("with query='all' texts read together must have the same number of pieces, see batches()")
         ids, mask = self._encoder.pad(pieces)
-        word_of = self._reader.word_of(pieces)
+        word_of = pad_sequence([torch.tensor(each.word_of) for each in pieces], batch_first=True, padding_value=-1)
+        word_of = word_of.to(self._encoder.device)
         n_words = word_of.amax(1, keepdim=True) + 1
         n = max(1, int(n_words.max()))
         with ExitStack() as stack:
