@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import torch
 from jaxtyping import Float, Int
@@ -95,6 +95,8 @@ class GradientMaker:
         torch.Size([1]) True
     """
 
+    reads_weights: ClassVar[bool] = False
+
     loss: GradientLoss
     masked_lm: Any = None
     mask_rate: float = MASK_RATE
@@ -108,11 +110,6 @@ class GradientMaker:
         if not 0 < self.mask_rate <= 1:
             raise ValueError(f"mask_rate must be above 0 and at most 1, not {self.mask_rate}")
 
-    @property
-    def reads_weights(self) -> bool:
-        """False: the gradient is taken with respect to attention weights, and no other weights are read."""
-        return False
-
     def of(self, batch: SharedBatch) -> GradientBatch:
         """Compute the gradients of a batch.
 
@@ -120,63 +117,59 @@ class GradientMaker:
             ModelError: there is no mask token, the output does not depend on the attention weights that the model
                 gives, or a loss or gradient is NaN or infinite.
         """
-        check_masking(batch.encoder, self.mask_rate)
-        encoder, pairs = batch.encoder, list(zip(batch.sentences, batch.pieces, strict=True))
+        encoder = batch.encoder
+        check_masking(encoder, self.mask_rate)
         model = self.masked_lm.to(encoder.device).eval() if self.loss == "mlm" else encoder.model
-        return _gradient_batch(encoder, model, pairs, self.loss, self.mask_rate, self.seed)
-
-
-def _gradient_batch(
-    encoder: Encoder, model: Any, batch: Sequence[tuple[Sentence, Pieces]], loss: GradientLoss, rate: float, seed: int
-) -> GradientBatch:
-    clean = [pieces for _, pieces in batch]
-    drawn = [mask_pieces(encoder, p, rate, f"{seed} {s.id}", one_at_least=True) for s, p in batch]
-    masked = [pieces for pieces, _ in drawn]
-    targets, mask = encoder.pad(clean)
-    is_masked = torch.zeros_like(mask)
-    for row, (_, indices) in enumerate(drawn):
-        is_masked[row, indices] = True
-    with torch.enable_grad():
-        output = _read(encoder, model, masked)
-        if not output.attentions and switch_to_eager(model):
+        drawn = [
+            mask_pieces(encoder, pieces, self.mask_rate, f"{self.seed} {sentence.id}", one_at_least=True)
+            for sentence, pieces in zip(batch.sentences, batch.pieces, strict=True)
+        ]
+        masked = [pieces for pieces, _ in drawn]
+        targets, mask = encoder.pad(batch.pieces)
+        is_masked = torch.zeros_like(mask)
+        for row, (_, indices) in enumerate(drawn):
+            is_masked[row, indices] = True
+        with torch.enable_grad():
             output = _read(encoder, model, masked)
-        check_full_attention(model, output.attentions or (), tuple(is_masked.shape), encoder.name or encoder.family)
-        if loss == "mlm":
-            logits = output.logits
-            errors = functional.cross_entropy(logits[is_masked], targets[is_masked], reduction="none")
-        else:
-            with torch.no_grad():
-                unmasked = _read(encoder, model, clean)[0]
-            errors = (output[0] - unmasked)[is_masked].square().mean(-1)
-        by_piece = errors.new_zeros(is_masked.shape).masked_scatter(is_masked, errors)
-        losses = by_piece.sum(1) / is_masked.sum(1).clamp(min=1)
-        attentions = tuple(output.attentions)
-        try:
-            gradients = torch.autograd.grad(losses.sum(), attentions)
-        except RuntimeError as error:
-            if out_of_memory(error):
-                raise
+            if not output.attentions and switch_to_eager(model):
+                output = _read(encoder, model, masked)
+            check_full_attention(model, output.attentions or (), tuple(is_masked.shape), encoder.label)
+            if self.loss == "mlm":
+                errors = functional.cross_entropy(output.logits[is_masked], targets[is_masked], reduction="none")
+            else:
+                with torch.no_grad():
+                    unmasked = _read(encoder, model, batch.pieces)[0]
+                errors = (output[0] - unmasked)[is_masked].square().mean(-1)
+            by_piece = errors.new_zeros(is_masked.shape).masked_scatter(is_masked, errors)
+            losses = by_piece.sum(1) / is_masked.sum(1).clamp(min=1)
+            attentions = tuple(output.attentions)
+            try:
+                # The sentences of a batch do not see one another, so that the gradient of the sum has that of each.
+                gradients = torch.autograd.grad(losses.sum(), attentions)
+            except RuntimeError as error:
+                if out_of_memory(error):
+                    raise
+                raise ModelError(
+                    f"{encoder.label}: its output does not depend on the attention weights that it gives, so there is "
+                    f"no gradient ({str(error).split('. ', 1)[0]})"
+                ) from error
+        inside = mask[:, None, None, :, None] & mask[:, None, None, None, :]
+        by_weight = torch.stack(gradients, dim=1).abs_().masked_fill_(~inside, 0)
+        finite = losses.isfinite() & by_weight.flatten(1).isfinite().all(1)
+        if not finite.all():
+            sentence = batch.sentences[int(finite.logical_not().nonzero()[0])]
+            subject = "gradients are" if losses.isfinite().all() else "loss is"
             raise ModelError(
-                f"{encoder.name or encoder.family}: its output does not depend on the attention weights that it "
-                f"gives, so there is no gradient ({str(error).split('. ', 1)[0]})"
-            ) from error
-    inside = mask[:, None, None, :, None] & mask[:, None, None, None, :]
-    by_weight = torch.stack(gradients, dim=1).abs_().masked_fill_(~inside, 0)
-    finite = losses.isfinite() & by_weight.flatten(1).isfinite().all(1)
-    if not finite.all():
-        sentence = batch[int(finite.logical_not().nonzero()[0])][0]
-        subject = "gradients are" if losses.isfinite().all() else "loss is"
-        raise ModelError(
-            f"{encoder.name or encoder.family}: the {loss!r} {subject} NaN or infinite, first for the sentence "
-            f"{sentence.id!r}; what the model computes after its attention cannot be used"
+                f"{encoder.label}: the {self.loss!r} {subject} NaN or infinite, first for the sentence "
+                f"{sentence.id!r}; what the model computes after its attention cannot be used"
+            )
+        return GradientBatch(
+            gradients=by_weight,
+            alpha=torch.stack([alpha.detach() for alpha in attentions], dim=1),
+            classes=encoder.classes(masked),
+            losses=losses.detach(),
+            sentences=batch.sentences,
         )
-    return GradientBatch(
-        gradients=by_weight,
-        alpha=torch.stack([alpha.detach() for alpha in attentions], dim=1),
-        classes=encoder.classes(masked),
-        losses=losses.detach(),
-        sentences=tuple(sentence for sentence, _ in batch),
-    )
 
 
 def _read(encoder: Encoder, model: Any, pieces: Sequence[Pieces]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -115,12 +116,9 @@ class NormMaker:
         True
     """
 
-    ff_bias: FFBias = "input"
+    reads_weights: ClassVar[bool] = True
 
-    @property
-    def reads_weights(self) -> bool:
-        """True: values and mixing ratios are recomputed from the weights."""
-        return True
+    ff_bias: FFBias = "input"
 
     @torch.inference_mode()
     def of(self, batch: SharedBatch) -> NormBatch:
@@ -159,12 +157,9 @@ class StageMaker:
         ('FF', 'RES', 'LN')
     """
 
-    ff_bias: FFBias = "input"
+    reads_weights: ClassVar[bool] = True
 
-    @property
-    def reads_weights(self) -> bool:
-        """True: the feed-forward block is recomputed from the weights."""
-        return True
+    ff_bias: FFBias = "input"
 
     @torch.inference_mode()
     def of(self, batch: SharedBatch) -> StageBatch:

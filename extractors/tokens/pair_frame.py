@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..errors import ModelError
 from .pieces import Pieces, positions_of
 
 
@@ -32,8 +33,10 @@ class PairFrame:
 
     @classmethod
     def of(cls, tokenizer: Any) -> PairFrame:
-        """Read the frame off two short texts."""
+        """Read the frame off two short texts, or raise `ModelError`."""
         pieces, (a, b) = _read(tokenizer, "a", "b")
+        if not a or not b:
+            raise ModelError(f"{type(tokenizer).__name__} does not put its special tokens around two texts")
         before, between, after = pieces[: a[0]], pieces[a[-1] + 1 : b[0]], pieces[b[-1] + 1 :]
         segment_ids = pieces[a[0]].segment_id, pieces[b[0]].segment_id
         if not before + between + after:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import torch
 from jaxtyping import Int
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from .pieces import Pieces
 
@@ -40,21 +40,19 @@ class PieceForms:
 def token_classes(forms: PieceForms, mask_id: int | None, batch: Sequence[Pieces]) -> Int[Tensor, "batch n"]:
     """Return the index into `TOKEN_CLASSES` of every piece, −1 on padding."""
     cls, sep, mask, punctuation, other = range(len(TOKEN_CLASSES))
-    classes = torch.full((len(batch), max(len(p) for p in batch)), -1)
-    for row, p in enumerate(batch):
-        first_word = p.special.index(False) if False in p.special else math.inf
-        row_classes = [
-            mask
-            if piece == mask_id
-            else (cls if position < first_word else sep)
-            if p.special[position]
-            else punctuation
-            if is_punctuation(forms[piece])
-            else other
-            for piece, position in zip(p.ids, p.positions, strict=True)
-        ]
-        classes[row, : len(row_classes)] = torch.tensor(row_classes)
-    return classes
+    rows = []
+    for pieces in batch:
+        first_word = pieces.special.index(False) if False in pieces.special else len(pieces.special)
+        classes = []
+        for piece, position in zip(pieces.ids, pieces.positions, strict=True):
+            if piece == mask_id:
+                classes.append(mask)
+            elif pieces.special[position]:
+                classes.append(cls if position < first_word else sep)
+            else:
+                classes.append(punctuation if is_punctuation(forms[piece]) else other)
+        rows.append(torch.tensor(classes, dtype=torch.long))
+    return pad_sequence(rows, batch_first=True, padding_value=-1)
 
 
 @functools.lru_cache(maxsize=2**14)

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from ...corpora_loaders import Corpus, CorpusError, Sentence
 from ...corpora_loaders.coreference import Document, Documents
@@ -143,18 +143,20 @@ def make_windows(
         raise ValueError(f"windows of {longest - frame} pieces must start at most as many pieces apart, not {stride}")
     if not corpus.documents:
         raise CorpusError("there is no document")
-    places: list[tuple[_Place, ...]] = []
+    places: list[list[tuple[int, int, int]]] = []
     lengths: set[int] = set()
     cut = left_out = 0
     for document in corpus.documents:
-        lengths.add(usual if document.questions is None else longest)
-        room = (usual if document.questions is None else longest) - frame
-        places.append(tuple(_places(encoder, document, room, stride)))
-        missing = len(document.words) - (places[-1][-1].stop if document.words else 0)
+        size = usual if document.questions is None else longest
+        lengths.add(size)
+        places.append(list(_places(encoder, document, size - frame, stride)))
+        missing = len(document.words) - (places[-1][-1][1] if document.words else 0)
         cut += missing > 0
         left_out += missing
-    size = " or ".join(map(str, sorted(lengths)))
-    how = f"windows of up to {size} pieces that start at most {stride} apart" if stride else f"the first {size} pieces"
+    sizes = " or ".join(map(str, sorted(lengths)))
+    how = (
+        f"windows of up to {sizes} pieces that start at most {stride} apart" if stride else f"the first {sizes} pieces"
+    )
     ends = array("Q", accumulate(map(len, places)))
     return Windows(
         sentences=Stream(Parts(corpus.documents, ends, _WindowsOf(stride is not None, places))),
@@ -166,23 +168,15 @@ def make_windows(
     )
 
 
-class _Place(NamedTuple):
-    """The first word of a window, the word after its last, and what has been read before it, see `Window`."""
-
-    start: int
-    stop: int
-    seen: int
-
-
 @dataclass(frozen=True)
 class _WindowsOf:
-    """Cuts the windows out of a document, given where they are in each document.
+    """Cuts the windows out of a document, which may be read again each time, so that the windows need not be in memory.
 
-    Documents may be read again each time, so that the windows need not be in memory.
+    It is a dataclass because streams of windows are equal if these are.
     """
 
     is_strided: bool
-    places: Sequence[Sequence[_Place]]
+    places: Sequence[Sequence[tuple[int, int, int]]]  # of each document, see `_places`
 
     def __call__(self, number: int, document: Document) -> list[Window]:
         return [
@@ -202,30 +196,28 @@ class _WindowsOf:
         ]
 
 
-def _places(encoder: Encoder, document: Document, room: int, stride: int | None) -> Iterator[_Place]:
-    """Yield where the windows of a document are.
+def _places(encoder: Encoder, document: Document, room: int, stride: int | None) -> Iterator[tuple[int, int, int]]:
+    """Yield where the windows of a document start and stop, and what has been read before each, see `Window`.
 
     They have at most ``room`` pieces. A single word that has more is a window that extraction will skip.
     """
-    ends = [0, *accumulate(_word_lengths(encoder, document))]  # the number of pieces before each word, and of all
+    lengths: list[int] = []
+    for sentence, pieces in zip(document.sentences, encoder.align(document.sentences), strict=True):
+        # A sentence that cannot be aligned is reported by extraction, too.
+        lengths += pieces.word_lengths if isinstance(pieces, Pieces) else [1] * len(sentence)
+    before = [0, *accumulate(lengths)]  # the number of pieces before each word, and of all
+
+    def last_at_most(pieces: int) -> int:
+        """Return the largest number of words that have at most ``pieces`` pieces together."""
+        return bisect_right(before, pieces) - 1
+
     words = len(document.words)
     start = seen = 0
     while start < words:
-        stop = max(start + 1, _last_at_most(ends, ends[start] + room))
+        stop = max(start + 1, last_at_most(before[start] + room))
         if stop > seen:  # otherwise the window before has all of it
-            yield _Place(start, stop, seen)
+            yield start, stop, seen
         if stride is None or stop == words:
             return
         seen = stop
-        start = max(start + 1, min(_last_at_most(ends, ends[start] + stride), stop))
-
-
-def _last_at_most(ends: Sequence[int], pieces: int) -> int:
-    """Return the largest number of words that have at most ``pieces`` pieces together."""
-    return bisect_right(ends, pieces) - 1
-
-
-def _word_lengths(encoder: Encoder, document: Document) -> Iterator[int]:
-    """Yield the number of pieces of each word; 1 in sentences that cannot be aligned, which extraction will report."""
-    for sentence, pieces in zip(document.sentences, encoder.align(document.sentences), strict=True):
-        yield from pieces.word_lengths if isinstance(pieces, Pieces) else [1] * len(sentence)
+        start = max(start + 1, min(last_at_most(before[start] + stride), stop))

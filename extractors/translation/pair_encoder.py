@@ -43,6 +43,7 @@ class PairEncoder(LoadedModel):
 
     Raises:
         ValueError: the method is unknown.
+        ModelError: the tokenizer does not put special tokens around two texts.
 
     Example:
         >>> from attentionology import load_encoder
@@ -62,8 +63,9 @@ class PairEncoder(LoadedModel):
         self.encoder, self.method = encoder, method
         self.n_layers, self.n_heads = encoder.n_layers, encoder.n_heads
         self.max_length, self.batching = encoder.max_length, encoder.batching
-        self._frame = PairFrame.of(encoder.tokenizer)
-        self._typed = any(encoder.tokenizer("a", "b").get("token_type_ids", ()))  # whether it gives segment ids
+        if method == "self-attention":
+            self._frame = PairFrame.of(encoder.tokenizer)
+            self._typed = any(encoder.tokenizer("a", "b").get("token_type_ids", ()))  # whether it gives segment ids
 
     @property
     def double(self) -> PairEncoder:
