@@ -100,8 +100,9 @@ def treebank_path(name: str) -> Path:
         CorpusError: there is no such treebank, split or release, or the file cannot be fetched.
         StorageError: the file cannot be written to the cache.
     """
-    environment = (os.environ.get(variable) for variable in ("UD_HOME", "UD_MIRROR"))
-    return _resolved(name, *environment, _cache_folder())
+    cache_folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cached = Path(os.environ.get("ATTENTIONOLOGY_CACHE") or Path(cache_folder, "attentionology"), "ud")
+    return _resolved(name, os.environ.get("UD_HOME"), os.environ.get("UD_MIRROR"), cached)
 
 
 @cache
@@ -127,14 +128,14 @@ def _in_home(name: TreebankName, home: Path) -> Path:
     release = _release_of(home.resolve())
     if name.release and release and name.release != release:
         raise CorpusError(f"{name}@{name.release}: UD_HOME={home} is release {release}")
-    if paths := sorted(home.glob(f"*/{name.file}")):
-        return paths[0]
-    if splits := sorted(path.name for path in home.glob(f"*/{name.code}-ud-*.conllu")):
-        raise CorpusError(f"there is no {name.file} in UD_HOME={home}; there are: {', '.join(splits)}")
-    codes = sorted({path.name.split("-ud-")[0] for path in home.glob("*/*-ud-*.conllu")})
-    same = [code for code in codes if code.split("_")[0] == name.code.split("_")[0]] or codes
-    there = f"there are: {', '.join(same[:20])}{did_you_mean(name.code, same)}"
-    raise CorpusError(f"there is no */{name.file} in UD_HOME={home}; {there if same else 'it has no treebanks'}")
+    files = {path.name: path for path in sorted(home.glob("*/*-ud-*.conllu"), reverse=True)}
+    if name.file in files:
+        return files[name.file]
+    codes = sorted({file.split("-ud-")[0] for file in files})
+    alike = sorted(file for file in files if file.startswith(f"{name.code}-ud-"))
+    alike = alike or [code for code in codes if code.split("_")[0] == name.code.split("_")[0]] or codes
+    there = f"there are: {', '.join(alike[:20])}" if alike else "it has no treebanks"
+    raise CorpusError(f"there is no {name.file} in UD_HOME={home}; {there}{did_you_mean(name.code, codes)}")
 
 
 def _download(name: TreebankName, path: Path, mirror: str) -> None:
@@ -149,7 +150,7 @@ def _download(name: TreebankName, path: Path, mirror: str) -> None:
     content = _fetch(f"{base}/{path.name}")
     if content is None:
         raise CorpusError(f"there is no {base}/{path.name}; release {release} has no such file")
-    if not content.endswith((b"\n\n", b"\n\r\n")):
+    if not content.endswith((b"\n\n", b"\n\r\n")):  # one that was cut would otherwise be a shorter treebank
         message = f"{base}/{path.name} is not complete, because it does not end with an empty line"
         raise CorpusError(f"{message}; the same command tries again")
     for readme in READMES:
@@ -157,7 +158,7 @@ def _download(name: TreebankName, path: Path, mirror: str) -> None:
             write_durably(path.with_name(readme), text)
             break
     write_durably(path, content)
-    record = _record_path(path)
+    record = _record_of(path)
     write_json(record, {"url": f"{base}/{path.name}", "sha256": file_sha256(path)}, record.name)
 
 
@@ -184,11 +185,8 @@ def _release_of(folder: Path) -> str | None:
 
 def _license_in(folder: Path) -> str | None:
     """Return the license that the README in the folder of a treebank names."""
-    for name in READMES:
-        try:
-            text = (folder / name).read_text("utf-8", errors="replace")
-        except OSError:
-            continue
+    for readme in filter(Path.is_file, map(folder.joinpath, READMES)):
+        text = readme.read_text("utf-8", errors="replace")
         match = _LICENSE.search(text, max(text.find(_METADATA), 0))
         if match:
             return match["license"]
@@ -197,19 +195,12 @@ def _license_in(folder: Path) -> str | None:
 
 def _fetched_from(path: Path) -> dict[str, str]:
     """Return the address that a file in the cache was fetched from, and the SHA-256 that it had then."""
-    record = _record_path(path)
+    record = _record_of(path)
     try:
         return dict(read_json(record, record.name))
     except (FileNotFoundError, DamagedError):
         return {}
 
 
-def _record_path(path: Path) -> Path:
+def _record_of(path: Path) -> Path:
     return path.with_suffix(".source.json")
-
-
-def _cache_folder() -> Path:
-    if chosen := os.environ.get("ATTENTIONOLOGY_CACHE"):
-        return Path(chosen) / "ud"
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "attentionology" / "ud"

@@ -15,7 +15,6 @@ RELEASE = "2.17"
 """The release that is read if a name gives none. The table of treebanks is that of this release."""
 
 SPLITS = ("train", "dev", "test")
-_PREFIX = "ud:"
 _NAME = re.compile(r"ud:(?P<code>[a-z]{2,3}_[a-z0-9]+):(?P<split>train|dev|test)(?:@r?(?P<release>[0-9]+\.[0-9]+))?")
 
 
@@ -66,7 +65,7 @@ class TreebankName:
         """
         match = _NAME.fullmatch(text)
         if match is None:
-            near = did_you_mean(text, (f"{_PREFIX}{code}:{split}" for code in known_treebanks() for split in SPLITS))
+            near = did_you_mean(text, (f"ud:{code}:{split}" for code in known_treebanks() for split in SPLITS))
             raise CorpusError(
                 f"{text!r} is not the name of a treebank; names look like ud:en_ewt:dev or ud:en_ewt:dev@{RELEASE}, "
                 f"with one of {', '.join(SPLITS)}{near}"
@@ -74,7 +73,7 @@ class TreebankName:
         return cls(match["code"], match["split"], match["release"])
 
     def __str__(self) -> str:
-        return f"{_PREFIX}{self.code}:{self.split}"
+        return f"ud:{self.code}:{self.split}"
 
     @property
     def file(self) -> str:
@@ -89,7 +88,7 @@ def is_treebank_name(text: str) -> bool:
         >>> is_treebank_name("ud:en_ewt:dev"), is_treebank_name("en_ewt-ud-dev.conllu")
         (True, False)
     """
-    return text.startswith(_PREFIX)
+    return text.startswith("ud:")
 
 
 @cache
@@ -115,21 +114,22 @@ def known_treebank(code: str) -> KnownTreebank:
     treebanks = known_treebanks()
     if code in treebanks:
         return treebanks[code]
-    language = code.split("_")[0]
-    codes = [other for other in treebanks if other.split("_")[0] == language]
-    near = did_you_mean(code, codes or treebanks)
-    if codes:
-        raise CorpusError(f"unknown treebank {code!r}; the treebanks of this language are {', '.join(codes)}{near}")
-    raise CorpusError(f"unknown treebank {code!r}; all are listed by: attentionology treebanks{near}")
+    alike = [other for other in treebanks if other.split("_")[0] == code.split("_")[0]]
+    there = (
+        f"the treebanks of this language are {', '.join(alike)}"
+        if alike
+        else "all are listed by: attentionology treebanks"
+    )
+    raise CorpusError(f"unknown treebank {code!r}; {there}{did_you_mean(code, alike or treebanks)}")
 
 
 def treebanks_of(language: str | None) -> list[KnownTreebank]:
     """Return the treebanks of a language, given by its name or code; all treebanks if it is None."""
-    wanted = (language or "").replace("_", " ").casefold()
     treebanks = list(known_treebanks().values())
-    found = [
-        treebank for treebank in treebanks if wanted in ("", treebank.language.casefold(), treebank.code.split("_")[0])
-    ]
+    if language is None:
+        return treebanks
+    wanted = language.replace("_", " ").casefold()
+    found = [each for each in treebanks if wanted in (each.language.casefold(), each.code.split("_")[0])]
     if not found:
         near = did_you_mean(wanted, (treebank.language for treebank in treebanks))
         raise CorpusError(f"release {RELEASE} has no treebank of the language {language!r}{near}")
