@@ -63,63 +63,61 @@ def read_conllu(path: str | Path) -> Iterator[Sentence]:
         >>> sentence.id, sentence.document, len(sentence)
         ('garden-01', 'garden', 14)
     """
-    for sentence, _ in bookmarked_sentences(path):
+    for sentence, _ in placed_sentences(path):
         yield sentence
 
 
-class Bookmark(NamedTuple):
-    """A position between two sentences of a file: the numbers of bytes, lines, sentences and documents before it."""
+class Place(NamedTuple):
+    """A place between two sentences of a file: the numbers of bytes, lines, sentences and documents before it."""
 
     offset: int = 0
     line: int = 0
     sentences: int = 0
     documents: int = 0
-    document: str | None = None  # the id of the document that goes on at the position, if there is one
+    document: str | None = None  # the id of the document that goes on at the place, if there is one
 
 
-BEGINNING = Bookmark()
-"""The position before the first sentence."""
+BEGINNING = Place()
+"""The place before the first sentence."""
 
 
-def bookmarked_sentences(path: str | Path, start: Bookmark = BEGINNING) -> Iterator[tuple[Sentence, Bookmark]]:
-    """Yield the sentences of a file from a position on, each with the position after it; see `read_conllu`."""
-    readings = _readings(Path(path), start)
-    for sentence, faults, after in readings:
-        if sentence is None:
-            try:
-                while len(faults) <= _LISTED and (reading := next(readings, None)):
-                    faults += reading[1]
-            except CorpusError as error:  # the rest cannot be read, for example because it is not UTF-8
-                faults.append(error)
-            raise together(faults, at_most=_LISTED)
-        yield sentence, after
-
-
-def _readings(path: Path, start: Bookmark) -> Iterator[tuple[Sentence | None, list[CorpusError], Bookmark]]:
-    """Yield each sentence, or None if there are mistakes in it; the mistakes; and the position after it."""
+def placed_sentences(path: str | Path, start: Place = BEGINNING) -> Iterator[tuple[Sentence, Place]]:
+    """Yield the sentences of a file from a place on, each with the place after it; see `read_conllu`."""
+    path = Path(path)
+    _, _, sentences, documents, document = start
     pending: list[str] = []  # comments from blocks without words, which belong to the next sentence
+    faults: list[CorpusError] = []  # after the first one, reading goes on for the sake of further ones alone
     # Treebanks repeat the same few strings, which are stored once. The memory for this is bounded, because a reader may
     # keep none of the sentences. `sys.intern` would keep every string for good in Python 3.12.
     cells: dict[str, str] = {}
-    _, _, sentences, documents, document = start
-    for block in _blocks(path, start):
-        comments = [text for _, text in block.lines if text.startswith("#")]
-        for match in filter(None, map(_DOCUMENT.match, comments)):
-            documents += 1
-            document = match["id"] or f"{path}:doc{documents}"
-        if len(comments) < len(block.lines):
-            sentences += 1
-            if len(cells) > _SHARED_CELLS:
-                cells.clear()
-            lines = SentenceLines(path, block, f"{path.name}:{sentences}", pending)
-            faults, pending = lines.faults, []
-            sentence = None if faults else lines.sentence(document, cells)
-        elif faults := _lost_words(path, block):
-            sentence = None
-        else:
-            pending += filter(_DOCUMENT_COMMENT.match, comments)
-            continue
-        yield sentence, faults, Bookmark(block.offset, block.end, sentences, documents, document)
+    try:
+        for block in _blocks(path, start):
+            comments = [text for _, text in block.lines if text.startswith("#")]
+            for match in filter(None, map(_DOCUMENT.match, comments)):
+                documents += 1
+                document = match["id"] or f"{path}:doc{documents}"
+            if len(comments) < len(block.lines):
+                sentences += 1
+                if len(cells) > _SHARED_CELLS:
+                    cells.clear()
+                lines = SentenceLines(path, block, f"{path.name}:{sentences}", pending)
+                faults += lines.faults
+                pending = []
+                if not faults:
+                    place = Place(block.offset, block.end, sentences, documents, document)
+                    yield lines.sentence(document, cells), place
+            elif lost := _lost_words(path, block):
+                faults.append(lost)
+            else:
+                pending += filter(_DOCUMENT_COMMENT.match, comments)
+            if len(faults) > _LISTED:
+                break
+    except CorpusError as error:  # the rest cannot be read, for example because it is not UTF-8
+        if not faults:
+            raise
+        faults.append(error)
+    if faults:
+        raise together(faults, at_most=_LISTED)
 
 
 class _Block(NamedTuple):
@@ -132,7 +130,7 @@ class _Block(NamedTuple):
     offset: int
 
 
-def _blocks(path: Path, start: Bookmark) -> Iterator[_Block]:
+def _blocks(path: Path, start: Place) -> Iterator[_Block]:
     lines: list[tuple[int, str]] = []
     number, offset, blank = start.line, start.offset, None
     for number, offset, text in located_lines(path, offset=start.offset, lines=start.line):
@@ -145,15 +143,15 @@ def _blocks(path: Path, start: Bookmark) -> Iterator[_Block]:
         yield _Block(lines, None, blank, number + 1, offset)
 
 
-def _lost_words(path: Path, block: _Block) -> list[CorpusError]:
-    """The mistakes of a block of comments, among which ``sent_id`` and ``text`` show that words are missing."""
+def _lost_words(path: Path, block: _Block) -> CorpusError | None:
+    """The mistake in a block of comments, if ``sent_id`` or ``text`` among them shows that words are missing."""
     for number, line in block.lines:
         for key, value in parse_comment_line(line):
             if key in ("sent_id", "text"):
                 why = f"; the blank line {block.blank} ended it" if block.blank else ""
                 message = f"the sentence has comments but no words{why}; is the file complete?"
-                return [CorpusError(message, file=path, line=number, sentence=value if key == "sent_id" else None)]
-    return []
+                return CorpusError(message, file=path, line=number, sentence=value if key == "sent_id" else None)
+    return None
 
 
 class SentenceLines:
@@ -184,21 +182,20 @@ class SentenceLines:
 
     def sentence(self, document: str | None, cells: dict[str, str]) -> Sentence:
         """Return the sentence, which has no faults; strings in ``cells`` are used again."""
-
-        def column(index: int) -> tuple[str, ...]:
-            return tuple([cells.setdefault(row[index], row[index]) for row in self._rows])
-
+        share = cells.setdefault
+        columns = [tuple(map(share, column, column)) for column in zip(*self._rows, strict=True)]
+        _, words, lemmas, tags, xpos, feats, _, relations, deps, misc = columns
         return Sentence(
             id=self._id,
-            words=column(1),
-            lemmas=column(2),
-            tags=column(3),
-            xpos=column(4),
-            feats=column(5),
+            words=words,
+            lemmas=lemmas,
+            tags=tags,
+            xpos=xpos,
+            feats=feats,
             heads=tuple(self._heads),
-            relations=column(7),
-            deps=column(8),
-            misc=column(9),
+            relations=relations,
+            deps=deps,
+            misc=misc,
             multiword=tuple(token[:3] for token in self._multiword),
             empty_nodes=tuple(row[0] for row in self._empty_rows),
             empty_misc=tuple(row[9] for row in self._empty_rows),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,8 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Self, overload
 
 from .describing import amount, counts_table, named_files
 from .errors import CorpusError
-from .lines import file_sha256
-from .releases import corpus_path, source_of
+from .releases import source_of
 from .sentence import Sentence
 from .unique_names import Names
 
@@ -49,42 +48,18 @@ class CorpusFile:
     source: dict[str, str] = field(default_factory=dict)
 
 
-def chosen_files(paths: str | Path | Iterable[str | Path], limit: int | None) -> list[str | Path]:
-    """The paths of corpus files, of which some may be given by the names of releases, for example ``ud:en_ewt:dev``."""
-    chosen = [corpus_path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-    if not chosen:
-        raise ValueError("no file is given")
-    if limit is not None and limit < 1:
-        raise ValueError(f"limit must be at least 1, not {limit}")
-    return chosen
-
-
-def new_digest(path: str | Path, seen: dict[str, str | Path]) -> str:
-    """The SHA-256 of a file, which is added to those of the files before it."""
-    digest = file_sha256(path)
-    if digest in seen:
-        raise CorpusError(f"this is the same file as {seen[digest]}; its content would count twice", file=path)
-    seen[digest] = path
-    return digest
-
-
 class CorpusFacts(NamedTuple):
-    """What is known about all sentences of a corpus together.
-
-    Attributes:
-        numbers: the counts by name.
-        relations: how often each relation occurs on words that have a head, most frequent first. Those that are equally
-            frequent are in alphabetical order.
-    """
+    """What is known about all sentences of a corpus together."""
 
     numbers: Mapping[str, int]
-    relations: Counter[str]
+    relations: Counter[str]  # of words that have a head, most frequent first, and among equals in alphabetical order
 
 
 class Tally:
     """Counts the sentences of a corpus, which are added one by one, and describes its files."""
 
     def __init__(self) -> None:
+        self.sentences = 0
         self._numbers: Counter[str] = Counter()
         self._relations: Counter[str] = Counter()
         self._documents = Names()
@@ -94,10 +69,10 @@ class Tally:
         self._is_long = False  # a sentence of one word may really be "_"
         self._has_words = False
 
-    def add(self, sentence: Sentence) -> None:
-        """Count a sentence."""
+    def add(self, sentence: Sentence) -> Sentence:
+        """Count a sentence, and return it."""
         numbers, heads = self._numbers, sentence.heads
-        numbers["sentences"] += 1
+        self.sentences += 1
         numbers["words"] += len(sentence)
         numbers["multiword_tokens"] += len(sentence.multiword)
         numbers["empty_nodes"] += len(sentence.empty_nodes)
@@ -117,6 +92,7 @@ class Tally:
         self._words += len(sentence)
         self._is_long = self._is_long or len(sentence) > 1
         self._has_words = self._has_words or any(word != "_" for word in sentence.words)
+        return sentence
 
     def end_file(self, path: str | Path, sha256: str) -> CorpusFile:
         """Describe the file whose sentences were added last."""
@@ -132,7 +108,7 @@ class Tally:
     def counted(self) -> CorpusFacts:
         """What was counted."""
         in_order = sorted(self._relations.items(), key=lambda item: (-item[1], item[0]))
-        return CorpusFacts(dict(self._numbers), Counter(dict(in_order)))
+        return CorpusFacts({"sentences": self.sentences, **self._numbers}, Counter(dict(in_order)))
 
 
 @dataclass(frozen=True, repr=False)

@@ -195,11 +195,11 @@ def load_labelled(
 
     tally = Tally()
 
-    def add(text: tuple[Sentence, str]) -> tuple[tuple[Sentence, str], int]:
+    def add(text: tuple[Sentence, str]) -> tuple[Sentence, str]:
         tally.add(text[0])
-        return text, 1
+        return text
 
-    first = read_files(paths, read, add, tally, contents="text", limit=limit, hold=sys.maxsize)
-    sentences, labels = zip(*first.held, strict=True)
-    texts = LabelledTexts(sentences, first.records, labels, blank, tuple(wordless), tuple(headless))
+    _, records, held = read_files(paths, read, add, tally, contents="text", limit=limit, hold=sys.maxsize)
+    sentences, labels = zip(*held, strict=True)
+    texts = LabelledTexts(sentences, records, labels, blank, tuple(wordless), tuple(headless))
     return texts.knowing(counted=tally.counted())

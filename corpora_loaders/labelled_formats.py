@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NoReturn
 
 from .errors import CorpusError
-from .json_lines import parse_json
 from .lines import WHOLE_NUMBER, text_lines
 
 Text = str | list[str]
@@ -50,7 +50,7 @@ class LabelledFile:
 
     def tsv_records(self) -> Iterator[Record | None]:
         """Yield the records of a table with tabs between columns, in which quotes have no special meaning."""
-        return self._table((number, line.split("\t")) for number, line in text_lines(self.path))
+        return self._table((number, line.split("\t")) for number, _, line in text_lines(self.path))
 
     def json_records(self) -> Iterator[Record | None]:
         """Yield the records of a file with a JSON object in each line."""
@@ -74,7 +74,7 @@ class LabelledFile:
         return next((ending for name in uncompressed for ending in FORMATS if ending and name.endswith(ending)), "")
 
     def _by_line(self, fields: Callable[[int, str], tuple[str, Text]]) -> Iterator[Record | None]:
-        for number, line in text_lines(self.path):
+        for number, _, line in text_lines(self.path):
             yield (number, *fields(number, line)) if line.strip() else None
 
     def _plain_fields(self, number: int, line: str) -> tuple[str, Text]:
@@ -83,7 +83,7 @@ class LabelledFile:
 
     def _json_fields(self, number: int, line: str) -> tuple[str, Text]:
         try:
-            value = parse_json(line)
+            value = _parse_json(line)
         except ValueError as error:
             raise self.fault(f"expected a JSON object on every line: {error}", number) from error
         if not isinstance(value, dict):
@@ -97,7 +97,7 @@ class LabelledFile:
         return label if isinstance(label, str) else json.dumps(label), text
 
     def _csv_rows(self) -> Iterator[tuple[int, list[str]]]:
-        reader = csv.reader((line + "\n" for _, line in text_lines(self.path, returns=True)), strict=True)
+        reader = csv.reader((line + "\n" for _, _, line in text_lines(self.path, returns=True)), strict=True)
         start, limit = 1, csv.field_size_limit(_LONGEST_FIELD)
         try:
             for row in reader:
@@ -144,6 +144,33 @@ class LabelledFile:
             listed = ", ".join(map(repr, names))[:200] or "none"
             advice = "name those to read with text= and label= (--text-column, --label-column)"
             raise self.fault(f"expected {noun} {self.text!r} and {self.label!r}, found {listed}; {advice}", number)
+
+
+def _parse_json(text: str) -> Any:
+    """The value of a JSON text, without anything that two readers could understand in different ways."""
+    try:
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
+        json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError:
+        raise ValueError("lists or objects are nested too deeply") from None
+    except UnicodeEncodeError:
+        raise ValueError("half of a surrogate pair is not a character") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg} at column {error.colno}") from None
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} occurs twice")
+    return value
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not a JSON value")
 
 
 FORMATS: Mapping[str, Callable[[LabelledFile], Iterator[Record | None]]] = {

@@ -85,21 +85,15 @@ def located_lines(path: str | Path, *, offset: int = 0, lines: int = 0) -> Itera
         raise unreadable(path, error) from error
 
 
-def text_lines(path: str | Path, *, returns: bool = False) -> Iterator[tuple[int, str]]:
-    """Yield ``(line number, line)`` of a file in a format that accepts almost any line; see `numbered_lines`.
+def text_lines(
+    path: str | Path, *, offset: int = 0, lines: int = 0, returns: bool = False
+) -> Iterator[tuple[int, int, str]]:
+    """Yield the lines of a file in a format that accepts almost any line; see `located_lines`.
 
     Such a format cannot reveal that the file is something else, so two signs of that are checked here. Text in UTF-16
     without a byte-order mark contains NUL bytes. In a file with the line ends of old Macintosh computers, carriage
     returns, all lines would be read as one.
     """
-    for number, _, line in located_text_lines(path, returns=returns):
-        yield number, line
-
-
-def located_text_lines(
-    path: str | Path, *, returns: bool = False, offset: int = 0, lines: int = 0
-) -> Iterator[tuple[int, int, str]]:
-    """Yield ``(line number, offset of the next line, line)``; see `text_lines` and `located_lines`."""
     for number, following, line in located_lines(path, offset=offset, lines=lines):
         if "\0" in line:
             raise CorpusError("expected text, found a NUL byte; the file must be UTF-8", file=path, line=number)

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeVar, overload
 
-from .corpus import CorpusFile, Tally, chosen_files, new_digest
+from .corpus import CorpusFile, Tally
 from .describing import amount
 from .errors import CorpusError, unreadable
-from .lines import archive_of
+from .lines import archive_of, file_sha256
+from .releases import corpus_path
 
 MARKED = 64
 """How many sentences lie between two places from which reading can go on. Reading an item alone reads as many."""
@@ -36,9 +36,7 @@ ItemOut = TypeVar("ItemOut", covariant=True)
 class Source(Protocol[ItemOut]):
     """Where the items of a stream come from. It must be possible to compare sources, and to send them to processes."""
 
-    def __len__(self) -> int:
-        """The number of items."""
-        ...
+    def __len__(self) -> int: ...
 
     def __call__(self, start: int, stop: int) -> Iterator[ItemOut]:
         """Read the items from one position up to another."""
@@ -125,7 +123,7 @@ class Parts(Generic[Item, Part]):
         return self.ends[-1] if self.ends else 0
 
     def __call__(self, start: int, stop: int) -> Iterator[Part]:
-        """Read the items from one position up to another."""
+        """Read the parts from one position up to another."""
         first, last = bisect_right(self.ends, start), bisect_left(self.ends, stop)
         before = self.ends[first - 1] if first else 0
         for number, item in enumerate(self.items[first : last + 1], start=first):
@@ -138,117 +136,59 @@ Reader = Callable[[str, Any], Iterator[tuple[Item, Any]]]
 item, it means that reading cannot go on there."""
 
 
-class ReadFile(NamedTuple):
-    """A file that has been read once."""
+@dataclass(frozen=True)
+class ReadFile(Generic[Item]):
+    """The source of the items of a file that has been read once."""
 
+    read: Reader[Item]
     path: str
-    stamp: Stamp
+    stamp: tuple[int, int]
     items: int
     marks: tuple[tuple[int, Any], ...]  # places from which reading can go on, with the numbers of items before them
 
-    def read(self, read: Reader[Item], start: int, stop: int) -> Iterator[Item]:
-        """Yield the items from one position in the file up to another."""
-        before, place = self.marks[bisect_right(self.marks, start, key=itemgetter(0)) - 1]
-        with unchanged({self.path: self.stamp}):
-            for item, _ in islice(read(self.path, place), start - before, stop - before):
-                yield item
-                start += 1
-            if start != stop:
-                raise changed(self.path)
-
-
-@dataclass(frozen=True)
-class Files(Generic[Item]):
-    """The source of the items of files that are read one after the other."""
-
-    read: Reader[Item]
-    files: tuple[ReadFile, ...]
-
     def __len__(self) -> int:
-        return sum(file.items for file in self.files)
+        return self.items
 
     def __call__(self, start: int, stop: int) -> Iterator[Item]:
-        """Read the items from one position up to another."""
-        for file in self.files:
-            if start < min(stop, file.items):
-                yield from file.read(self.read, start, min(stop, file.items))
-            start, stop = max(0, start - file.items), stop - file.items
+        """Read the items from one position up to another, as long as the file has not changed."""
+        before, place = self.marks[bisect_right(self.marks, start, key=itemgetter(0)) - 1]
+        check_stamp(self.path, self.stamp)
+        try:
+            for item, _ in islice(self.read(self.path, place), start - before, stop - before):
+                yield item
+                start += 1
+        except CorpusError as error:
+            if isinstance(error.__cause__, OSError):  # for example, the file is gone
+                raise
+            raise _changed(self.path) from error  # a fault that was not there before is a change, too
+        if start != stop:
+            raise _changed(self.path)
+        check_stamp(self.path, self.stamp)
 
 
-class FirstReading(NamedTuple, Generic[Item]):
-    """What `read_files` returns."""
+class FirstReading(Generic[Item]):
+    """Notes, while a file is read for the first time, the places from which it can be read again."""
 
-    source: Files[Item]
-    records: tuple[CorpusFile, ...]
-    held: tuple[Item, ...]  # all items, if they are few; otherwise none
+    def __init__(self, path: str | Path, read: Reader[Item]) -> None:
+        self.path, self._read, self._stamp = str(path), read, stamp(path)
+        self._items = self._marked = 0
+        self._marks: list[tuple[int, Any]] = [(0, None)]
 
+    def note(self, items: int, sentences: int, place: Any) -> None:
+        """Note how many items and sentences have been read, and the place after them."""
+        self._items = items
+        if sentences - self._marked >= MARKED and place is not None:
+            self._marks.append((items, place))
+            self._marked = sentences
 
-def read_files(
-    paths: str | Path | Iterable[str | Path],
-    read: Reader[Item],
-    add: Callable[[Item], tuple[Item, int]],
-    tally: Tally,
-    *,
-    contents: str,
-    limit: int | None,
-    hold: int | None = None,
-    check_file: Callable[[str | Path], None] = lambda path: None,
-) -> FirstReading[Item]:
-    """Read files for the first time, check all of them, and note from where they can be read again.
-
-    Args:
-        paths: one file or several. A treebank of Universal Dependencies may be given by name, see `load_treebank`.
-        read: yields the items of a file.
-        add: receives each item, whose sentences it adds to the tally. It returns the item as it is in the corpus, and
-            the number of its sentences.
-        tally: the tally, which describes the files.
-        contents: what a file must have, for the message about a file that has none.
-        limit: read at most this many items from all files together.
-        hold: the largest number of sentences that are held. Default: `HELD`.
-        check_file: raises an error if the file whose items were added last lacks something.
-
-    Raises:
-        ValueError: no file is given, or the limit is less than 1.
-        CorpusError: a file cannot be read, is empty, or has changed while it was read; or two files are the same.
-    """
-    files: list[ReadFile] = []
-    records: list[CorpusFile] = []
-    held: list[Item] = []
-    digests: dict[str, str | Path] = {}
-    sentences, most_held = 0, HELD if hold is None else hold
-    for path in chosen_files(paths, limit):
-        if limit == 0:
-            break
-        expected = stamp(path)
-        marks: list[tuple[int, Any]] = [(0, None)]
-        items = since_mark = 0
-        for item, place in islice(read(str(path), None), limit):
-            item_of_corpus, size = add(item)
-            items, sentences, since_mark = items + 1, sentences + size, since_mark + size
-            if sentences <= most_held:
-                held.append(item_of_corpus)
-            else:
-                held.clear()
-            if since_mark >= MARKED and place is not None:
-                marks.append((items, place))
-                since_mark = 0
-        sha256 = new_digest(path, digests)
-        if not items:
-            raise CorpusError(f"the file contains no {contents}", file=path)
-        check_file(path)
-        records.append(tally.end_file(path, sha256))
-        check_stamps({str(path): expected})
-        files.append(ReadFile(str(path), expected, items, tuple(marks)))
-        limit = None if limit is None else limit - items
-    return FirstReading(Files(read, tuple(files)), tuple(records), tuple(held))
+    def finished(self) -> ReadFile[Item]:
+        """The file, which must still be as it was when its reading began."""
+        check_stamp(self.path, self._stamp)
+        return ReadFile(self._read, self.path, self._stamp, self._items, tuple(self._marks))
 
 
-Stamp = tuple[int, int]
-"""The size of a file on disk, and the time of its last modification in nanoseconds."""
-
-
-def stamp(path: str | Path) -> Stamp:
-    """The size and the time of a file, by which a change is noticed."""
+def stamp(path: str | Path) -> tuple[int, int]:
+    """The size of a file on disk and the time of its last modification in nanoseconds, which reveal a change."""
     try:
         status = archive_of(path).stat()
     except OSError as error:
@@ -256,26 +196,98 @@ def stamp(path: str | Path) -> Stamp:
     return status.st_size, status.st_mtime_ns
 
 
-def changed(path: str | Path | None) -> CorpusError:
-    """The error for a file that has changed."""
+def check_stamp(path: str, expected: tuple[int, int]) -> None:
+    """Check that a file is as it was."""
+    if stamp(path) != expected:
+        raise _changed(path)
+
+
+def _changed(path: str) -> CorpusError:
     return CorpusError("the file has changed since it was read first; start again", file=path)
 
 
-def check_stamps(stamps: Mapping[str, Stamp]) -> None:
-    """Check that files are as they were."""
-    for path, expected in stamps.items():
-        if stamp(path) != expected:
-            raise changed(path)
+@dataclass(frozen=True)
+class Files(Generic[Item]):
+    """The source of the items of files that are read one after the other."""
+
+    files: tuple[ReadFile[Item], ...]
+    rename: Callable[[Item, int], Item] | None = None  # gives the item at a position the id that it has in the corpus
+
+    def __len__(self) -> int:
+        return sum(map(len, self.files))
+
+    def __call__(self, start: int, stop: int) -> Iterator[Item]:
+        """Read the items from one position up to another."""
+        items = self._read(start, stop)
+        return items if self.rename is None else map(self.rename, items, count(start))
+
+    def _read(self, start: int, stop: int) -> Iterator[Item]:
+        for file in self.files:
+            if start < min(stop, len(file)):
+                yield from file(start, min(stop, len(file)))
+            start, stop = max(0, start - len(file)), stop - len(file)
 
 
-@contextmanager
-def unchanged(stamps: Mapping[str, Stamp]) -> Iterator[None]:
-    """Check files before and after they are read again. A fault that was not there before is a change, too."""
-    check_stamps(stamps)
-    try:
-        yield
-    except CorpusError as error:
-        if isinstance(error.__cause__, OSError):  # for example, the file is gone
-            raise
-        raise changed(error.file) from error
-    check_stamps(stamps)
+def read_files(
+    paths: str | Path | Iterable[str | Path],
+    read: Reader[Item],
+    add: Callable[[Item], Item],
+    tally: Tally,
+    *,
+    contents: str,
+    limit: int | None,
+    hold: int | None = None,
+    check_file: Callable[[str | Path], None] = lambda path: None,
+) -> tuple[tuple[ReadFile[Item], ...], tuple[CorpusFile, ...], tuple[Item, ...]]:
+    """Read files for the first time, check all of them, and note from where they can be read again.
+
+    Args:
+        paths: one file or several. A treebank of Universal Dependencies may be given by name, see `load_treebank`.
+        read: yields the items of a file.
+        add: adds the sentences of an item to the tally, and returns the item as it is in the corpus.
+        tally: the tally, which describes the files.
+        contents: what a file must have, for the message about a file that has none.
+        limit: read at most this many items from all files together.
+        hold: the largest number of sentences that are held. Default: `HELD`.
+        check_file: raises an error if the file whose items were added last lacks something.
+
+    Returns:
+        the files, their descriptions, and all items if they are few enough to be held, otherwise none.
+
+    Raises:
+        ValueError: no file is given, or the limit is less than 1.
+        CorpusError: a file cannot be read, is empty, or has changed while it was read; or two files are the same.
+    """
+    chosen = [corpus_path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    if not chosen:
+        raise ValueError("no file is given")
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit must be at least 1, not {limit}")
+    files: list[ReadFile[Item]] = []
+    records: list[CorpusFile] = []
+    held: list[Item] = []
+    digests: dict[str, str | Path] = {}
+    most_held = HELD if hold is None else hold
+    for path in chosen:
+        if limit == 0:
+            break
+        first, sentences_before = FirstReading(path, read), tally.sentences
+        items = 0
+        for item, place in islice(read(str(path), None), limit):
+            items += 1
+            held.append(add(item))
+            if tally.sentences > most_held:
+                held.clear()
+            first.note(items, tally.sentences - sentences_before, place)
+        sha256 = file_sha256(path)
+        if sha256 in digests:
+            message = f"this is the same file as {digests[sha256]}; its content would count twice"
+            raise CorpusError(message, file=path)
+        digests[sha256] = path
+        if not items:
+            raise CorpusError(f"the file contains no {contents}", file=path)
+        check_file(path)
+        records.append(tally.end_file(path, sha256))
+        files.append(first.finished())
+        limit = None if limit is None else limit - items
+    return tuple(files), tuple(records), tuple(held)

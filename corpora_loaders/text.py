@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from .corpus import DivisibleCorpus, Tally
-from .lines import located_text_lines
+from .lines import text_lines
 from .sentence import Sentence
-from .stream import Stream, read_files
+from .stream import Files, Stream, read_files
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,13 +84,8 @@ def load_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = N
     names = [Path(path).name for path in paths]
     reader = ParagraphReader(frozenset(name for name in names if names.count(name) > 1))
     tally = Tally()
-
-    def add(paragraph: Sentence) -> tuple[Sentence, int]:
-        tally.add(paragraph)
-        return paragraph, 1
-
-    first = read_files(paths, reader, add, tally, contents="text", limit=limit)
-    return PlainText(Stream(first.source, held=first.held), first.records).knowing(counted=tally.counted())
+    files, records, held = read_files(paths, reader, tally.add, tally, contents="text", limit=limit)
+    return PlainText(Stream(Files(files), held=held), records).knowing(counted=tally.counted())
 
 
 @dataclass(frozen=True)
@@ -100,11 +95,11 @@ class ParagraphReader:
     ambiguous: frozenset[str]  # the names that several files have, which ids call by their paths
 
     def __call__(self, path: str, place: Any) -> Iterator[tuple[Sentence, Any]]:
-        """Yield the items with their places; None is the beginning of the file."""
+        """Yield the paragraphs with their places; None is the beginning of the file."""
         name = path if Path(path).name in self.ambiguous else Path(path).name
         # Bytes and lines before the place, and the line on which the document began that may go on there, 0 for none.
         offset, lines, document = place or (0, 0, 0)
-        for number, following, line in located_text_lines(path, offset=offset, lines=lines):
+        for number, following, line in text_lines(path, offset=offset, lines=lines):
             words = tuple(line.split())
             if not words:
                 document = 0

@@ -44,23 +44,14 @@ def is_punct(relation: str) -> bool:
 def cycles(heads: Sequence[int | None]) -> list[list[int]]:
     """The cycles among the heads of a sentence; none if the heads form a tree, or several.
 
-    Every word is visited once: the walk from a word upwards stops at the first word that was visited before. It has
-    closed a cycle if it visited that word itself.
-
-    Args:
-        heads: the head of each word; each is None or within ``0 … len(heads)``.
-
-    Returns:
-        The words of each cycle, from 1, in the order of a walk upwards that starts at the first of them.
-
-    Example:
-        >>> from attentionology.corpora_loaders.tree import cycles
-        >>> cycles((3, 4, 1, 0))
-        [[1, 3]]
+    Each cycle is a list of words, from 1, in the order of a walk upwards that starts at the first of them. The head of
+    each word is None or within ``0 … len(heads)``.
     """
     found: list[list[int]] = []
     visitor = [0] * len(heads)  # the word from which the walk started that visited each word
     for start in range(1, len(heads) + 1):
+        # Every word is visited once: the walk upwards stops at the first word that was visited before. It has closed a
+        # cycle if it visited that word itself.
         word: int | None = start
         while word and not visitor[word - 1]:
             visitor[word - 1] = start
@@ -76,26 +67,18 @@ def cycles(heads: Sequence[int | None]) -> list[list[int]]:
 
 
 def cycle_error(words: Sequence[str]) -> str:
-    """The message that names the words of a cycle, each as it is described by the caller.
-
-    Example:
-        >>> from attentionology.corpora_loaders.tree import cycle_error
-        >>> cycle_error(["2", "3"])
-        'the heads form a cycle: 2 → 3 → 2'
-    """
+    """The message that names the words of a cycle, each as it is described by the caller."""
     return "the heads form a cycle: " + " → ".join([*words, words[0]])
 
 
 def depths(heads: Sequence[int | None]) -> list[int]:
-    """The number of arcs from each word up to the root, or up to a word whose head is unknown.
-
-    Every word is visited once: the walk from a word upwards stops at the first word whose depth has been computed
-    before, and the words on the path get their depths on the way back.
-    """
+    """The number of arcs from each word up to the root, or up to a word whose head is unknown."""
     for cycle in cycles(heads):
         raise ValueError(cycle_error([str(word) for word in cycle]))
     computed: list[int] = [-1] * len(heads)
     for start in range(len(heads)):
+        # Every word is visited once: the walk upwards stops at the first word whose depth is known, and the words on
+        # the path get their depths on the way back.
         path: list[int] = []
         word = start
         while computed[word] < 0:

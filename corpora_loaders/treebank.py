@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from .conllu_file import BEGINNING, bookmarked_sentences, read_conllu
+from .conllu_file import BEGINNING, placed_sentences, read_conllu
 from .coreference.formats import format_of
 from .corpus import DivisibleCorpus, Tally
 from .sentence import Sentence
@@ -111,16 +111,16 @@ def load_treebank(
         >>> treebank[0].words[:4], treebank[0].heads[:4]
         (('Harrow', 'Lane', 'Garden', 'began'), (2, 3, 4, 0))
     """
-    check_tokens(tokens)
+    if tokens not in ("syntactic", "surface"):
+        raise ValueError(f"tokens must be 'syntactic' or 'surface', not {tokens!r}")
     tally, unique = Tally(), UniqueNames()
 
-    def add(sentence: Sentence) -> tuple[Sentence, int]:
-        tally.add(sentence)
-        return with_id(sentence, unique(sentence.id)), 1
+    def add(sentence: Sentence) -> Sentence:
+        return with_id(tally.add(sentence), unique(sentence.id))
 
-    first = read_files(paths, TreeReader(tokens), add, tally, contents="sentence", limit=limit)
-    sentences = Stream(TreeSource(first.source, unique.numbers()), held=first.held)
-    return Treebank(sentences, first.records, tokens, unique.renamed).knowing(counted=tally.counted())
+    files, records, held = read_files(paths, TreeReader(tokens), add, tally, contents="sentence", limit=limit)
+    source = Files(files, Renamed(unique.numbers) if unique.renamed else None)
+    return Treebank(Stream(source, held=held), records, tokens, unique.renamed).knowing(counted=tally.counted())
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,10 @@ class TreeReader:
     tokens: TokenChoice
 
     def __call__(self, path: str, place: Any) -> Iterator[tuple[Sentence, Any]]:
-        """Yield the items with their places; None is the beginning of the file."""
+        """Yield the sentences with their places; None is the beginning of the file."""
         read_trees = format_of(path).read_trees
         if read_trees in (None, read_conllu):  # read_conllu says what is wrong with formats without trees
-            placed: Iterator[tuple[Sentence, Any]] = bookmarked_sentences(path, place or BEGINNING)
+            placed: Iterator[tuple[Sentence, Any]] = placed_sentences(path, place or BEGINNING)
         else:
             placed = ((sentence, None) for sentence in read_trees(path))
         for sentence, after in placed:
@@ -141,33 +141,19 @@ class TreeReader:
 
 
 @dataclass(frozen=True)
-class TreeSource:
-    """The source of the sentences of a treebank, with the ids that they have in it."""
+class Renamed:
+    """Gives the sentences of files the ids that they have in a treebank."""
 
-    files: Files[Sentence]
     numbers: array[int]  # that are appended to the ids, see UniqueNames
 
-    def __len__(self) -> int:
-        return len(self.files)
-
-    def __call__(self, start: int, stop: int) -> Iterator[Sentence]:
-        """Read the items from one position up to another."""
-        sentences = self.files(start, stop)
-        if not self.numbers:
-            return sentences
-        numbers = self.numbers[start:stop]
-        return (with_id(one, numbered_name(one.id, n)) for one, n in zip(sentences, numbers, strict=True))
+    def __call__(self, sentence: Sentence, position: int) -> Sentence:
+        """The sentence at a position."""
+        return with_id(sentence, numbered_name(sentence.id, self.numbers[position]))
 
 
 def with_id(sentence: Sentence, name: str) -> Sentence:
     """The sentence with another id."""
     return sentence if name == sentence.id else replace(sentence, id=name)
-
-
-def check_tokens(tokens: str) -> None:
-    """Validate the choice of what counts as a word."""
-    if tokens not in ("syntactic", "surface"):
-        raise ValueError(f"tokens must be 'syntactic' or 'surface', not {tokens!r}")
 
 
 LazyTreebank = Treebank  # deprecated, and removed in 0.4

@@ -9,15 +9,7 @@ import numpy as np
 
 
 class Names:
-    """A set of names that keeps 8 bytes for each: a hash, which two of ten million names share with odds of 3 in 10^6.
-
-    Example:
-        >>> from attentionology.corpora_loaders.unique_names import Names
-        >>> names = Names()
-        >>> names.add("a")
-        >>> "a" in names, "b" in names
-        (True, False)
-    """
+    """A set of names that keeps 8 bytes for each: a hash, which two of ten million share with odds of 3 in 10^6."""
 
     MOST_NEW = 2**14
 
@@ -47,21 +39,18 @@ def _hash(name: str) -> int:
 class UniqueNames:
     """Makes ids unique by appending ``#2``, ``#3``, … to those that have occurred before.
 
-    Attributes:
-        renamed: the number of ids that were changed.
-
     Example:
         >>> from attentionology.corpora_loaders.unique_names import UniqueNames
         >>> unique = UniqueNames()
-        >>> [unique(name) for name in ("a", "b", "a", "a")], list(unique.numbers())
-        (['a', 'b', 'a#2', 'a#3'], [0, 0, 2, 3])
+        >>> [unique(name) for name in ("a", "b", "a", "a")], list(unique.numbers), unique.renamed
+        (['a', 'b', 'a#2', 'a#3'], [0, 0, 2, 3], 2)
     """
 
     def __init__(self) -> None:
-        self.renamed = 0
+        self.numbers = array("I")  # what was appended to each id, 0 for nothing
+        self.renamed = 0  # the number of ids that were changed
         self._used = Names()
         self._requests: dict[str, int] = {}  # of names that were requested more than once
-        self._numbers = array("I")
 
     def __call__(self, name: str) -> str:
         """The id itself if it is new, otherwise the id with a number appended."""
@@ -71,13 +60,9 @@ class UniqueNames:
             self._requests[name] = number
             unused = numbered_name(name, number)
         self._used.add(unused)
-        self._numbers.append(number)
+        self.numbers.append(number)
         self.renamed += number > 0
         return unused
-
-    def numbers(self) -> array[int]:
-        """The number that was appended to each id, 0 for none; nothing at all if no id was changed."""
-        return self._numbers if self.renamed else array("I")
 
 
 def numbered_name(name: str, number: int) -> str:

@@ -1,9 +1,8 @@
 """Sentence pairs of two languages, and files of links between their words."""
 
-from .bitext import Bitext, LazyBitext, load_bitext, open_bitext
-from .bitext_files import SentencePair
-from .link_files import LinkFile, add_links, load_links, write_links
-from .links import Link, LinkSource, PairLinks
+from .bitext import Bitext, LazyBitext, LinkFile, SentencePair, add_links
+from .links import Link, LinkSource, PairLinks, write_links
+from .loading import load_bitext, load_links, open_bitext
 
 __all__ = [
     "Bitext",

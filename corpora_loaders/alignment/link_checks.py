@@ -1,4 +1,4 @@
-"""Noticing files of word links that do not belong to their bitext, while they are read pair by pair.
+"""Noticing files of word links that do not belong to their bitext, while they are read for the first time.
 
 A file that is counted from another number, cut, or written for the other direction would still give a score, and a
 wrong one. So the numbers of words and pairs are compared with the bitext, and a file that does not fit is refused with
@@ -7,25 +7,23 @@ the place and, where one change makes all links fit, with that change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import CorpusError
-from ..lines import file_sha256
-from ..stream import MARKED
+from ..lines import file_sha256, text_lines
+from ..stream import FirstReading, ReadFile
 from .links import (
-    FORMATS,
+    BEGINNING,
     LinkFormat,
-    LinkMark,
+    LinkReader,
     LinkSource,
     PairLinks,
     WrittenLink,
     WrittenPair,
     counted_links,
     format_of_links,
-    written_pairs,
 )
 
 _ENOUGH_PAIRS = 20
@@ -56,13 +54,13 @@ class LinkChecks:
         self._outside = dict.fromkeys(((base, turned) for base in (0, 1) for turned in (False, True)), 0)
         self._first_outside: tuple[int, WrittenLink] | None = None
 
-    def add(self, written: WrittenPair) -> PairLinks | None:
-        """Add the links of a pair, and return them counted from 0; None if the pair is not used."""
+    def add(self, written: WrittenPair) -> None:
+        """Add the links of a pair, which count only if the bitext has the pair."""
         self._pairs = written.pair + 1
         self._null_links += written.null_links
         self._ends_with_none = not written.links and not written.null_links
         if written.pair >= len(self.sizes.source):
-            return None
+            return
         size = self.sizes.source[written.pair], self.sizes.target[written.pair]
         self._linked_pairs += bool(written.links)
         self._links += len(written.links)
@@ -80,7 +78,6 @@ class LinkChecks:
         links = counted_links(written.links, self.counted_from).within(*size)
         self._sure += len(links.sure)
         self._possible += len(links.possible)
-        return links
 
     def finish(self, name: str) -> LinkSource:
         """Check the file when all links have been added, and describe it; its links have this name."""
@@ -140,38 +137,20 @@ class LinkChecks:
         raise CorpusError(message, file=self.path, line=link.line)
 
 
-@dataclass(frozen=True)
-class LinkReader:
-    """Reads the links of a bitext again."""
-
-    source: LinkSource
-    first_number: int  # the number of the first pair, for formats that number the pairs
-    marks: tuple[LinkMark, ...]  # where the links of every `MARKED`-th pair begin, as far as there are any
-
-    def links_from(self, block: int) -> Iterator[PairLinks]:
-        """Yield the links of each pair from a mark on, without end, including those outside their pairs."""
-        link_format = next(row for row in FORMATS if row.name == self.source.format)
-        pair = block * MARKED
-        places = self.marks[block : block + 1]  # none if no pair from here on has links
-        for written in written_pairs(self.source.path, link_format, self.first_number, *places) if places else ():
-            while pair < written.pair:
-                yield PairLinks()
-                pair += 1
-            yield counted_links(written.links, int(self.source.one_based))
-            pair += 1
-        while True:
-            yield PairLinks()
-
-
 def first_read(
     name: str, path: str | Path, sizes: Sizes, first_number: int, *, one_based: bool, lenient: bool
-) -> LinkReader:
+) -> tuple[LinkSource, ReadFile[PairLinks]]:
     """Read a file of links for the first time, and check it; see `load_links`."""
     link_format = format_of_links(path)
     checks = LinkChecks(path, link_format, sizes, one_based=one_based, lenient=lenient)
-    marks: list[LinkMark] = []
-    for written in written_pairs(path, link_format, first_number):
-        while len(marks) * MARKED <= min(written.pair, len(sizes.source) - 1):
-            marks.append(written.mark._replace(pair=len(marks) * MARKED))
-        checks.add(written)
-    return LinkReader(checks.finish(name), first_number, tuple(marks))
+    file = FirstReading(path, LinkReader(link_format, first_number, checks.counted_from))
+    try:
+        for written in link_format.read(path, BEGINNING, first_number):
+            checks.add(written)
+            if written.pair < len(sizes.source):
+                file.note(written.pair + 1, written.pair + 1, written.after)
+    except CorpusError:
+        for _ in text_lines(path):  # whatever makes the whole file unreadable is the better explanation
+            pass
+        raise
+    return checks.finish(name), file.finished()

@@ -1,19 +1,20 @@
 """Links between the words of a sentence and those of its translation, and the formats of files of links.
 
-To add a format, write its reader and add a row to `FORMATS`. A reader yields the links of one sentence pair at a time,
-in the order of the pairs, so that a file can be read without being held in memory.
+A reader yields the links of one sentence pair at a time, in the order of the pairs, so that a file can be read without
+being held in memory.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import CorpusError
-from ..lines import located_text_lines, text_lines
+from ..lines import text_lines
 
 Link = tuple[int, int]
 """A source word and a target word, both 0-based."""
@@ -96,16 +97,16 @@ class WrittenLink(NamedTuple):
     line: int
 
 
-class LinkMark(NamedTuple):
-    """A position in a file of links: the numbers of bytes, lines and sentence pairs before it."""
+class LinkPlace(NamedTuple):
+    """A place in a file of links: the numbers of bytes, lines and sentence pairs before it."""
 
     offset: int = 0
     line: int = 0
     pair: int = 0
 
 
-BEGINNING = LinkMark()
-"""The position before the first link."""
+BEGINNING = LinkPlace()
+"""The place before the first link."""
 
 
 class WrittenPair(NamedTuple):
@@ -114,7 +115,7 @@ class WrittenPair(NamedTuple):
     pair: int  # the number of the sentence pair, counted from 0 from the first pair of the bitext
     links: list[WrittenLink]
     null_links: int  # the number of links to no word, which are left out
-    mark: LinkMark  # the position where they begin
+    after: LinkPlace  # the place after them
 
 
 @dataclass(frozen=True)
@@ -124,28 +125,15 @@ class LinkFormat:
     name: str
     unit: str  # in which the format counts sentence pairs, for messages
     one_based: bool | None  # whether the format counts words from 1; None if it does not tell
-    recognize: Callable[[str], bool]  # by the first line with a link
-    # Yields the links of the sentence pairs of a file from a position on, except those of pairs without a line. It is
-    # given the path, the position, and the number of the first pair of the bitext.
-    read: Callable[[str | Path, LinkMark, int], Iterator[WrittenPair]]
+    # Yields the links of the sentence pairs of a file from a place on, except those of pairs without a line. It is
+    # given the path, the place, and the number of the first pair of the bitext.
+    read: Callable[[str | Path, LinkPlace, int], Iterator[WrittenPair]]
 
 
 def format_of_links(path: str | Path) -> LinkFormat:
-    """Return the format of a file; talp, whose reader reports the line that is wrong, if it has none of the formats."""
-    first = next((line.strip() for _, line in text_lines(path) if line.strip()), "")
-    return next((row for row in FORMATS if row.recognize(first)), FORMATS[0])
-
-
-def written_pairs(
-    path: str | Path, link_format: LinkFormat, first_number: int, start: LinkMark = BEGINNING
-) -> Iterator[WrittenPair]:
-    """Yield the links of the sentence pairs of a file, from a position on. Pairs without a line are left out."""
-    try:
-        yield from link_format.read(path, start, first_number)
-    except CorpusError:
-        for _ in text_lines(path):  # whatever makes the whole file unreadable is the better explanation
-            pass
-        raise
+    """Return the format of a file, recognized by its first line with a link. Whatever is not naacl counts as talp."""
+    first = next((line.strip() for _, _, line in text_lines(path) if line.strip()), "")
+    return NAACL if _NAACL.fullmatch(first) else TALP
 
 
 def counted_links(written: Sequence[WrittenLink], counted_from: int) -> PairLinks:
@@ -157,10 +145,46 @@ def counted_links(written: Sequence[WrittenLink], counted_from: int) -> PairLink
     return PairLinks.of(sure, possible)
 
 
-def _read_talp(path: str | Path, start: LinkMark, first_number: int) -> Iterator[WrittenPair]:
+@dataclass(frozen=True)
+class LinkReader:
+    """Reads the links of each pair of a bitext, also those outside their pairs, and of pairs that have no line."""
+
+    format: LinkFormat
+    first_number: int  # the number of the first pair, for formats that number the pairs
+    counted_from: int  # the number of the first word
+
+    def __call__(self, path: str, place: LinkPlace | None) -> Iterator[tuple[PairLinks, None]]:
+        """Yield the links of the pairs from a place on; None is the beginning of the file."""
+        start = place or BEGINNING
+        pair = start.pair
+        for written in self.format.read(path, start, self.first_number):
+            yield from repeat((PairLinks(), None), written.pair - pair)
+            yield counted_links(written.links, self.counted_from), None
+            pair = written.pair + 1
+
+
+def write_links(path: str | Path, links: Iterable[Iterable[Link]]) -> None:
+    """Write links in the format talp, counted from 0, one line per pair.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from attentionology.corpora_loaders.alignment import write_links
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "links.talp")
+        ...     write_links(path, [[(1, 0), (0, 1)], []])
+        ...     path.read_text()
+        '0-1 1-0\\n\\n'
+    """
+    with Path(path).open("w", encoding="utf-8") as file:
+        for pair in links:
+            file.write(" ".join(f"{source}-{target}" for source, target in sorted(pair)) + "\n")
+
+
+def _read_talp(path: str | Path, start: LinkPlace, first_number: int) -> Iterator[WrittenPair]:
     """One line per pair, with links such as ``3-4`` (sure) and ``3p4`` (possible)."""
-    before = start
-    for number, following, line in located_text_lines(path, offset=start.offset, lines=start.line):
+    lines = text_lines(path, offset=start.offset, lines=start.line)
+    for pair, (number, following, line) in enumerate(lines, start.pair):
         links = []
         for written in line.split():
             match = _TALP.fullmatch(written)
@@ -168,18 +192,20 @@ def _read_talp(path: str | Path, start: LinkMark, first_number: int) -> Iterator
                 message = f"expected links such as 3-4 (sure) or 3p4 (possible), found {written[:40]!r}"
                 raise CorpusError(message, file=path, line=number)
             links.append(WrittenLink(int(match[1]), int(match[3]), match[2] == "-", number))
-        yield WrittenPair(before.pair, links, 0, before)
-        before = LinkMark(following, number, before.pair + 1)
+        yield WrittenPair(pair, links, 0, LinkPlace(following, number, pair + 1))
 
 
-def _read_naacl(path: str | Path, start: LinkMark, first_number: int) -> Iterator[WrittenPair]:
+def _read_naacl(path: str | Path, start: LinkPlace, first_number: int) -> Iterator[WrittenPair]:
     """One line per link: the numbers of pair, source word and target word, all from 1, then ``S`` or ``P``.
 
     Word 0 is no word. A link without a letter is sure.
     """
-    current: WrittenPair | None = None
+    current: int | None = None  # the pair whose links are read now
+    links: list[WrittenLink] = []
+    null_links = 0
     expected, before = first_number + start.pair, start.offset
-    for number, following, line in located_text_lines(path, offset=start.offset, lines=start.line):
+    number = start.line
+    for number, following, line in text_lines(path, offset=start.offset, lines=start.line):
         if line.strip():
             match = _NAACL.fullmatch(line.strip())
             if match is None:
@@ -190,22 +216,18 @@ def _read_naacl(path: str | Path, start: LinkMark, first_number: int) -> Iterato
             if pair < expected:
                 message = f"expected the links of sentence pair {expected} or a later one, found pair {pair}"
                 raise CorpusError(message, file=path, line=number)
-            expected, index = pair, pair - first_number
-            if current is None or index != current.pair:
-                if current is not None:
-                    yield current
-                current = WrittenPair(index, [], 0, LinkMark(before, number - 1, index))
+            if current is not None and pair != expected:
+                yield WrittenPair(current, links, null_links, LinkPlace(before, number - 1, current + 1))
+                links, null_links = [], 0
+            expected, current = pair, pair - first_number
             if source and target:
-                current.links.append(WrittenLink(source, target, match[4] != "P", number))
+                links.append(WrittenLink(source, target, match[4] != "P", number))
             else:
-                current = current._replace(null_links=current.null_links + 1)
+                null_links += 1
         before = following
     if current is not None:
-        yield current
+        yield WrittenPair(current, links, null_links, LinkPlace(before, number, current + 1))
 
 
-FORMATS = (
-    LinkFormat("talp", "lines", None, lambda line: not line or bool(_TALP.fullmatch(line.split()[0])), _read_talp),
-    LinkFormat("naacl", "sentence pairs", True, lambda line: bool(_NAACL.fullmatch(line)), _read_naacl),
-)
-"""All formats, each with how it is recognized and read."""
+TALP = LinkFormat("talp", "lines", None, _read_talp)
+NAACL = LinkFormat("naacl", "sentence pairs", True, _read_naacl)

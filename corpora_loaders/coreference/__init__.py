@@ -1,10 +1,9 @@
 """Coreference corpora (CoNLL-2012, CoNLL-U with entities, GAP) → documents with mentions."""
 
 from .document import TYPES, ZERO, Document, Mention, PronounQuestion
-from .documents import Documents
+from .documents import Documents, LazyDocuments, load_documents, open_documents
 from .english import PRONOUNS, TITLES
-from .formats import FORMATS, CorpusFormat, format_of
-from .load import LazyDocuments, detect_format, load_documents, open_documents
+from .formats import FORMATS, CorpusFormat, detect_format, format_of
 from .winobias import ANTI, FEMININE, MASCULINE, PRO
 
 __all__ = [

@@ -128,8 +128,8 @@ class _Unit:
         return distinct and bool(self.name) and not any(label in self.name for label in self.labels)
 
 
-class ColumnsMark(NamedTuple):
-    """A position between two documents: the numbers of bytes and of lines before it."""
+class ColumnsPlace(NamedTuple):
+    """A place between two documents: the numbers of bytes and of lines before it."""
 
     offset: int = 0
     line: int = 0
@@ -137,33 +137,29 @@ class ColumnsMark(NamedTuple):
     after_end: bool = False  # whether a document has ended there without another one having begun
 
 
-BEGINNING = ColumnsMark()
-"""The position before the first document."""
-
-
-def bookmarked_documents(
-    path: str | Path, account: Account, *, lenient: bool = False, start: ColumnsMark = BEGINNING
-) -> Iterator[tuple[Document, ColumnsMark]]:
-    """Yield the documents of a file from a position on, each with the position after it."""
+def read_columns(
+    path: str | Path, account: Account, *, lenient: bool = False, place: ColumnsPlace | None = None
+) -> Iterator[tuple[Document, ColumnsPlace]]:
+    """Yield the documents of a file from a place on, each with the place after it."""
     path = Path(path)
     layout = layout_of(path)
-    for unit, after in _units(path, layout, start):
+    for unit, after in _units(path, layout, place or ColumnsPlace()):
         yield _document(unit, layout, account, lenient), after
 
 
-def _units(path: Path, layout: Layout, start: ColumnsMark) -> Iterator[tuple[_Unit, ColumnsMark]]:
+def _units(path: Path, layout: Layout, start: ColumnsPlace) -> Iterator[tuple[_Unit, ColumnsPlace]]:
     """Divide a file into documents."""
     unit: _Unit | None = None
     offset, line, width, after_end = start
     for line, following, text in located_lines(path, offset=start.offset, lines=start.line):
-        before, offset = ColumnsMark(offset, line - 1, width), following
+        before, offset = ColumnsPlace(offset, line - 1, width), following
         begin = BEGIN.match(text)
         if begin or END.match(text):
             if begin and unit:
                 unit.check_end(line)
             after_end = begin is None
             if unit and unit.sentences:
-                yield unit, before if begin else ColumnsMark(offset, line, width, after_end)
+                yield unit, before if begin else ColumnsPlace(offset, line, width, after_end)
             unit = _Unit(path, _name(begin), line, begun=True) if begin else None
         elif not text.strip():
             if unit and unit.blank is None:
@@ -177,7 +173,7 @@ def _units(path: Path, layout: Layout, start: ColumnsMark) -> Iterator[tuple[_Un
     if unit:
         unit.check_end(line)
         if unit.sentences:
-            yield unit, ColumnsMark(offset, line, width)
+            yield unit, ColumnsPlace(offset, line, width)
 
 
 def _fault_in_columns(columns: list[str], layout: Layout, after_end: bool) -> str:

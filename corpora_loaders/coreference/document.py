@@ -196,19 +196,6 @@ def beginning_of(document: Document, stop: int) -> Document:
 
     The words, the mentions before that word, and which of them are anaphors or singletons are as in the document. A
     document that comes with questions is returned as it is.
-
-    Args:
-        document: the document.
-        stop: the first word that is not needed.
-
-    Example:
-        >>> from attentionology import Sentence
-        >>> from attentionology.corpora_loaders.coreference.document import Document, Mention, beginning_of
-        >>> sentences = Sentence("s1", ("Ann", "slept", ".")), Sentence("s2", ("She", "woke", "."))
-        >>> ann, she = Mention(((0, 1),), "e1", 0, "proper"), Mention(((3, 4),), "e1", 3, "pronoun")
-        >>> beginning = beginning_of(Document("d1", sentences, (ann, she)), stop=2)
-        >>> beginning, beginning.is_singleton(ann)
-        (Document('d1', 1 sentence, 3 words, 1 mention), False)
     """
     if document.questions is not None:
         return document

@@ -1,16 +1,27 @@
-"""Coreference corpora: documents, and what is known about all of them together."""
+"""Coreference corpora of all formats: documents, and what is known about all of them together."""
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import ClassVar
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, ClassVar
 
-from ..corpus import Corpus
+from ..corpus import Corpus, Tally
 from ..describing import amount
+from ..errors import CorpusError
+from ..sentence import Sentence
+from ..stream import HELD, Files, Parts, Stream, read_files
+from ..unique_names import UniqueNames, numbered_name
 from .document import TYPES, ZERO, Account, Document
+from .formats import FORMATS, format_of
+
+HELD_IN_DOCUMENTS = 4 * HELD
+"""The largest number of sentences of documents that are held: more than of a treebank, because documents take longer to
+read, and all of a document must be read even if the model reads only its first window."""
 
 
 @dataclass
@@ -155,3 +166,130 @@ class Documents(Corpus):
             "renamed_documents": "Document ids that occurred before, to which a number was appended: {}.",
         }
         return remarks + [text.format(f"{counts[name]:,}") for name, text in remark_of.items() if counts[name]]
+
+
+def load_documents(
+    paths: str | Path | Iterable[str | Path],
+    *,
+    lenient: bool = False,
+    limit: int | None = None,
+    mentions_needed: bool = True,
+) -> Documents:
+    """Read coreference corpora with CoNLL-2012 columns, in CoNLL-U with ``Entity=``, or in the format of GAP.
+
+    The format of each file is detected. All errors of the files are found at once. The documents of small corpora are
+    held in memory; those of others are read again whenever they are asked for, see
+    `attentionology.corpora_loaders.stream`. A single document is always held as a whole, because its mentions may
+    refer to any of its words: a CoNLL-U file without ``newdoc`` is one document.
+
+    Args:
+        paths: one file or several, which may be compressed with gzip, bzip2, xz or zip.
+        lenient: whether malformed brackets are ignored and counted, instead of raising an error.
+        limit: read at most this many documents.
+        mentions_needed: whether a file without any mention is an error.
+
+    Raises:
+        ValueError: no file is given, or the limit is less than 1.
+        CorpusError: a file cannot be read or has no mention, or two files are the same; see also the readers of the
+            formats.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from attentionology import load_documents
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "novel.conll")
+        ...     _ = path.write_text("#begin document (novel)\\nAnn (1)\\nsaid -\\nshe (1)\\nslept -\\n#end document\\n")
+        ...     documents = load_documents(path)
+        >>> documents
+        Documents(1 document, 1 sentence, 4 words, 2 mentions, 'novel.conll')
+        >>> [(mention.spans, mention.entity, mention.type) for mention in documents.documents[0].mentions]
+        [(((0, 1),), '1', 'proper'), (((2, 3),), '1', 'pronoun')]
+    """
+    account, reader = Account(), DocumentReader(lenient)
+    tally, facts = Tally(), DocumentFacts()
+    unique, unique_sentences = UniqueNames(), UniqueNames()
+    ends = array("Q")
+    mentions_before = 0
+
+    def add(document: Document) -> Document:
+        facts.add(document)
+        ids = [unique_sentences(tally.add(sentence).id) for sentence in document.sentences]
+        ends.append(tally.sentences)
+        return renamed_document(document, unique(document.id), ids)
+
+    def check_file(path: str | Path) -> None:
+        nonlocal mentions_before
+        if mentions_needed and facts.mentions == mentions_before:
+            *others, last = (corpus_format.mentions for corpus_format in FORMATS)
+            raise CorpusError(f"the file contains no mentions; expected {', '.join(others)}, or {last}", file=path)
+        mentions_before = facts.mentions
+
+    files, records, held = read_files(
+        paths,
+        partial(reader, account=account),
+        add,
+        tally,
+        contents="document",
+        limit=limit,
+        hold=HELD_IN_DOCUMENTS,
+        check_file=check_file,
+    )
+    is_renamed = unique.renamed or unique_sentences.renamed
+    rename = RenamedDocuments(ends, unique.numbers, unique_sentences.numbers) if is_renamed else None
+    documents = Stream(Files(tuple(replace(file, read=reader) for file in files), rename), held=held)
+    return Documents(
+        sentences=Stream(Parts(documents, ends, sentences_of)),
+        files=records,
+        documents=documents,
+        account=account,
+        renamed=unique.renamed,
+    ).knowing(counted=tally.counted(), facts=facts)
+
+
+@dataclass(frozen=True)
+class DocumentReader:
+    """Reads the documents of a file from a place on, each with the place after it."""
+
+    lenient: bool
+
+    def __call__(self, path: str, place: Any, account: Account | None = None) -> Iterator[tuple[Document, Any]]:
+        """Yield the documents with their places; None is the beginning of the file."""
+        # What is not used has been counted when the file was read first.
+        return format_of(path).read_documents(path, account or Account(), lenient=self.lenient, place=place)
+
+
+@dataclass(frozen=True)
+class RenamedDocuments:
+    """Gives documents and their sentences the ids that they have in a corpus."""
+
+    ends: array[int]  # for each document the number of sentences of this document and of all documents before it
+    numbers: array[int]  # that are appended to the ids, see UniqueNames
+    sentence_numbers: array[int]
+
+    def __call__(self, document: Document, position: int) -> Document:
+        """The document at a position."""
+        end = self.ends[position]
+        numbers = self.sentence_numbers[end - len(document.sentences) : end]
+        ids = [numbered_name(one.id, number) for one, number in zip(document.sentences, numbers, strict=True)]
+        return renamed_document(document, numbered_name(document.id, self.numbers[position]), ids)
+
+
+def sentences_of(_: int, document: Document) -> Sequence[Sentence]:
+    """The sentences of a document, for `Parts`."""
+    return document.sentences
+
+
+def renamed_document(document: Document, name: str, ids: Sequence[str]) -> Document:
+    """The document with another id, whose sentences have other ids as well."""
+    if name == document.id and ids == [sentence.id for sentence in document.sentences]:
+        return document
+    sentences = [
+        replace(sentence, id=sentence_id, document=name)
+        for sentence, sentence_id in zip(document.sentences, ids, strict=True)
+    ]
+    return replace(document, id=name, sentences=tuple(sentences))
+
+
+LazyDocuments = Documents  # deprecated, and removed in 0.4
+open_documents = load_documents  # deprecated, and removed in 0.4

@@ -19,8 +19,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ..conllu_file import BEGINNING as FIRST_SENTENCE
-from ..conllu_file import Bookmark, bookmarked_sentences
+from ..conllu_file import BEGINNING, Place, placed_sentences
 from ..errors import CorpusError
 from ..sentence import Sentence
 from .building import Brackets, build_document
@@ -31,26 +30,19 @@ _PIECE = re.compile(r"\([^()]*\)?|[^()]+\)")
 _PART = re.compile(r"(?P<entity>.*)\[(?P<number>[0-9]{1,4})/(?P<parts>[0-9]{1,4})\]")
 
 
-EntityMark = tuple[Bookmark, tuple[str, ...]]
-"""A position between two documents, and the fields of entities, which an earlier comment names."""
-
-BEGINNING: EntityMark = (FIRST_SENTENCE, ())
-"""The position before the first document."""
+EntityPlace = tuple[Place, tuple[str, ...]]
+"""A place between two documents, and the fields of entities, which an earlier comment names."""
 
 
-_Position = tuple[int, int]
-"""The half-open range of words of a row: one word, or for an empty node an empty range, where the next word starts."""
-
-
-def bookmarked_documents(
-    path: str | Path, account: Account, *, lenient: bool = False, start: EntityMark = BEGINNING
-) -> Iterator[tuple[Document, EntityMark]]:
-    """Yield the documents of a file from a position on, each with the position after it.
+def read_entities(
+    path: str | Path, account: Account, *, lenient: bool = False, place: EntityPlace | None = None
+) -> Iterator[tuple[Document, EntityPlace]]:
+    """Yield the documents of a file from a place on, each with the place after it.
 
     Sentences before the first ``newdoc`` are a document, too.
     """
-    bookmark, fields = start
-    for of_document, after in _by_document(bookmarked_sentences(path, bookmark)):
+    of_sentences, fields = place or (BEGINNING, ())
+    for of_document, after in _by_document(placed_sentences(path, of_sentences)):
         brackets = Brackets(path, account, lenient=lenient)
         first = 0  # the first word of the sentence, counted through the document
         for sentence in of_document:
@@ -60,7 +52,7 @@ def bookmarked_documents(
                 for attribute in misc.split("|"):
                     key, _, value = attribute.partition("=")
                     if key == "Entity":
-                        _read_entities(brackets, value, position, line, fields)
+                        _read_brackets(brackets, value, position, line, fields)
                     elif key == "SplitAnte":
                         account.split_antecedents += len({pair.partition("<")[2] for pair in value.split(",")})
                     elif key == "Bridge":
@@ -70,13 +62,10 @@ def bookmarked_documents(
         yield build_document(name, of_document, brackets.finish(), account), (after, fields)
 
 
-def _by_document(sentences: Iterable[tuple[Sentence, Bookmark]]) -> Iterator[tuple[list[Sentence], Bookmark]]:
-    """Group sentences by document, with the position after each document.
-
-    Consecutive documents with the same name stay separate.
-    """
+def _by_document(sentences: Iterable[tuple[Sentence, Place]]) -> Iterator[tuple[list[Sentence], Place]]:
+    """Group sentences by document, with the place after it. Consecutive documents with the same name stay separate."""
     of_document: list[Sentence] = []
-    before = FIRST_SENTENCE
+    before = BEGINNING
     for sentence, after in sentences:
         starts = any(key.startswith("newdoc") for key in sentence.comments)
         if of_document and (starts or sentence.document != of_document[-1].document):
@@ -88,8 +77,11 @@ def _by_document(sentences: Iterable[tuple[Sentence, Bookmark]]) -> Iterator[tup
         yield of_document, before
 
 
-def _positions(sentence: Sentence, start: int) -> Iterator[tuple[_Position, str, int]]:
-    """Yield the position, the MISC column and the line of each word and empty node of a sentence, in text order."""
+def _positions(sentence: Sentence, start: int) -> Iterator[tuple[tuple[int, int], str, int]]:
+    """Yield the position, the MISC column and the line of each word and empty node of a sentence, in text order.
+
+    A position is a half-open range of words: one word, or nothing before the word that follows an empty node.
+    """
     empty: dict[int, list[str]] = {}
     for node, misc in zip(sentence.empty_nodes, sentence.empty_misc, strict=True):
         empty.setdefault(int(node.split(".")[0]), []).append(misc)
@@ -103,7 +95,7 @@ def _positions(sentence: Sentence, start: int) -> Iterator[tuple[_Position, str,
             yield (start + number, start + number), misc, line + below
 
 
-def _read_entities(brackets: Brackets, value: str, position: _Position, line: int, fields: Sequence[str]) -> None:
+def _read_brackets(brackets: Brackets, value: str, position: tuple[int, int], line: int, fields: Sequence[str]) -> None:
     """Read the brackets of one attribute ``Entity``."""
     if not fields:
         message = f"an entity has no comment '# {_HEADER} = …' before it that names its fields"
@@ -114,7 +106,6 @@ def _read_entities(brackets: Brackets, value: str, position: _Position, line: in
         return
     identity = next((i for i, name in enumerate(fields) if name in ("eid", "GRP")), 0)
     for piece in pieces:
-        opens, closes = piece.startswith("("), piece.endswith(")")
         parts = piece.strip("()").split("-", len(fields) - 1)
         name = parts[min(identity, len(parts) - 1)]
         part = (1, 1)
@@ -123,7 +114,7 @@ def _read_entities(brackets: Brackets, value: str, position: _Position, line: in
         if not name or not 1 <= part[0] <= part[1]:
             brackets.fault(f"Entity={value} is malformed: {piece!r} names no entity", line)
             continue
-        if opens:
+        if piece.startswith("("):
             brackets.open(name, position[0], line, dict(zip(fields, parts, strict=False)), part)
-        if closes:
+        if piece.endswith(")"):
             brackets.close(name, position[1], line, part)

@@ -20,10 +20,11 @@ from typing import Any
 from ..conllu_file import read_conllu
 from ..lines import WHOLE_NUMBER, numbered_lines
 from ..sentence import Sentence
-from . import conll2012, entities, gap
 from .columns import BEGIN
+from .conll2012 import read_columns
 from .document import Document
-from .gap import HEADER
+from .entities import read_entities
+from .gap import HEADER, read_gap
 
 _FIRST_ID = re.compile(r"1|1-\d+|[01]\.\d+")
 _LAST_CELL = re.compile(r"[-_*]|\(.*|.*\)")
@@ -41,8 +42,8 @@ class Beginning:
 
 DocumentReader = Callable[..., Iterator[tuple[Document, Any]]]
 """A function of a path, an `Account` that receives the numbers of what does not become a mention, ``lenient`` (whether
-malformed brackets are counted instead of raising an error), and ``start``, the beginning of the file or a position that
-was yielded before. It yields the documents of the file, each with the position after it."""
+malformed brackets are counted instead of raising an error), and ``place``, which is None or a place that was yielded
+before. It yields the documents of the file from that place on, each with the place after it."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,6 @@ class CorpusFormat:
         recognize: a function that tells from the beginning of a file whether the file has the format. No two formats
             recognize the same file.
         read_documents: a function that reads documents with mentions.
-        beginning: the position before the first document.
         read_trees: a function that reads sentences with dependency trees; None if the format has none.
 
     Example:
@@ -70,7 +70,6 @@ class CorpusFormat:
     mentions: str
     recognize: Callable[[Beginning], bool]
     read_documents: DocumentReader
-    beginning: Any
     read_trees: Callable[[str | Path], Iterator[Sentence]] | None = None
 
     @property
@@ -93,11 +92,27 @@ def format_of(path: str | Path) -> CorpusFormat:
         >>> format_of(SAMPLE_TREEBANK).name
         'conllu'
     """
-    beginning = _beginning(path)
+    beginning = beginning_of_file(path)
     return next((corpus_format for corpus_format in FORMATS if corpus_format.recognize(beginning)), CONLLU)
 
 
-def _beginning(path: str | Path) -> Beginning:
+def detect_format(path: str | Path) -> str:
+    """The name of the format of a corpus, recognized by its first lines; ``"conllu"`` if it is none of the others.
+
+    Raises:
+        CorpusError: the file cannot be read.
+
+    Example:
+        >>> from attentionology.corpora_loaders.coreference import detect_format
+        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+        >>> detect_format(SAMPLE_TREEBANK)
+        'conllu'
+    """
+    return format_of(path).name
+
+
+def beginning_of_file(path: str | Path) -> Beginning:
+    """Read the beginning of a file."""
     comments: list[str] = []
     for line, text in islice(numbered_lines(path), _READ_AT_MOST):
         if text.startswith("#"):
@@ -114,10 +129,6 @@ def _is_conll2012(beginning: Beginning) -> bool:
         return False
     columns = beginning.row.split()
     return len(columns) > 1 and _LAST_CELL.fullmatch(columns[-1]) is not None
-
-
-def _is_conllu(beginning: Beginning) -> bool:
-    return _is_tree_row(beginning.row) and not _is_conll2012(beginning)
 
 
 def _is_gap(beginning: Beginning) -> bool:
@@ -138,15 +149,14 @@ def _is_tree_row(row: str) -> bool:
 CONLLU = CorpusFormat(
     "conllu",
     "CoNLL-U with Entity= in MISC",
-    _is_conllu,
-    entities.bookmarked_documents,
-    entities.BEGINNING,
+    lambda beginning: _is_tree_row(beginning.row) and not _is_conll2012(beginning),
+    read_entities,
     read_conllu,
 )
 
 FORMATS = (
-    CorpusFormat("conll2012", "CoNLL-2012 columns", _is_conll2012, conll2012.bookmarked_documents, conll2012.BEGINNING),
+    CorpusFormat("conll2012", "CoNLL-2012 columns", _is_conll2012, read_columns),
     CONLLU,
-    CorpusFormat("gap", "GAP", _is_gap, gap.bookmarked_documents, gap.BEGINNING),
+    CorpusFormat("gap", "GAP", _is_gap, read_gap),
 )
 """All formats, each with how it is recognized and read."""

@@ -32,28 +32,22 @@ _WORD = re.compile(rf"['’]{_LETTERS}|{_LETTERS}(?:[-.&]{_LETTERS})*|[^\w\s]")
 _TRUE = {"true": True, "false": False}
 
 
-GapMark = tuple[int, int]
-"""A position between two rows: the numbers of bytes and of lines before it."""
-
-BEGINNING: GapMark = (0, 0)
-"""The position before the header."""
-
-
-def bookmarked_documents(
-    path: str | Path, account: Account, *, lenient: bool = False, start: GapMark = BEGINNING
-) -> Iterator[tuple[Document, GapMark]]:
-    """Yield one document per row from a position on, each with the position after it.
+def read_gap(
+    path: str | Path, account: Account, *, lenient: bool = False, place: tuple[int, int] | None = None
+) -> Iterator[tuple[Document, tuple[int, int]]]:
+    """Yield one document per row from a place on, each with the place after it: the bytes and the lines before it.
 
     GAP has no brackets that could be malformed, and nothing that would not become a mention.
     """
     path = Path(path)
-    for line, offset, text in located_lines(path, offset=start[0], lines=start[1]):
+    offset, lines = place or (0, 0)
+    for line, following, text in located_lines(path, offset=offset, lines=lines):
         columns = text.split("\t")
         if line == 1:
             if tuple(columns) != COLUMNS:
                 raise CorpusError(f"expected the columns {', '.join(COLUMNS)}", file=path, line=line)
         elif text.strip():
-            yield _document(path, line, columns), (offset, line)
+            yield _document(path, line, columns), (following, line)
 
 
 def _document(path: Path, line: int, columns: list[str]) -> Document:

@@ -88,10 +88,48 @@ def test_a_broken_bitext_is_refused_with_its_place(tmp_path, lines, message):
         load_bitext(write(tmp_path, "one", lines))
 
 
-def test_two_files_that_are_no_bitext_are_refused(tmp_path):
-    source, target = write(tmp_path, "s", ["a", "b"]), write(tmp_path, "t", ["a"])
-    assert f"t: 1 lines, but {source} has 2; line k must translate line k" in error(load_bitext, source, target)
-    assert "this is the same file as" in error(load_bitext, source, write(tmp_path, "copy", ["a", "b"]))
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        ("a b", "a", "t: 1 lines, but SOURCE has 2; line k must translate line k"),
+        ("a b", "a b", "t: this is the same file as SOURCE; give two different files"),
+        ("a b -", "x y z", "s:3: the source sentence has no words"),
+        ("a b", "x -", "t:2: the target sentence has no words"),
+        # If the files do not belong together, or one cannot be read, any other fault is a consequence of that.
+        ("a - b", "x y", "line k must translate line k"),
+        ("a b", "x - y", "line k must translate line k"),
+        ("a \xe9 b", "x - z", "s:2: the file is not UTF-8"),
+        ("a - b", "x y \xe9", "t:3: the file is not UTF-8"),
+        ("", "", "this is the same file as"),
+    ],
+)
+def test_two_files_that_are_no_bitext_are_refused(tmp_path, source, target, message):
+    for name, text in (("s", source), ("t", target)):
+        lines = [line.replace("-", "") for line in text.split()]
+        (tmp_path / name).write_bytes("".join(f"{line}\n" for line in lines).encode("latin-1"))
+    assert message.replace("SOURCE", str(tmp_path / "s")) in error(load_bitext, tmp_path / "s", tmp_path / "t")
+
+
+def test_other_numbers_on_one_side_and_absent_files_are_refused(tmp_path):
+    source = write(tmp_path, "s", ["<s snum=1> a </s>"])
+    message = error(load_bitext, source, write(tmp_path, "t", ["<s snum=2> a </s>"]))
+    assert "t:1: source and target have different sentence numbers" in message
+    for arguments in ((tmp_path / "absent",), (tmp_path / "absent", source), (source, tmp_path / "absent")):
+        assert error(load_bitext, *arguments).endswith("absent: there is no such file")
+    pairs = write(tmp_path, "pairs", ["a ||| b"])
+    assert error(load_bitext, pairs, gold=tmp_path / "absent").endswith("absent: there is no such file")
+
+
+def test_all_lines_are_checked_and_the_gold_links_need_a_sure_one(tmp_path):
+    pairs, broken = write(tmp_path, "pairs", ["a ||| b"] * 2), write(tmp_path, "broken", ["a ||| b", "a b c"])
+    assert "broken:2: expected source and target" in error(load_bitext, broken, limit=1)
+    links = write(tmp_path, "links", ["0p0", ""])
+    assert error(load_bitext, pairs, gold=links).endswith("links: the gold links have no sure link")
+    assert load_bitext(pairs, hypotheses={"other": links}).pairs[0].hypotheses == (("other", frozenset({(0, 0)})),)
+    (tmp_path / "links").write_bytes(b"0-0 0=0\n\xe9\n")
+    assert "links:2: the file is not UTF-8" in error(load_bitext, pairs, gold=links), "which explains the other fault"
+    far = write(tmp_path, "far", ["1 1 1 S", "999999999 1 1 S"])
+    assert "999,999,999 sentence pairs of links for 2" in error(load_bitext, pairs, gold=far)
 
 
 def test_links_of_both_formats_and_numberings_are_the_same(tmp_path, bitext):
@@ -248,9 +286,3 @@ def test_wrong_files_are_refused(german_english, tmp_path):
     assert "if source and target are swapped" in error(load_links, DATA / "deen.giza.gd.talp", swapped)
     lines = (DATA / "deen.giza.gd.talp").read_text().splitlines()
     assert "507 lines of links for 508" in error(load_links, write(tmp_path, "cut", lines[:-1]), pairs)
-
-
-def test_a_file_that_is_absent_is_named(tmp_path):
-    for arguments in ((tmp_path / "absent.de",), (tmp_path / "absent.de", tmp_path / "absent.en")):
-        with pytest.raises(CorpusError, match=r"absent\.de: there is no such file"):
-            load_bitext(*arguments)

@@ -47,7 +47,7 @@ BEGINNINGS = {
 def test_formats_are_told_by_their_first_lines(tmp_path, text):
     path = written(tmp_path, text)
     assert detect_format(path) == format_of(path).name == BEGINNINGS[text]
-    beginning = formats._beginning(path)
+    beginning = formats.beginning_of_file(path)
     assert sum(known.recognize(beginning) for known in FORMATS) <= 1
 
 

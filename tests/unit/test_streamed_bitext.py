@@ -7,6 +7,7 @@ import gzip
 import os
 import pickle
 import tempfile
+from itertools import count
 from pathlib import Path
 from unittest.mock import patch
 
@@ -16,16 +17,15 @@ from hypothesis import strategies as st
 
 from attentionology.analyses.alignment.inputs import read_bitext
 from attentionology.analyses.alignment.options import BitextOptions
-from attentionology.corpora_loaders import CorpusError
+from attentionology.corpora_loaders import CorpusError, stream
 from attentionology.corpora_loaders.alignment import (
     Bitext,
     SentencePair,
     add_links,
-    bitext,
     load_bitext,
     load_links,
+    loading,
 )
-from attentionology.corpora_loaders.stream import stamp
 from attentionology.engine.parts import content_of_inputs, parts_of
 from attentionology.engine.passes import plan_passes
 from tests.unit.test_engine import request
@@ -149,80 +149,6 @@ def test_everything_is_the_same(bitext, form, suffix, numbering, snum, size, lim
 PAIRS = ["a b ||| x y z", "c ||| z", "d e f ||| u", "g ||| v"]
 
 
-@pytest.mark.parametrize(
-    ("lines", "place"),
-    [
-        (["no separator"], 1),
-        (["a ||| b", "a b c"], 2),
-        (["a ||| b", "a ||| b ||| c"], 2),
-        (["a ||| b", " ||| c"], 2),
-        (["a ||| b", "a \xe9 ||| c"], 2),
-        (["<s snum=3> a </s> ||| <s snum=3> b </s>", "<s snum=5> a </s> ||| <s snum=5> b </s>"], 2),
-        (["<s snum=3> a </s> ||| b"], 1),
-        (["a ||| b", "", "a ||| b"], 2),
-        ([], None),
-    ],
-)
-def test_errors_of_one_file_are_the_same(tmp_path, lines, place):
-    with in_files(1):
-        path = write(tmp_path, "pairs", lines)
-        assert check_same(path) is None
-        assert check_same(path, limit=1) is None, "also after the limit"
-    assert error_of(load_bitext, path)[1:] == (str(path), place)
-
-
-@pytest.mark.parametrize(
-    ("source", "target"),
-    [
-        (["a", "b", ""], ["x", "y", "z"]),
-        (["a", "", "b"], ["x", "y"]),  # the numbers of lines are the better explanation
-        (["a", "b"], ["x", "", "y"]),
-        (["a", "\xe9", "b"], ["x", "", "z"]),
-        (["a", "", "b"], ["x", "y", "\xe9"]),
-        (["<s snum=1> a </s>"], ["<s snum=2> a </s>"]),
-        (["a", "b"], ["a", "b"]),
-        ([], []),
-    ],
-)
-def test_errors_of_two_files_are_the_same(tmp_path, source, target):
-    assert check_same(write(tmp_path, "s", source), write(tmp_path, "t", target)) is None
-
-
-def test_a_missing_file_is_the_same_error(tmp_path):
-    source, missing = write(tmp_path, "s", ["a"]), tmp_path / "no such file"
-    assert check_same(source, missing) is None
-    assert check_same(missing, source) is None
-    assert check_same(write(tmp_path, "pairs", PAIRS), gold=missing) is None
-
-
-@pytest.mark.parametrize(
-    ("gold", "place"),
-    [
-        (["0-0", "0-0", "0-0"], None),
-        (["0-0", "0-0", "0-0", "", "0-0"], None),
-        (["0-0", "0-3", "0-0", ""], 2),
-        (["0-0", "0=3", "0-0", ""], 2),
-        (["0-0", "0=3", "0-0", "\xe9"], 4),  # a file in another encoding is the better explanation
-        (["1-3", "1-1", "3-1", "1-1"], 1),
-        (["2-0", "0-0", "0-2", ""], 1),
-        (["0p0", "", "", ""], None),
-        (["1 1 1 S", "3 1 1 S"], None),
-        (["1 1 1 S", "3 9 1 S", "4 1 1"], 2),
-        (["1 1 1 S", "4 1 1 S", "3 1 1 S"], 3),
-        (["1 1 1 S", "999999999 1 1 S"], None),
-        (["1 1 1 S", "two 1 1 S"], 2),
-    ],
-)
-@pytest.mark.parametrize("limit", [None, 1])
-def test_errors_of_links_are_the_same(tmp_path, gold, place, limit):
-    pairs, links = write(tmp_path, "pairs", PAIRS), write(tmp_path, "gold", gold)
-    with in_files(2):
-        lazy = check_same(pairs, gold=links, limit=limit)
-    assert (lazy is None) or limit == 1
-    if lazy is None:
-        assert error_of(load_bitext, pairs, gold=links, limit=limit)[1:] == (str(links), place)
-
-
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_the_same_links_are_left_out(tmp_path, size):
     gold, other = write(tmp_path, "gold", ["0-0 2p0", "", "0-1 0-0", "0-0", ""]), ["", "0-0 1-1", "", "0-0"]
@@ -236,12 +162,6 @@ def test_the_same_links_are_left_out(tmp_path, size):
         f"Links of {name} ({tmp_path / name}) that are outside their sentence pairs, left out: {counts}."
         for name, counts in (("gold", "2 of 5"), ("other", "1 of 3"))
     ]
-
-
-def test_words_that_seem_to_be_counted_from_one_are_refused_alike(tmp_path):
-    pairs = write(tmp_path, "pairs", ["a b ||| c d"] * 20)
-    assert check_same(pairs, gold=write(tmp_path, "gold", ["1-1"] * 20)) is None
-    assert check_same(pairs, gold=write(tmp_path, "gold", ["1-1"] * 20), one_based=True) is not None
 
 
 @pytest.mark.parametrize("name", ["s", "t", "gold", "other"])
@@ -262,8 +182,9 @@ def test_a_file_that_was_changed_is_refused_by_its_name(tmp_path, name, change):
 
 def test_a_file_that_changes_while_it_is_read_first_is_refused(tmp_path):
     pairs, gold = write(tmp_path, "pairs", PAIRS), write(tmp_path, "gold", ["0-0"] * 4)
+    stamps, stamp = count(), stream.stamp
     with (
-        patch.object(bitext, "stamp", lambda path: (0, 0) if path == gold else stamp(path)),
+        patch.object(stream, "stamp", lambda path: (next(stamps), 0) if Path(path) == gold else stamp(path)),
         pytest.raises(CorpusError, match="gold: the file has changed"),
     ):
         load_bitext(pairs, gold=gold)
@@ -285,11 +206,11 @@ def test_only_one_pair_is_in_memory(tmp_path):
 
 def test_a_small_bitext_is_held(tmp_path):
     pairs = write(tmp_path, "pairs", PAIRS)
-    with patch.object(bitext, "HELD_PAIRS", 4):
+    with patch.object(loading, "HELD_PAIRS", 4):
         read = load_bitext(pairs)
     pairs.unlink()
     assert [pair.source for pair in read.pairs] == [("a", "b"), ("c",), ("d", "e", "f"), ("g",)]
-    with patch.object(bitext, "HELD_PAIRS", 3):
+    with patch.object(loading, "HELD_PAIRS", 3):
         assert held_by(load_bitext(write(tmp_path, "pairs", PAIRS))) == ()
 
 
@@ -297,7 +218,7 @@ def test_equality_and_parts_are_decided_without_reading(tmp_path):
     pairs, gold = write(tmp_path, "pairs", PAIRS * 3), write(tmp_path, "gold", ["0-0"] * 12)
     with in_files(2), patch("attentionology.engine.parts.WINDOW", 5):
         first, second = (load_bitext(pairs, gold=gold) for _ in range(2))
-        with patch.object(bitext.PairSource, "__call__", side_effect=AssertionError):
+        with patch.object(loading.PairSource, "__call__", side_effect=AssertionError):
             passes = plan_passes([request("a", first), request("b", second)])
             parts = parts_of(passes)
         assert [(part.start, part.stop) for part in parts] == [(0, 5), (5, 10), (10, 12)]
@@ -313,11 +234,6 @@ def test_pairs_are_read_by_the_options():
     assert len(read) == 20
     assert read.gold is not None
     assert read.gold.sure == sum(len(pair.gold.sure) for pair in read.pairs if pair.gold is not None)
-
-
-def test_impossible_limits_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="limit must be at least 1"):
-        load_bitext(tmp_path / "no such file", limit=0)
 
 
 @pytest.mark.parametrize("limit", [None, 300])

@@ -37,6 +37,7 @@ def test_files_of_the_same_name_are_told_apart(tmp_path):
         (tmp_path / folder / "a.txt").write_text(folder)
     text = load_text([tmp_path / "x" / "a.txt", tmp_path / "y" / "a.txt"])
     assert len({p.id for p in text}) == len(text.documents()) == 2
+    assert text[1].document == f"{tmp_path}/y/a.txt:1"
 
 
 def test_limit_counts_paragraphs(tmp_path):

