@@ -9,7 +9,6 @@ from .labelled import load_labelled as load_labelled
 from .pairs import Pair as Pair
 from .pairs import pair_paragraphs as pair_paragraphs
 from .sentence import Sentence as Sentence
-from .surface import surface_sentence as surface_sentence
 from .text import LazyText as LazyText
 from .text import PlainText as PlainText
 from .text import load_text as load_text
@@ -21,6 +20,7 @@ from .treebank import LazyTreebank as LazyTreebank
 from .treebank import Treebank as Treebank
 from .treebank import load_treebank as load_treebank
 from .treebank import open_treebank as open_treebank
+from .treebank import surface_sentence as surface_sentence
 from .vectors import WordVectors as WordVectors
 from .vectors import load_vectors as load_vectors
 

@@ -12,7 +12,7 @@ A file may hold more than words and a tree:
 
 * A multiword token (``3-4 du``) is a stretch of the running text that the treebank splits into syntactic words
   (``de le``). The tree connects the syntactic words, so these are the words of the sentence. The range and the form of
-  the token are kept in `Sentence.multiword`, from which `attentionology.corpora_loaders.surface` can restore the text.
+  the token are kept in `Sentence.multiword`, from which `surface_sentence` can restore the text.
 * An empty node (``8.1``) is a word that is understood but not written, for example an elided verb or a dropped pronoun.
   A model cannot attend to it, and the basic tree does not contain it, so it is not among the words. Its id and its MISC
   column are kept, because the coreference annotation of a dropped pronoun is stored there.

@@ -41,47 +41,42 @@ class LabelledFile:
     headless: list[int] = field(default_factory=list)
 
     def records(self) -> Iterator[Record | None]:
-        """Yield the texts with their lines and labels, and None for a blank line."""
-        return FORMATS[self._ending()](self)
+        """Yield the texts with their lines and labels, and None for a blank line.
 
-    def csv_records(self) -> Iterator[Record | None]:
-        """Yield the records of a CSV table, in which fields may be quoted."""
-        return self._table(self._csv_rows())
-
-    def tsv_records(self) -> Iterator[Record | None]:
-        """Yield the records of a table with tabs between columns, in which quotes have no special meaning."""
-        return self._table((number, line.split("\t")) for number, _, line in text_lines(self.path))
-
-    def json_records(self) -> Iterator[Record | None]:
-        """Yield the records of a file with a JSON object in each line."""
-        return self._by_line(self._json_fields)
-
-    def plain_records(self) -> Iterator[Record | None]:
-        """Yield the records of lines that consist of a label, a space or tab, and the text."""
-        return self._by_line(self._plain_fields)
-
-    def fault(self, message: str, line: int) -> CorpusError:
-        """An error in a line of the file."""
-        return CorpusError(message, file=self.path, line=line)
-
-    def _ending(self) -> str:
-        """The ending, one of `FORMATS`, of the file or of a file in its zip archive; ``""`` if it has none of them."""
+        The ending of the file, or of a file in its zip archive, decides how they are read.
+        """
         names = [str(self.path)]
         if Path(self.path).is_file():
             with suppress(OSError, RuntimeError, zipfile.BadZipFile), zipfile.ZipFile(self.path) as zipped:
                 names += zipped.namelist()
         uncompressed = [_COMPRESSED.sub("", name.lower()) for name in names]
-        return next((ending for name in uncompressed for ending in FORMATS if ending and name.endswith(ending)), "")
+        endings = (ending for name in uncompressed for ending in FORMATS if ending and name.endswith(ending))
+        return FORMATS[next(endings, "")](self)
 
-    def _by_line(self, fields: Callable[[int, str], tuple[str, Text]]) -> Iterator[Record | None]:
+    def fault(self, message: str, line: int) -> CorpusError:
+        """An error in a line of the file."""
+        return CorpusError(message, file=self.path, line=line)
+
+    def plain_records(self) -> Iterator[Record | None]:
+        """Yield the records of lines that consist of a label, a space or tab, and the text."""
         for number, _, line in text_lines(self.path):
-            yield (number, *fields(number, line)) if line.strip() else None
+            label = _BLANK_OR_TAB.split(line, maxsplit=1)[0]
+            yield (number, label, line[len(label) + 1 :]) if line.strip() else None
 
-    def _plain_fields(self, number: int, line: str) -> tuple[str, Text]:
-        label = _BLANK_OR_TAB.split(line, maxsplit=1)[0]
-        return label, line[len(label) + 1 :]
+    def json_records(self) -> Iterator[Record | None]:
+        """Yield the records of a file with a JSON object in each line."""
+        for number, _, line in text_lines(self.path):
+            yield self._json_record(number, line) if line.strip() else None
 
-    def _json_fields(self, number: int, line: str) -> tuple[str, Text]:
+    def tsv_records(self) -> Iterator[Record | None]:
+        """Yield the records of a table with tabs between columns, in which quotes have no special meaning."""
+        return self._table((number, line.split("\t")) for number, _, line in text_lines(self.path))
+
+    def csv_records(self) -> Iterator[Record | None]:
+        """Yield the records of a CSV table, in which fields may be quoted."""
+        return self._table(self._csv_rows())
+
+    def _json_record(self, number: int, line: str) -> Record:
         try:
             value = _parse_json(line)
         except ValueError as error:
@@ -94,7 +89,7 @@ class LabelledFile:
             raise self.fault(f"{self.label!r} must be a string, whole number or boolean, not {label!r:.60}", number)
         if not all(isinstance(part, str) for part in (text if isinstance(text, list) else [text])):
             raise self.fault(f"{self.text!r} must be a string or a list of strings, not {text!r:.60}", number)
-        return label if isinstance(label, str) else json.dumps(label), text
+        return number, label if isinstance(label, str) else json.dumps(label), text
 
     def _csv_rows(self) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader((line + "\n" for _, _, line in text_lines(self.path, returns=True)), strict=True)

@@ -241,18 +241,9 @@ def read_files(
 ) -> tuple[tuple[ReadFile[Item], ...], tuple[CorpusFile, ...], tuple[Item, ...]]:
     """Read files for the first time, check all of them, and note from where they can be read again.
 
-    Args:
-        paths: one file or several. A treebank of Universal Dependencies may be given by name, see `load_treebank`.
-        read: yields the items of a file.
-        add: adds the sentences of an item to the tally, and returns the item as it is in the corpus.
-        tally: the tally, which describes the files.
-        contents: what a file must have, for the message about a file that has none.
-        limit: read at most this many items from all files together.
-        hold: the largest number of sentences that are held. Default: `HELD`.
-        check_file: raises an error if the file whose items were added last lacks something.
-
-    Returns:
-        the files, their descriptions, and all items if they are few enough to be held, otherwise none.
+    Each item is given to ``add``, which counts its sentences in the tally and returns the item as it is in the corpus.
+    The results are the files, their descriptions, and all items if their sentences are at most ``hold`` (`HELD` by
+    default), otherwise none.
 
     Raises:
         ValueError: no file is given, or the limit is less than 1.

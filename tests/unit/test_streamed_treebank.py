@@ -25,6 +25,7 @@ from attentionology.corpora_loaders import (
     coreference,
     load_treebank,
     stream,
+    surface_sentence,
     treebank,
     unique_names,
 )
@@ -32,7 +33,6 @@ from attentionology.corpora_loaders.alignment import loading
 from attentionology.corpora_loaders.conllu_file import SentenceLines
 from attentionology.corpora_loaders.coreference import documents, formats
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.corpora_loaders.surface import surface_sentence
 from attentionology.corpora_loaders.unique_names import Names, UniqueNames
 
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", "missing"))
