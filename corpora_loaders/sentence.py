@@ -83,10 +83,7 @@ class Sentence:
                 raise TypeError(f"expected one value per word as {column}, not the string {values!r:.80}")
             if len(values) not in (0, len(self.words)):
                 raise self._fault(f"there are {len(self.words)} words but {len(values)} {column}")
-        self._check_heads()
-
-    def _check_heads(self) -> None:
-        """Check each head by itself; longer cycles are found where a tree is read or climbed."""
+        # Each head is checked by itself; longer cycles are found where a tree is read or climbed.
         for number, head in enumerate(self.heads, start=1):
             if head is None:
                 continue

@@ -86,10 +86,12 @@ class LinkChecks:
             fault = "is the file truncated?" if self._pairs < self.sizes.total else "does it belong to another bitext?"
             message = f"{self._pairs:,} {self.format.unit} of links for {self.sizes.total:,} sentence pairs; {fault}"
             raise CorpusError(message, file=self.path)
-        if self._first_outside is None:
-            self._check_first_words()
-        else:
+        may_be_one_based = self.format.one_based is None and not self.counted_from
+        if self._first_outside is not None:
             self._check_outside(*self._first_outside)
+        elif may_be_one_based and not self._has_first_words and self._linked_pairs >= _ENOUGH_PAIRS:
+            fits = "no link is of a first word, and all links fit if words are counted from 1"
+            raise CorpusError(f"{fits}; use one_based=True (--one-based)", file=self.path)
         outside = self._outside[self.counted_from, False]
         return LinkSource(
             name,
@@ -103,13 +105,6 @@ class LinkChecks:
             self._null_links,
             outside,
         )
-
-    def _check_first_words(self) -> None:
-        """Check that links which all fit are not counted from 1, although they are said to be counted from 0."""
-        from_one = self.format.one_based is None and not self.counted_from and not self._has_first_words
-        if from_one and self._linked_pairs >= _ENOUGH_PAIRS:
-            message = "no link is of a first word, and all links fit if words are counted from 1; use one_based=True"
-            raise CorpusError(f"{message} (--one-based)", file=self.path)
 
     def _check_outside(self, pair: int, link: WrittenLink) -> None:
         """Refuse links outside their pairs, of which this is the first, or all of them if they seem to be misread."""

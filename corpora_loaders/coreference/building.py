@@ -115,16 +115,18 @@ def build_document(
     # Two mentions of one entity that have the same words but start in different lines are not repetitions: they differ
     # in the empty nodes that they include.
     distinct = {(_joined(mark.spans), mark.entity, mark.line): mark for mark in reversed(marked)}
-
-    def build_mention(spans: tuple[tuple[int, int], ...], mark: Marked) -> Mention:
+    mentions = []
+    for (spans, entity, line), mark in distinct.items():
         numbers = [word for start, stop in spans for word in range(start, stop)]
         if not numbers:
-            return Mention(spans, mark.entity, None, ZERO, line=mark.line)
+            mentions.append(Mention(spans, entity, None, ZERO, line=line))
+            continue
         head = find(numbers)
         kind = mention_type(words, head, numbers, tagged)
-        return Mention(spans, mark.entity, head, kind, _minspan(mark, numbers), mark.line)
-
-    mentions = [build_mention(spans, mark) for (spans, *_), mark in distinct.items()]
+        # The file numbers the words of the smallest form of a mention from 1; other numbers are ignored.
+        cells = filter(WHOLE_NUMBER.fullmatch, mark.fields.get("minspan", "").split(","))
+        minspan = tuple(numbers[cell - 1] for cell in map(int, cells) if 0 < cell <= len(numbers))
+        mentions.append(Mention(spans, entity, head, kind, minspan, line))
     mentions.sort(key=lambda mention: (mention.start, mention.stop, mention.entity, mention.line or 0))
 
     if account:
@@ -149,9 +151,3 @@ def _joined(spans: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
         elif start < stop:
             joined.append((start, stop))
     return tuple(joined) or spans[:1]
-
-
-def _minspan(mark: Marked, words: Sequence[int]) -> tuple[int, ...]:
-    """The words of the smallest form of a mention, which the file numbers from 1; other numbers are ignored."""
-    numbers = [int(number) for number in mark.fields.get("minspan", "").split(",") if WHOLE_NUMBER.fullmatch(number)]
-    return tuple(words[number - 1] for number in numbers if 0 < number <= len(words))

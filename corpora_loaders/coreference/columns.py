@@ -44,30 +44,6 @@ class Layout:
     tag: int | None = None
     parse: int | None = None
 
-    @classmethod
-    def of(cls, rows: list[list[str]]) -> Layout:
-        """Infer the columns from the first rows of a file."""
-        width = len(rows[0])
-        if width >= FULL:
-            return cls(word=3, number=2, tag=4 if width >= 6 else None, parse=5 if width >= 7 else None)
-        columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
-        number = next((index for index in range(width - 2) if _are_word_numbers(columns[index])), None)
-        word = width - 2 if number is None else number + 1
-        if number is None and width > 2:
-            last, previous = set(columns[word]), set(columns[word - 1])
-            if last <= UPOS | PTB and len(previous) > 1 and not previous <= UPOS | PTB:
-                return cls(word=word - 1, tag=word)
-        return cls(word=word, number=number)
-
-
-def _are_word_numbers(column: Sequence[str]) -> bool:
-    """Whether a column counts words: it starts from 0 or 1, and then always adds one or starts again."""
-    if not all(map(WHOLE_NUMBER.fullmatch, column)):
-        return False
-    numbers = [int(cell) for cell in column]
-    counts_up = all(after in (before + 1, numbers[0]) for before, after in pairwise(numbers))
-    return numbers[0] in (0, 1) and counts_up and (len(numbers) == 1 or len(set(numbers)) > 1)
-
 
 def layout_of(path: Path) -> Layout:
     """Infer the columns of a file from its first rows."""
@@ -78,7 +54,28 @@ def layout_of(path: Path) -> Layout:
             rows += [columns] if columns else []
         if len(rows) == _SAMPLE:
             break
-    return Layout.of(rows or [["", ""]])
+    width = len(rows[0]) if rows else 2
+    if width >= FULL:
+        return Layout(word=3, number=2, tag=4 if width >= 6 else None, parse=5 if width >= 7 else None)
+    cells = list(zip(*(row for row in rows if len(row) == width), strict=True))
+    number = next((index for index in range(width - 2) if _are_word_numbers(cells[index])), None)
+    if number is not None:
+        return Layout(word=number + 1, number=number)
+    word = width - 2
+    if width > 2:
+        known, last, previous = UPOS | PTB, set(cells[word]), set(cells[word - 1])
+        if last <= known and len(previous) > 1 and not previous <= known:
+            return Layout(word=word - 1, tag=word)
+    return Layout(word=word)
+
+
+def _are_word_numbers(column: Sequence[str]) -> bool:
+    """Whether a column counts words: it starts from 0 or 1, and then always adds one or starts again."""
+    if not all(map(WHOLE_NUMBER.fullmatch, column)):
+        return False
+    numbers = [int(cell) for cell in column]
+    counts_up = all(after in (before + 1, numbers[0]) for before, after in pairwise(numbers))
+    return numbers[0] in (0, 1) and counts_up and (len(numbers) == 1 or len(set(numbers)) > 1)
 
 
 def columns_of(text: str, width: int) -> list[str] | None:

@@ -134,7 +134,6 @@ class ColumnsPlace(NamedTuple):
     offset: int = 0
     line: int = 0
     width: int = 0  # the number of columns of the row before it
-    after_end: bool = False  # whether a document has ended there without another one having begun
 
 
 def read_columns(
@@ -150,7 +149,8 @@ def read_columns(
 def _units(path: Path, layout: Layout, start: ColumnsPlace) -> Iterator[tuple[_Unit, ColumnsPlace]]:
     """Divide a file into documents."""
     unit: _Unit | None = None
-    offset, line, width, after_end = start
+    offset, line, width = start
+    after_end = False  # whether a document has ended without another one having begun
     for line, following, text in located_lines(path, offset=start.offset, lines=start.line):
         before, offset = ColumnsPlace(offset, line - 1, width), following
         begin = BEGIN.match(text)
@@ -159,7 +159,7 @@ def _units(path: Path, layout: Layout, start: ColumnsPlace) -> Iterator[tuple[_U
                 unit.check_end(line)
             after_end = begin is None
             if unit and unit.sentences:
-                yield unit, before if begin else ColumnsPlace(offset, line, width, after_end)
+                yield unit, before if begin else ColumnsPlace(offset, line, width)
             unit = _Unit(path, _name(begin), line, begun=True) if begin else None
         elif not text.strip():
             if unit and unit.blank is None:

@@ -172,10 +172,6 @@ class Document:
         """The index of the sentence that contains a word."""
         return bisect_right(self.starts, word) - 1
 
-    def mention_at(self, spans: tuple[tuple[int, int], ...]) -> Mention:
-        """The first mention with these spans, of which there is one."""
-        return next(mention for mention in self.mentions if mention.spans == spans)
-
     @property
     def has_features(self) -> bool:
         """Whether words have morphological features."""

@@ -94,7 +94,8 @@ def _document(path: Path, line: int, columns: list[str]) -> Document:
         row["ID"], tuple(word for _, word in words), text=row["Text"], document=row["ID"], file=str(path), line=line
     )
     document = build_document(row["ID"], [sentence], [pronoun, *names])
-    anaphor, *candidates = (document.mention_at(mark.spans) for mark in (pronoun, *names))
+    built = {mention.spans: mention for mention in reversed(document.mentions)}
+    anaphor, *candidates = (built[mark.spans] for mark in (pronoun, *names))
     mentions = {"A": candidates[0], "B": candidates[1], "Pronoun": anaphor}
     for first, second in (("A", "B"), ("A", "Pronoun"), ("B", "Pronoun")):
         if mentions[first].head == mentions[second].head:  # they have the same words, or one contains the other

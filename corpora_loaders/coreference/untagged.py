@@ -83,9 +83,9 @@ def untagged_head(forms: Sequence[str]) -> int:
                 break
         elif head is None:
             head = index
-        elif _ends_phrase(forms, index):
+        elif _ends_phrase(forms, index) or (index == len(forms) - 1 and form.casefold() in POSSESSIVES):
             break
-        elif not _is_possessive_at_the_end(forms, index) and not _follows_its_head(forms, index, forms[head]):
+        elif not _follows_its_head(forms, index, forms[head]):
             head = index
     return len(forms) - 1 if head is None else head
 
@@ -130,10 +130,6 @@ def _ends_phrase(forms: Sequence[str], index: int) -> bool:
         return True
     name = form.casefold()
     return not (name in NAMES_TOO or (name in SURNAMES_TOO and last and _capitalized(forms[index - 1])))
-
-
-def _is_possessive_at_the_end(forms: Sequence[str], index: int) -> bool:
-    return index == len(forms) - 1 and forms[index].casefold() in POSSESSIVES
 
 
 def _follows_its_head(forms: Sequence[str], index: int, head: str) -> bool:
