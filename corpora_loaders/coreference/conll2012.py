@@ -113,19 +113,18 @@ class _Unit:
         if min(len(first.columns), len(row.columns)) < FULL:
             return ""
         name, part = row.columns[:2]
-        if name != sentence[0].columns[0] if sentence else len(self.labels) > 1 and not self._labels_sentences():
+        if sentence:
+            is_other = name != sentence[0].columns[0]
+        else:
+            # The first column may name sentences instead, as in test cases of the reference scorer: no two of them have
+            # the same label, and the name after ``#begin document`` contains none of these labels.
+            distinct = len(self.labels) == len(self.sentences)
+            of_sentences = distinct and self.name and not any(label in self.name for label in self.labels)
+            is_other = len(self.labels) > 1 and not of_sentences
+        if is_other:
             return f"document {name!r}"
         numbers = WHOLE_NUMBER.fullmatch(part) and WHOLE_NUMBER.fullmatch(first.columns[1])
         return f"part {part} of document {name!r}" if numbers and int(part) != int(first.columns[1]) else ""
-
-    def _labels_sentences(self) -> bool:
-        """Whether the first column names sentences instead of the document, as in test cases of the reference scorer.
-
-        It does if the name after ``#begin document`` contains none of these labels, and no two sentences have the same
-        label.
-        """
-        distinct = len(self.labels) == len(self.sentences)
-        return distinct and bool(self.name) and not any(label in self.name for label in self.labels)
 
 
 class ColumnsPlace(NamedTuple):
