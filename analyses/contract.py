@@ -81,16 +81,10 @@ class Titles:
 
 @dataclass(frozen=True)
 class AnalysisRow:
-    """What the command line says of an analysis. The class of the analysis is imported only when it runs.
-
-    The fields are those of `Analysis`, which takes them from its row: ``class Dependency(Analysis, row=DEPENDENCY)``.
-
-    Attributes:
-        location: the module and the name of the class, as in an entry point: ``"package.module:Class"``.
-    """
+    """What the command line says of an analysis. The class of the analysis is imported only when it runs."""
 
     name: str
-    location: str
+    location: str  # the module and the name of the class, as in an entry point: `"package.module:Class"`
     options: tuple[type[Any], ...] = ()  # classes of `OptionGroup`, which cannot be checked as it has fields
     needs: tuple[str, ...] = ()
     of_maps: bool = True

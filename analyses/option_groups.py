@@ -28,23 +28,11 @@ class OptionError(AttentionologyError, ValueError):
 
 @dataclass(frozen=True)
 class Bounds:
-    """The finite numbers that an option takes. It stands in the annotation of the field.
+    """The finite numbers that an option takes. It stands in the annotation of the field."""
 
-    Attributes:
-        least: the lowest number.
-        most: the highest number.
-        strict: whether the bounds themselves are excluded.
-
-    Example:
-        >>> Bounds(1).check("reach", 0)
-        Traceback (most recent call last):
-            ...
-        attentionology.analyses.option_groups.OptionError: --reach must be at least 1, not 0
-    """
-
-    least: int | float
-    most: int | float = math.inf
-    strict: bool = False
+    least: int | float  # the lowest number
+    most: int | float = math.inf  # the highest number
+    strict: bool = False  # whether the bounds themselves are excluded
 
     def check(self, name: str, value: int | float) -> None:
         """Raise `OptionError` if the option of this name does not take a number."""
@@ -95,21 +83,7 @@ def groups_by_class(
     known: Collection[type[Any]] | None = None,
     refusal: str = "there are no options of the class {}",
 ) -> dict[type[Any], Any]:
-    """Look up option groups by their class.
-
-    Args:
-        groups: the option groups that a call was given.
-        known: the classes that the call reads; None if they are checked elsewhere.
-        refusal: the beginning of the message about another class, with ``{}`` for its name.
-
-    Raises:
-        OptionError: a class is not known, or there are two groups of one class.
-
-    Example:
-        >>> from attentionology import DependencyOptions
-        >>> groups_by_class([DependencyOptions(coarse=True)])[DependencyOptions].coarse
-        True
-    """
+    """Look up option groups by their class."""
     by_class: dict[type[Any], Any] = {}
     for group in groups:
         kind = type(group)

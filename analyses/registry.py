@@ -36,18 +36,7 @@ _OF_COMMANDS = {
 
 @functools.cache
 def registered_analyses() -> dict[str, AnalysisRow]:
-    """Return the rows of the analyses of ``analyze`` by name, in the order in which a run does them.
-
-    The analyses of other packages come after those of the toolkit, in the order of the names of their entry points.
-
-    Raises:
-        RegistryError: an entry point gives no analysis, two analyses have the same name, or an analysis needs one that
-            does not come before it.
-
-    Example:
-        >>> list(registered_analyses())[:5]
-        ['dependency', 'surface', 'clusters', 'norms', 'coreference']
-    """
+    """Return the rows of the analyses of ``analyze`` by name, in the order in which a run does them."""
     rows: dict[str, AnalysisRow] = {}
     sources: dict[str, str] = {}
     own = [(row, "attentionology") for row in _ROWS]
@@ -66,12 +55,7 @@ def registered_analyses() -> dict[str, AnalysisRow]:
 
 
 def find_analysis(name: str) -> Analysis[Any, Any] | None:
-    """Return the analysis of this name, among those of ``analyze`` and of other commands; None if there is none.
-
-    Example:
-        >>> find_analysis("alignment").name, find_analysis("astrology")
-        ('alignment', None)
-    """
+    """Return the analysis of this name, among those of ``analyze`` and of other commands; None if there is none."""
     if name in _OF_COMMANDS:
         return load_analysis(_OF_COMMANDS[name])
     row = registered_analyses().get(name)
@@ -100,15 +84,7 @@ def _row_of(point: EntryPoint) -> AnalysisRow:
 
 
 def choose_analyses(names: Sequence[str]) -> list[AnalysisRow]:
-    """Return the rows of the analyses with these names, in the order of `registered_analyses`.
-
-    Raises:
-        OptionError: a name is unknown or given twice.
-
-    Example:
-        >>> [row.name for row in choose_analyses(["clusters", "dependency"])]
-        ['dependency', 'clusters']
-    """
+    """Return the rows of the analyses with these names, in the order of `registered_analyses`."""
     registered = registered_analyses()
     if unknown := next((name for name in names if name not in registered), None):
         near = did_you_mean(unknown, registered)

@@ -132,17 +132,11 @@ def _width(share: float) -> str:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of one CSV file.
+    """The columns of one CSV file."""
 
-    Attributes:
-        name: the name of the file, without its ending.
-        rows: what has a row, in a sentence or two.
-        columns: the columns, in the order in which they are shown.
-    """
-
-    name: str
-    rows: str
-    columns: tuple[TableColumn, ...]
+    name: str  # the name of the file, without its ending
+    rows: str  # what has a row, in a sentence or two
+    columns: tuple[TableColumn, ...]  # the columns, in the order in which they are shown
 
     def only(self, *names: str) -> tuple[TableColumn, ...]:
         """Return the columns with these headings, in this order."""

@@ -11,11 +11,10 @@ from .terminal import visible
 
 
 class Terminal(Console):
-    """A rich console that shows control characters in strings, table cells included, instead of obeying them.
+    """A rich console that shows control characters in strings, table cells included, instead of obeying them."""
 
-    Renderables must hold strings, with markup or escaped by `rich.markup.escape`; a `rich.text.Text` drops some control
-    characters when it is made.
-    """
+    # Renderables must hold strings, with markup or escaped by `rich.markup.escape`; a `rich.text.Text` drops some
+    # control characters when it is made.
 
     def __init__(self, width: int | None) -> None:
         super().__init__(width=width, highlight=False, emoji=False, soft_wrap=False)

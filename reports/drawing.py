@@ -48,18 +48,7 @@ _FURTHER_FORMATS: ContextVar[tuple[str, ...]] = ContextVar("further formats of f
 
 @contextmanager
 def figure_formats(*further: str) -> Iterator[None]:
-    """Let figures be written in further formats beside SVG while the block runs.
-
-    Args:
-        further: endings of files that matplotlib can write, such as ``"pdf"`` and ``"png"``.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder, figure_formats("pdf"):
-        ...     save(Figure(figsize=(1, 1)), Path(folder), "empty")
-        ...     sorted(path.name for path in Path(folder).iterdir())
-        ['empty.pdf', 'empty.svg']
-    """
+    """Let figures be written in further formats beside SVG while the block runs."""
     token = _FURTHER_FORMATS.set(further)
     try:
         yield

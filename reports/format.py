@@ -34,11 +34,9 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """An interval in percent, such as ``[12.3, 45.6]``; empty if there is none.
-
-    If all replicates agree (all words are right, or all are wrong), the bootstrap cannot tell how uncertain the number
-    is. An interval without width would suggest that it is certain, so there is none.
-    """
+    """An interval in percent, such as ``[12.3, 45.6]``; empty if there is none."""
+    # If all replicates agree (all words are right, or all are wrong), the bootstrap cannot tell how uncertain the
+    # number is. An interval without width would suggest that it is certain, so there is none.
     return "" if math.isnan(low) or low == high else f"[{100 * low:.1f}, {100 * high:.1f}]"
 
 

@@ -44,12 +44,10 @@ _shown: ContextVar[Progress | None] = ContextVar("_shown", default=None)
 
 @contextmanager
 def progress_bar(description: str, total: int, *, unit: str = "sentences", remarks: bool = False) -> Iterator[Advance]:
-    """Show a progress bar during a block, which receives the function that advances the bar.
-
-    The bar is written to standard error, with the remaining time and either the rate or remarks. Nothing is shown if
-    standard error is not a terminal. A bar within the block of another bar is shown below it, and disappears at the end
-    of its own block.
-    """
+    """Show a progress bar during a block, which receives the function that advances the bar."""
+    # The bar is written to standard error, with the remaining time and either the rate or remarks. Nothing is shown
+    # if standard error is not a terminal. A bar within the block of another bar is shown below it, and disappears at
+    # the end of its own block.
     outer = _shown.get()
     if outer is not None:
         task = outer.add_task(description, total=total, note=unit)
@@ -79,23 +77,12 @@ def progress_bar(description: str, total: int, *, unit: str = "sentences", remar
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast work is done that several processes share, and how long the rest will take.
+    """How fast work is done that several processes share, and how long the rest will take."""
 
-    Attributes:
-        before: how much had been done when this process began to watch. It has no effect on the rate.
-        done: how much has been done by now, by all processes.
-        total: all there is to do.
-        seconds: how long this process has been watching.
-
-    Example:
-        >>> str(Pace(before=1000, done=3000, total=9000, seconds=100))
-        '20/s, 0:05:00 left'
-    """
-
-    before: int
-    done: int
-    total: int
-    seconds: float
+    before: int  # how much had been done when this process began to watch. It has no effect on the rate
+    done: int  # how much has been done by now, by all processes
+    total: int  # all there is to do
+    seconds: float  # how long this process has been watching
 
     @property
     def rate(self) -> float:
@@ -123,11 +110,9 @@ def watching_bar(
     interval: float = 0.5,
     console: Console | None = None,
 ) -> Iterator[None]:
-    """Show a progress bar over work that other processes may share, with the rate and the remaining time.
-
-    Nothing is measured or shown if the console is not a terminal. A bar within the block of another bar is shown below
-    it, as in `progress_bar`.
-    """
+    """Show a progress bar over work that other processes may share, with the rate and the remaining time."""
+    # Nothing is measured or shown if the console is not a terminal. A bar within the block of another bar is shown
+    # below it, as in `progress_bar`.
     console, outer = console or Console(stderr=True), _shown.get()
     if not console.is_terminal if outer is None else outer.disable:
         yield
@@ -178,12 +163,7 @@ def _watched(
 
 
 class Stages:
-    """Measures the wall-clock time of the stages of a run.
-
-    Attributes:
-        started: when the measurement started, in UTC.
-        seconds: the seconds of each stage, by name.
-    """
+    """Measures the wall-clock time of the stages of a run."""
 
     def __init__(self) -> None:
         self.started = datetime.now(UTC)

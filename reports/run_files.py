@@ -45,14 +45,7 @@ def read_record(folder: Path) -> dict[str, Any] | None:
 
 
 def identity_of(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What tells a run from others: the digests of its model and of its corpus files, and its options.
-
-    Args:
-        record: the run record.
-
-    Returns:
-        these three as JSON has them, by the words in which messages name them; None for what the record does not have.
-    """
+    """What tells a run from others: the digests of its model and of its corpus files, and its options."""
     identity = {
         "model": record.get("model", {}).get("weights_sha256"),
         "corpus": [file.get("sha256") for file in record.get("corpus", {}).get("files", ())],

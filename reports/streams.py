@@ -21,11 +21,7 @@ READER_GONE = 141
 
 
 class OutputError(Exception):
-    """The standard output does not take what is written to it.
-
-    Attributes:
-        reason: what the system said.
-    """
+    """The standard output does not take what is written to it."""
 
     def __init__(self, reason: OSError) -> None:
         super().__init__(f"cannot write to the standard output: {reason.strerror or reason}")

@@ -15,8 +15,6 @@ _CONTROL = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""The text with control characters written as ``\u001b``, which within JSON strings is the same character.
-
-    Line feeds stay. So do joiners (U+200C, U+200D), which some scripts are not written without.
-    """
+    r"""The text with control characters written as ``\u001b``, which within JSON strings is the same character."""
+    # Line feeds stay. So do joiners (U+200C, U+200D), which some scripts are not written without.
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -24,15 +24,10 @@ from .section import ClusterResults, clusters_section, neighbors_table
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """The facts that the results need from the plan.
+    """The facts that the results need from the plan."""
 
-    Attributes:
-        reading: how the maps are read.
-        distances: the name of the request for the distances between heads.
-    """
-
-    reading: ReadingFacts
-    distances: str
+    reading: ReadingFacts  # how the maps are read
+    distances: str  # the name of the request for the distances between heads
 
 
 class Clusters(Analysis[ClusterFacts, ClusterResults], row=CLUSTERS):

@@ -188,12 +188,10 @@ def _groups(batch: MapBatch, heads: int) -> Iterator[list[Array32]]:
 
 
 def _sums(cells: Cells, heads: int) -> Int[Tensor, "shifts heads"]:
-    """Return sums over the cells of a block in fixed point.
-
-    With f(x) = x ln x of values that were multiplied by `_FACTOR`, divided by it, row 0 has Σ f(p) + ln 2 Σ p of each
-    head. Row d has Σ f(p + q), where q is of the d-th head after that of p. If the number of heads is 2 d, each pair
-    would come twice, and the second half of row d is 0.
-    """
+    """Return sums over the cells of a block in fixed point."""
+    # With f(x) = x ln x of values that were multiplied by `_FACTOR`, divided by it, row 0 has Σ f(p) + ln 2 Σ p of
+    # each head. Row d has Σ f(p + q), where q is of the d-th head after that of p. If the number of heads is 2 d,
+    # each pair would come twice, and the second half of row d is 0.
     _, runs, run = cells.shape
     farthest = heads // 2
     shifted = np.moveaxis(sliding_window_view(cells, heads, axis=0), -1, 1)  # by 0, 1, … heads, without copies
@@ -218,10 +216,9 @@ def _sums(cells: Cells, heads: int) -> Int[Tensor, "shifts heads"]:
 
 
 def _doubled_divergences(sums: Int[Tensor, "shifts heads"]) -> Int[Tensor, "heads heads"]:
-    """Return twice the divergence of each pair in the upper triangle, in fixed point.
-
-    With s = p + q, H(s / 2) = −½ Σ s ln s + ½ ln 2 Σ s. The logarithm of the factor, which multiplies Σ s, cancels out.
-    """
+    """Return twice the divergence of each pair in the upper triangle, in fixed point."""
+    # With s = p + q, H(s / 2) = −½ Σ s ln s + ½ ln 2 Σ s. The logarithm of the factor, which multiplies Σ s, cancels
+    # out.
     alone, together = sums[0], sums[1:]
     farthest, heads = together.shape
     first = torch.arange(heads).expand(farthest, heads)

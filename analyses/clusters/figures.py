@@ -35,10 +35,7 @@ _SHOWN = ("layer", "head", "label", "relation", "relation_gain")
 def head_map_figure(
     geography: Geography, heads: pd.DataFrame, label_names: Mapping[str, str], *, title: str = ""
 ) -> Figure:
-    """Draw the heads in two dimensions.
-
-    The color shows the layer, the marker the label of the head, and words name its best relation.
-    """
+    """Draw the heads in two dimensions."""
     points = geography.embedding.merge(heads[[c for c in _SHOWN if c in heads]], on=["layer", "head"])
     n_layers = int(points["layer"].max())
     colors, norm = layer_colors(n_layers)

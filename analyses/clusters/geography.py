@@ -19,26 +19,22 @@ STARTS, STEPS, TOLERANCE = 5, 1000, 1e-10
 
 
 class Geography(NamedTuple):
-    """The map and the clusters of heads, and the comparison of layers.
+    """The map and the clusters of heads, and the comparison of layers."""
 
-    Attributes:
-        embedding: one row per head, with its layer and head (1-based), its coordinates x and y in nats, its cluster
-            (from 1, the largest), its nearest head, and the distance to it. The nearest head has no name if several
-            are equally near.
-        neighbors: one row per question about layers, with the value that was found, the mean over shuffled layers, and
-            p, the share of shuffled layers that give at least the value.
-        stress: Kruskal's stress-1 of the embedding. It is 0 if the distances on the map are the true ones; 0.1 is
-            considered fair, 0.2 poor.
-        silhouette: the mean silhouette of the clusters, from −1 to 1; NaN if all heads are in one cluster, or each in a
-            cluster of its own.
-        merges: the clusters that were merged and their distances, in the format of
-            `scipy.cluster.hierarchy.linkage`, with heads in the order of ``embedding``. It is empty for a single head.
-    """
-
+    # one row per head, with its layer and head (1-based), its coordinates x and y in nats, its cluster (from 1, the
+    # largest), its nearest head, and the distance to it. The nearest head has no name if several are equally near
     embedding: pd.DataFrame
+    # one row per question about layers, with the value that was found, the mean over shuffled layers, and p, the
+    # share of shuffled layers that give at least the value
     neighbors: pd.DataFrame
+    # Kruskal's stress-1 of the embedding. It is 0 if the distances on the map are the true ones; 0.1 is considered
+    # fair, 0.2 poor
     stress: float
+    # the mean silhouette of the clusters, from −1 to 1; NaN if all heads are in one cluster, or each in a cluster of
+    # its own
     silhouette: float
+    # the clusters that were merged and their distances, in the format of `scipy.cluster.hierarchy.linkage`, with
+    # heads in the order of `embedding`. It is empty for a single head
     merges: Array
 
 
@@ -92,10 +88,8 @@ def geography(distances: pd.DataFrame, *, clusters: int = CLUSTERS, seed: int = 
 
 
 def _scaled(square: Array, seed: int) -> tuple[Array, float]:
-    """Return the coordinates of the heads, shape (heads, 2), and the stress of the embedding.
-
-    The bits are those of `sklearn.manifold.MDS`, whose import alone takes longer than a short run.
-    """
+    """Return the coordinates of the heads, shape (heads, 2), and the stress of the embedding."""
+    # The bits are those of `sklearn.manifold.MDS`, whose import alone takes longer than a short run.
     best, lowest = np.zeros((len(square), 2)), np.inf
     if not square.any():  # a single head, or heads that all attend alike
         return best, 0.0
@@ -153,12 +147,10 @@ def _silhouette(square: Array, members: Indices) -> float:
 
 
 def _neighbors(square: Array, nearest: npt.NDArray[np.bool_], layers: Indices, seed: int) -> pd.DataFrame:
-    """Compare heads of the same layer with heads of other layers, and both with layers that are shuffled.
-
-    Heads are shuffled and not distances, because the distances of one head depend on each other. A permutation keeps
-    the sizes of the layers, so the observed assignment is one of the possible ones and is counted among them; p can
-    therefore never be 0.
-    """
+    """Compare heads of the same layer with heads of other layers, and both with layers that are shuffled."""
+    # Heads are shuffled and not distances, because the distances of one head depend on each other. A permutation
+    # keeps the sizes of the layers, so the observed assignment is one of the possible ones and is counted among them;
+    # p can therefore never be 0.
     sizes = np.unique(layers, return_counts=True)[1]
     first, second = np.nonzero(np.triu(layers[:, None] == layers[None, :], 1))  # pairs of heads of the same layer
     across_pairs = len(layers) * (len(layers) - 1) // 2 - len(first)

@@ -29,22 +29,14 @@ _NAMED = 40
 
 @dataclass(frozen=True, repr=False)
 class ClusterResults(Previewed):
-    """The results of the analysis ``clusters``.
-
-    Attributes:
-        distances: the distances between all heads.
-        geography: the map and the clusters that follow from the distances.
-        heads: the surface statistics of the heads with their labels.
-        specials, notes: as in `attentionology.analyses.surface.results.SurfaceResults`.
-        notes_shown: whether the surface analysis of the same run shows the notes already.
-    """
+    """The results of the analysis ``clusters``."""
 
     distances: HeadDistanceTables
-    geography: Geography
-    heads: pd.DataFrame
-    specials: Mapping[str, str]
+    geography: Geography  # the map and the clusters that follow from the distances
+    heads: pd.DataFrame  # the surface statistics of the heads with their labels
+    specials: Mapping[str, str]  # as in `attentionology.analyses.surface.results.SurfaceResults`
     notes: tuple[str, ...] = ()
-    notes_shown: bool = False
+    notes_shown: bool = False  # whether the surface analysis of the same run shows the notes already
 
 
 def clusters_section(results: ClusterResults, titles: Titles | None = None) -> Section:

@@ -118,16 +118,7 @@ class DependencyAccuracy(OutcomeCounts):
 
 
 def words_by_group(relations: Mapping[str, int], *, coarse: bool = False) -> Counter[str]:
-    """Return the number of words in each group that is counted.
-
-    Args:
-        relations: the number of words of each relation.
-        coarse: whether subtypes are counted together with their universal relation.
-
-    Example:
-        >>> sorted(words_by_group({"nsubj": 3, "nsubj:pass": 1}, coarse=True).items())
-        [('nsubj', 4)]
-    """
+    """Return the number of words in each group that is counted."""
     words: Counter[str] = Counter()
     for relation, count in relations.items():
         words[coarse_relation(relation) if coarse else relation] += count

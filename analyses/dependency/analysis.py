@@ -30,17 +30,10 @@ from .tables import members_of
 
 @dataclass(frozen=True)
 class DependencyFacts:
-    """The facts that the results need from the plan.
+    """The facts that the results need from the plan."""
 
-    Attributes:
-        model: the name of the request for the model.
-        copies: the names of the requests for its copies.
-        maps: a description of the maps.
-        seed: the seed of the run.
-    """
-
-    model: str
-    copies: tuple[str, ...]
+    model: str  # the name of the request for the model
+    copies: tuple[str, ...]  # the names of the requests for its copies
     maps: MapFacts
     seed: int
 

@@ -29,21 +29,13 @@ _COPIED = 2**22  # the number of cells of all heads that are copied at a time, i
 
 @dataclass(frozen=True)
 class ScoredWords:
-    """The words of a batch that have a gold head. Every field has one entry per word.
+    """The words of a batch that have a gold head. Every field has one entry per word."""
 
-    Attributes:
-        sentence: the index of the sentence in the batch, 0-based.
-        number: the number of the word in its sentence, 1-based.
-        head: the number of its syntactic head, 1-based, 0 for the root.
-        relation: the index of its relation in the inventory, 0-based.
-        length: the number of words of its sentence.
-    """
-
-    sentence: Int[np.ndarray, " words"]
-    number: Int[np.ndarray, " words"]
-    head: Int[np.ndarray, " words"]
-    relation: Int[np.ndarray, " words"]
-    length: Int[np.ndarray, " words"]
+    sentence: Int[np.ndarray, " words"]  # the index of the sentence in the batch, 0-based
+    number: Int[np.ndarray, " words"]  # the number of the word in its sentence, 1-based
+    head: Int[np.ndarray, " words"]  # the number of its syntactic head, 1-based, 0 for the root
+    relation: Int[np.ndarray, " words"]  # the index of its relation in the inventory, 0-based
+    length: Int[np.ndarray, " words"]  # the number of words of its sentence
 
     @classmethod
     def of(cls, sentences: tuple[Sentence, ...], relation_index: Mapping[str, int]) -> ScoredWords:
@@ -58,11 +50,9 @@ class ScoredWords:
 
 
 def head_hits(batch: MapBatch, words: ScoredWords) -> Bool[Tensor, "words 2 layers heads"]:
-    """Return whether each attention head picks the gold head word, in both `DIRECTIONS`.
-
-    The candidates are the other words of the sentence: special tokens and the word itself are left out, nothing is
-    renormalized, and ties go to the lowest index. The root is no candidate, so root words are never right.
-    """
+    """Return whether each attention head picks the gold head word, in both `DIRECTIONS`."""
+    # The candidates are the other words of the sentence: special tokens and the word itself are left out, nothing is
+    # renormalized, and ties go to the lowest index. The root is no candidate, so root words are never right.
     hits = torch.zeros(len(words.head), 2, *batch.maps.shape[1:3], dtype=torch.bool)
     rows = np.flatnonzero(words.head > 0)
     if not len(rows):
@@ -103,12 +93,7 @@ def barred_cells(candidate: Bool[Tensor, "*batch n"]) -> Bool[Tensor, "*batch n 
 def _compare(
     batch: MapBatch, sentence: Tensor, dependent: Tensor, governor: Tensor
 ) -> tuple[Bool[Tensor, "words 2 layers heads"], Int[Tensor, " words"]]:
-    """Compare the gold value with that of the best other candidate, in float32.
-
-    Returns:
-        whether the gold value is the larger one, and the number of the last layer, 1-based, in which a word has a
-        comparison that is too close for float32; 0 for words that have none.
-    """
+    """Compare the gold value with that of the best other candidate, in float32."""
     device = batch.maps.device
     barred = torch.nonzero(barred_cells(batch.words.to(device)).flatten()).flatten()
     sentence, dependent, governor = sentence.to(device), dependent.to(device), governor.to(device)

@@ -123,10 +123,9 @@ def _held_out(row: Mapping[str, Any]) -> str:
 def _facts(
     measures: Sequence[tuple[Measure, Measure]], certain: Sequence[Mapping[str, Any]], n_heads: int
 ) -> dict[str, tuple[Fact, ...]]:
-    """Return, for each head, the relations in which it gains most, if the interval of its gain lies above 0.
-
-    Relations whose best head gains nothing on other text are left out: what their other heads gain may be luck, too.
-    """
+    """Return, for each head, the relations in which it gains most, if the interval of its gain lies above 0."""
+    # Relations whose best head gains nothing on other text are left out: what their other heads gain may be luck,
+    # too.
     rows = {row["relation"]: row for row in certain}
     facts: dict[str, list[tuple[float, Fact]]] = {}
     for accuracy, gains in measures:

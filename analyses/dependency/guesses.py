@@ -12,12 +12,10 @@ from .decisions import ScoredWords, barred_cells, head_hits, word_positions
 
 
 def head_guesses(batch: MapBatch) -> Int[Tensor, "batch 2 layers heads n"]:
-    """Return the position that each head picks for each word, in both `DIRECTIONS`; −1 if there is no candidate.
-
-    Whether a guess is right is what `attentionology.analyses.dependency.decisions.head_hits` says, which decides close
-    races in float64. Where the gold word is not picked, the guess is the best of the other candidates in float32: a
-    close race between two wrong candidates is not decided again.
-    """
+    """Return the position that each head picks for each word, in both `DIRECTIONS`; −1 if there is no candidate."""
+    # Whether a guess is right is what `attentionology.analyses.dependency.decisions.head_hits` says, which decides
+    # close races in float64. Where the gold word is not picked, the guess is the best of the other candidates in
+    # float32: a close race between two wrong candidates is not decided again.
     relations = {relation: 0 for sentence in batch.sentences for relation in sentence.relations}
     words = ScoredWords.of(batch.sentences, relations)
     hits = head_hits(batch, words).numpy()

@@ -28,21 +28,14 @@ _INTERVAL = (
 
 @dataclass(frozen=True, repr=False)
 class DependencyResults(Previewed):
-    """The results of the analysis ``dependency``.
+    """The results of the analysis ``dependency``."""
 
-    Attributes:
-        cells: `attentionology.analyses.dependency.tables.DependencyTables.cells`.
-        best: `attentionology.analyses.dependency.tables.DependencyTables.best`, with the columns of the control if
-            there is one.
-        controls: the table of best heads of each randomly initialized copy.
-        min_count: relations with fewer words are left out of the first figure and grayed in the page.
-        map_facts: phrases that describe the maps.
-    """
-
-    cells: pd.DataFrame
+    cells: pd.DataFrame  # `attentionology.analyses.dependency.tables.DependencyTables.cells`
+    # `attentionology.analyses.dependency.tables.DependencyTables.best`, with the columns of the control if there is
+    # one
     best: pd.DataFrame
-    controls: tuple[pd.DataFrame, ...] = ()
-    min_count: int = 50
+    controls: tuple[pd.DataFrame, ...] = ()  # the table of best heads of each randomly initialized copy
+    min_count: int = 50  # relations with fewer words are left out of the first figure and grayed in the page
     map_facts: tuple[str, ...] = ()
 
 

@@ -35,11 +35,9 @@ class DependencyTables(NamedTuple):
 
 
 def tables(relations: Sequence[str], subsets: Counts, replicates: Counts, offsets: Sequence[int]) -> DependencyTables:
-    """Build the tables.
-
-    Ties for the best head go to the higher layer, then to the higher head, then to ``head->dep``. Ties for the best
-    offset go to the larger one. Both rules are those of the authors' code.
-    """
+    """Build the tables."""
+    # Ties for the best head go to the higher layer, then to the higher head, then to `head->dep`. Ties for the best
+    # offset go to the larger one. Both rules are those of the authors' code.
     members = members_of(relations, subsets)
     correct = np.stack([subsets.correct[rows, 0].sum(0) for rows in members.values()])
     total = np.array([subsets.total[rows, 0].sum() for rows in members.values()])

@@ -36,21 +36,13 @@ TOTALS = ("all", "all-nopunct", "all-nopunct-noroot")
 
 @dataclass(frozen=True)
 class IndependentNumber:
-    """A number that somebody else has measured.
-
-    Attributes:
-        name: the name of the number.
-        value: the value in percent.
-        kind: the kind of map, if the analysis ``dependency`` gives the number.
-        column: the column of its table of best heads.
-        command: the options of ``attentionology probe`` that give the number, if it takes training.
-    """
+    """A number that somebody else has measured."""
 
     name: str
     value: float
-    kind: str = ""
-    column: str = ""
-    command: str = ""
+    kind: str = ""  # the kind of map, if the analysis `dependency` gives the number
+    column: str = ""  # the column of its table of best heads
+    command: str = ""  # the options of `attentionology probe` that give the number, if it takes training
 
 
 NUMBERS = (
@@ -63,11 +55,7 @@ NUMBERS = (
 
 
 def beside(results: Mapping[tuple[str, str | None], Any]) -> Iterator[Check]:
-    """Put the independent numbers beside those of a run. Nothing is passed or failed.
-
-    Args:
-        results: the results of each analysis by its name and the kind of map.
-    """
+    """Put the independent numbers beside those of a run. Nothing is passed or failed."""
     for number in NUMBERS:
         if number.command:
             options = f"--train ud:en_ewt:train --test {TREEBANK} {number.command} --probe attention"

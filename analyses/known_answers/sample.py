@@ -44,29 +44,16 @@ _SURFACE = ["previous", "next", "self", "first_special", "last_special", "punctu
 
 @dataclass(frozen=True)
 class SampleAnswers:
-    """The results that are compared.
+    """The results that are compared."""
 
-    Attributes:
-        counts: the SHA-256 of each table of counts, by the name of the table.
-        numbers: real numbers by their names, in percent or in nats.
-        unit: the unit of the last digit that the report prints of each number, by the name of the number.
-    """
-
-    counts: Mapping[str, str]
-    numbers: Mapping[str, float]
+    counts: Mapping[str, str]  # the SHA-256 of each table of counts, by the name of the table
+    numbers: Mapping[str, float]  # real numbers by their names, in percent or in nats
+    # the unit of the last digit that the report prints of each number, by the name of the number
     unit: Mapping[str, float]
 
 
 def digest_of_counts(table: pd.DataFrame) -> str:
-    """Return the SHA-256 of the rows of a table of names and integers, whose order and column names count, too.
-
-    Raises:
-        ValueError: a column has real numbers.
-
-    Example:
-        >>> digest_of_counts(pd.DataFrame({"relation": ["obj"], "correct": [96]}))[:12]
-        '45afb3b49d29'
-    """
+    """Return the SHA-256 of the rows of a table of names and integers, whose order and column names count, too."""
     real = [name for name, column in table.items() if pd.api.types.is_float_dtype(column)]
     if real:
         raise ValueError(f"only names and integers have a digest; these columns have real numbers: {real}")
@@ -74,11 +61,7 @@ def digest_of_counts(table: pd.DataFrame) -> str:
 
 
 def answers_of(results: Mapping[tuple[str, str | None], Any]) -> SampleAnswers:
-    """Return what is compared of the results of a run.
-
-    Args:
-        results: the results of each analysis by its name and the kind of map, None for analyses that have no kind.
-    """
+    """Return what is compared of the results of a run."""
     counts: dict[str, str] = {}
     numbers: dict[str, float] = {}
     units: dict[str, float] = {}

@@ -42,21 +42,13 @@ from .texts import ReadText, read_texts
 
 @dataclass(frozen=True)
 class NormFacts:
-    """The facts that the results need from the plan.
-
-    Attributes:
-        model: the name of the model.
-        mask_rate: the share of the pieces that are masked while context mixing is measured.
-        expansion: the expansion rate of each layer.
-        stages: the name of the request that follows the feed-forward block, empty if it was not asked for.
-        notes: sentences about how the numbers are computed.
-    """
+    """The facts that the results need from the plan."""
 
     model: str
-    mask_rate: float
-    expansion: tuple[float, ...]
-    stages: str
-    notes: tuple[str, ...] = merges_by("union")
+    mask_rate: float  # the share of the pieces that are masked while context mixing is measured
+    expansion: tuple[float, ...]  # the expansion rate of each layer
+    stages: str  # the name of the request that follows the feed-forward block, empty if it was not asked for
+    notes: tuple[str, ...] = merges_by("union")  # sentences about how the numbers are computed
 
 
 class Norms(Analysis[NormFacts, NormResults], row=NORMS):

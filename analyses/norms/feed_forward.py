@@ -35,34 +35,24 @@ _FIXED_POINT = 2**50
 
 
 class FeedForwardTables(NamedTuple):
-    """The results of `FeedForwardChange`. Layers and ranks are 1-based.
+    """The results of `FeedForwardChange`. Layers and ranks are 1-based."""
 
-    Attributes:
-        change: a table with the columns layer, component, change, sentences.
-        amplified: a table with the columns layer, rank, from, to (0-based pieces), amplification, and key (the hash of
-            the sentence, see `attentionology.analyses.shared.resampling.sentence_keys`).
-    """
-
-    change: pd.DataFrame
+    change: pd.DataFrame  # a table with the columns layer, component, change, sentences
+    # a table with the columns layer, rank, from, to (0-based pieces), amplification, and key (the hash of the
+    # sentence, see `attentionology.analyses.shared.resampling.sentence_keys`)
     amplified: pd.DataFrame
 
 
 class FeedForwardChange(ExactMetric):
-    """How far each component of the feed-forward block rearranges the map, and which pairs it amplifies.
+    """How far each component of the feed-forward block rearranges the map, and which pairs it amplifies."""
 
-    ``change`` is ``1 − ρ``, where ρ is Spearman's rank correlation between all cells of the maps before and after a
-    component, as the mean over sentences. The components are FF (the two linear maps and the activation), RES (the
-    residual connection), LN (the layer norm) and FFB (all of them). Cells that are 0 in all maps, which a causal model
-    cannot see, are left out. So are sentences for which ρ is not defined because all cells of a map are equal.
-
-    ``amplified`` are the pairs i ≠ j whose cell the FF raises most after the rows of both maps were divided by their
-    sums. (It is not known what the authors divide by.)
-
-    Args:
-        n_layers: the number of layers of the model.
-        components: the components of the batches that will be added.
-        top: the number of pairs to keep per layer.
-    """
+    # `change` is `1 − ρ`, where ρ is Spearman's rank correlation between all cells of the maps before and after a
+    # component, as the mean over sentences. The components are FF (the two linear maps and the activation), RES (the
+    # residual connection), LN (the layer norm) and FFB (all of them). Cells that are 0 in all maps, which a causal
+    # model cannot see, are left out. So are sentences for which ρ is not defined because all cells of a map are
+    # equal.
+    # `amplified` are the pairs i ≠ j whose cell the FF raises most after the rows of both maps were divided by their
+    # sums. (It is not known what the authors divide by.)
 
     sums: Int[Tensor, "layers components"]
     sentences: Int[Tensor, "layers components"]
@@ -139,15 +129,7 @@ class FeedForwardChange(ExactMetric):
 
 
 def _changes(maps: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return ``1 − ρ`` from each stage to the next and from the first to the last.
-
-    Args:
-        maps: shape (layers, stages, n, n).
-
-    Returns:
-        the changes, shape (layers, stages): there is one step less than stages, and the whole block. They are NaN where
-        all cells of a map are equal.
-    """
+    """Return ``1 − ρ`` from each stage to the next and from the first to the last."""
     changes = []
     for layer in maps:
         cells = layer.reshape(len(layer), -1)
@@ -176,16 +158,7 @@ def _merged_top(parts: Int[Tensor, "parts layers top 4"]) -> Int[Tensor, "layers
 
 
 def with_examples(amplified: pd.DataFrame, texts: Mapping[int, ReadText]) -> pd.DataFrame:
-    """Replace the numbers of pieces and sentences by their texts.
-
-    Args:
-        amplified: `FeedForwardTables.amplified`.
-        texts: the sentence for each key.
-
-    Returns:
-        a table with the columns layer, rank, from, to (pieces), amplification, from_position, to_position (1-based),
-        sentence_id, text.
-    """
+    """Replace the numbers of pieces and sentences by their texts."""
     rows = []
     for row in amplified.to_dict("records"):
         text = texts[row["key"]]
@@ -208,11 +181,7 @@ def with_examples(amplified: pd.DataFrame, texts: Mapping[int, ReadText]) -> pd.
 
 @dataclass(frozen=True)
 class CountStages(Counting):
-    """A factory of the metric, which takes the components from the first batch.
-
-    Attributes:
-        n_layers: the number of layers of the model.
-    """
+    """A factory of the metric, which takes the components from the first batch."""
 
     n_layers: int
     metric: type[Metric] = FeedForwardChange

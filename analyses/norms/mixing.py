@@ -21,11 +21,7 @@ ALL = "all"
 
 
 class MixingRatios(ExactMetric):
-    """Mixing ratios per variant, layer and class of tokens: the mean, smallest and largest ratio of all tokens.
-
-    Args:
-        n_layers: the number of layers of the model.
-    """
+    """Mixing ratios per variant, layer and class of tokens: the mean, smallest and largest ratio of all tokens."""
 
     sums: Int[Tensor, "variants layers classes"]
     lowest: Float[Tensor, "variants layers classes"]
@@ -55,10 +51,7 @@ class MixingRatios(ExactMetric):
                 self.tokens[index] += len(of_class)
 
     def compute(self) -> pd.DataFrame:
-        """Return a table with one row per variant, layer and class that occurs.
-
-        Layer 0 stands for all layers together, and the class ``all`` for every token.
-        """
+        """Return a table with one row per variant, layer and class that occurs."""
         sums, tokens = floating(self.sums.cpu()).numpy(), self.tokens.cpu().numpy()
         lowest, highest = self.lowest.cpu().numpy(), self.highest.cpu().numpy()
         present = [index for index in range(len(TOKEN_CLASSES)) if tokens[index]]

@@ -59,10 +59,5 @@ measured on 992 pairs of Wikipedia paragraphs with 12 % of the tokens masked, fo
 
 
 def published(model: str) -> Published | None:
-    """Return the published numbers of a model by its name, with or without its owner's name; None if there are none.
-
-    Example:
-        >>> published("google-bert/bert-base-uncased").mixing["attn-w"]
-        (96.41, 99.99, 45.04)
-    """
+    """Return the published numbers of a model by its name, with or without its owner's name; None if there are none."""
     return PUBLISHED.get(model.rstrip("/").rsplit("/", 1)[-1])

@@ -12,24 +12,15 @@ from .paper import Published
 
 @dataclass(frozen=True, repr=False)
 class NormResults(Previewed):
-    """The results of the analysis ``norms``.
+    """The results of the analysis ``norms``."""
 
-    Attributes:
-        shares: the table of `attentionology.analyses.norms.shares.NormShares`.
-        mixing: the table of `attentionology.analyses.norms.mixing.MixingRatios`.
-        frequency: the table of `attentionology.analyses.norms.frequency.FrequencyCorrelation`.
-        expansion: a table with the columns layer, expansion.
-        change, amplified: the tables of `attentionology.analyses.norms.feed_forward.FeedForwardChange`, the pairs with
-            their pieces; None if they were not asked for.
-        published: the papers' numbers of the same model, None if there are none.
-        notes: sentences about how the numbers were computed.
-    """
-
-    shares: pd.DataFrame
-    mixing: pd.DataFrame
-    frequency: pd.DataFrame
+    shares: pd.DataFrame  # the table of `attentionology.analyses.norms.shares.NormShares`
+    mixing: pd.DataFrame  # the table of `attentionology.analyses.norms.mixing.MixingRatios`
+    frequency: pd.DataFrame  # the table of `attentionology.analyses.norms.frequency.FrequencyCorrelation`
     expansion: pd.DataFrame
+    # the tables of `attentionology.analyses.norms.feed_forward.FeedForwardChange`, the pairs with their pieces; None
+    # if they were not asked for
     change: pd.DataFrame | None = None
     amplified: pd.DataFrame | None = None
-    published: Published | None = None
-    notes: tuple[str, ...] = ()
+    published: Published | None = None  # the papers' numbers of the same model, None if there are none
+    notes: tuple[str, ...] = ()  # sentences about how the numbers were computed

@@ -19,20 +19,14 @@ from ..shared.exact_sums import ExactMetric, added, floating
 
 
 class NormShares(ExactMetric):
-    """The attention weight, ‖f(x)‖ and ‖αf(x)‖ per layer, head and class of tokens.
+    """The attention weight, ‖f(x)‖ and ‖αf(x)‖ per layer, head and class of tokens."""
 
-    In each sentence, over its n pieces, these are
-
-    * ``weight``: the mean over queries of the sum of α over the keys of the class;
-    * ``norm``: the same of ``‖αf(x)‖``, without any normalization (the authors' numbers);
-    * ``norm_share``: the same after every row was divided by its sum, which can be compared with ``weight``;
-    * ``value_norm``: the mean of ``‖f(x)‖`` over the tokens of the class.
-
-    The results are means over sentences, for ``value_norm`` over those that have a token of the class.
-
-    Args:
-        n_layers, n_heads: the shape of the model's attention.
-    """
+    # In each sentence, over its n pieces, these are
+    # * `weight`: the mean over queries of the sum of α over the keys of the class;
+    # * `norm`: the same of `‖αf(x)‖`, without any normalization (the authors' numbers);
+    # * `norm_share`: the same after every row was divided by its sum, which can be compared with `weight`;
+    # * `value_norm`: the mean of `‖f(x)‖` over the tokens of the class.
+    # The results are means over sentences, for `value_norm` over those that have a token of the class.
 
     sums: Int[Tensor, "measures layers heads classes"]
     sentences: Int[Tensor, " classes"]
@@ -70,10 +64,7 @@ class NormShares(ExactMetric):
         self.total += len(batch.lengths)
 
     def compute(self) -> pd.DataFrame:
-        """Return a table with one row per layer, head and class that occurs. Layers and heads are 1-based.
-
-        The column ``sentences`` is the number of sentences that have a token of the class.
-        """
+        """Return a table with one row per layer, head and class that occurs. Layers and heads are 1-based."""
         sums = floating(self.sums.cpu()).numpy()
         total, sentences = int(self.total), self.sentences.tolist()
         rows = []

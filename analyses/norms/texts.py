@@ -13,17 +13,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadText:
-    """A sentence as the model reads it.
-
-    Attributes:
-        id: the id of the sentence.
-        words: its words.
-        pieces: the pieces of the tokenizer, special tokens included.
-    """
+    """A sentence as the model reads it."""
 
     id: str
     words: tuple[str, ...]
-    pieces: tuple[str, ...]
+    pieces: tuple[str, ...]  # the pieces of the tokenizer, special tokens included
 
 
 class _PieceReader:

@@ -26,39 +26,17 @@ Choice = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class HeldOutChoice:
-    """A head that was chosen on one half of the sentences, and its score on the other half.
+    """A head that was chosen on one half of the sentences, and its score on the other half."""
 
-    Attributes:
-        split: the number of the split, 0-based.
-        head: the head and direction with the most right decisions in the half that was used to choose.
-        correct: the right decisions of this head in the other half.
-        total: the number of decisions in the other half.
-    """
-
-    split: int
-    head: Choice
-    correct: int
-    total: int
+    split: int  # the number of the split, 0-based
+    head: Choice  # the head and direction with the most right decisions in the half that was used to choose
+    correct: int  # the right decisions of this head in the other half
+    total: int  # the number of decisions in the other half
 
 
 def best_head(correct: Array, total: int, directions: Sequence[str]) -> tuple[Choice, dict[str, Any]]:
-    """Return the head and direction with the most right decisions, and its columns for a table.
-
-    Ties go to the higher layer, then to the higher head, then to the last direction, as in the code of Clark et al.
-
-    Args:
-        correct: the numbers of right decisions, shape (directions, layers, heads).
-        total: the number of decisions.
-        directions: the names of the directions.
-
-    Returns:
-        the 0-based indices (direction, layer, head), and the columns with 1-based layer and head.
-
-    Example:
-        >>> chosen, columns = best_head(np.array([[[3, 5]], [[4, 1]]]), 10, ("dep->head", "head->dep"))
-        >>> chosen, columns["layer"], columns["head"], columns["direction"], columns["accuracy"]
-        ((0, 0, 1), 1, 2, 'dep->head', 0.5)
-    """
+    """Return the head and direction with the most right decisions, and its columns for a table."""
+    # Ties go to the higher layer, then to the higher head, then to the last direction, as in the code of Clark et al.
     chosen = argbest(correct)
     direction, layer, head = chosen
     right = int(correct[chosen])
@@ -73,22 +51,7 @@ def best_head(correct: Array, total: int, directions: Sequence[str]) -> tuple[Ch
 
 
 def heldout(correct: Array, total: Array) -> dict[str, Any]:
-    """Choose the head and direction on one half and score them on the other, both ways, over all splits.
-
-    Args:
-        correct: the numbers of right decisions, shape (1 + splits, directions, layers, heads): those in the whole
-            corpus, then those in the first half of each split.
-        total: the numbers of decisions, shape (1 + splits,).
-
-    Returns:
-        columns of a table: counts added up over the halves and splits, their rate, and the smallest and largest rate of
-        a split.
-
-    Example:
-        >>> correct = np.array([[[[6, 7]]], [[[4, 3]]]])  # head 1 is best on the first half, head 2 on the second
-        >>> heldout(correct, np.array([10, 5]))["heldout_accuracy"]
-        0.5
-    """
+    """Choose the head and direction on one half and score them on the other, both ways, over all splits."""
     _, scores, totals = _scored_choices(correct, total)
     right, scored = scores.sum(1), totals.sum(1)
     by_split = rates(right, scored)
@@ -102,21 +65,7 @@ def heldout(correct: Array, total: Array) -> dict[str, Any]:
 
 
 def heldout_choices(correct: Array, total: Array) -> list[HeldOutChoice]:
-    """Return the heads that are chosen on each half of each split, with their scores on the other half.
-
-    Args:
-        correct: the numbers of right decisions, shape (1 + splits, directions, layers, heads): those in the whole
-            corpus, then those in the first half of each split.
-        total: the numbers of decisions, shape (1 + splits,).
-
-    Returns:
-        two choices for each split. An empty half gives no choice that could be scored, and is left out.
-
-    Example:
-        >>> correct = np.array([[[[6, 7]]], [[[4, 3]]]])
-        >>> [(choice.head, choice.correct, choice.total) for choice in heldout_choices(correct, np.array([10, 5]))]
-        [((0, 0, 0), 2, 5), ((0, 0, 1), 3, 5)]
-    """
+    """Return the heads that are chosen on each half of each split, with their scores on the other half."""
     heads, scores, totals = _scored_choices(correct, total)
     choices = zip(heads, scores.ravel().tolist(), totals.ravel().tolist(), strict=True)
     halves = np.stack([total[1:], total[0] - total[1:]], axis=1).ravel().tolist()
@@ -128,12 +77,7 @@ def heldout_choices(correct: Array, total: Array) -> list[HeldOutChoice]:
 
 
 def _scored_choices(correct: Array, total: Array) -> tuple[list[Choice], Array, Array]:
-    """Choose on both halves of each split, and score on the other half.
-
-    Returns:
-        the heads that are chosen on the first and on the second half of each split; their right decisions in the other
-        half and its size, shape (splits, 2), which are 0 if the half that was used to choose is empty.
-    """
+    """Choose on both halves of each split, and score on the other half."""
     choosing = np.stack([correct[1:], correct[0] - correct[1:]], axis=1)  # split, half, direction, layer, head
     sizes = np.stack([total[1:], total[0] - total[1:]], axis=1)
     heads = _argbests(choosing.reshape(-1, *correct.shape[1:]))
@@ -158,14 +102,7 @@ def _argbests(correct: Array) -> list[Choice]:
 
 
 def cells(correct: Array, total: int, directions: Sequence[str], names: Mapping[str, str]) -> pd.DataFrame:
-    """Return a table with one row per direction, layer and head, and ``names`` as its first columns.
-
-    Args:
-        correct: the numbers of right decisions, shape (directions, layers, heads).
-        total: the number of decisions.
-        directions: the names of the directions.
-        names: columns that are the same in all rows, by their names.
-    """
+    """Return a table with one row per direction, layer and head, and ``names`` as its first columns."""
     of_group = {name: [value] for name, value in names.items()}
     return cells_of_groups(correct[None], np.array([total]), directions, of_group)
 
@@ -173,14 +110,7 @@ def cells(correct: Array, total: int, directions: Sequence[str], names: Mapping[
 def cells_of_groups(
     correct: Array, total: Array, directions: Sequence[str], names: Mapping[str, Sequence[str]]
 ) -> pd.DataFrame:
-    """Return the tables of `cells` of several groups of decisions, one below the other.
-
-    Args:
-        correct: the numbers of right decisions, shape (groups, directions, layers, heads).
-        total: the numbers of decisions, shape (groups,).
-        directions: the names of the directions.
-        names: columns with one value for each group, by their names.
-    """
+    """Return the tables of `cells` of several groups of decisions, one below the other."""
     group, direction, layer, head = (axis.ravel() for axis in np.indices(correct.shape))
     totals = total[group]
     return pd.DataFrame(
@@ -207,12 +137,7 @@ def rate(correct: int, total: int) -> float:
 
 
 def rates(correct: Array, total: Array) -> Array:
-    """Return the shares of right decisions, without the entries that have no decisions.
-
-    Args:
-        correct: the numbers of right decisions, shape (…, entries).
-        total: the numbers of decisions, shape (entries,).
-    """
+    """Return the shares of right decisions, without the entries that have no decisions."""
     return correct[..., total > 0] / total[total > 0]
 
 
@@ -232,17 +157,7 @@ def intervals(values: Array) -> list[tuple[float, float]]:
 def with_control(
     best: pd.DataFrame, controls: Sequence[pd.DataFrame], key: Sequence[str] = ("relation",)
 ) -> pd.DataFrame:
-    """Put the best heads of randomly initialized copies beside the best heads of the trained model.
-
-    Args:
-        best: a table of best heads of the trained model.
-        controls: the same table for each copy, over the same corpus.
-        key: the columns that identify a row.
-
-    Returns:
-        ``best`` with the column ``control_accuracy``, the mean over the copies of the accuracy of each copy's best
-        head, and the column ``control_accuracy_max``, the highest accuracy among all copies.
-    """
+    """Put the best heads of randomly initialized copies beside the best heads of the trained model."""
     if not controls:
         return best
     by_row = pd.concat(controls).groupby(list(key), sort=False)["accuracy"]

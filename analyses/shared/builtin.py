@@ -71,12 +71,7 @@ def check_demo(files: LoadedFiles) -> None:
 
 
 def load_head(encoder: Encoder) -> Any | None:
-    """Load the model of an encoder once more, from the same files, with its masked-LM head.
-
-    Returns:
-        the model, or None if it has no such head or was not loaded from files. See
-        `attentionology.extractors.load_masked_lm`.
-    """
+    """Load the model of an encoder once more, from the same files, with its masked-LM head."""
     from ...extractors import load_masked_lm
 
     return None if encoder.files.folder is None else load_masked_lm(encoder.files)

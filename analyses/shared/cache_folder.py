@@ -9,24 +9,7 @@ from ..contract import OptionError
 
 
 def cache_folder(cache: Path | None, out: Path) -> Path:
-    """Create the cache folder of a command, and remove from it what interrupted runs left unfinished.
-
-    Args:
-        cache: the option ``--cache``; by default ``cache`` beside the results folder.
-        out: the results folder.
-
-    Returns:
-        the path of the cache folder, which exists.
-
-    Raises:
-        OptionError: the cache would be in the results folder, is not a folder, or cannot be created.
-
-    Example:
-        >>> import tempfile
-        >>> parent = Path(tempfile.mkdtemp())
-        >>> cache_folder(None, parent / "results").relative_to(parent).as_posix()
-        'cache'
-    """
+    """Create the cache folder of a command, and remove from it what interrupted runs left unfinished."""
     cache = cache or out.parent / "cache"
     if cache.resolve().is_relative_to(out.resolve()):
         raise OptionError(f"the cache {cache} would be in the results folder {out}; choose another --cache or --out")

@@ -77,21 +77,9 @@ class Comparable:
 
 
 def replicate_order(corpus: str, replicates: int) -> Array:
-    """Return another order of bootstrap replicates, which makes those of one corpus independent of those of others.
-
-    The weights of a sentence depend on its id alone, so replicates draw sentences of different corpora together if
-    these have the same id. In another order, they do not. The order is the same for all statistics of a corpus.
-
-    Args:
-        corpus: the name of the corpus, on which the order depends.
-        replicates: the number of replicates.
-
-    Example:
-        >>> sorted(replicate_order("en_ewt-dev", 4).tolist())
-        [0, 1, 2, 3]
-        >>> bool((replicate_order("en_ewt-dev", 100) == replicate_order("fr_gsd-dev", 100)).all())
-        False
-    """
+    """Return another order of bootstrap replicates, which makes those of one corpus independent of those of others."""
+    # The weights of a sentence depend on its id alone, so replicates draw sentences of different corpora together if
+    # these have the same id. In another order, they do not. The order is the same for all statistics of a corpus.
     digest = hashlib.blake2b(corpus.encode(), digest_size=8).digest()
     return np.random.default_rng(int.from_bytes(digest, "little")).permutation(replicates)
 
@@ -99,21 +87,7 @@ def replicate_order(corpus: str, replicates: int) -> Array:
 def measured_heads(
     groups: Mapping[str, Sequence[int]], subsets: Counts, replicates: Counts, directions: Sequence[str]
 ) -> tuple[Measured, ...]:
-    """Measure the held-out accuracy of the best head of each group.
-
-    The head and direction are chosen on one half of the sentences and scored on the other, both ways, over all splits,
-    as in `attentionology.analyses.shared.best_head.heldout`.
-
-    Args:
-        groups: the indices of the counts that make up each group, by its name. Groups may overlap.
-        subsets: the counts over the whole corpus, then over one half of each split. `Counts.correct` has the shape
-            (groups, 1 + splits, directions, layers, heads).
-        replicates: the counts over each bootstrap replicate.
-        directions: the names of the directions.
-
-    Returns:
-        one statistic for each group. The value of a group without decisions is NaN.
-    """
+    """Measure the held-out accuracy of the best head of each group."""
     return tuple(_measured_head(name, list(rows), subsets, replicates, directions) for name, rows in groups.items())
 
 

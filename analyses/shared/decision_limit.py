@@ -18,18 +18,7 @@ class TooManyDecisionsError(AttentionologyError, OverflowError):
 
 
 def check_limit(decisions: Mapping[str, int], replicates: int) -> None:
-    """Check that the bootstrap can count the decisions of each group exactly.
-
-    Args:
-        decisions: the number of decisions that each group has or will have.
-        replicates: the number of bootstrap replicates. There is no limit if it is 0.
-
-    Raises:
-        TooManyDecisionsError: a group has more than `MOST_DECISIONS`.
-
-    Example:
-        >>> check_limit({"nsubj": 12_000}, replicates=1000)
-    """
+    """Check that the bootstrap can count the decisions of each group exactly."""
     if not replicates or not decisions:
         return
     group = max(decisions, key=lambda name: decisions[name])

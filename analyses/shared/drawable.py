@@ -37,11 +37,7 @@ class Drawable(ABC):
 
 @dataclass(frozen=True, eq=False)
 class DrawableMaps(Drawable):
-    """A batch of maps of one kind, whose columns are its rows.
-
-    Attributes:
-        batch: the maps.
-    """
+    """A batch of maps of one kind, whose columns are its rows."""
 
     batch: MapBatch
 
@@ -65,19 +61,7 @@ class DrawableMaps(Drawable):
 
 
 def drawable(batch: object) -> Drawable:
-    """Return a batch as one from which inputs can be drawn.
-
-    Raises:
-        TypeError: it is neither a batch of maps nor a `Drawable`.
-
-    Example:
-        >>> import torch
-        >>> from attentionology import MapBatch, Sentence
-        >>> sentences, special = (Sentence("1", ("Birds", "sing")),), torch.zeros(1, 2, dtype=torch.bool)
-        >>> batch = MapBatch(torch.ones(1, 6, 12, 2, 2), torch.tensor([2]), special, sentences)
-        >>> drawable(batch).shape(None)
-        (6, 12)
-    """
+    """Return a batch as one from which inputs can be drawn."""
     if isinstance(batch, Drawable):
         return batch
     if isinstance(batch, MapBatch):

@@ -34,19 +34,7 @@ class ExactSumError(AttentionologyError, OverflowError):
 
 
 def fixed(values: Float[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
-    """Round values to whole numbers of 2⁻³².
-
-    Args:
-        values: finite numbers of absolute values below 2³⁰.
-
-    Raises:
-        ExactSumError: a value is not finite or too large.
-
-    Example:
-        >>> import torch
-        >>> fixed(torch.tensor([0.5, -1.0])).tolist()
-        [2147483648, -4294967296]
-    """
+    """Round values to whole numbers of 2⁻³²."""
     units = values.double() * SCALE
     # The comparison is false for values that are not numbers.
     if not bool((units.abs() < LIMIT).all()):
@@ -55,16 +43,7 @@ def fixed(values: Float[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
 
 
 def floating(sums: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Return fixed-point sums as float64.
-
-    Raises:
-        ExactSumError: a sum is so large that it may have overflowed.
-
-    Example:
-        >>> import torch
-        >>> floating(fixed(torch.tensor([0.5, 0.25])).sum()).item()
-        0.75
-    """
+    """Return fixed-point sums as float64."""
     # The absolute value of the smallest int64 is negative, so both bounds are compared.
     if bool(((sums > LIMIT) | (sums < -LIMIT)).any()):
         raise ExactSumError(_TOO_LARGE)
@@ -72,20 +51,7 @@ def floating(sums: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 
 
 def added(sums: Int[Tensor, "*shape"], values: Float[Tensor, "inputs ..."]) -> Int[Tensor, "*shape"]:
-    """Return fixed-point sums with one more value of each input.
-
-    Args:
-        sums: the sums in fixed point, whose absolute values are below `LIMIT`.
-        values: one value per input and sum, each of which is rounded by itself.
-
-    Raises:
-        ExactSumError: a value is not finite, or a sum would be too large.
-
-    Example:
-        >>> import torch
-        >>> floating(added(fixed(torch.tensor([1.0])), torch.tensor([[0.5], [0.25]]))).tolist()
-        [1.75]
-    """
+    """Return fixed-point sums with one more value of each input."""
     units = fixed(values)
     # Many values may overflow together. Float64 is precise enough to notice it.
     if bool((units.double().sum(0).abs() >= LIMIT).any()):

@@ -18,16 +18,7 @@ DIGITS = 4
 
 
 def defined(values: Iterable[float], digits: int | None = None) -> Values:
-    """Return values with None in place of NaN.
-
-    Args:
-        values: the values.
-        digits: the number of decimals to round to; None for all.
-
-    Example:
-        >>> defined([0.25, float("nan")])
-        (0.25, None)
-    """
+    """Return values with None in place of NaN."""
     plain = (float(value) for value in values)
     return tuple(
         None if not math.isfinite(value) else value if digits is None else round(value, digits) for value in plain
@@ -45,22 +36,13 @@ def names_of(table: pd.DataFrame) -> list[str]:
 
 
 def bounds(values: npt.NDArray[np.float64]) -> tuple[Values, Values]:
-    """Return the bounds of the 95 % intervals of heads.
-
-    Args:
-        values: the values of each head in each replicate, shape (replicates, layers, heads).
-    """
+    """Return the bounds of the 95 % intervals of heads."""
     low, high = np.quantile(values, [0.025, 0.975], axis=0).reshape(2, -1)
     return defined(low, DIGITS), defined(high, DIGITS)
 
 
 def share(value: float, low: float = math.nan, high: float = math.nan) -> str:
-    """Return a share in percent, with its interval if it has one.
-
-    Example:
-        >>> share(0.918, 0.9, 0.93)
-        '91.8 % [90.0, 93.0]'
-    """
+    """Return a share in percent, with its interval if it has one."""
     return f"{percent(value)} % {interval(low, high)}".rstrip()
 
 
@@ -70,10 +52,5 @@ def points(value: float, low: float = math.nan, high: float = math.nan) -> str:
 
 
 def address(**state: str | None) -> str:
-    """Return the address of a view of the explorer. Values that are None are left out.
-
-    Example:
-        >>> address(head="3-9", relation="nsubj:pass", direction="dep->head", kind=None)
-        '#head=3-9&relation=nsubj:pass&direction=dep->head'
-    """
+    """Return the address of a view of the explorer. Values that are None are left out."""
     return "#" + "&".join(f"{name}={quote(value, safe='/:>,')}" for name, value in state.items() if value is not None)

@@ -38,15 +38,10 @@ Array = npt.NDArray[Any]
 
 
 class HeldOutRate(NamedTuple):
-    """The accuracy of heads that were chosen on the other half.
+    """The accuracy of heads that were chosen on the other half."""
 
-    Attributes:
-        value: the accuracy over all halves and splits; NaN if no half could choose.
-        deviations: how far it deviates in each bootstrap replicate, shape (replicates,); NaN where a replicate draws
-            nothing.
-    """
-
-    value: float
+    value: float  # the accuracy over all halves and splits; NaN if no half could choose
+    # how far it deviates in each bootstrap replicate, shape (replicates,); NaN where a replicate draws nothing
     deviations: Array
 
 
@@ -66,10 +61,7 @@ def heldout_rate(rows: Sequence[int], subsets: Counts, replicates: Counts) -> He
 def heldout_gain(
     rows: Sequence[int], subsets: Counts, replicates: Counts, baselines: Sequence[int]
 ) -> dict[str, float]:
-    """Return the held-out accuracy of the best head minus that of the best baseline, with its 95 % interval.
-
-    The interval is paired: a replicate draws the same sentences for the head and the baseline.
-    """
+    """Return the held-out accuracy of the best head minus that of the best baseline, with its 95 % interval."""
     of_head = heldout_rate(rows, subsets, replicates)
     # A baseline is treated as a head, so that it is chosen, scored and resampled in the same way.
     of_subsets, of_replicates = (
@@ -80,17 +72,7 @@ def heldout_gain(
 
 
 def gain_columns(gain: float, deviations: Array) -> dict[str, float]:
-    """Return a held-out gain and its 95 % interval, the quantiles of the gain plus its deviations.
-
-    Args:
-        gain: the gain, from −1 to 1.
-        deviations: how far it deviates in each replicate; those that are NaN are left out.
-
-    Example:
-        >>> columns = gain_columns(0.9, np.array([-0.2, 0.2]))
-        >>> columns["heldout_gain"], round(columns["heldout_gain_low"], 4), round(columns["heldout_gain_high"], 4)
-        (0.9, 0.7075, 0.9925)
-    """
+    """Return a held-out gain and its 95 % interval, the quantiles of the gain plus its deviations."""
     drawn_gains = np.clip(gain + deviations[np.isfinite(deviations)], -1, 1)
     # Deviations that cancel out leave 1e-17, which is not a gain. Adding 0 turns −0 into 0.
     low, high = interval(np.round(drawn_gains, 12) + 0.0)
@@ -98,23 +80,10 @@ def gain_columns(gain: float, deviations: Array) -> dict[str, float]:
 
 
 def side_of_baseline(row: Mapping[str, Any]) -> int:
-    """Return on which side of its baseline a chosen head is: 1 for better, −1 for worse, 0 if neither is shown.
-
-    A head is better if the lower ends of two intervals are above 0: that of its held-out gain, and that of its gain on
-    the data that chose it, if the table has this gain. It is worse if the upper ends are below 0. Without a bootstrap,
-    the gains themselves decide. Nothing is shown where there is no held-out gain.
-
-    Args:
-        row: a row of a table of best heads, with the columns ``heldout_gain…`` and maybe ``gain…``.
-
-    Example:
-        >>> on_same_data = {"gain": 0.119, "gain_low": 0.008, "gain_high": 0.22}
-        >>> held_out = {"heldout_gain": 0.1, "heldout_gain_low": 0.01, "heldout_gain_high": 0.2}
-        >>> side_of_baseline({**on_same_data, **held_out})
-        1
-        >>> side_of_baseline({**on_same_data, **held_out, "heldout_gain_low": -0.01})
-        0
-    """
+    """Return on which side of its baseline a chosen head is: 1 for better, −1 for worse, 0 if neither is shown."""
+    # A head is better if the lower ends of two intervals are above 0: that of its held-out gain, and that of its gain
+    # on the data that chose it, if the table has this gain. It is worse if the upper ends are below 0. Without a
+    # bootstrap, the gains themselves decide. Nothing is shown where there is no held-out gain.
     sides = {_side(row, name) for name in ("gain", "heldout_gain") if name in row or name == "heldout_gain"}
     return sides.pop() if len(sides) == 1 else 0
 
@@ -128,15 +97,7 @@ def _side(row: Mapping[str, Any], name: str) -> int:
 
 
 def _scores(rows: list[int], times: Mapping[Choice, int], correct: Array, n: int, replicates: Counts) -> Array:
-    """Return how far the mean accuracy of the chosen heads deviates in each replicate, shape (replicates,).
-
-    Args:
-        rows: the indices of the counts that make up the group.
-        times: how many decisions each chosen head scored.
-        correct: the right decisions in the whole corpus, shape (directions, layers, heads).
-        n: the number of decisions in the whole corpus.
-        replicates: the counts over each replicate.
-    """
+    """Return how far the mean accuracy of the chosen heads deviates in each replicate, shape (replicates,)."""
     total = drawn(replicates.total[rows])
     scored = sum(times.values())
     if not scored:

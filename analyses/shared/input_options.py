@@ -79,18 +79,7 @@ class ModelOptions(OptionalModelOptions):
 
 
 def model_or_encoder(model: str | Path | Encoder, options: ModelOptions) -> tuple[ModelOptions, Encoder | None]:
-    """Combine the model that a call from Python was given with its options.
-
-    Args:
-        model: a folder, a name on the Hugging Face Hub, ``"demo"``, or an encoder.
-        options: the options of the model.
-
-    Returns:
-        the options with the name of the model; and the encoder, None if the model is given by its name.
-
-    Raises:
-        OptionError: the model is named twice, or there are options for an encoder, which is loaded already.
-    """
+    """Combine the model that a call from Python was given with its options."""
     if not isinstance(model, str | Path):
         if options != ModelOptions():
             raise OptionError("ModelOptions are for a model that is loaded by its name, not for an encoder")

@@ -39,30 +39,7 @@ _NUMBERS_OF_PAIRS = 8  # the same with the number of columns after that of rows
 
 
 class InputSample(ExactMetric):
-    """A sample of inputs with their maps, quantized to 8 bits.
-
-    Args:
-        n_layers, n_heads: the shape of the maps.
-        size: the number of inputs to keep.
-        seed: the seed of the hashes.
-        unit: whether values are shares of attention, so that all maps have the scale 1. Otherwise the scale of a map is
-            its largest value.
-        kind: the kind of map that is kept of batches with several kinds, whose columns are not their rows, such as
-            those of sentence pairs; None for batches of one kind, whose columns are their rows.
-        guesses: the names of the guesses that are kept with the maps.
-        guessers: what makes these guesses. It is needed only to count, not to merge or to read.
-
-    Example:
-        >>> import torch
-        >>> from attentionology import MapBatch, Sentence
-        >>> maps = torch.tensor([[0.2, 0.8], [0.6, 0.4]])[None, None, None]  # one layer with one head
-        >>> special = torch.zeros(1, 2, dtype=torch.bool)
-        >>> sample = InputSample(n_layers=1, n_heads=1, size=10)
-        >>> sample.update(MapBatch(maps, torch.tensor([2]), special, (Sentence("s1", ("Birds", "sing")),)))
-        >>> [kept] = sample.sampled()
-        >>> kept.annotation.rows, list(kept.maps)
-        (('Birds', 'sing'), [51, 204, 153, 102])
-    """
+    """A sample of inputs with their maps, quantized to 8 bits."""
 
     keys: list[Tensor]
     content: list[Tensor]
@@ -209,16 +186,7 @@ def _order(inputs: Sequence[SampledInput]) -> list[tuple[int, int, bytes]]:
 
 
 def drawn(order: Sequence[tuple[int, int, bytes]], size: int) -> list[int]:
-    """Return the indices of the inputs that are drawn, in the order of the draw; see the module.
-
-    Args:
-        order: for each input the hash of its document, its own hash, and what decides between equal hashes.
-        size: the number of inputs to draw.
-
-    Example:
-        >>> drawn([(7, 1, b""), (7, 2, b""), (9, 5, b"")], size=2)  # one input of each of the two documents
-        [0, 2]
-    """
+    """Return the indices of the inputs that are drawn, in the order of the draw; see the module."""
     seen: Counter[int] = Counter()
     ranked = []
     for index in sorted(range(len(order)), key=lambda index: order[index]):

@@ -26,17 +26,11 @@ def map_makers(
 
 @dataclass(frozen=True)
 class MapFacts:
-    """A description of the maps of a run, made before they are counted.
+    """A description of the maps of a run, made before they are counted."""
 
-    Attributes:
-        description: the kind of map in words.
-        treatment: one phrase for each choice of how maps are made that is not the usual one.
-        n_heads: the number of heads of the model.
-    """
-
-    description: str
-    treatment: tuple[str, ...]
-    n_heads: int
+    description: str  # the kind of map in words
+    treatment: tuple[str, ...]  # one phrase for each choice of how maps are made that is not the usual one
+    n_heads: int  # the number of heads of the model
 
     def phrases(self, n_heads: int) -> tuple[str, ...]:
         """Describe the maps, one phrase for each choice that is not the usual one."""

@@ -29,22 +29,10 @@ class NamesFiles(Protocol):
 
 @dataclass(frozen=True)
 class MetricStates:
-    """Everything that a metric has counted, apart from its code.
-
-    Attributes:
-        metric: the name of the class.
-        arguments: the arguments that the metric was made with, which JSON must give back unchanged or as lists.
-        tensors: the states by name.
-
-    Example:
-        >>> from attentionology import SurfaceStatistics
-        >>> arguments = {"n_layers": 2, "n_heads": 3}
-        >>> stored = MetricStates.of(SurfaceStatistics(**arguments), arguments)
-        >>> stored.restore(SurfaceStatistics).n_heads
-        3
-    """
+    """Everything that a metric has counted, apart from its code."""
 
     metric: str
+    # the arguments that the metric was made with, which JSON must give back unchanged or as lists
     arguments: Mapping[str, Any]
     tensors: Mapping[str, Tensor]
 
@@ -125,17 +113,9 @@ class StoredMetrics(Mapping[str, MetricStates]):
 
 
 def added_up(stored: Sequence[MetricStates], kind: type[AnyMetric]) -> tuple[AnyMetric, Mapping[str, Any]]:
-    """Add up the counts of several runs.
-
-    A metric whose arguments depend on the corpus (such as its inventory of relations) has two methods for this:
-    ``joined_arguments``, which takes the arguments of all runs, and ``absorb``, which adds another metric.
-
-    Returns:
-        the metric, and the arguments that it was made with.
-
-    Raises:
-        StateError: the counts are those of another class, or were made with other arguments.
-    """
+    """Add up the counts of several runs."""
+    # A metric whose arguments depend on the corpus (such as its inventory of relations) has two methods for this:
+    # `joined_arguments`, which takes the arguments of all runs, and `absorb`, which adds another metric.
     first, *others = stored
     metric = first.restore(kind)
     if all(other.arguments == first.arguments for other in others):
@@ -151,19 +131,7 @@ def added_up(stored: Sequence[MetricStates], kind: type[AnyMetric]) -> tuple[Any
 
 
 def equal_but(arguments: Sequence[Mapping[str, Any]], *differing: str) -> dict[str, Any]:
-    """Return the arguments that must be equal if counts are to be added up.
-
-    Args:
-        arguments: the arguments of several metrics of one class.
-        differing: the names of arguments that may differ, which are left out.
-
-    Raises:
-        StateError: other arguments differ.
-
-    Example:
-        >>> equal_but([{"seed": 0, "relations": ["nsubj"]}, {"seed": 0, "relations": ["obj"]}], "relations")
-        {'seed': 0}
-    """
+    """Return the arguments that must be equal if counts are to be added up."""
     first, *others = ({name: value for name, value in each.items() if name not in differing} for each in arguments)
     for other in others:
         for name in dict.fromkeys([*first, *other]):

@@ -41,12 +41,7 @@ Array = npt.NDArray[Any]
 
 
 def state_bytes(groups: int, shape: Sequence[int], n_baselines: int, replicates: int) -> int:
-    """Return the bytes that the states of `OutcomeCounts` with these arguments take.
-
-    Example:
-        >>> state_bytes(groups=1, shape=(2, 12, 12), n_baselines=11, replicates=1000)
-        1252800
-    """
+    """Return the bytes that the states of `OutcomeCounts` with these arguments take."""
     outcomes = math.prod(shape) + n_baselines + 1
     counts = 2 * 8 * groups * (1 + SPLITS) * outcomes  # twice, because the initial zeros are kept
     return counts + 4 * groups * replicates * outcomes
@@ -54,17 +49,11 @@ def state_bytes(groups: int, shape: Sequence[int], n_baselines: int, replicates:
 
 @dataclass(frozen=True)
 class Counts:
-    """Integer counts per group and weighting. A weighting is a subset of the corpus or a bootstrap replicate.
+    """Integer counts per group and weighting. A weighting is a subset of the corpus or a bootstrap replicate."""
 
-    Attributes:
-        correct: the right decisions of each head, shape (groups, weightings, …, layers, heads).
-        baselines: the right decisions of each baseline, shape (groups, weightings, baselines).
-        total: the number of decisions, shape (groups, weightings).
-    """
-
-    correct: Array
-    baselines: Array
-    total: Array
+    correct: Array  # the right decisions of each head, shape (groups, weightings, …, layers, heads)
+    baselines: Array  # the right decisions of each baseline, shape (groups, weightings, baselines)
+    total: Array  # the number of decisions, shape (groups, weightings)
 
 
 class OutcomeCounts(Metric):

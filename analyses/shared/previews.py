@@ -13,10 +13,7 @@ _ROWS, _COLUMNS = 5, 30
 
 
 def tables_of(results: Any) -> dict[str, pd.DataFrame]:
-    """Return the tables of a dataclass or named tuple, by the expressions that reach them from it.
-
-    Such an expression is ``best``, ``tables.best`` or ``controls[0]``.
-    """
+    """Return the tables of a dataclass or named tuple, by the expressions that reach them from it."""
     names = [field.name for field in fields(results)] if is_dataclass(results) else results._fields
     return {path: table for name in names for path, table in _tables(name, getattr(results, name))}
 

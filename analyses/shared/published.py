@@ -26,14 +26,8 @@ _MODELS = frozenset(
 
 
 def published_coreference(model: str) -> dict[str, dict[str, int]] | None:
-    """Return Table 2 of the paper if a model of this name may be the one of the paper, else None.
-
-    The paper does not say whether its model was the cased or the uncased one, so both get the table.
-
-    Example:
-        >>> published_coreference("bert-base-uncased")["head 5-4"]["all"]
-        65
-    """
+    """Return Table 2 of the paper if a model of this name may be the one of the paper, else None."""
+    # The paper does not say whether its model was the cased or the uncased one, so both get the table.
     return COREFERENCE if model.rstrip("/") in _MODELS else None
 
 

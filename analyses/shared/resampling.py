@@ -34,21 +34,7 @@ def sentence_keys(sentence_ids: Sequence[str], seed: int = 0) -> npt.NDArray[np.
 
 
 def halves(sentence_ids: Sequence[str], splits: int, seed: int = 0) -> npt.NDArray[np.bool_]:
-    """Cut the sentences into two halves in several ways.
-
-    Args:
-        sentence_ids: the ids of the sentences.
-        splits: the number of ways, at most 64.
-        seed: the seed of the hash.
-
-    Returns:
-        whether each sentence is in the first half of each split, shape (splits, sentences).
-
-    Example:
-        >>> first = halves(["s1", "s2", "s3"], splits=4)
-        >>> first.shape, bool((halves(["s3"], splits=4) == first[:, 2:]).all())
-        ((4, 3), True)
-    """
+    """Cut the sentences into two halves in several ways."""
     bits = np.arange(splits, dtype=np.uint64)[:, None]
     first: npt.NDArray[np.bool_] = (sentence_keys(sentence_ids, seed)[None, :] >> bits) & np.uint64(1) == 1
     return first

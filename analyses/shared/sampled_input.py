@@ -30,21 +30,13 @@ Shape = tuple[int, int, int, int, int]
 
 @dataclass(frozen=True, eq=False)
 class SampledInput:
-    """An input of the sample.
+    """An input of the sample."""
 
-    Attributes:
-        key: the hash of its id, by which it is drawn.
-        document: the hash of the id of its document, or of its own id if it has none.
-        shape: the numbers of layers, heads, rows, columns and guesses.
-        content: the quantized maps, guesses, scales and annotation, one after another.
-        annotation_bytes: the number of bytes of the annotation.
-    """
-
-    key: int
-    document: int
-    shape: Shape
-    content: UInt8[Tensor, " bytes"]
-    annotation_bytes: int
+    key: int  # the hash of its id, by which it is drawn
+    document: int  # the hash of the id of its document, or of its own id if it has none
+    shape: Shape  # the numbers of layers, heads, rows, columns and guesses
+    content: UInt8[Tensor, " bytes"]  # the quantized maps, guesses, scales and annotation, one after another
+    annotation_bytes: int  # the number of bytes of the annotation
 
     @classmethod
     def of(

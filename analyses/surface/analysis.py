@@ -35,23 +35,14 @@ _LOSSES = {
 
 @dataclass(frozen=True)
 class SurfaceFacts:
-    """The facts that the results need from the plan.
+    """The facts that the results need from the plan."""
 
-    Attributes:
-        reading: how the maps are read.
-        gradients: the name of the request for the gradients, empty if there is none.
-        asked: the number of inputs whose gradients are asked for.
-        unit: the unit of the inputs, for example ``"sentences"``.
-        loss: the loss whose gradients are taken.
-        obstacle: the reason why there are no gradients, empty if they are computed or were not asked for.
-    """
-
-    reading: ReadingFacts
-    gradients: str = ""
-    asked: int = merges_by("sum", 0)
-    unit: str = ""
-    loss: Literal["mlm", "hidden"] = "mlm"
-    obstacle: str = ""
+    reading: ReadingFacts  # how the maps are read
+    gradients: str = ""  # the name of the request for the gradients, empty if there is none
+    asked: int = merges_by("sum", 0)  # the number of inputs whose gradients are asked for
+    unit: str = ""  # the unit of the inputs, for example `"sentences"`
+    loss: Literal["mlm", "hidden"] = "mlm"  # the loss whose gradients are taken
+    obstacle: str = ""  # the reason why there are no gradients, empty if they are computed or were not asked for
 
 
 class Surface(Analysis[SurfaceFacts, SurfaceResults], row=SURFACE):
@@ -133,10 +124,7 @@ class Surface(Analysis[SurfaceFacts, SurfaceResults], row=SURFACE):
 
 
 def _obstacle(loss: str, setting: Setting) -> tuple[str, Any]:
-    """Return the reason why the gradients of a loss cannot be computed, and the masked-LM head if the loss needs it.
-
-    The reason is empty if they can be computed.
-    """
+    """Return the reason why the gradients of a loss cannot be computed, and the masked-LM head if the loss needs it."""
     if setting.encoder.tokenizer.mask_token_id is None:
         return "this tokenizer has no mask token, and the loss is that of masked pieces", None
     if loss == "hidden":

@@ -11,20 +11,11 @@ from ..shared.merged_facts import merges_by
 
 @dataclass(frozen=True)
 class ReadingFacts:
-    """What the results of both analyses need to know about how the maps are read.
+    """What the results of both analyses need to know about how the maps are read."""
 
-    Attributes:
-        request: the name of the request for the surface statistics.
-        level: ``"token"`` or ``"word"``.
-        specials: the model's names of its first and last special tokens.
-        maps: a description of the maps.
-        seed: the seed of the run.
-        notes: sentences about how the maps were treated.
-    """
-
-    request: str
-    level: str
-    specials: Mapping[str, str]
+    request: str  # the name of the request for the surface statistics
+    level: str  # `"token"` or `"word"`
+    specials: Mapping[str, str]  # the model's names of its first and last special tokens
     maps: MapFacts
     seed: int
-    notes: tuple[str, ...] = merges_by("union")
+    notes: tuple[str, ...] = merges_by("union")  # sentences about how the maps were treated

@@ -16,14 +16,10 @@ _GRADIENT_UNITS = 2**8
 
 
 class GradientImportance(ExactMetric):
-    """Mean |∂L/∂α| per layer, head and class of the token attended to, with the attention that goes there.
+    """Mean |∂L/∂α| per layer, head and class of the token attended to, with the attention that goes there."""
 
-    Attention is a no-op where it is large and its gradient is small: a change of such weights would not change the
-    loss.
-
-    Args:
-        n_layers, n_heads: the shape of the model's attention.
-    """
+    # Attention is a no-op where it is large and its gradient is small: a change of such weights would not change the
+    # loss.
 
     macro: Int[Tensor, "2 layers heads classes"]
     pooled: Int[Tensor, "layers heads classes"]
@@ -64,14 +60,7 @@ class GradientImportance(ExactMetric):
         self.total += len(lengths)
 
     def compute(self) -> pd.DataFrame:
-        """Return a table with one row per layer, head and class that occurs. Layers and heads are 1-based.
-
-        Its columns are ``gradient``, the mean |∂L/∂α| over the weights to the class in an input, then over the inputs
-        that have the class; ``gradient_pooled``, the mean over all weights of all inputs; ``attention``, the share of
-        attention that goes to the class, as the mean over rows, then over all inputs; ``inputs``, the number of inputs
-        that have the class; ``weights``, the number of weights to the class in one head; and ``loss``, the mean loss
-        over inputs.
-        """
+        """Return a table with one row per layer, head and class that occurs. Layers and heads are 1-based."""
         inputs, weights = self.inputs.tolist(), self.weights.tolist()
         gradients, attention = floating(self.macro.cpu()).numpy()
         pooled, loss = floating(self.pooled.cpu()).numpy(), float(floating(self.loss.cpu()))

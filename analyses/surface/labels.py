@@ -22,17 +22,12 @@ _STATISTIC = {
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Thresholds of the labels. A head gets a label if its statistic is above the threshold.
+    """Thresholds of the labels. A head gets a label if its statistic is above the threshold."""
 
-    Attributes:
-        position: the threshold of ``next``, ``previous`` and ``self``.
-        target: the threshold of the special tokens and punctuation.
-        broad: the threshold of the entropy, as a share of the entropy of uniform attention. The paper's 3.8 nats are
-            0.8 of the entropy of uniform attention over its inputs of some 120 tokens; shorter inputs never reach them.
-    """
-
-    position: float = 0.5
-    target: float = 0.6
+    position: float = 0.5  # the threshold of `next`, `previous` and `self`
+    target: float = 0.6  # the threshold of the special tokens and punctuation
+    # the threshold of the entropy, as a share of the entropy of uniform attention. The paper's 3.8 nats are 0.8 of
+    # the entropy of uniform attention over its inputs of some 120 tokens; shorter inputs never reach them
     broad: float = 0.8
 
     def of(self, label: str) -> float:
@@ -45,20 +40,7 @@ class Thresholds:
 def label_heads(
     heads: pd.DataFrame, thresholds: Thresholds | None = None, relations: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Add the columns ``label`` and ``labels`` (all labels that apply, separated by spaces).
-
-    Args:
-        heads: `attentionology.analyses.surface.statistics.SurfaceTables.heads`.
-        thresholds: the thresholds; None for the defaults.
-        relations: the table of `best_relations`, whose columns are added. They are empty for a head that is the best of
-            no relation.
-
-    Example:
-        >>> others = ["self", "previous", "entropy_relative", "first_special", "last_special", "punctuation"]
-        >>> heads = pd.DataFrame({"layer": [1, 1], "head": [1, 2], "next": [0.9, 0.1], **dict.fromkeys(others, 0.2)})
-        >>> label_heads(heads)["label"].tolist()
-        ['next', 'other']
-    """
+    """Add the columns ``label`` and ``labels`` (all labels that apply, separated by spaces)."""
     thresholds = thresholds or Thresholds()
     applies = {label: heads[statistic] > thresholds.of(label) for label, statistic in _STATISTIC.items()}
     by_head = [[label for label in LABELS[1:] if applies[label].iloc[row]] for row in range(len(heads))]
@@ -70,11 +52,9 @@ def label_heads(
 
 
 def best_relations(best: pd.DataFrame, min_count: int = 50) -> pd.DataFrame:
-    """Return, for every head that is the best of any relation, the relation in which it gains most.
-
-    A relation counts only if it has at least ``min_count`` words, and if the interval of its gain over the best fixed
-    offset lies above 0. Without intervals the gain itself must be above 0.
-    """
+    """Return, for every head that is the best of any relation, the relation in which it gains most."""
+    # A relation counts only if it has at least `min_count` words, and if the interval of its gain over the best fixed
+    # offset lies above 0. Without intervals the gain itself must be above 0.
     certain = best["gain_low"].fillna(best["gain"]) > 0
     by_gain = best[certain & (best["total"] >= min_count)].sort_values("gain", ascending=False)
     largest = by_gain.drop_duplicates(["layer", "head"]).sort_values(["layer", "head"])

@@ -26,13 +26,7 @@ from .statistics import SurfaceStatistics, SurfaceTables
 
 @dataclass(frozen=True)
 class SharedReading:
-    """How the maps of both analyses are read.
-
-    Attributes:
-        request: the request for the surface statistics.
-        maker: the maker of the maps.
-        facts: what the results need to know.
-    """
+    """How the maps of both analyses are read."""
 
     request: Request
     maker: MapMaker
@@ -101,10 +95,8 @@ def _single(best: pd.DataFrame) -> pd.DataFrame:
 
 
 def special_names(setting: Setting) -> dict[str, str]:
-    """Return what the tokenizer writes for the special token before the first word and for the last special token.
-
-    The names are those of the first of 16 inputs that can be aligned. A model without such tokens has no entries.
-    """
+    """Return what the tokenizer writes for the special token before the first word and for the last special token."""
+    # The names are those of the first of 16 inputs that can be aligned. A model without such tokens has no entries.
     for pieces in setting.encoder.align(list(islice(setting.corpus, 16))):
         if isinstance(pieces, Pieces):
             break

@@ -40,26 +40,7 @@ def replicate_sums(
     replicates: int,
     seed: int,
 ) -> tuple[Int[Tensor, "replicates statistics layers"], Int[Tensor, "replicates statistics"]]:
-    """Return the weighted sums of the statistics of inputs in each replicate, and the sums of the weights.
-
-    Args:
-        values: the statistics of each input, of absolute values below 2¹⁰.
-        defined: whether an input has the statistic.
-        ids: the ids of the inputs.
-        replicates: the number of replicates.
-        seed: the seed of the bootstrap.
-
-    Returns:
-        the sums in units of 2⁻³², and the number of draws that have the statistic.
-
-    Raises:
-        ExactSumError: a statistic is not finite, or too large to be exact.
-
-    Example:
-        >>> sums, drawn = replicate_sums(torch.ones(1, 1, 1), torch.ones(1, 1, dtype=torch.bool), ["s1"], 3, seed=0)
-        >>> bool((sums[:, 0, 0] == drawn[:, 0] * 2**32).all())
-        True
-    """
+    """Return the weighted sums of the statistics of inputs in each replicate, and the sums of the weights."""
     units = fixed(torch.where(defined[..., None], values, 0))
     largest = int(units.abs().max()) if len(ids) else 0
     if largest * MOST_DRAWN >= _EXACT:
@@ -81,15 +62,7 @@ def comparable_statistics(
     statistics: Sequence[str],
     seed: int,
 ) -> tuple[Comparable, ...]:
-    """Return the statistics that can be compared: means over all heads, entropies, and shares layer by layer.
-
-    Args:
-        layers: returns for a statistic its mean over the heads of each layer, shape (layers,).
-        deviations: returns how far these deviate in each replicate, shape (layers, replicates).
-        inputs: returns the number of inputs that have a statistic.
-        statistics: the names of all statistics.
-        seed: the seed of the bootstrap.
-    """
+    """Return the statistics that can be compared: means over all heads, entropies, and shares layer by layer."""
 
     def whole(name: str, group: str) -> Measured:
         return Measured(group, float(layers(name).mean()), inputs(name), deviations(name).mean(0))

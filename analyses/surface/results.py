@@ -13,17 +13,12 @@ from .statistics import SurfaceTables
 
 @dataclass(frozen=True, repr=False)
 class SurfaceResults(Previewed):
-    """The results of the analysis ``surface``.
+    """The results of the analysis ``surface``."""
 
-    Attributes:
-        tables: the surface statistics, with labels of the heads.
-        specials: the model's own names of its ``first_special`` and ``last_special`` tokens. A model that has no such
-            token has no entry.
-        gradients: the table of `attentionology.analyses.surface.gradients.GradientImportance`, None if there is none.
-        notes: sentences about how the numbers were computed.
-    """
-
-    tables: SurfaceTables
+    tables: SurfaceTables  # the surface statistics, with labels of the heads
+    # the model's own names of its `first_special` and `last_special` tokens. A model that has no such token has no
+    # entry
     specials: Mapping[str, str]
+    # the table of `attentionology.analyses.surface.gradients.GradientImportance`, None if there is none
     gradients: pd.DataFrame | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # sentences about how the numbers were computed

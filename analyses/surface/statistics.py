@@ -44,23 +44,19 @@ SPECIALS = ("first_special", "last_special")
 
 
 class SurfaceTables(NamedTuple):
-    """The tables of the surface statistics. Layers and heads are 1-based.
+    """The tables of the surface statistics. Layers and heads are 1-based."""
 
-    Attributes:
-        heads: one row per layer and head, with each of `STATISTICS` as the mean over inputs (every input has the same
-            weight) and, with ``_pooled`` appended to its name, as the mean over all rows of all inputs.
-        layers: one row per layer, with the mean, smallest and largest value over heads; ``uniform_entropy``, the
-            entropy of attention to all tokens alike; and ``sink``, the special token that gets more attention than the
-            other, with its ``sink_share``.
-        offsets: one row per layer, head and offset (+1 is the next token), with the attention, the pooled attention,
-            and the number of rows that have such a token.
-        counts: one row per statistic, with the numbers of inputs and rows that it is a mean over.
-    """
-
+    # one row per layer and head, with each of `STATISTICS` as the mean over inputs (every input has the same weight)
+    # and, with `_pooled` appended to its name, as the mean over all rows of all inputs
     heads: pd.DataFrame
+    # one row per layer, with the mean, smallest and largest value over heads; `uniform_entropy`, the entropy of
+    # attention to all tokens alike; and `sink`, the special token that gets more attention than the other, with its
+    # `sink_share`
     layers: pd.DataFrame
+    # one row per layer, head and offset (+1 is the next token), with the attention, the pooled attention, and the
+    # number of rows that have such a token
     offsets: pd.DataFrame
-    counts: pd.DataFrame
+    counts: pd.DataFrame  # one row per statistic, with the numbers of inputs and rows that it is a mean over
 
 
 class SurfaceStatistics(ExactMetric):

@@ -15,243 +15,150 @@ Values = tuple[float | int | None, ...]
 
 @dataclass(frozen=True)
 class Measure:
-    """One value for every head, for example the accuracy for one relation and direction.
+    """One value for every head, for example the accuracy for one relation and direction."""
 
-    Attributes:
-        id: the id, which is unique in a report and is used in addresses.
-        group: the heading of the measure in the selector.
-        label: the name of the measure below this heading.
-        kind: the kind of map; None if the measure does not depend on it.
-        unit: ``"%"`` for shares, which are shown in percent, ``"nats"``, or ``""``.
-        values: the value of each head.
-        low, high: the bounds of 95 % intervals; None if there are none.
-        n: the number of decisions or inputs behind each value; None if it is not known.
-        baseline: a value to compare with, for example the accuracy of the best fixed offset.
-        center: the middle of a diverging scale, for example 0 for gains; None for a scale from low to high.
-        categories: the names of categories, if the values are indices into them.
-        relation: the dependency relation that the measure is about.
-        direction: the direction of attention that the measure is about.
-        note: the definition in one sentence.
-        low_is_best: whether the head with the smallest value is the best one, as with error rates.
-
-    Example:
-        >>> Measure("surface/entropy/weight", "Surface", "entropy", kind="weight", unit="nats", values=(0.5, 1.5)).n
-    """
-
-    id: str
-    group: str
-    label: str
-    kind: str | None
-    unit: str
+    id: str  # the id, which is unique in a report and is used in addresses
+    group: str  # the heading of the measure in the selector
+    label: str  # the name of the measure below this heading
+    kind: str | None  # the kind of map; None if the measure does not depend on it
+    unit: str  # `"%"` for shares, which are shown in percent, `"nats"`, or `""`
     values: Values
-    low: Values | None = None
+    low: Values | None = None  # the bounds of 95 % intervals; None if there are none
     high: Values | None = None
-    n: int | None = None
-    baseline: float | None = None
+    n: int | None = None  # the number of decisions or inputs behind each value; None if it is not known
+    baseline: float | None = None  # a value to compare with, for example the accuracy of the best fixed offset
+    # the middle of a diverging scale, for example 0 for gains; None for a scale from low to high
     center: float | None = None
-    categories: tuple[str, ...] | None = None
-    relation: str | None = None
-    direction: str | None = None
-    note: str = ""
-    low_is_best: bool = False
+    categories: tuple[str, ...] | None = None  # the names of categories, if the values are indices into them
+    relation: str | None = None  # the dependency relation that the measure is about
+    direction: str | None = None  # the direction of attention that the measure is about
+    note: str = ""  # the definition in one sentence
+    low_is_best: bool = False  # whether the head with the smallest value is the best one, as with error rates
 
 
 @dataclass(frozen=True)
 class Fact:
-    """One line of a head's card.
-
-    Attributes:
-        label: what the line is about.
-        text: the line.
-        measure: the id of the measure to open; None if there is none.
-    """
+    """One line of a head's card."""
 
     label: str
     text: str
-    measure: str | None = None
+    measure: str | None = None  # the id of the measure to open; None if there is none
 
 
 @dataclass(frozen=True)
 class Profile:
-    """The attention of a head by offset.
+    """The attention of a head by offset."""
 
-    Attributes:
-        offsets: the offsets; +1 is the next token.
-        values: the mean attention to the token at each offset.
-    """
-
-    offsets: tuple[int, ...]
-    values: tuple[float, ...]
+    offsets: tuple[int, ...]  # the offsets; +1 is the next token
+    values: tuple[float, ...]  # the mean attention to the token at each offset
 
 
 @dataclass(frozen=True)
 class Card:
-    """The facts about one head.
+    """The facts about one head."""
 
-    Attributes:
-        head: the name of the head, such as ``3-9``.
-        summary: one or two sentences that are made of the numbers.
-        facts: the lines of the card.
-        nearest: the names of the most similar heads, the most similar first.
-        profile: its attention by offset; None if it was not counted.
-    """
-
-    head: str
-    summary: str = ""
+    head: str  # the name of the head, such as `3-9`
+    summary: str = ""  # one or two sentences that are made of the numbers
     facts: tuple[Fact, ...] = ()
-    nearest: tuple[str, ...] = ()
-    profile: Profile | None = None
+    nearest: tuple[str, ...] = ()  # the names of the most similar heads, the most similar first
+    profile: Profile | None = None  # its attention by offset; None if it was not counted
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence about what was found, or was not.
-
-    Attributes:
-        text: the sentence.
-        address: the address of the view that shows it, such as ``#head=3-9&relation=obj&direction=dep->head``.
-    """
+    """A sentence about what was found, or was not."""
 
     text: str
-    address: str
+    address: str  # the address of the view that shows it, such as `#head=3-9&relation=obj&direction=dep->head`
 
 
 @dataclass(frozen=True)
 class ShownMention:
-    """A mention of an entity in a sampled input.
+    """A mention of an entity in a sampled input."""
 
-    Attributes:
-        start, end: the indices of its first and last row.
-        entity: the name of its entity.
-        type: the type of the mention, such as ``"pronoun"``.
-        head: the index of the row of its head word, to which decisions are reduced.
-    """
-
-    start: int
+    start: int  # the indices of its first and last row
     end: int
     entity: str
-    type: str
-    head: int
+    type: str  # the type of the mention, such as `"pronoun"`
+    head: int  # the index of the row of its head word, to which decisions are reduced
 
 
 @dataclass(frozen=True)
 class Link:
-    """A link of a word alignment.
+    """A link of a word alignment."""
 
-    Attributes:
-        row, column: the indices of the two words.
-        sure: whether the annotators are sure of it.
-    """
-
-    row: int
+    row: int  # the indices of the two words
     column: int
-    sure: bool
+    sure: bool  # whether the annotators are sure of it
 
 
 @dataclass(frozen=True)
 class EncodedMap:
-    """The maps of one kind of one input.
+    """The maps of one kind of one input."""
 
-    Attributes:
-        data: the base64 code of the raw deflate stream of unsigned bytes of shape (layers, heads, rows, columns).
-        scales: for each head, the value for which the byte 255 stands.
-        heads: the flat indices of the heads that are stored, which replace (layers, heads) in the shape; None for all.
-    """
-
-    data: str
-    scales: tuple[float, ...]
+    data: str  # the base64 code of the raw deflate stream of unsigned bytes of shape (layers, heads, rows, columns)
+    scales: tuple[float, ...]  # for each head, the value for which the byte 255 stands
+    # the flat indices of the heads that are stored, which replace (layers, heads) in the shape; None for all
     heads: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
 class AnnotatedInput:
-    """What the corpus says about an input. Rows and columns are those of its maps.
-
-    Attributes:
-        id: the id of the input.
-        document: the id of its document; None if it is not known.
-        file, line: the file, and the line where the input starts. A file that is not known is None, or empty on a page.
-        rows: the words and special tokens.
-        special: which rows are special tokens.
-        heads: the row of each word's syntactic head, −1 for the root, None where there is none.
-        relations: the relation of each word to its head.
-        mentions: the mentions of entities.
-        columns: the source words and special tokens of a sentence pair, whose rows are the target words; None if the
-            columns are the rows.
-        special_columns: which columns are special tokens; None if ``columns`` is None.
-        links: the gold links of a sentence pair. A pair without gold links has none.
-    """
+    """What the corpus says about an input. Rows and columns are those of its maps."""
 
     id: str
-    document: str | None
+    document: str | None  # the id of its document; None if it is not known
+    # the file, and the line where the input starts. A file that is not known is None, or empty on a page
     file: str | None
     line: int | None
-    rows: tuple[str, ...]
-    special: tuple[bool, ...]
+    rows: tuple[str, ...]  # the words and special tokens
+    special: tuple[bool, ...]  # which rows are special tokens
+    # the row of each word's syntactic head, −1 for the root, None where there is none
     heads: tuple[int | None, ...] = ()
-    relations: tuple[str | None, ...] = ()
+    relations: tuple[str | None, ...] = ()  # the relation of each word to its head
     mentions: tuple[ShownMention, ...] = ()
+    # the source words and special tokens of a sentence pair, whose rows are the target words; None if the columns are
+    # the rows
     columns: tuple[str, ...] | None = None
-    special_columns: tuple[bool, ...] | None = None
-    links: tuple[Link, ...] = ()
+    special_columns: tuple[bool, ...] | None = None  # which columns are special tokens; None if `columns` is None
+    links: tuple[Link, ...] = ()  # the gold links of a sentence pair. A pair without gold links has none
 
 
 @dataclass(frozen=True)
 class SampledSentence(AnnotatedInput):
-    """An input of the sample, with its maps.
-
-    Attributes:
-        maps: the maps by kind.
-        guesses: the guesses of analyses by key, for example ``weight/dep->head``: base64 codes of raw deflate streams
-            of unsigned 16-bit numbers of shape (layers, heads, rows), little-endian. A guess is the index of a row, or
-            of a column if the columns are not the rows, or 65535 where there is none. The heads are those of the map of
-            the same kind. Guesses are exact: they do not depend on the quantization of the maps.
-    """
+    """An input of the sample, with its maps."""
 
     maps: Mapping[str, EncodedMap] = field(default_factory=dict)
+    # the guesses of analyses by key, for example `weight/dep->head`: base64 codes of raw deflate streams of unsigned
+    # 16-bit numbers of shape (layers, heads, rows), little-endian. A guess is the index of a row, or of a column if
+    # the columns are not the rows, or 65535 where there is none. The heads are those of the map of the same kind.
+    # Guesses are exact: they do not depend on the quantization of the maps
     guesses: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The sampled inputs.
-
-    Attributes:
-        kinds: the kinds of maps.
-        note: how the inputs were sampled, and what was left out.
-        sentences: the inputs, in the order in which they were drawn.
-        layer_kinds: the kinds of maps that all heads of a layer share, which are stored as those of its first head.
-        share_kinds: the kinds of maps whose values are shares of attention, which are shown in percent.
-    """
+    """The sampled inputs."""
 
     kinds: tuple[str, ...]
-    note: str
-    sentences: tuple[SampledSentence, ...]
+    note: str  # how the inputs were sampled, and what was left out
+    sentences: tuple[SampledSentence, ...]  # the inputs, in the order in which they were drawn
+    # the kinds of maps that all heads of a layer share, which are stored as those of its first head
     layer_kinds: tuple[str, ...] = ()
+    # the kinds of maps whose values are shares of attention, which are shown in percent
     share_kinds: tuple[str, ...] = ("weight",)
 
 
 @dataclass(frozen=True)
 class Explorer:
-    """Everything that the explorer shows.
-
-    Attributes:
-        model: the name of the model.
-        corpus: the name of the corpus.
-        unit: what the inputs are, for example ``"sentences"``.
-        layers, heads: the shape of the model's attention.
-        measures: the measures.
-        cards: one card for each head.
-        findings: the most important findings.
-        sample: the sampled inputs; None if there are none.
-    """
+    """Everything that the explorer shows."""
 
     model: str
     corpus: str
-    unit: str
-    layers: int
+    unit: str  # what the inputs are, for example `"sentences"`
+    layers: int  # the shape of the model's attention
     heads: int
     measures: tuple[Measure, ...] = ()
     cards: tuple[Card, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    sample: Sample | None = None
+    findings: tuple[Finding, ...] = ()  # the most important findings
+    sample: Sample | None = None  # the sampled inputs; None if there are none

@@ -16,12 +16,7 @@ _ESCAPED = {character: f"\\u{ord(character):04x}" for character in "<>&"}
 
 
 def deflated(content: bytes) -> str:
-    """Return the base64 code of the raw deflate stream of some bytes.
-
-    Example:
-        >>> inflated(deflated(b"aaaa"))
-        b'aaaa'
-    """
+    """Return the base64 code of the raw deflate stream of some bytes."""
     compressor = zlib.compressobj(6, zlib.DEFLATED, _RAW)
     return base64.b64encode(compressor.compress(content) + compressor.flush()).decode("ascii")
 
@@ -32,18 +27,9 @@ def inflated(code: str) -> bytes:
 
 
 def script_json(explorer: Explorer) -> str:
-    r"""Return the data as JSON for a script element.
-
-    All characters beyond ASCII are escaped, and so are those that have a meaning in HTML. The text of a corpus can
-    therefore neither end the element nor begin a comment.
-
-    Raises:
-        ValueError: a number is not finite.
-
-    Example:
-        >>> script_json(Explorer("m", "</script>", "sentences", 1, 1))[:40]
-        '{"model":"m","corpus":"\\u003c/script\\u00'
-    """
+    r"""Return the data as JSON for a script element."""
+    # All characters beyond ASCII are escaped, and so are those that have a meaning in HTML. The text of a corpus can
+    # therefore neither end the element nor begin a comment.
     text = json.dumps(asdict(explorer), separators=(",", ":"), allow_nan=False)
     for character, escaped in _ESCAPED.items():
         text = text.replace(character, escaped)

@@ -16,18 +16,10 @@ _CELLS = itertools.count(1)
 
 @dataclass(frozen=True, repr=False)
 class ExplorerView:
-    """The explorer of a run, which a notebook shows.
+    """The explorer of a run, which a notebook shows."""
 
-    A notebook may show several. Each brings its data, the script and the styles along, so that a saved notebook shows
-    it again without a network.
-
-    Attributes:
-        explorer: the data.
-
-    Example:
-        >>> ExplorerView(Explorer("bert", "en_sample", "sentences", layers=12, heads=12))
-        ExplorerView(bert on en_sample, 0 measures of 144 heads, 0 sentences)
-    """
+    # A notebook may show several. Each brings its data, the script and the styles along, so that a saved notebook
+    # shows it again without a network.
 
     explorer: Explorer
 
@@ -42,11 +34,9 @@ class ExplorerView:
 
 
 def cell_name(explorer: Explorer) -> str:
-    """Return an id for the element of a cell.
-
-    No two cells of a notebook have the same, even if they show the same. A notebook that is executed again from its
-    beginning has the same ids again.
-    """
+    """Return an id for the element of a cell."""
+    # No two cells of a notebook have the same, even if they show the same. A notebook that is executed again from its
+    # beginning has the same ids again.
     digest = hashlib.sha256(script_json(explorer).encode()).hexdigest()[:12]
     return f"explorer-{digest}-{next(_CELLS)}"
 

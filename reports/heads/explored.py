@@ -19,21 +19,7 @@ _NO_GUESS = 65535
 
 
 def as_explorer(views: Sequence[Sequence[HeadView]], *, model: str) -> Explorer:
-    """Return the data of an explorer that has no measures, but the maps of some heads on some sentences.
-
-    Each kind of map has the guesses of its views, which do not depend on the rounding of the values to 255 levels.
-
-    Args:
-        views: for each sentence the heads, with their special tokens.
-        model: the name of the model.
-
-    Example:
-        >>> values = np.array([[0.2, 0.8], [0.5, 0.5]])
-        >>> view = HeadView("s1", ("Cats", "sleep"), (False, False), values, 3, 9, "weight", None, (1, 0), (1, -1))
-        >>> explorer = as_explorer([[view]], model="bert")
-        >>> explorer.sample.sentences[0].maps["weight"].heads
-        (26,)
-    """
+    """Return the data of an explorer that has no measures, but the maps of some heads on some sentences."""
     all_views = [view for of_sentence in views for view in of_sentence]
     n_heads = max((view.head for view in all_views if view.head is not None), default=1)
     kinds = tuple(dict.fromkeys(view.kind for view in all_views))
@@ -61,18 +47,7 @@ def as_explorer(views: Sequence[Sequence[HeadView]], *, model: str) -> Explorer:
 
 
 def opening(views: Sequence[Sequence[HeadView]], *, layout: Layout, special: bool) -> str:
-    """Return the address of the view that draws the same as a figure.
-
-    Args:
-        views: for each sentence the heads.
-        layout: how they are drawn.
-        special: whether special tokens are drawn.
-
-    Example:
-        >>> view = HeadView("s1", ("Cats",), (False,), np.ones((1, 1)), 3, 9, "weight", None, (None,))
-        >>> opening([[view]], layout="arcs", special=True)
-        '#head=3-9&kind=weight&view=arcs&special=on'
-    """
+    """Return the address of the view that draws the same as a figure."""
     of_heads = [view for view in views[0] if view.head is not None] or views[0]
     names = dict.fromkeys(f"{view.layer}-{view.head or 1}" for view in of_heads)
     kinds = dict.fromkeys(quote(view.kind) for view in views[0])

@@ -85,11 +85,7 @@ class HeadView:
         return self.restricted(kept)
 
     def restricted(self, kept: Sequence[int]) -> HeadView:
-        """The same map with some words only.
-
-        Args:
-            kept: the indices of these words, in increasing order.
-        """
+        """The same map with some words only."""
         new: dict[int | None, int] = {-1: -1, **{index: position for position, index in enumerate(kept)}}
         return HeadView(
             self.sentence,

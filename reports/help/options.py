@@ -22,18 +22,12 @@ _NAMES_OF_VALUES: dict[Any, str] = {int: "N", float: "X"}
 
 @dataclass(frozen=True)
 class OptionHelp:
-    """What the help says about one option.
+    """What the help says about one option."""
 
-    Attributes:
-        flag: the option as it is typed, ``--min-count``; empty for an argument without a name.
-        value: the placeholder for its value, ``N`` or ``{none,row}``; empty for a switch.
-        text: its description, with the line breaks of the source.
-        default: the value that it has unless it is given; empty where that is no value, or where a switch is off.
-    """
-
-    flag: str
-    value: str
-    text: str
+    flag: str  # the option as it is typed, `--min-count`; empty for an argument without a name
+    value: str  # the placeholder for its value, `N` or `{none,row}`; empty for a switch
+    text: str  # its description, with the line breaks of the source
+    # the value that it has unless it is given; empty where that is no value, or where a switch is off
     default: str = ""
 
 
@@ -46,20 +40,7 @@ class OptionSection:
 
 
 def option_sections(command: type[Any], most_used: Sequence[str]) -> list[OptionSection]:
-    """The options of a command as its help shows them.
-
-    Args:
-        command: a dataclass. A field of it is an option, or a dataclass: a group of options, whose docstring begins
-            with the title of the group.
-        most_used: names of fields that come first, under a heading of their own, in this order.
-
-    Returns:
-        the arguments without names, if there are any; the most used options; the groups, each under its title; and
-        the options that are in no group.
-
-    Raises:
-        ValueError: the command has no option of one of these names.
-    """
+    """The options of a command as its help shows them."""
     titled = [(title or "Further options", option) for title, option in _options(command)]
     known = {option.flag: option for _, option in titled}
     flags = [flag(name) for name in most_used]

@@ -51,16 +51,7 @@ def front_page(name: str, description: str, commands: Mapping[str, str], closing
 
 
 def no_command(word: str | None, commands: Sequence[str]) -> str:
-    """The message for arguments that do not begin with the name of a command.
-
-    Args:
-        word: the first argument; None if there are no arguments.
-        commands: the names of the commands.
-
-    Example:
-        >>> no_command("analyse", ("analyze", "show"))
-        "there is no command 'analyse'; did you mean 'analyze'?"
-    """
+    """The message for arguments that do not begin with the name of a command."""
     names = f"the commands are {', '.join(commands)}; attentionology --help describes them"
     if word is None:
         return f"no command is given; {names}"
@@ -68,11 +59,9 @@ def no_command(word: str | None, commands: Sequence[str]) -> str:
 
 
 def flowing(text: str) -> Iterator[str]:
-    """The paragraphs of a text, each broken into lines as wide as the terminal.
-
-    Paragraphs are separated by empty lines. Within a paragraph, a line that begins with ``- `` begins an item of a
-    list, and a line that begins with ``$ `` is a command line, which is continued where it is too long.
-    """
+    """The paragraphs of a text, each broken into lines as wide as the terminal."""
+    # Paragraphs are separated by empty lines. Within a paragraph, a line that begins with `- ` begins an item of a
+    # list, and a line that begins with `$ ` is a command line, which is continued where it is too long.
     for paragraph in re.split(r"\n\s*\n", text.strip()):
         yield "\n".join(_laid_out(block) for block in blocks(paragraph))
 

@@ -12,17 +12,7 @@ _MOST_SERIES = 12
 
 
 def alternative(figure: Figure) -> str:
-    """Say what a figure shows: its title, and for each of its axes the title, the labels and the series.
-
-    Example:
-        >>> from matplotlib.figure import Figure
-        >>> figure = Figure()
-        >>> axes = figure.subplots()
-        >>> _ = axes.set(xlabel="layer", ylabel="entropy")
-        >>> _ = figure.suptitle("a model")
-        >>> alternative(figure)
-        'Figure: a model. layer (horizontal), entropy (vertical).'
-    """
+    """Say what a figure shows: its title, and for each of its axes the title, the labels and the series."""
     title = figure.get_suptitle()
     legends = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
     described = dict.fromkeys(text for axes in figure.axes if (text := _describe(axes)))

@@ -8,11 +8,9 @@ _FOLDER = Path(__file__).parent
 
 
 def script() -> str:
-    """The script of the page, which contains nothing that ends a ``script`` element.
-
-    It defines ``attentionology.mount(element, data, {hash})``, which shows an explorer in an element. On the page of a
-    report it also shows the explorer whose data are in the element ``explorer-data``.
-    """
+    """The script of the page, which contains nothing that ends a ``script`` element."""
+    # It defines `attentionology.mount(element, data, {hash})`, which shows an explorer in an element. On the page of
+    # a report it also shows the explorer whose data are in the element `explorer-data`.
     return (_FOLDER / "explorer.js").read_text(encoding="utf-8")
 
 

@@ -18,44 +18,20 @@ _TAG = re.compile(r"<[^>]*>")
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading of a page.
+    """A heading of a page."""
 
-    Attributes:
-        id: the id of the element, which a link names.
-        text: the words of the heading, without markup.
-        level: 1 for the largest headings.
-    """
-
-    id: str
-    text: str
-    level: int
+    id: str  # the id of the element, which a link names
+    text: str  # the words of the heading, without markup
+    level: int  # 1 for the largest headings
 
 
 def slug(text: str) -> str:
-    """The words of a text in a form that suits an address.
-
-    Example:
-        >>> slug("Near and far antecedents (“he”)")
-        'near-and-far-antecedents-he'
-    """
+    """The words of a text in a form that suits an address."""
     return re.sub(r"\W+", "-", text.lower()).strip("-")[:60]
 
 
 def outlined(body: str, *, prefix: str, lower: int = 0) -> tuple[str, list[Heading]]:
-    """Give every heading an id and every header of a table a scope, and return the headings.
-
-    Args:
-        body: HTML in which all text is escaped.
-        prefix: what the ids begin with, so that those of several sections differ.
-        lower: by how many levels the headings become lower.
-
-    Example:
-        >>> body, headings = outlined("<h2>A &amp; B</h2><thead><th>n</th></thead>", prefix="x", lower=1)
-        >>> body
-        '<h3 id="x-a-b">A &amp; B</h3><thead><th scope="col">n</th></thead>'
-        >>> headings
-        [Heading(id='x-a-b', text='A & B', level=3)]
-    """
+    """Give every heading an id and every header of a table a scope, and return the headings."""
     headings: list[Heading] = []
     taken: set[str] = set()
 
