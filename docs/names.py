@@ -118,7 +118,7 @@ def _directive(package: str, name: str) -> str:
 
 def _options(name: str, group: type[Any]) -> str:
     """The directive of a group of options. Its fields are described as the help of the commands does."""
-    options = [option for section in option_sections(group, ()) for option in section.options]
+    options = [option for section in option_sections(group, ()).values() for option in section]
     fields = {option.flag.removeprefix("--no-").removeprefix("--").replace("-", "_"): option for option in options}
     defaults = group()
     lines = [f".. autoclass:: {name}({', '.join(f'{field}={getattr(defaults, field)!r}' for field in fields)})"]

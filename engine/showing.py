@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..analyses.contract import OptionError
-from ..analyses.dependency.guesses import head_guesses
+from ..analyses.dependency.decisions import head_guesses
 from ..analyses.shared.builtin import load_encoder
 from ..analyses.shared.options import MapOptions
 from ..corpora_loaders import Corpus, CorpusError, Sentence

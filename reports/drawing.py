@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
@@ -42,6 +44,9 @@ STYLE: Any = {
     "savefig.dpi": 200,
 }
 
+
+styled = mpl.rc_context(STYLE)
+"""Decorates functions that draw a figure."""
 
 _FURTHER_FORMATS: ContextVar[tuple[str, ...]] = ContextVar("further formats of figures", default=())
 
@@ -74,9 +79,27 @@ def save(figure: Figure, folder: Path, name: str) -> None:
             figure.savefig(folder / f"{name}.{ending}", metadata=metadata, bbox_inches="tight")
 
 
+def panels(
+    width: float, height: float, rows: int = 1, columns: int = 1, **sharing: bool
+) -> tuple[Figure, npt.NDArray[Any]]:
+    """Return a figure of this size in inches, and its axes in rows and columns."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False, **sharing)
+
+
 def ticks(n: int) -> list[int]:
     """The 0-based positions of at most seven tick labels for ``n`` items. The first item always has one."""
     return list(range(0, n, max(1, math.ceil(n / 6))))
+
+
+def number_ticks(axis: Axis, n: int) -> None:
+    """Label ``n`` rows or columns of an image, which have 0-based positions, with numbers from 1."""
+    axis.set_ticks(ticks(n), [str(position + 1) for position in ticks(n)])
+
+
+def layer_line(axes: Axes, values: pd.Series, color: str, marker: str, label: str, style: str = "-") -> None:
+    """Draw a line through values by layer, which is the index of the series."""
+    axes.plot(values.index, values, style, marker=marker, color=color, ms=3.5, lw=1.2, label=label)
 
 
 def by_layer(axes: Axes, layers: Iterable[Any], label: str) -> None:
@@ -111,6 +134,6 @@ def name_rows(axes: Axes, left: Sequence[str], right: Sequence[str]) -> None:
 def heads_map(axes: Axes, rates: pd.DataFrame) -> AxesImage:
     """Draw the rates of all heads as a heatmap from 0 to 100 %. Layers are rows, heads are columns, both from 1."""
     n_layers, n_heads = rates.shape
-    axes.set_xticks(ticks(n_heads), [str(i + 1) for i in ticks(n_heads)])
-    axes.set_yticks(ticks(n_layers), [str(i + 1) for i in ticks(n_layers)])
+    number_ticks(axes.xaxis, n_heads)
+    number_ticks(axes.yaxis, n_layers)
     return axes.imshow(rates.to_numpy() * 100, vmin=0, vmax=100, cmap="cividis", origin="lower", aspect="auto")

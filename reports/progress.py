@@ -48,14 +48,6 @@ def progress_bar(description: str, total: int, *, unit: str = "sentences", remar
     # The bar is written to standard error, with the remaining time and either the rate or remarks. Nothing is shown
     # if standard error is not a terminal. A bar within the block of another bar is shown below it, and disappears at
     # the end of its own block.
-    outer = _shown.get()
-    if outer is not None:
-        task = outer.add_task(description, total=total, note=unit)
-        try:
-            yield lambda done, remark="": outer.update(task, advance=done, note=remark or unit)
-        finally:
-            outer.remove_task(task)
-        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(8 if remarks else 40),
@@ -64,13 +56,27 @@ def progress_bar(description: str, total: int, *, unit: str = "sentences", remar
         *(() if remarks else (_Rate(),)),
         TimeRemainingColumn(),
     )
-    console = Console(stderr=True)
-    first = "" if remarks else unit
-    with Progress(*columns, console=console, disable=not sys.stderr.isatty(), transient=True) as bar:
-        task = bar.add_task(description, total=total, note=first)
-        token = _shown.set(bar)
+    note = "" if remarks and _shown.get() is None else unit
+    display = Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
+    with _line(display, description, total, note) as (bar, task):
+        yield lambda done, remark="": bar.update(task, advance=done, note=remark or note)
+
+
+@contextmanager
+def _line(display: Progress, description: str, total: int, note: str) -> Iterator[tuple[Progress, TaskID]]:
+    """Add a line to the display of an outer bar, or else show this display with one line."""
+    outer = _shown.get()
+    if outer is not None:
+        task = outer.add_task(description, total=total, note=note)
         try:
-            yield lambda done, remark="": bar.update(task, advance=done, note=remark or first)
+            yield outer, task
+        finally:
+            outer.remove_task(task)
+        return
+    with display:
+        token = _shown.set(display)
+        try:
+            yield display, display.add_task(description, total=total, note=note)
         finally:
             _shown.reset(token)
 
@@ -117,23 +123,10 @@ def watching_bar(
     if not console.is_terminal if outer is None else outer.disable:
         yield
         return
-    if outer is not None:
-        task = outer.add_task(description, total=total, note=unit)
-        try:
-            with _watched(outer, task, total, measure, unit, interval):
-                yield
-        finally:
-            outer.remove_task(task)
-        return
     columns = (TextColumn("{task.description}"), BarColumn(40), MofNCompleteColumn(), TextColumn("{task.fields[note]}"))
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(description, total=total, note=unit)
-        token = _shown.set(bar)
-        try:
-            with _watched(bar, task, total, measure, unit, interval):
-                yield
-        finally:
-            _shown.reset(token)
+    display = Progress(*columns, console=console, transient=True)
+    with _line(display, description, total, unit) as (bar, task), _watched(bar, task, total, measure, unit, interval):
+        yield
 
 
 @contextmanager

@@ -12,9 +12,8 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
 from ..contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
 from ..shared.counting import CountMaps
-from ..surface.facts import ReadingFacts
 from ..surface.options import ReadingOptions
-from ..surface.reading import plan_reading, read_tables
+from ..surface.reading import ReadingFacts, plan_reading, read_tables
 from .distances import SMOOTHING, HeadDistances
 from .explored import explored_clusters
 from .geography import geography

@@ -34,7 +34,7 @@ class ClusterResults(Previewed):
     distances: HeadDistanceTables
     geography: Geography  # the map and the clusters that follow from the distances
     heads: pd.DataFrame  # the surface statistics of the heads with their labels
-    specials: Mapping[str, str]  # as in `attentionology.analyses.surface.results.SurfaceResults`
+    specials: Mapping[str, str]  # as in `attentionology.analyses.surface.shown_tables.SurfaceResults`
     notes: tuple[str, ...] = ()
     notes_shown: bool = False  # whether the surface analysis of the same run shows the notes already
 

@@ -29,10 +29,10 @@ from ..shared.best_head import with_control
 from ..shared.comparable import Comparable, measured_heads
 from ..shared.controls import control_record
 from ..shared.counting import CountMaps
-from ..shared.decision_limit import check_limit
 from ..shared.map_facts import map_facts
 from ..shared.options import ControlOptions, CountOptions
 from ..shared.published import published_coreference
+from ..shared.resampling import check_limit
 from .accuracy import CoreferenceAccuracy, groups_of_documents, mentions_by_group
 from .agreement import sources_of_agreement
 from .antecedents import DIRECTIONS

@@ -17,12 +17,12 @@ from ..shared.best_head import with_control
 from ..shared.comparable import Comparable, measured_heads
 from ..shared.controls import control_record
 from ..shared.counting import CountMaps
-from ..shared.decision_limit import check_limit
 from ..shared.map_facts import MapFacts, map_facts
 from ..shared.options import ControlOptions, CountOptions
+from ..shared.resampling import check_limit
 from .accuracy import DependencyAccuracy, check_relations, words_by_group
+from .decisions import head_guesses
 from .explored import explored_dependency
-from .guesses import head_guesses
 from .options import DEPENDENCY, DependencyOptions
 from .section import DependencyResults, best_table, dependency_section
 from .tables import members_of

@@ -26,8 +26,8 @@ from ..shared.options import CountOptions
 if TYPE_CHECKING:
     from ..coreference.results import CoreferenceResults
     from ..dependency.section import DependencyResults
-    from ..norms.results import NormResults
-    from ..surface.results import SurfaceResults
+    from ..norms.shown_tables import NormResults
+    from ..surface.shown_tables import SurfaceResults
 
 FILE = Path(__file__).with_name("sample.json")
 """The known answers, made by ``python -m tests.known_answers``."""

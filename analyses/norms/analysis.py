@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 from rich.console import RenderableType
 
 from ...corpora_loaders import read_frequencies
@@ -28,16 +29,14 @@ from ..shared.counting import CountWith
 from ..shared.merged_facts import merges_by
 from ..shared.options import FeedForwardOptions
 from .explored import explored_norms
-from .feed_forward import CountStages, FeedForwardChange, FeedForwardTables, with_examples
+from .feed_forward import CountStages, FeedForwardChange, FeedForwardTables, ReadText, read_texts, with_examples
 from .frequency import FrequencyCorrelation, frequency_ranks
 from .mixing import MixingRatios
 from .options import NORMS, NormsOptions
 from .paper import published
-from .results import NormResults
 from .section import norms_section
 from .shares import NormShares
-from .shown_tables import layers_table
-from .texts import ReadText, read_texts
+from .shown_tables import NormResults, layers_table
 
 
 @dataclass(frozen=True)
@@ -113,8 +112,6 @@ class Norms(Analysis[NormFacts, NormResults], row=NORMS):
         looked: Any,
     ) -> NormResults:
         """Make all tables."""
-        import pandas as pd
-
         facts = counted.facts
         frequency = counted.metric("norms-frequency", FrequencyCorrelation)
         change = amplified = None

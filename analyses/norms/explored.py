@@ -10,8 +10,7 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import head_name, rows_of
 from ..shared.explored import address, share, values_of
-from .results import NormResults
-from .shown_tables import class_rows
+from .shown_tables import NormResults, class_rows
 
 _GROUPS = {
     "norm_share": (

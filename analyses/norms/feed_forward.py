@@ -11,7 +11,7 @@ then do not depend on the order in which sentences are read or parts are merged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -23,12 +23,12 @@ from jaxtyping import Int
 from scipy.stats import rankdata
 from torch import Tensor
 
-from ...extractors import StageBatch
+from ...extractors import SharedBatch, StageBatch
+from ..contract import Reader, Request
 from ..shared.counting import Counting
 from ..shared.exact_sums import ExactMetric, ExactSumError, added, floating
 from ..shared.metric import Metric
 from ..shared.resampling import sentence_keys
-from .texts import ReadText
 
 WHOLE_BLOCK = "FFB"
 _FIXED_POINT = 2**50
@@ -177,6 +177,40 @@ def with_examples(amplified: pd.DataFrame, texts: Mapping[int, ReadText]) -> pd.
         )
     columns = ["layer", "rank", "from", "to", "amplification", "from_position", "to_position", "sentence_id", "text"]
     return pd.DataFrame(rows, columns=columns)
+
+
+@dataclass(frozen=True)
+class ReadText:
+    """A sentence as the model reads it."""
+
+    id: str
+    words: tuple[str, ...]
+    pieces: tuple[str, ...]  # the pieces of the tokenizer, special tokens included
+
+
+class _PieceReader:
+    """A maker that needs no forward pass: it returns what the model would read."""
+
+    reads_weights = False
+
+    def of(self, batch: SharedBatch) -> list[ReadText]:
+        return [
+            ReadText(sentence.id, tuple(sentence.words), tuple(pieces.tokens))
+            for sentence, pieces in zip(batch.sentences, batch.pieces, strict=True)
+        ]
+
+
+def read_texts(request: Request, keys: Set[int], read: Reader) -> dict[int, ReadText]:
+    """Return the sentences with the given keys."""
+
+    def key_of(sentence_id: str) -> int:
+        return int(sentence_keys([sentence_id]).view("int64")[0])
+
+    sentences = [sentence for sentence in request.inputs if key_of(sentence.id) in keys]
+    if not sentences:
+        return {}
+    texts = [text for batch in read(sentences, _PieceReader()) for text in batch]
+    return {key_of(text.id): text for text in texts}
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from ...reports.json_text import records
 from ...reports.page import Section
 from ..contract import Titles
 from .figures import norm_figures
-from .results import NormResults
-from .shown_tables import shown_tables
+from .shown_tables import NormResults, shown_tables
 
 
 def norms_section(results: NormResults, titles: Titles | None = None) -> Section:

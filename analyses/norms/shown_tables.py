@@ -1,7 +1,8 @@
-"""The tables of the analysis of norms that people read."""
+"""The results of the analysis of norms, and the tables of them that people read."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -9,13 +10,30 @@ import pandas as pd
 from ...reports.columns import Row, TableColumn
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
+from ..shared.previews import Previewed
 from .columns import AMPLIFIED, MIXING, SHARES
-from .results import NormResults
+from .paper import Published
 
 _SPECIAL = ("[CLS]", "[SEP]")
 _BY_LAYER = ("attn-w", "attnresln-n", "atbffresln-n")
 _BY_CLASS = "attnresln-n"
 _SHOWN_PAIRS = 5
+
+
+@dataclass(frozen=True, repr=False)
+class NormResults(Previewed):
+    """The results of the analysis ``norms``."""
+
+    shares: pd.DataFrame  # the table of `attentionology.analyses.norms.shares.NormShares`
+    mixing: pd.DataFrame  # the table of `attentionology.analyses.norms.mixing.MixingRatios`
+    frequency: pd.DataFrame  # the table of `attentionology.analyses.norms.frequency.FrequencyCorrelation`
+    expansion: pd.DataFrame
+    # the tables of `attentionology.analyses.norms.feed_forward.FeedForwardChange`, the pairs with their pieces; None
+    # if they were not asked for
+    change: pd.DataFrame | None = None
+    amplified: pd.DataFrame | None = None
+    published: Published | None = None  # the papers' numbers of the same model, None if there are none
+    notes: tuple[str, ...] = ()  # sentences about how the numbers were computed
 
 
 def shown_tables(

@@ -87,15 +87,20 @@ def replicate_order(corpus: str, replicates: int) -> Array:
 def measured_heads(
     groups: Mapping[str, Sequence[int]], subsets: Counts, replicates: Counts, directions: Sequence[str]
 ) -> tuple[Measured, ...]:
-    """Measure the held-out accuracy of the best head of each group."""
-    return tuple(_measured_head(name, list(rows), subsets, replicates, directions) for name, rows in groups.items())
+    """Measure the held-out accuracy of the best head of each group, as `attentionology.analyses.shared.best_head` does.
 
-
-def _measured_head(
-    name: str, rows: list[int], subsets: Counts, replicates: Counts, directions: Sequence[str]
-) -> Measured:
-    correct, n = subsets.correct[rows, 0].sum(0), int(subsets.total[rows, 0].sum())
-    held_out = heldout_rate(rows, subsets, replicates)
-    direction, layer, head = argbest(correct)
-    chosen = f"{layer + 1}-{head + 1} {directions[direction]}" if correct.any() else ""
-    return Measured(name, held_out.value, n, held_out.deviations, chosen)
+    Args:
+        groups: the indices of the counts that make up each group, by its name. Groups may overlap.
+        subsets: the counts over the whole corpus, then over one half of each split. `Counts.correct` has the shape
+            (groups, 1 + splits, directions, layers, heads).
+        replicates: the counts over each bootstrap replicate.
+        directions: the names of the directions.
+    """
+    measured = []
+    for name, rows in groups.items():
+        correct, n = subsets.correct[list(rows), 0].sum(0), int(subsets.total[list(rows), 0].sum())
+        held_out = heldout_rate(rows, subsets, replicates)
+        direction, layer, head = argbest(correct)
+        chosen = f"{layer + 1}-{head + 1} {directions[direction]}" if correct.any() else ""
+        measured.append(Measured(name, held_out.value, n, held_out.deviations, chosen))
+    return tuple(measured)

@@ -26,9 +26,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from .decision_limit import TOO_LARGE, TooManyDecisionsError, check_limit
 from .metric import Metric
-from .resampling import MOST_DRAWN, halves, poisson_weights
+from .resampling import MOST_DRAWN, TOO_LARGE, TooManyDecisionsError, check_limit, halves, poisson_weights
 
 SPLITS = 10
 """The number of ways in which the corpus is cut into halves for held-out accuracy. A single split depends on luck."""

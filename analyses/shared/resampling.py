@@ -15,10 +15,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
+
+from ...corpora_loaders.errors import AttentionologyError
 
 MOST_DRAWN = 20
 """How often a replicate draws one sentence at most, see `poisson_weights`."""
@@ -81,3 +83,26 @@ def weights_of_keys(keys: npt.NDArray[np.uint64], replicates: int) -> npt.NDArra
     mass = np.exp(-1.0) / np.array([math.factorial(k) for k in range(MOST_DRAWN)], dtype=np.float64)
     weights: npt.NDArray[np.uint8] = np.searchsorted(np.cumsum(mass), uniform, side="right").astype(np.uint8)
     return weights
+
+
+MOST_DECISIONS = 2**30
+"""The largest number of decisions of one group if there are bootstrap replicates. A replicate draws about as many
+decisions as there are, and int32 holds numbers up to twice this number."""
+
+TOO_LARGE = 2**31  # the smallest number that int32 does not hold
+
+
+class TooManyDecisionsError(AttentionologyError, OverflowError):
+    """A group has more decisions than the bootstrap can count exactly."""
+
+
+def check_limit(decisions: Mapping[str, int], replicates: int) -> None:
+    """Check that the bootstrap can count the decisions of each group exactly."""
+    if not replicates or not decisions:
+        return
+    group = max(decisions, key=lambda name: decisions[name])
+    if decisions[group] > MOST_DECISIONS:
+        raise TooManyDecisionsError(
+            f"there are {decisions[group]:,} decisions of the group {group!r}, and with bootstrap replicates no more "
+            f"than {MOST_DECISIONS:,} of one group are counted exactly; use --replicates 0, or less text"
+        )

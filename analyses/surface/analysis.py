@@ -13,19 +13,22 @@ from ...extractors import GradientMaker, ModelError
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
 from ..contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
-from ..shared.comparable import Comparable
+from ..shared.comparable import Comparable, Measured
 from ..shared.counting import CountWith
 from ..shared.merged_facts import merges_by
 from .explored import explored_surface
-from .facts import ReadingFacts
 from .gradients import GradientImportance
 from .options import SURFACE, SurfaceOptions
-from .reading import plan_reading, read_tables
-from .replicates import comparable_statistics
-from .results import SurfaceResults
+from .reading import ReadingFacts, plan_reading, read_tables
 from .section import surface_section
-from .shown_tables import layers_table
+from .shown_tables import SurfaceResults, layers_table
 from .statistics import STATISTICS, SurfaceStatistics
+
+_ENTROPIES = ("entropy", "entropy_first")
+"""The statistics in nats. All others are shares from 0 to 1."""
+
+_BY_LAYER = ("self", "previous", "next", "first_special", "last_special", "punctuation", "other", "entropy_relative")
+"""The statistics that are compared layer by layer."""
 
 _LOSSES = {
     "mlm": "the masked-LM loss, the mean over masked pieces",
@@ -101,17 +104,7 @@ class Surface(Analysis[SurfaceFacts, SurfaceResults], row=SURFACE):
 
     def comparable(self, counted: Counted[SurfaceFacts]) -> Sequence[Comparable]:
         """Return the means over heads of all statistics, and of some of them layer by layer."""
-        metric = counted.metric(counted.facts.reading.request, SurfaceStatistics)
-        tables = metric.compute()
-        numbers = dict(zip(tables.counts["statistic"], tables.counts["inputs"], strict=True))
-        values = {name: tables.layers[name].to_numpy() for name in STATISTICS}
-        return comparable_statistics(
-            values.__getitem__,
-            lambda name: metric.layer_replicates(name) - values[name][:, None],
-            lambda name: int(numbers[name]),
-            STATISTICS,
-            metric.seed,
-        )
+        return comparable_statistics(counted.metric(counted.facts.reading.request, SurfaceStatistics))
 
     def record(
         self,
@@ -157,3 +150,34 @@ def _gradients(options: SurfaceOptions, counted: Counted[SurfaceFacts]) -> tuple
         f"Gradients are those of {_LOSSES[facts.loss]}, on {number} {facts.unit} with 15 % of "
         "the pieces masked; always of attention weights, whatever the map."
     ]
+
+
+def comparable_statistics(metric: SurfaceStatistics) -> tuple[Comparable, ...]:
+    """Return the statistics that can be compared: means over all heads, entropies, and shares layer by layer."""
+    tables = metric.compute()
+    inputs = dict(zip(tables.counts["statistic"], map(int, tables.counts["inputs"]), strict=True))
+
+    def by_layer(name: str, prefix: str = "") -> list[Measured]:
+        values = tables.layers[name].to_numpy()
+        deviations = metric.layer_replicates(name) - values[:, None]
+        return [
+            Measured(f"{prefix}layer {layer}", float(value), inputs[name], of_layer)
+            for layer, (value, of_layer) in enumerate(zip(values, deviations, strict=True), start=1)
+        ]
+
+    def whole(name: str, group: str) -> Measured:
+        values = tables.layers[name].to_numpy()
+        deviations = metric.layer_replicates(name) - values[:, None]
+        return Measured(group, float(values.mean()), inputs[name], deviations.mean(0))
+
+    shares = [whole(name, name) for name in STATISTICS if name not in _ENTROPIES]
+    entropies = [whole("entropy", "all layers"), *by_layer("entropy")]
+    layered = [one for name in _BY_LAYER for one in by_layer(name, f"{name}, ")]
+    quantity = "mean share over heads and inputs"
+    return (
+        Comparable("all layers", tuple(shares), quantity, "inputs", metric.seed),
+        Comparable("layer by layer", tuple(layered), quantity, "inputs", metric.seed),
+        Comparable(
+            "entropy", tuple(entropies), "mean entropy over heads and inputs", "inputs", metric.seed, unit="nats"
+        ),
+    )

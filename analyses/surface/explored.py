@@ -11,10 +11,8 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure, Profile
 from ...reports.format import head_name, percent, rows_of
 from ..shared.explored import address, names_of, share, values_of
-from .figures import class_names
-from .results import SurfaceResults
 from .section import sinks
-from .shown_tables import label_names
+from .shown_tables import SurfaceResults, class_names, label_names
 
 _CLASSES = ("first_special", "last_special", "punctuation", "other")
 _POSITIONS = ("previous", "next", "self")

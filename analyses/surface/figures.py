@@ -12,8 +12,8 @@ from matplotlib.colors import BoundaryNorm, Colormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from ...reports.drawing import BLACK, BLUE, CLASSES, ORANGE, STYLE, by_layer, finish, ticks
-from .results import SurfaceResults
+from ...reports.drawing import BLACK, BLUE, CLASSES, ORANGE, by_layer, finish, layer_line, number_ticks, panels, styled
+from .shown_tables import SurfaceResults, class_names
 
 _PANELS = (
     ("previous", "to the previous token (%)"),
@@ -38,84 +38,73 @@ def surface_figures(results: SurfaceResults, title: str) -> dict[str, Figure]:
     return figures
 
 
+@styled
 def statistics_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title: str = "") -> Figure:
     """Draw attention to neighbors, special tokens and punctuation: a dot per head, and a line through the means."""
     names = {"first": specials.get("first_special", "–"), "last": specials.get("last_special", "–")}
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.9, 4.0), layout="constrained")
-        grid = figure.subplots(2, 3, sharey=True)
-        for axes, (statistic, label) in zip(grid.flat, _PANELS, strict=True):
-            _dots(axes, heads, heads[statistic] * 100, label.format(**names))
-            axes.set_ylim(-2, 102)
-        for axes in grid[0]:
-            axes.set_xlabel("")
-        finish(figure, grid[0, 0], title)
+    figure, grid = panels(6.9, 4.0, 2, 3, sharey=True)
+    for axes, (statistic, label) in zip(grid.flat, _PANELS, strict=True):
+        _dots(axes, heads, heads[statistic] * 100, label.format(**names))
+        axes.set_ylim(-2, 102)
+    for axes in grid[0]:
+        axes.set_xlabel("")
+    finish(figure, grid[0, 0], title)
     return figure
 
 
+@styled
 def entropy_figure(
     heads: pd.DataFrame, layers: pd.DataFrame, specials: Mapping[str, str], *, title: str = ""
 ) -> Figure:
     """Draw the entropy of all rows and of the first special token's row, with the entropy of uniform attention."""
-    panels = [("entropy", "entropy of all rows (nats)")]
+    shown = [("entropy", "entropy of all rows (nats)")]
     if "first_special" in specials:
-        panels.append(("entropy_first", f"entropy of the row of {specials['first_special']} (nats)"))
+        shown.append(("entropy_first", f"entropy of the row of {specials['first_special']} (nats)"))
     uniform = float(layers["uniform_entropy"].iloc[0])
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(3.45 * len(panels), 2.6), layout="constrained")
-        grid = figure.subplots(1, len(panels), squeeze=False, sharey=True)
-        for axes, (statistic, label) in zip(grid.flat, panels, strict=True):
-            _dots(axes, heads, heads[statistic], label)
-            axes.axhline(uniform, color=ORANGE, lw=1, ls="--", label="uniform attention", zorder=1)
-            axes.set_ylim(0, uniform * 1.06)
-        finish(figure, grid[0, 0], title)
+    figure, grid = panels(3.45 * len(shown), 2.6, columns=len(shown), sharey=True)
+    for axes, (statistic, label) in zip(grid.flat, shown, strict=True):
+        _dots(axes, heads, heads[statistic], label)
+        axes.axhline(uniform, color=ORANGE, lw=1, ls="--", label="uniform attention", zorder=1)
+        axes.set_ylim(0, uniform * 1.06)
+    finish(figure, grid[0, 0], title)
     return figure
 
 
+@styled
 def gradients_figure(gradients: pd.DataFrame, specials: Mapping[str, str], *, title: str = "") -> Figure:
     """Draw how much the loss depends on attention, and beside it where attention goes, by layer (mean over heads)."""
     names = class_names(specials)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.9, 2.6), layout="constrained")
-        left, right = figure.subplots(1, 2)
-        for name, group in gradients.groupby("class", sort=False):
-            means = group.groupby("layer")[["gradient", "attention"]].mean()
-            color, marker = CLASSES[str(name)]
-            label = names.get(str(name), str(name))
-            for axes, values in ((left, means["gradient"]), (right, means["attention"] * 100)):
-                axes.plot(means.index, values, marker=marker, color=color, ms=3.5, lw=1.2, label=label)
-        left.set_yscale("log")
-        left.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        right.set_ylim(bottom=0)
-        by_layer(left, gradients["layer"], "mean |∂L/∂α|, per weight")
-        by_layer(right, gradients["layer"], "share of attention (%)")
-        finish(figure, left, title)
+    figure, ((left, right),) = panels(6.9, 2.6, columns=2)
+    for name, group in gradients.groupby("class", sort=False):
+        means = group.groupby("layer")[["gradient", "attention"]].mean()
+        for axes, values in ((left, means["gradient"]), (right, means["attention"] * 100)):
+            layer_line(axes, values, *CLASSES[str(name)], names.get(str(name), str(name)))
+    left.set_yscale("log")
+    left.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    right.set_ylim(bottom=0)
+    by_layer(left, gradients["layer"], "mean |∂L/∂α|, per weight")
+    by_layer(right, gradients["layer"], "share of attention (%)")
+    finish(figure, left, title)
     return figure
 
 
+@styled
 def offsets_figure(offsets: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw attention by offset, with a row per layer: the mean over heads, and the head with the most attention."""
-    with mpl.rc_context(STYLE):
-        n_layers = int(offsets["layer"].max())
-        figure = Figure(figsize=(6.9, 1.2 + 0.17 * min(n_layers, 24)), layout="constrained")
-        grid = figure.subplots(1, 2, sharey=True)
-        by_head = offsets.pivot_table(index=["layer", "head"], columns="offset", values="attention") * 100
-        shown = {"mean over heads": by_head.groupby("layer").mean(), "head with most": by_head.groupby("layer").max()}
-        for axes, (label, table) in zip(grid, shown.items(), strict=True):
-            image = axes.imshow(table.to_numpy(), vmin=0, cmap="cividis", origin="lower", aspect="auto")
-            labelled = range(0, table.shape[1], max(1, table.shape[1] // 11))
-            axes.set_xticks(labelled, [f"{table.columns[i]:+d}" if table.columns[i] else "0" for i in labelled])
-            axes.set_yticks(ticks(n_layers), [str(layer + 1) for layer in ticks(n_layers)])
-            axes.set_xlabel("offset (+1: the next token)")
-            figure.colorbar(image, ax=axes, label=f"{label} (%)", pad=0.02)
-        grid[0].set_ylabel("layer")
-        figure.suptitle(" · ".join(filter(None, [title, "attention by offset"])), fontsize=8, x=0.01, ha="left")
+    n_layers = int(offsets["layer"].max())
+    figure, (grid,) = panels(6.9, 1.2 + 0.17 * min(n_layers, 24), columns=2, sharey=True)
+    by_head = offsets.pivot_table(index=["layer", "head"], columns="offset", values="attention") * 100
+    shown = {"mean over heads": by_head.groupby("layer").mean(), "head with most": by_head.groupby("layer").max()}
+    for axes, (label, table) in zip(grid, shown.items(), strict=True):
+        image = axes.imshow(table.to_numpy(), vmin=0, cmap="cividis", origin="lower", aspect="auto")
+        labelled = range(0, table.shape[1], max(1, table.shape[1] // 11))
+        axes.set_xticks(labelled, [f"{table.columns[i]:+d}" if table.columns[i] else "0" for i in labelled])
+        number_ticks(axes.yaxis, n_layers)
+        axes.set_xlabel("offset (+1: the next token)")
+        figure.colorbar(image, ax=axes, label=f"{label} (%)", pad=0.02)
+    grid[0].set_ylabel("layer")
+    figure.suptitle(" · ".join(filter(None, [title, "attention by offset"])), fontsize=8, x=0.01, ha="left")
     return figure
-
-
-def class_names(specials: Mapping[str, str]) -> dict[str, str]:
-    """Return the model's own names of the classes that are named after BERT's special tokens."""
-    return {"[CLS]": specials.get("first_special", "[CLS]"), "[SEP]": specials.get("last_special", "[SEP]")}
 
 
 def layer_colors(n_layers: int) -> tuple[Colormap, BoundaryNorm]:

@@ -14,14 +14,26 @@ from ...extractors import MapMaker, Segments
 from ...extractors.tokens.pieces import Pieces
 from ..contract import Counted, OptionError, OptionSet, Request, Setting
 from ..shared.counting import CountMaps
-from ..shared.map_facts import map_facts
+from ..shared.map_facts import MapFacts, map_facts
+from ..shared.merged_facts import merges_by
 from ..shared.options import CountOptions
 from . import statistics
 from .distributions import DISTANCE_SMOOTHING
-from .facts import ReadingFacts
 from .labels import Thresholds, best_relations, label_heads
 from .options import ReadingOptions, SurfaceOptions
 from .statistics import SurfaceStatistics, SurfaceTables
+
+
+@dataclass(frozen=True)
+class ReadingFacts:
+    """What the results of both analyses need to know about how the maps are read."""
+
+    request: str  # the name of the request for the surface statistics
+    level: str  # `"token"` or `"word"`
+    specials: Mapping[str, str]  # the model's names of its first and last special tokens
+    maps: MapFacts
+    seed: int
+    notes: tuple[str, ...] = merges_by("union")  # sentences about how the maps were treated
 
 
 @dataclass(frozen=True)

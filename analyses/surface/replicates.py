@@ -1,4 +1,4 @@
-"""Bootstrap replicates of the surface statistics, whose sums are exact, and what can be compared between runs.
+"""Bootstrap replicates of the surface statistics, whose sums are exact.
 
 A replicate draws each input with a weight that depends on the id of the input alone, see
 `attentionology.analyses.shared.resampling`. The statistic of a layer in a replicate is the weighted mean over inputs of
@@ -9,28 +9,18 @@ order. They are computed in float64, which is exact below 2⁵³ and has fast ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ..shared.comparable import Comparable, Measured
 from ..shared.exact_sums import ExactSumError, fixed
 from ..shared.resampling import MOST_DRAWN, poisson_weights
 
 _EXACT = 2**53
 """The number below which all whole numbers are exact in float64."""
-
-ENTROPIES = ("entropy", "entropy_first")
-"""The statistics in nats. All others are shares from 0 to 1."""
-
-BY_LAYER = ("self", "previous", "next", "first_special", "last_special", "punctuation", "other", "entropy_relative")
-"""The statistics that are compared layer by layer."""
-
-LayerArray = npt.NDArray[np.float64]
 
 
 def replicate_sums(
@@ -53,32 +43,3 @@ def replicate_sums(
         product = weights[:, rows] @ units[rows].double().flatten(1)
         sums += product.long().view_as(sums)
     return sums, (weights @ defined.double()).long()
-
-
-def comparable_statistics(
-    layers: Callable[[str], LayerArray],
-    deviations: Callable[[str], LayerArray],
-    inputs: Callable[[str], int],
-    statistics: Sequence[str],
-    seed: int,
-) -> tuple[Comparable, ...]:
-    """Return the statistics that can be compared: means over all heads, entropies, and shares layer by layer."""
-
-    def whole(name: str, group: str) -> Measured:
-        return Measured(group, float(layers(name).mean()), inputs(name), deviations(name).mean(0))
-
-    def by_layer(name: str, prefix: str = "") -> list[Measured]:
-        rows = zip(layers(name), deviations(name), strict=True)
-        return [
-            Measured(f"{prefix}layer {layer}", float(value), inputs(name), of_layer)
-            for layer, (value, of_layer) in enumerate(rows, start=1)
-        ]
-
-    shares = [whole(name, name) for name in statistics if name not in ENTROPIES]
-    entropies = [whole("entropy", "all layers"), *by_layer("entropy")]
-    layered = [one for name in BY_LAYER for one in by_layer(name, f"{name}, ")]
-    return (
-        Comparable("all layers", tuple(shares), "mean share over heads and inputs", "inputs", seed),
-        Comparable("layer by layer", tuple(layered), "mean share over heads and inputs", "inputs", seed),
-        Comparable("entropy", tuple(entropies), "mean entropy over heads and inputs", "inputs", seed, unit="nats"),
-    )

@@ -13,8 +13,7 @@ from ...reports.json_text import records
 from ...reports.page import Section
 from ..contract import Titles
 from .figures import surface_figures
-from .results import SurfaceResults
-from .shown_tables import shown_tables
+from .shown_tables import SurfaceResults, shown_tables
 
 
 def surface_section(results: SurfaceResults, titles: Titles | None = None) -> Section:

@@ -1,8 +1,9 @@
-"""The tables of the surface analysis that people read."""
+"""The results of the surface analysis, and the tables of them that people read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -10,14 +11,27 @@ import pandas as pd
 from ...reports.columns import Row, TableColumn
 from ...reports.format import head_name, number, percent, rows_of
 from ...reports.table import ShownTable
-from .figures import class_names
+from ..shared.previews import Previewed
 from .labels import LABELS
-from .results import SurfaceResults
+from .statistics import SurfaceTables
 
 _BY_LAYER = ("previous", "next", "self", "first_special", "last_special", "punctuation", "other")
 _IN_NATS = ("entropy", "entropy_first")
 _NAMED = 8
 """The number of heads with a label that a terminal names."""
+
+
+@dataclass(frozen=True, repr=False)
+class SurfaceResults(Previewed):
+    """The results of the analysis ``surface``."""
+
+    tables: SurfaceTables  # the surface statistics, with labels of the heads
+    # the model's own names of its `first_special` and `last_special` tokens. A model that has no such token has no
+    # entry
+    specials: Mapping[str, str]
+    # the table of `attentionology.analyses.surface.gradients.GradientImportance`, None if there is none
+    gradients: pd.DataFrame | None = None
+    notes: tuple[str, ...] = ()  # sentences about how the numbers were computed
 
 
 def shown_tables(results: SurfaceResults) -> list[ShownTable]:
@@ -150,3 +164,8 @@ def label_names(specials: Mapping[str, str]) -> dict[str, str]:
         "last-special": f"sink {last}",
         "other": "no label",
     }
+
+
+def class_names(specials: Mapping[str, str]) -> dict[str, str]:
+    """Return the model's own names of the classes that are named after BERT's special tokens."""
+    return {"[CLS]": specials.get("first_special", "[CLS]"), "[SEP]": specials.get("last_special", "[SEP]")}

@@ -7,7 +7,7 @@ import itertools
 import json
 from dataclasses import dataclass
 
-from ..page.bundle import script, styles
+from ..page.bundle import bundled
 from .data import Explorer
 from .encoding import script_json
 
@@ -44,7 +44,8 @@ def cell_name(explorer: Explorer) -> str:
 def mounted(explorer: Explorer, *, name: str, address: str = "", follow: bool = False, instead: str = "") -> str:
     """Return HTML that shows an explorer in any page, with its data, the script and the styles."""
     options = json.dumps({"hash": follow, "address": address}).replace("<", "\\u003c")
+    styles, script = bundled("explorer.css"), bundled("explorer.js")
     return (
-        f'<style>{styles()}</style><div id="{name}">{instead}</div><script>{script()}</script>'
+        f'<style>{styles}</style><div id="{name}">{instead}</div><script>{script}</script>'
         f'<script>attentionology.mount(document.getElementById("{name}"), {script_json(explorer)}, {options})</script>'
     )

@@ -31,15 +31,7 @@ class OptionHelp:
     default: str = ""
 
 
-@dataclass(frozen=True)
-class OptionSection:
-    """Options that the help shows under one heading."""
-
-    title: str
-    options: tuple[OptionHelp, ...]
-
-
-def option_sections(command: type[Any], most_used: Sequence[str]) -> list[OptionSection]:
+def option_sections(command: type[Any], most_used: Sequence[str]) -> dict[str, list[OptionHelp]]:
     """The options of a command as its help shows them."""
     titled = [(title or "Further options", option) for title, option in _options(command)]
     known = {option.flag: option for _, option in titled}
@@ -52,7 +44,7 @@ def option_sections(command: type[Any], most_used: Sequence[str]) -> list[Option
     for title, option in sorted(titled, key=lambda pair: pair[0] == "Further options"):
         if option.flag and option.flag not in flags:
             sections.setdefault(title, []).append(option)
-    return [OptionSection(title, tuple(options)) for title, options in sections.items()]
+    return sections
 
 
 def _options(command: type[Any], defaults: Any = MISSING) -> Iterator[tuple[str, OptionHelp]]:

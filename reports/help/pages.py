@@ -16,7 +16,7 @@ from typing import Any
 
 from ...storage.nearest import did_you_mean
 from ..terminal import visible
-from .options import OptionHelp, OptionSection, option_sections
+from .options import OptionHelp, option_sections
 
 HELP_OPTION = OptionHelp("-h, --help", "", "Show this help and exit.")
 """The option that every command has."""
@@ -28,15 +28,12 @@ _NARROWEST = 40
 def command_page(name: str, command: type[Any], most_used: Sequence[str]) -> str:
     """The help of one command."""
     sections = option_sections(command, most_used)
-    arguments = [option.value for option in sections[0].options if not option.flag]
-    if sections and sections[-1].title == "Further options":
-        sections[-1] = OptionSection(sections[-1].title, (*sections[-1].options, HELP_OPTION))
-    else:
-        sections.append(OptionSection("Further options", (HELP_OPTION,)))
+    sections.setdefault("Further options", []).append(HELP_OPTION)
+    arguments = [option.value for option in sections.get("Arguments", ())]
     usage = " ".join([name, *arguments, "[OPTIONS]"])
     parts = [f"{_heading('Usage')} {usage}", *flowing(inspect.getdoc(command) or "")]
-    for section in sections:
-        parts.append("\n".join([_heading(section.title), *map(_option, section.options)]))
+    for title, options in sections.items():
+        parts.append("\n".join([_heading(title), *map(_option, options)]))
     return "\n\n".join(parts)
 
 

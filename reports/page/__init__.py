@@ -21,7 +21,7 @@ from ..run_files import RUN_RECORD, files_of_run
 from ..table import ShownTable
 from ..tables import write_csv
 from .alternative import alternative, with_alternative
-from .bundle import page_styles, script, styles
+from .bundle import bundled
 from .outline import outlined
 
 
@@ -146,9 +146,9 @@ def write_report(
         sections=rendered,
         record=to_json(run),
         explorer=None if explorer is None else Markup(explorer),  # noqa: S704  # escaped by the caller
-        page_styles=Markup(page_styles()),  # noqa: S704  # a file of this package
-        styles=Markup(styles()),  # noqa: S704  # a file of this package
-        script=Markup(script()),  # noqa: S704  # a file of this package
+        page_styles=Markup(bundled("page.css")),  # noqa: S704  # a file of this package
+        styles=Markup(bundled("explorer.css")),  # noqa: S704  # a file of this package
+        script=Markup(bundled("explorer.js")),  # noqa: S704  # a file of this package
         explored=None if explorer is None else json.loads(explorer),
     )
     (folder / "report.html").write_text(page, encoding="utf-8")

@@ -13,7 +13,8 @@ from attentionology.analyses.shared.comparable import Comparable, Measured
 from attentionology.analyses.shared.exact_sums import ExactSumError, floating
 from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.analyses.surface import replicates
-from attentionology.analyses.surface.replicates import comparable_statistics, replicate_sums
+from attentionology.analyses.surface.analysis import comparable_statistics
+from attentionology.analyses.surface.replicates import replicate_sums
 from attentionology.analyses.surface.statistics import STATISTICS, SurfaceStatistics
 from attentionology.extractors import MapBatch
 from tests.reference import naive_surface
@@ -93,22 +94,9 @@ def test_products_are_exact_whatever_their_number(monkeypatch):
         replicate_sums(100 * values + 10, defined, ids, 20, 0)
 
 
-def families(metric: SurfaceStatistics) -> tuple[Comparable, ...]:
-    tables = metric.compute()
-    numbers = dict(zip(tables.counts["statistic"], tables.counts["inputs"], strict=True))
-    values = {name: tables.layers[name].to_numpy() for name in STATISTICS}
-    return comparable_statistics(
-        values.__getitem__,
-        lambda name: metric.layer_replicates(name) - values[name][:, None],
-        lambda name: int(numbers[name]),
-        STATISTICS,
-        metric.seed,
-    )
-
-
 def test_statistics_do_not_differ_from_themselves():
     metric = counted(batches_of(1), replicates=50)
-    rows = [row for one in families(metric) for row in differences(one, one, min_count=1)]
+    rows = [row for one in comparable_statistics(metric) for row in differences(one, one, min_count=1)]
     assert len(rows) == 14 + 8 * 2 + 3
     assert {(row.difference, row.low, row.high) for row in rows if row.p == row.p} == {(0.0, 0.0, 0.0)}
     assert sum(row.p == 1 for row in rows) > 25
@@ -117,7 +105,7 @@ def test_statistics_do_not_differ_from_themselves():
 def test_values_are_those_of_the_report():
     metric = counted(batches_of(2))
     tables = metric.compute()
-    overall, layered, entropies = families(metric)
+    overall, layered, entropies = comparable_statistics(metric)
     by_group = {one.group: one for one in (*overall.measured, *layered.measured, *entropies.measured)}
     heads = tables.heads
     assert by_group["previous"].value == pytest.approx(heads["previous"].mean())

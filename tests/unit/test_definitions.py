@@ -15,7 +15,7 @@ from attentionology.analyses.explanation.options import ExplanationTestOptions
 from attentionology.analyses.explanation.tests import correlation, eraser
 from attentionology.analyses.norms import frequency
 from attentionology.analyses.norms.options import NormsOptions
-from attentionology.analyses.shared import decision_limit, exact_sums, outcomes
+from attentionology.analyses.shared import exact_sums, outcomes, resampling
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.analyses.surface import gradients, statistics
 from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
@@ -62,7 +62,7 @@ PHRASES = [
     ("dependency", f"Values whose relative difference is below {scientific(noise)}"),
     ("dependency", f"o from −{-OFFSETS[0]} to +{OFFSETS[-1]} without 0"),
     ("dependency", f"over {CountOptions().replicates:,} bootstrap replicates"),
-    ("dependency", f"limits a relation to {power(2, bits(decision_limit.MOST_DECISIONS))}"),
+    ("dependency", f"limits a relation to {power(2, bits(resampling.MOST_DECISIONS))}"),
     ("dependency", f"in {['', *['?'] * 9, 'ten'][outcomes.SPLITS]} ways"),
     ("explanation", f"learning rate {published.learning_rate:g}, {published.batch_size} texts per step"),
     ("explanation", f"{published.epochs} epochs, and weight decay {scientific(published.weight_decay)}"),

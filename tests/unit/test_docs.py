@@ -45,8 +45,8 @@ FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]\b")
 ALL_FLAGS = {
     flag
     for command in COMMANDS.values()
-    for section in option_sections(command.load(), command.most_used)
-    for option in section.options
+    for section in option_sections(command.load(), command.most_used).values()
+    for option in section
     for flag in (option.flag, option.flag.replace("--no-", "--"))
 } | {"--help"}
 

@@ -11,7 +11,7 @@ import pytest
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.norms.analysis import Norms
 from attentionology.analyses.surface.analysis import Surface
-from attentionology.analyses.surface.results import SurfaceResults
+from attentionology.analyses.surface.shown_tables import SurfaceResults
 from attentionology.analyses.surface.statistics import STATISTICS, SurfaceTables
 from attentionology.engine.results import Part
 

@@ -15,7 +15,7 @@ import tyro
 from tyro.conf import arg
 
 from attentionology.analyses.shared.numbers import NUMBERS, OptionalNumber
-from attentionology.reports.help.options import OptionHelp, OptionSection, option_sections
+from attentionology.reports.help.options import OptionHelp, option_sections
 from attentionology.reports.help.pages import command_page, flowing
 from attentionology.scripts.cli import main
 from attentionology.scripts.commands import COMMANDS
@@ -42,7 +42,7 @@ def page(capsys, *words: str) -> str:
 
 def options(name: str) -> list[OptionHelp]:
     command = COMMANDS[name]
-    return [option for section in option_sections(command.load(), command.most_used) for option in section.options]
+    return [option for section in option_sections(command.load(), command.most_used).values() for option in section]
 
 
 def torn(lines: list[str], width: int) -> list[str]:
@@ -224,12 +224,12 @@ def test_options_of_nested_and_derived_groups():
     """Defaults are those of the command; docstrings come from the class that has the field."""
     kind = OptionHelp("--kind", "{small,large}", "What it is:\n\n- small things;\n- or large ones.", "large")
     size = OptionHelp("--size", "N", "The size\nof it.")
-    assert option_sections(Composed, ["names"]) == [
-        OptionSection("Most used options", (OptionHelp("--names", "NAME [NAME ...]", "Some names.", "a b"),)),
-        OptionSection("Options of what is derived", (size, kind, OptionHelp("--no-quick", "", "Not slow."))),
-        OptionSection("Options of a group of groups", (OptionHelp("--share", "X", "A part.", "0.25"),)),
-        OptionSection("Options of the base", (OptionHelp("--size", "N", "The size\nof it.", "3"),)),
-    ]
+    assert option_sections(Composed, ["names"]) == {
+        "Most used options": [OptionHelp("--names", "NAME [NAME ...]", "Some names.", "a b")],
+        "Options of what is derived": [size, kind, OptionHelp("--no-quick", "", "Not slow.")],
+        "Options of a group of groups": [OptionHelp("--share", "X", "A part.", "0.25")],
+        "Options of the base": [OptionHelp("--size", "N", "The size\nof it.", "3")],
+    }
 
 
 def test_most_used_options_must_exist():

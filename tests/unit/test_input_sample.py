@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from attentionology.analyses.coreference.antecedents import antecedent_hits
 from attentionology.analyses.coreference.choices import POLICIES, choices_of
 from attentionology.analyses.coreference.guesses import AntecedentGuesses
-from attentionology.analyses.dependency.decisions import ScoredWords, head_hits
-from attentionology.analyses.dependency.guesses import head_guesses
+from attentionology.analyses.dependency.decisions import ScoredWords, head_guesses, head_hits
 from attentionology.analyses.plans import Guesses
 from attentionology.analyses.shared.input_sample import MOST_ROWS, InputSample
 from attentionology.analyses.shared.sampled_input import LEVELS, NO_GUESS

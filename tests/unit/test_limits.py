@@ -8,8 +8,8 @@ import torch
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy, mentions_by_group
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy, words_by_group
-from attentionology.analyses.shared.decision_limit import MOST_DECISIONS, TooManyDecisionsError, check_limit
 from attentionology.analyses.shared.metric import Metric
+from attentionology.analyses.shared.resampling import MOST_DECISIONS, TooManyDecisionsError, check_limit
 from attentionology.corpora_loaders import OFFSETS, AttentionologyError
 from tests import documents
 

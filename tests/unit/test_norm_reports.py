@@ -10,15 +10,13 @@ import pytest
 
 import attentionology
 from attentionology.analyses.contract import Titles
-from attentionology.analyses.norms.feed_forward import FeedForwardChange, with_examples
+from attentionology.analyses.norms.feed_forward import FeedForwardChange, ReadText, with_examples
 from attentionology.analyses.norms.frequency import FrequencyCorrelation
 from attentionology.analyses.norms.mixing import MixingRatios
 from attentionology.analyses.norms.paper import PUBLISHED, published
-from attentionology.analyses.norms.results import NormResults
 from attentionology.analyses.norms.section import norms_section
 from attentionology.analyses.norms.shares import NormShares
-from attentionology.analyses.norms.shown_tables import layers_table
-from attentionology.analyses.norms.texts import ReadText
+from attentionology.analyses.norms.shown_tables import NormResults, layers_table
 from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK

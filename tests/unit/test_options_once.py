@@ -49,8 +49,8 @@ def declarations(kind: type[Any]) -> Iterator[tuple[str, str]]:
 def helps(kind: type[Any]) -> dict[str, set[str]]:
     """The help of each option of a command by its name, with all white space as one blank."""
     texts: dict[str, set[str]] = {}
-    for section in option_sections(kind, ()):
-        for option in section.options:
+    for section in option_sections(kind, ()).values():
+        for option in section:
             texts.setdefault(option.flag.removeprefix("--").replace("-", "_"), set()).add(" ".join(option.text.split()))
     return texts
 

@@ -17,10 +17,10 @@ from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.analyses.explanation.results import ExplainResults
 from attentionology.analyses.norms.analysis import Norms
-from attentionology.analyses.norms.results import NormResults
+from attentionology.analyses.norms.shown_tables import NormResults
 from attentionology.analyses.probing.results import ProbeResults
 from attentionology.analyses.shared.previews import Previewed, tables_of
-from attentionology.analyses.surface.results import SurfaceResults
+from attentionology.analyses.surface.shown_tables import SurfaceResults
 from attentionology.analyses.surface.statistics import SurfaceTables
 from attentionology.corpora_loaders import (
     Corpus,

@@ -18,9 +18,8 @@ from attentionology.analyses.surface import section
 from attentionology.analyses.surface.figures import surface_figures
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.labels import label_heads
-from attentionology.analyses.surface.results import SurfaceResults
 from attentionology.analyses.surface.section import surface_section
-from attentionology.analyses.surface.shown_tables import layers_table
+from attentionology.analyses.surface.shown_tables import SurfaceResults, layers_table
 from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import GradientMaker, extract

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from attentionology.reports.page.bundle import script, styles
+from attentionology.reports.page.bundle import bundled
 from tests.acceptance.page.made_up import as_text, made_up, sentences
 from tests.acceptance.page.waiting import assert_count
+
+STYLES, SCRIPT = bundled("explorer.css"), bundled("explorer.js")
 
 
 def test_explorers_on_one_page_do_not_disturb_each_other(open_page, tmp_path):
@@ -12,7 +14,7 @@ def test_explorers_on_one_page_do_not_disturb_each_other(open_page, tmp_path):
     for number, layers in enumerate((2, 3)):
         data = as_text(made_up(sentences(4), layers, 4))
         cells.append(
-            f"<style>{styles()}</style><div id='cell{number}'></div><script>{script()}</script>"
+            f"<style>{STYLES}</style><div id='cell{number}'></div><script>{SCRIPT}</script>"
             f"<script>attentionology.mount(document.getElementById('cell{number}'), {data}, {{hash: false}})</script>"
         )
     path = tmp_path / "notebook.html"
@@ -41,8 +43,8 @@ def test_a_notebook_decides_whether_it_is_dark(open_page, tmp_path):
     data = as_text(made_up(sentences(3), 2, 3))
     path = tmp_path / "notebook.html"
     path.write_text(
-        f"<!doctype html><meta charset='utf-8'><style>{styles()}</style><body data-jp-theme-light='false'>"
-        f"<div id='cell'></div><script>{script()}</script>"
+        f"<!doctype html><meta charset='utf-8'><style>{STYLES}</style><body data-jp-theme-light='false'>"
+        f"<div id='cell'></div><script>{SCRIPT}</script>"
         f"<script>attentionology.mount(document.getElementById('cell'), {data})</script>",
         encoding="utf-8",
     )
