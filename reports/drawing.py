@@ -80,7 +80,7 @@ def save(figure: Figure, folder: Path, name: str) -> None:
 
 
 def panels(
-    width: float, height: float, rows: int = 1, columns: int = 1, **sharing: bool
+    width: float, height: float, rows: int = 1, columns: int = 1, **sharing: Any
 ) -> tuple[Figure, npt.NDArray[Any]]:
     """Return a figure of this size in inches, and its axes in rows and columns."""
     figure = Figure(figsize=(width, height), layout="constrained")

@@ -108,7 +108,9 @@ def compared(found: SampleAnswers, known: SampleAnswers) -> Iterator[Check]:
     """
     for name, digest in known.counts.items():
         equal = found.counts.get(name) == digest
-        yield Check(f"counts: {name}", equal, f"sha256 {digest[:12]}" if equal else _differing(found, name, digest))
+        here = found.counts.get(name, "missing")[:12]
+        text = f"sha256 {digest[:12]}" if equal else f"sha256 {here} instead of {digest[:12]}"
+        yield Check(f"counts: {name}", equal, text)
     for analysis in dict.fromkeys(name.split(",")[0] for name in known.numbers):
         names = [name for name in known.numbers if name.startswith(f"{analysis},")]
         wrong = [name for name in names if not _close(found, known, name)]
@@ -124,9 +126,3 @@ def compared(found: SampleAnswers, known: SampleAnswers) -> Iterator[Check]:
 def _close(found: SampleAnswers, known: SampleAnswers, name: str) -> bool:
     """Whether a number is the known one within half a unit of the last printed digit."""
     return name in found.numbers and abs(found.numbers[name] - known.numbers[name]) <= known.unit[name] / 2
-
-
-def _differing(found: SampleAnswers, name: str, digest: str) -> str:
-    """A sentence about a table of counts that differs."""
-    here = found.counts.get(name)
-    return f"sha256 {here[:12] if here else 'missing'} instead of {digest[:12]}"

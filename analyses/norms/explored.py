@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
-
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import head_name, rows_of
@@ -30,7 +28,7 @@ def explored_norms(results: NormResults) -> Contribution:
             label=f"to {name}",
             kind=None,
             unit="%",
-            values=_values(results.shares, str(name), column),
+            values=values_of(results.shares[results.shares["class"] == name], column),
             note=note,
         )
         for column, (group, note) in _GROUPS.items()
@@ -45,10 +43,6 @@ def explored_norms(results: NormResults) -> Contribution:
         text = f"to {row['class']}: {share(row['weight'])} by weight, {share(row['norm_share'])} by norm"
         facts[head] = (Fact("weight and norm", text, f"norms/norm_share/{row['class']}"),)
     return Contribution(measures, _findings(results), facts=facts)
-
-
-def _values(shares: pd.DataFrame, name: str, column: str) -> tuple[float | int | None, ...]:
-    return values_of(shares[shares["class"] == name], column)
 
 
 def _findings(results: NormResults) -> tuple[Finding, ...]:

@@ -25,6 +25,8 @@ def norms_section(results: NormResults, titles: Titles | None = None) -> Section
         "norms_change": results.change,
         "norms_amplified": results.amplified,
     }
+    columns = ["weight", "value_norm", "norm", "norm_share", "sentences"]
+    over_heads = results.shares.groupby(["layer", "class"], sort=False, as_index=False)[columns].mean()
     present = {name: table for name, table in tables.items() if table is not None}
     return Section(
         title=f"What attention moves in {titles.model}: norms of vectors",
@@ -37,7 +39,7 @@ def norms_section(results: NormResults, titles: Titles | None = None) -> Section
         },
         shown=shown_tables(results, mixing, frequency, expansion),
         summary={name: records(table) for name, table in present.items() if name != "norms_shares"}
-        | {"norms_shares": records(_over_heads(results.shares))},
+        | {"norms_shares": records(over_heads)},
         tables=present,
         figures=norm_figures(results, titles.figure),
     )
@@ -66,9 +68,3 @@ def with_published(results: NormResults) -> tuple[pd.DataFrame, pd.DataFrame, pd
     frequency = frequency.assign(published=[rhos.get(pair, float("nan")) for pair in pairs])
     rates = dict(enumerate(published.expansion_by_layer, start=1))
     return mixing, frequency, expansion.assign(published=[rates.get(n, float("nan")) for n in expansion["layer"]])
-
-
-def _over_heads(shares: pd.DataFrame) -> pd.DataFrame:
-    """Return the means over heads, per layer and class."""
-    columns = ["weight", "value_norm", "norm", "norm_share", "sentences"]
-    return shares.groupby(["layer", "class"], sort=False, as_index=False)[columns].mean()

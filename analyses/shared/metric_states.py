@@ -39,7 +39,9 @@ class MetricStates:
     @classmethod
     def of(cls, metric: Metric, arguments: Mapping[str, Any]) -> MetricStates:
         """Return the states of a metric that was made with these arguments."""
-        states = {name: torch.cat(state) if isinstance(state, list) else state for name, state in _states(metric)}
+        states = {
+            name: torch.cat(state) if isinstance(state, list) else state for name, state in metric.metric_state.items()
+        }
         return cls(type(metric).__name__, arguments, {name: state.cpu() for name, state in states.items()})
 
     def restore(self, kind: type[AnyMetric]) -> AnyMetric:
@@ -50,7 +52,7 @@ class MetricStates:
             metric = kind(**self.arguments)
         except TypeError as error:
             raise StateError(f"{self.metric} of this version takes other arguments: {error}") from None
-        expected = dict(_states(metric))
+        expected = metric.metric_state
         if expected.keys() != self.tensors.keys():
             raise StateError(
                 f"{self.metric} of this version has the states {', '.join(expected)}, not {', '.join(self.tensors)}"
@@ -141,7 +143,3 @@ def equal_but(arguments: Sequence[Mapping[str, Any]], *differing: str) -> dict[s
                     f"{other.get(name)!r}"
                 )
     return first
-
-
-def _states(metric: Metric) -> list[tuple[str, Any]]:
-    return list(metric.metric_state.items())

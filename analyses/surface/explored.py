@@ -25,6 +25,16 @@ _NOTES = {
 }
 
 
+_ENTROPIES = {
+    "entropy": ("entropy of the rows", "nats", "The entropy of a row of the map, as the mean over rows."),
+    "entropy_relative": (
+        "entropy as a share of uniform attention",
+        "%",
+        "The entropy of a row divided by that of uniform attention, as the mean over rows.",
+    ),
+}
+
+
 def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
     """Return the shares, the entropies and the gradients of all heads, their profiles by offset, and what was found."""
     heads = results.tables.heads.sort_values(["layer", "head"])
@@ -33,7 +43,7 @@ def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
     names |= {name: results.specials.get(name, name.replace("_", " ")) for name in ("first_special", "last_special")}
     targets = [name for name in (*_CLASSES, *_POSITIONS) if heads[name].notna().any()]
     return Contribution(
-        measures=(*_shares(heads, targets, names, kind), *_entropies(heads, kind), *_gradients(results)),
+        measures=(*_measures(heads, targets, names, kind), *_gradients(results)),
         findings=tuple(_findings(results, heads, kind)),
         phrases=_phrases(heads, names, results.specials),
         facts=_facts(heads, names, kind),
@@ -41,30 +51,16 @@ def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
     )
 
 
-def _shares(heads: pd.DataFrame, targets: list[str], names: Mapping[str, str], kind: str) -> Iterator[Measure]:
+def _measures(heads: pd.DataFrame, targets: list[str], names: Mapping[str, str], kind: str) -> Iterator[Measure]:
     for name in targets:
-        yield Measure(
-            id=f"surface/{name}/{kind}",
-            group="Where attention goes",
-            label=f"to {names[name]}",
-            kind=kind,
-            unit="%",
-            values=values_of(heads, name),
-            note=_NOTES.get(name, f"The share of attention that goes to {names[name]}."),
-        )
+        note = _NOTES.get(name, f"The share of attention that goes to {names[name]}.")
+        yield _measure(heads, name, "Where attention goes", f"to {names[name]}", "%", note, kind)
+    for name, (label, unit, note) in _ENTROPIES.items():
+        yield _measure(heads, name, "How broadly", label, unit, note, kind)
 
 
-def _entropies(heads: pd.DataFrame, kind: str) -> Iterator[Measure]:
-    labels = {
-        "entropy": ("entropy of the rows", "nats", "The entropy of a row of the map, as the mean over rows."),
-        "entropy_relative": (
-            "entropy as a share of uniform attention",
-            "%",
-            "The entropy of a row divided by that of uniform attention, as the mean over rows.",
-        ),
-    }
-    for name, (label, unit, note) in labels.items():
-        yield Measure(f"surface/{name}/{kind}", "How broadly", label, kind, unit, values_of(heads, name), note=note)
+def _measure(heads: pd.DataFrame, name: str, group: str, label: str, unit: str, note: str, kind: str) -> Measure:
+    return Measure(f"surface/{name}/{kind}", group, label, kind, unit, values_of(heads, name), note=note)
 
 
 def _gradients(results: SurfaceResults) -> Iterator[Measure]:

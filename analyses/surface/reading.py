@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-import pandas as pd
-
 from ...corpora_loaders import PlainText
 from ...extractors import MapMaker, Segments
 from ...extractors.tokens.pieces import Pieces
 from ..contract import Counted, OptionError, OptionSet, Request, Setting
+from ..dependency.tables import TOTALS
 from ..shared.counting import CountMaps
 from ..shared.map_facts import MapFacts, map_facts
 from ..shared.merged_facts import merges_by
@@ -89,21 +88,15 @@ def read_tables(
     tables = counted.metric(reading.request, SurfaceStatistics).compute()
     relations = None
     if "dependency" in needed:
-        best, min_count = needed["dependency"].best, needed["dependency"].min_count
-        relations = best_relations(_single(best), min_count)
+        dependency = needed["dependency"]
+        of_several = dependency.best["relation"].isin([*TOTALS, "root"])
+        relations = best_relations(dependency.best[~of_several], dependency.min_count)
     limits = options[ReadingOptions]
     thresholds = Thresholds(limits.position_threshold, limits.target_threshold, limits.broad_threshold)
     facts = reading.maps.phrases(int(tables.heads["head"].max()))
     positions = "pieces" if reading.level == "token" else "words"
     notes = (f"Positions are {positions}; {'; '.join(facts)}.", *reading.notes)
     return tables._replace(heads=label_heads(tables.heads, thresholds, relations)), notes
-
-
-def _single(best: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of single relations, without totals and roots."""
-    from ..dependency.tables import TOTALS
-
-    return best[~best["relation"].isin([*TOTALS, "root"])]
 
 
 def special_names(setting: Setting) -> dict[str, str]:

@@ -21,15 +21,18 @@ def surface_section(results: SurfaceResults, titles: Titles | None = None) -> Se
     heads, layers, offsets, counts = results.tables
     specials = results.specials
     tables = {"surface": heads, "surface_layers": layers, "offsets": offsets, "surface_counts": counts}
+    gradients = None
     if results.gradients is not None:
         tables["gradients"] = results.gradients
+        mean_loss, inputs = results.gradients["loss"].iloc[0], results.gradients["inputs"].max()
+        gradients = {"loss": float(mean_loss), "inputs": int(inputs)}
     return Section(
         title="What attention heads do on the surface of the text",
         template=Path(__file__).with_name("section.html.j2"),
         context={
             "notes": results.notes,
             "sink": sinks(layers, specials),
-            "gradients": None if results.gradients is None else gradient_facts(results.gradients),
+            "gradients": gradients,
         },
         shown=shown_tables(results),
         summary={
@@ -53,8 +56,3 @@ def sinks(layers: pd.DataFrame, specials: Mapping[str, str]) -> list[dict[str, A
         }
         for name, group in layers[layers["sink"] != ""].groupby("sink", sort=False)
     ]
-
-
-def gradient_facts(gradients: pd.DataFrame) -> dict[str, float]:
-    """Return the mean loss and the number of inputs."""
-    return {"loss": float(gradients["loss"].iloc[0]), "inputs": int(gradients["inputs"].max())}

@@ -171,15 +171,9 @@ def write_section(folder: Path, section: Section) -> dict[str, str]:
 
 def save_figures(folder: Path, drawn: Mapping[str, Figure], suffix: str = "") -> dict[str, str]:
     """Write figures to ``folder/figures``, and return their SVG for the page, by name."""
-    figures = folder / "figures"
+    svgs = {}
     for name, figure in drawn.items():
-        save(figure, figures, name + suffix)
-    return {
-        name: with_alternative(_svg_text(figures / f"{name}{suffix}.svg"), alternative(figure))
-        for name, figure in drawn.items()
-    }
-
-
-def _svg_text(path: Path) -> str:
-    svg = path.read_text(encoding="utf-8")
-    return svg[svg.index("<svg") :]
+        save(figure, folder / "figures", name + suffix)
+        svg = (folder / "figures" / f"{name}{suffix}.svg").read_text(encoding="utf-8")
+        svgs[name] = with_alternative(svg[svg.index("<svg") :], alternative(figure))
+    return svgs
