@@ -10,27 +10,29 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 
 from ..option_groups import Bounds
 
+_NAMES: dict[Any, str] = {int: "a whole number", float: "a number"}
 
-def _read(kind: type[int] | type[float], name: str, word: str) -> int | float:
+
+def _read(kind: type[int] | type[float], word: str) -> int | float:
     """Read a number of the command line."""
     try:
         if not word.isascii() or "_" in word or word != word.strip():
             raise ValueError
         number = kind(word)
     except ValueError:
-        raise ValueError(f"{word[:40]!r} is not {name}") from None
+        raise ValueError(f"{word[:40]!r} is not {_NAMES[kind]}") from None
     if isinstance(number, int) and not -sys.maxsize <= number <= sys.maxsize:
         raise ValueError(f"{word[:40]} is too large")
     return number
 
 
-def _optional(kind: type[int] | type[float], metavar: str, name: str) -> PrimitiveConstructorSpec[Any]:
-    """Return the specification of an option that is a number or missing."""
+def _specification(kind: type[int] | type[float], metavar: str) -> PrimitiveConstructorSpec[Any]:
+    """Return how an option that is a number, and perhaps missing, is read and shown."""
     return PrimitiveConstructorSpec(
         nargs=1,
         metavar=metavar,
-        instance_from_str=lambda words: _read(kind, name, words[0]),
-        is_instance=lambda value: value is None or isinstance(value, kind),
+        instance_from_str=lambda words: _read(kind, words[0]),
+        is_instance=lambda value: value is None or (isinstance(value, int | float) and not isinstance(value, bool)),
         str_from_instance=lambda value: ["none" if value is None else str(value)],
     )
 
@@ -41,26 +43,14 @@ NUMBERS = ConstructorRegistry()
 
 @NUMBERS.primitive_rule
 def _number(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
-    kinds: dict[Any, tuple[type[int] | type[float], str]] = {
-        int: (int, "a whole number"),
-        float: (float, "a number"),
-    }
-    if info.type not in kinds:
-        return None
-    kind, name = kinds[info.type]
-    return PrimitiveConstructorSpec(
-        nargs=1,
-        metavar=kind.__name__.upper(),
-        instance_from_str=lambda words: _read(kind, name, words[0]),
-        is_instance=lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-        str_from_instance=lambda value: [str(value)],
-    )
+    kind: Any = info.type
+    return _specification(kind, kind.__name__.upper()) if kind in _NAMES else None
 
 
-OptionalNumber = Annotated[int | None, _optional(int, "N", "a whole number"), Bounds(1)]
+OptionalNumber = Annotated[int | None, _specification(int, "N"), Bounds(1)]
 """The type of an option that is a whole number from 1, or None."""
 
-OptionalReal = Annotated[float | None, _optional(float, "X", "a number")]
+OptionalReal = Annotated[float | None, _specification(float, "X")]
 """The type of an option that is a number, or None."""
 
 OptionalPositive = Annotated[OptionalReal, Bounds(0, strict=True)]

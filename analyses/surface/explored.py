@@ -12,7 +12,7 @@ from ...reports.explorer.data import Fact, Finding, Measure, Profile
 from ...reports.format import head_name, percent, rows_of
 from ..shared.explored import address, names_of, share, values_of
 from .section import sinks
-from .shown_tables import SurfaceResults, class_names, label_names
+from .shown_tables import SurfaceResults, class_names
 
 _CLASSES = ("first_special", "last_special", "punctuation", "other")
 _POSITIONS = ("previous", "next", "self")
@@ -45,7 +45,7 @@ def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
     return Contribution(
         measures=(*_measures(heads, targets, names, kind), *_gradients(results)),
         findings=tuple(_findings(results, heads, kind)),
-        phrases=_phrases(heads, names, results.specials),
+        phrases=_phrases(heads, names),
         facts=_facts(heads, names, kind),
         profiles=_profiles(results.tables.offsets),
     )
@@ -80,17 +80,16 @@ def _gradients(results: SurfaceResults) -> Iterator[Measure]:
         )
 
 
-def _phrases(heads: pd.DataFrame, names: Mapping[str, str], specials: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+def _phrases(heads: pd.DataFrame, names: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Return a phrase for each head: the share that gave it its label, or else where most of its attention goes."""
     columns = {"next": "next", "previous": "previous", "self": "self", "punctuation": "punctuation"}
     columns |= {"first-special": "first_special", "last-special": "last_special"}
-    words = label_names(specials)
     phrases: dict[str, tuple[str, ...]] = {}
     for name, row in zip(names_of(heads), heads.to_dict("records"), strict=True):
         label = str(row["label"])
         if label in columns:
-            share_of_label = share(float(row[columns[label]]))
-            phrases[name] = (f"directs {share_of_label} of its attention to {_target(label, words)}",)
+            column = columns[label]
+            phrases[name] = (f"directs {share(float(row[column]))} of its attention to {names[column]}",)
         elif label == "broad":
             entropy = percent(float(row["entropy_relative"]))
             phrases[name] = (f"attends broadly, with {entropy} % of the entropy of uniform attention",)
@@ -103,11 +102,6 @@ def _phrases(heads: pd.DataFrame, names: Mapping[str, str], specials: Mapping[st
 def _by_share(row: Mapping[Any, Any], targets: Sequence[str]) -> list[str]:
     """Return those targets that the text has, by falling share."""
     return sorted((target for target in targets if row[target] == row[target]), key=lambda target: -row[target])
-
-
-def _target(label: str, words: Mapping[str, str]) -> str:
-    plain = {"next": "the next token", "previous": "the previous token", "self": "the token itself"}
-    return plain.get(label, words.get(label, label).removeprefix("sink "))
 
 
 def _facts(heads: pd.DataFrame, names: Mapping[str, str], kind: str) -> dict[str, tuple[Fact, ...]]:
@@ -136,9 +130,8 @@ def _profiles(offsets: pd.DataFrame) -> dict[str, Profile]:
 
 def _findings(results: SurfaceResults, heads: pd.DataFrame, kind: str) -> Iterator[Finding]:
     """Yield the sink, and the heads that attend to neighbors."""
-    column_of = {name: column for column, name in results.specials.items()}
     for sink in sorted(sinks(results.tables.layers, results.specials), key=lambda each: -each["high"])[:1]:
-        column = column_of.get(sink["name"], "last_special")
+        column = sink["column"]
         top = _largest(heads, column)
         text = (
             f"In layers {sink['layers']}, {sink['name']} gets the most attention of all special tokens: from "

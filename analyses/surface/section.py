@@ -49,6 +49,7 @@ def sinks(layers: pd.DataFrame, specials: Mapping[str, str]) -> list[dict[str, A
     """Return the special tokens that get the most attention in any layer, with these layers and the range of shares."""
     return [
         {
+            "column": str(name),
             "name": specials.get(str(name), str(name)),
             "layers": ranges(group["layer"].tolist()),
             "low": group["sink_share"].min(),
