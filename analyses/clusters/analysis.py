@@ -44,11 +44,7 @@ class Clusters(Analysis[ClusterFacts, ClusterResults], row=CLUSTERS):
         return Plan((reading.request, request), ClusterFacts(reading.facts, request.name))
 
     def results(
-        self,
-        options: OptionSet,
-        counted: Counted[ClusterFacts],
-        needed: Mapping[str, Any],
-        looked: Any,
+        self, options: OptionSet, counted: Counted[ClusterFacts], needed: Mapping[str, Any], looked: Any
     ) -> ClusterResults:
         """Make the distances, the map and the clusters."""
         facts = counted.facts
@@ -78,11 +74,6 @@ class Clusters(Analysis[ClusterFacts, ClusterResults], row=CLUSTERS):
         """Return the cluster of every head and the heads most like it."""
         return explored_clusters(results, kind or "")
 
-    def record(
-        self,
-        options: OptionSet,
-        counted: Counted[ClusterFacts],
-        results: ClusterResults,
-    ) -> dict[str, Any]:
+    def record(self, options: OptionSet, counted: Counted[ClusterFacts], results: ClusterResults) -> dict[str, Any]:
         """Return the notes."""
         return {"clusters": {"notes": list(results.notes)}}

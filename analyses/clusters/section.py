@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...reports.columns import TableColumn
+from ...reports.columns import Row, TableColumn
 from ...reports.format import head_name, number, ranges, rows_of
 from ...reports.json_text import records
 from ...reports.page import Section
@@ -98,22 +98,18 @@ def neighbors_table(results: ClusterResults) -> ShownTable:
 
 def _clusters_table(embedding: pd.DataFrame, names: Mapping[str, str]) -> ShownTable:
     """Return the heads of each cluster, and the number of them that have each label."""
-    rows = [
-        {
-            "cluster": row["cluster"],
-            "heads": len(row["heads"]),
-            "layers": row["layers"],
-            "labels": ", ".join(row["labels"]),
-            "members": " ".join(row["heads"][:_NAMED]) + (" …" if len(row["heads"]) > _NAMED else ""),
-        }
-        for row in cluster_rows(embedding, names)
-    ]
     columns = [
         TableColumn("cluster", "number from 1", "", "cluster"),
-        TableColumn("heads", "count", "", "heads"),
-        *(TableColumn(name, "text", "", name, wraps=True) for name in ("layers", "labels", "members")),
+        TableColumn("heads", "count", "", "heads", cell=lambda row: f"{len(row['heads']):,}"),
+        TableColumn("layers", "text", "", "layers", wraps=True),
+        TableColumn("labels", "text", "", "labels", cell=lambda row: ", ".join(row["labels"]), wraps=True),
+        TableColumn("heads", "text", "", "members", cell=_members, wraps=True),
     ]
-    return ShownTable("head_clusters", "Clusters", columns, rows)
+    return ShownTable("head_clusters", "Clusters", columns, cluster_rows(embedding, names))
+
+
+def _members(row: Row) -> str:
+    return " ".join(row["heads"][:_NAMED]) + (" …" if len(row["heads"]) > _NAMED else "")
 
 
 def cluster_rows(embedding: pd.DataFrame, names: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -75,11 +75,7 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         return Guesses(DIRECTIONS, head_guesses)
 
     def results(
-        self,
-        options: OptionSet,
-        counted: Counted[DependencyFacts],
-        needed: Mapping[str, Any],
-        looked: Any,
+        self, options: OptionSet, counted: Counted[DependencyFacts], needed: Mapping[str, Any], looked: Any
     ) -> DependencyResults:
         """Make the tables of the model, with the accuracy of its copies beside them."""
         facts = counted.facts
@@ -110,20 +106,13 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         return (Comparable("relations", measured, "words whose head is found", "words", metric.seed),)
 
     def explored(
-        self,
-        options: OptionSet,
-        counted: Counted[DependencyFacts],
-        results: DependencyResults,
-        kind: str | None,
+        self, options: OptionSet, counted: Counted[DependencyFacts], results: DependencyResults, kind: str | None
     ) -> Contribution:
         """Return the accuracies and gains of all heads, and what was found."""
         return explored_dependency(results, counted.metric(counted.facts.model, DependencyAccuracy), kind or "")
 
     def record(
-        self,
-        options: OptionSet,
-        counted: Counted[DependencyFacts],
-        results: DependencyResults,
+        self, options: OptionSet, counted: Counted[DependencyFacts], results: DependencyResults
     ) -> dict[str, Any]:
         """Describe the copies with random weights."""
         return control_record(options[ControlOptions], counted.facts.seed)

@@ -105,11 +105,7 @@ class Norms(Analysis[NormFacts, NormResults], row=NORMS):
         return read_texts(request, set(_stages(counted).amplified["key"].tolist()), read)
 
     def results(
-        self,
-        options: OptionSet,
-        counted: Counted[NormFacts],
-        needed: Mapping[str, Any],
-        looked: Any,
+        self, options: OptionSet, counted: Counted[NormFacts], needed: Mapping[str, Any], looked: Any
     ) -> NormResults:
         """Make all tables."""
         facts = counted.facts
@@ -144,12 +140,7 @@ class Norms(Analysis[NormFacts, NormResults], row=NORMS):
         """Return where every head attends by weight and by norm."""
         return explored_norms(results)
 
-    def record(
-        self,
-        options: OptionSet,
-        counted: Counted[NormFacts],
-        results: NormResults,
-    ) -> dict[str, Any]:
+    def record(self, options: OptionSet, counted: Counted[NormFacts], results: NormResults) -> dict[str, Any]:
         """Return the notes, and the share of pieces that were masked."""
         return {"norms": {"notes": list(results.notes), "mask_rate": counted.facts.mask_rate}}
 

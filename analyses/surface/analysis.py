@@ -77,11 +77,7 @@ class Surface(Analysis[SurfaceFacts, SurfaceResults], row=SURFACE):
         return Plan((reading.request, gradients), facts)
 
     def results(
-        self,
-        options: OptionSet,
-        counted: Counted[SurfaceFacts],
-        needed: Mapping[str, Any],
-        looked: Any,
+        self, options: OptionSet, counted: Counted[SurfaceFacts], needed: Mapping[str, Any], looked: Any
     ) -> SurfaceResults:
         """Make the surface tables, with the gradients if there are any."""
         tables, notes = read_tables(options, counted, counted.facts.reading, needed)
@@ -106,12 +102,7 @@ class Surface(Analysis[SurfaceFacts, SurfaceResults], row=SURFACE):
         """Return the means over heads of all statistics, and of some of them layer by layer."""
         return comparable_statistics(counted.metric(counted.facts.reading.request, SurfaceStatistics))
 
-    def record(
-        self,
-        options: OptionSet,
-        counted: Counted[SurfaceFacts],
-        results: SurfaceResults,
-    ) -> dict[str, Any]:
+    def record(self, options: OptionSet, counted: Counted[SurfaceFacts], results: SurfaceResults) -> dict[str, Any]:
         """Return the notes, and the names of the special tokens."""
         return {"surface": {"notes": list(results.notes), "specials": dict(results.specials)}}
 
