@@ -64,16 +64,19 @@ def figure_formats(*further: str) -> Iterator[None]:
 def save(figure: Figure, folder: Path, name: str) -> None:
     """Write a figure as ``name.svg``, and in the formats of `figure_formats`."""
 
+    engine = figure.get_layout_engine()
+
     def lay_out(renderer: RendererBase) -> None:
         del vars(figure)["draw"]
-        if engine := figure.get_layout_engine():
+        if engine:
             engine.execute(figure)
 
     folder.mkdir(parents=True, exist_ok=True)
     with mpl.rc_context(STYLE):
         for ending in ("svg", *_FURTHER_FORMATS.get()):
-            # `savefig` draws twice, the first time into nothing and only for the layout, which is a third of its time.
-            vars(figure)["draw"] = lay_out
+            if ending == "svg" and engine:
+                # `savefig` draws twice, the first time into nothing and only for the layout: a third of its time.
+                vars(figure)["draw"] = lay_out
             dated = {"svg": "Date", "pdf": "CreationDate"}.get(ending)  # the same figure gives the same file
             metadata = {dated: None} if dated else None
             figure.savefig(folder / f"{name}.{ending}", metadata=metadata, bbox_inches="tight")
