@@ -82,16 +82,14 @@ def command(name: str) -> str:
     """The section of a command."""
     options = COMMANDS[name].load()
     sections = option_sections(options, COMMANDS[name].most_used)
-    arguments = [option.value for option in sections[0].options if not option.flag]
+    sections.setdefault("Further options", []).append(HELP_OPTION)
+    arguments = [option.value for option in sections.get("Arguments", ())]
     usage = " ".join(["attentionology", name, *arguments, "[OPTIONS]"])
     parts = [f"## {name}", f"```text\n{usage}\n```", markdown(inspect.getdoc(options) or "")]
     parts.append(f"```{{program}} attentionology {name}\n```")
-    for section in sections:
-        parts += [f"### {section.title} of `{name}`" if section.title in REPEATED else f"### {section.title}"]
-        parts += map(option_entry, section.options)
-    if sections[-1].title != "Further options":
-        parts.append(f"### Further options of `{name}`")
-    return "\n\n".join([*parts, option_entry(HELP_OPTION)])
+    for title, section in sections.items():
+        parts += [f"### {title} of `{name}`" if title in REPEATED else f"### {title}", *map(option_entry, section)]
+    return "\n\n".join(parts)
 
 
 REPEATED = ("Arguments", "Most used options", "Further options")
