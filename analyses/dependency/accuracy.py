@@ -77,11 +77,7 @@ class DependencyAccuracy(OutcomeCounts):
 
     @staticmethod
     def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the arguments of a metric that can `absorb` metrics of other inventories of relations.
-
-        Raises:
-            StateError: the metrics differ in something else.
-        """
+        """Return the arguments of a metric that can `absorb` metrics of other inventories of relations."""
         relations = dict.fromkeys(relation for each in arguments for relation in each["relations"])
         return {**equal_but(arguments, "relations"), "relations": list(relations)}
 

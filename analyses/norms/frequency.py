@@ -37,18 +37,11 @@ _SPECIAL = [TOKEN_CLASSES.index(name) for name in ("[CLS]", "[SEP]")]
 
 
 class FrequencyCorrelation(ExactMetric):
-    """Spearman's ρ between the frequency rank of a token (1 is the most frequent) and its measures, over a corpus.
+    """Spearman's ρ between the frequency rank of a token (1 is the most frequent) and its measures, over a corpus."""
 
-    The measures of a token are ``value_norm``, its ‖f(x)‖ as the mean over layers and heads; ``weight`` and ``norm``,
-    the attention weight and ‖αf(x)‖ that it receives as means over layers, heads and queries; and its mixing ratios as
-    means over layers. The metric keeps 76 bytes per token of the sample.
-
-    Args:
-        vocabulary: the number of vocabulary ids.
-        ranks: the frequency rank by vocabulary id; ids that are not in it come after all others. Ids may be strings,
-            as JSON stores them. None to count the corpus itself, see `frequency_ranks`.
-        most_tokens: the largest number of tokens in the sample.
-    """
+    # The measures of a token are `value_norm`, its ‖f(x)‖ as the mean over layers and heads; `weight` and `norm`, the
+    # attention weight and ‖αf(x)‖ that it receives as means over layers, heads and queries; and its mixing ratios as
+    # means over layers. The metric keeps 76 bytes per token of the sample.
 
     counts: Int[Tensor, " vocabulary"]
     sentences: Int[Tensor, ""]
@@ -61,6 +54,7 @@ class FrequencyCorrelation(ExactMetric):
     ) -> None:
         super().__init__()
         self.most_tokens = most_tokens
+        # By vocabulary id, which is a string in JSON. Ids that are not in it come after all others; None to count.
         self.ranks = None if ranks is None else {int(token): rank for token, rank in ranks.items()}
         self.add_state("counts", torch.zeros(vocabulary, dtype=torch.int64), "sum")
         self.add_state("sentences", torch.tensor(0), "sum")

@@ -6,18 +6,14 @@ from typing import NamedTuple
 
 
 class Published(NamedTuple):
-    """The published numbers of one model, in the papers' order.
+    """The published numbers of one model, in the papers' order."""
 
-    Attributes:
-        mixing: the mean, largest and smallest ratio in percent by variant (Kobayashi et al. 2021, Table 1).
-        expansion_by_layer: the expansion rate of f, layer by layer.
-        frequency: Spearman's ρ with frequency rank by measure, over all tokens and without special ones (Table 2).
-        mixing_by_layer: attnresln-n in percent by class of tokens, layer by layer (Figure 3).
-    """
-
+    # the mean, largest and smallest ratio in percent by variant (Kobayashi et al. 2021, Table 1)
     mixing: dict[str, tuple[float, float, float]]
-    expansion_by_layer: tuple[float, ...] = ()
+    expansion_by_layer: tuple[float, ...] = ()  # the expansion rate of f, layer by layer
+    # Spearman's ρ with frequency rank by measure, over all tokens and without special ones (Table 2)
     frequency: dict[str, tuple[float, float]] = {}  # noqa: RUF012
+    # attnresln-n in percent by class of tokens, layer by layer (Figure 3)
     mixing_by_layer: dict[str, tuple[int, ...]] = {}  # noqa: RUF012
 
 

@@ -71,13 +71,9 @@ class MetricStates:
 
 
 class StoredMetrics(Mapping[str, MetricStates]):
-    """The stored metrics of one run, or of several runs whose counts are to be added up, by request.
+    """The stored metrics of one run, or of several runs whose counts are to be added up, by request."""
 
-    A metric is made when it is first asked for, because only the analysis that asks knows its class.
-
-    Args:
-        runs: the states of the metrics of each run, by the names of their requests.
-    """
+    # A metric is made when it is first asked for, because only the analysis that asks knows its class.
 
     def __init__(self, *runs: Mapping[str, MetricStates]) -> None:
         self._runs = list(runs)

@@ -112,14 +112,7 @@ class OutcomeCounts(Metric):
         self.reset()
 
     def check_shape(self, shape: Sequence[int]) -> None:
-        """Check that maps have the layers and heads that are counted.
-
-        Args:
-            shape: the numbers of layers and heads of the maps.
-
-        Raises:
-            ValueError: the maps have another shape.
-        """
+        """Check that maps have the layers and heads that are counted."""
         if tuple(shape) != (self.n_layers, self.n_heads):
             raise ValueError(
                 f"expected maps of {self.n_layers} layers × {self.n_heads} heads, got {shape[0]} × {shape[1]}"
@@ -203,23 +196,14 @@ class OutcomeCounts(Metric):
         super().merge_state(incoming_state)
 
     def absorb(self, other: OutcomeCounts) -> None:
-        """Add counts whose groups may be fewer and in another order.
-
-        Args:
-            other: counts of the same shape, replicates and seed. All its groups must be groups of this metric.
-        """
+        """Add counts whose groups may be fewer and in another order."""
         rows = [self.groups.index(group) for group in other.groups]
         self.counts[rows] += other.counts
         self.bootstrap[rows] += other.bootstrap
         self._check_limit()
 
     def split_counts(self) -> tuple[Counts, Counts]:
-        """Return the counts over the corpus and its halves, and the counts over the replicates.
-
-        Raises:
-            TooManyDecisionsError: counts were loaded or gathered that exceed what the bootstrap can count.
-            ValueError: counts of another configuration were merged or loaded.
-        """
+        """Return the counts over the corpus and its halves, and the counts over the replicates."""
         self.check_configuration()
         self._check_limit()
         heads = int(np.prod(self.shape))
@@ -235,30 +219,22 @@ class OutcomeCounts(Metric):
         return split(self.counts), split(self.bootstrap)
 
     def check_configuration(self) -> None:
-        """Check that counts which were merged or loaded are of this configuration.
-
-        Raises:
-            ValueError: they are of another one.
-        """
+        """Check that counts which were merged or loaded are of this configuration."""
         if int(self.configuration) != self._hash():
             raise ValueError("counts made with other groups, shapes, replicates or seeds cannot be added up")
 
     def _check_limit(self) -> None:
-        """Check that all counts are exact.
-
-        It is enough to check them after a batch, whose own sums are far below 2³¹: a total of int32 that has overflowed
-        is negative.
-        """
+        """Check that all counts are exact."""
+        # It is enough to check them after a batch, whose own sums are far below 2³¹: a total of int32 that has
+        # overflowed is negative.
         if self.replicates:
             totals = self.bootstrap[..., -1]
             self._check_totals(self.counts[:, 0, -1], torch.where(totals < 0, TOO_LARGE, totals.long()))
 
     def _check_totals(self, decisions: Int[Tensor, " groups"], drawn: Int[Tensor, "groups replicates"]) -> None:
-        """Check that the bootstrap can count this many decisions.
-
-        The decisions that the replicates draw are checked too, because a replicate draws far more decisions than there
-        are if a few units have most of the decisions. No other count is larger than these.
-        """
+        """Check that the bootstrap can count this many decisions."""
+        # The decisions that the replicates draw are checked too, because a replicate draws far more decisions than
+        # there are if a few units have most of the decisions. No other count is larger than these.
         check_limit(dict(zip(self.groups, decisions.tolist(), strict=True)), self.replicates)
         most_drawn = drawn.amax(1)
         if bool((most_drawn >= TOO_LARGE).any()):

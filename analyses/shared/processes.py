@@ -39,19 +39,12 @@ class WorkerError(AttentionologyError, RuntimeError):
 
 @dataclass(frozen=True)
 class Processes:
-    """How many processes work, and how they are started.
-
-    Attributes:
-        number: the number of processes.
-        kept: a sentence without its full stop that says what is kept if the processes die again and again.
-        preloaded: the modules that are imported once for all processes.
-        on_gpus: whether they compute on GPUs.
-    """
+    """How many processes work, and how they are started."""
 
     number: int
-    kept: str
-    preloaded: tuple[str, ...] = ()
-    on_gpus: bool = False
+    kept: str  # a sentence without its full stop that says what is kept if the processes die again and again
+    preloaded: tuple[str, ...] = ()  # the modules that are imported once for all processes
+    on_gpus: bool = False  # whether they compute on GPUs
 
     def context(self) -> BaseContext:
         """The way in which processes are started."""

@@ -221,12 +221,10 @@ class SurfaceStatistics(ExactMetric):
         queries: Bool[Tensor, "batch 3 n"],
         lengths: Int[Tensor, " batch"],
     ) -> Float[Tensor, "batch measures heads"]:
-        """Add up all measures of one layer over the rows of each input.
-
-        The classes that do not overlap cover all tokens, so their sum over the rows of an input is its length if every
-        row sums to 1; this checks the rows at no further cost. Uniform attention is mixed in after the shares are
-        taken, because the published code smooths rows for the entropy only.
-        """
+        """Add up all measures of one layer over the rows of each input."""
+        # The classes that do not overlap cover all tokens, so their sum over the rows of an input is its length if
+        # every row sums to 1; this checks the rows at no further cost. Uniform attention is mixed in after the shares
+        # are taken, because the published code smooths rows for the entropy only.
         profile = torch.stack([alpha.diagonal(offset, -2, -1).sum(-1) for offset in self.offsets], dim=1)
         rows = queries.to(alpha.dtype)
         shares = torch.matmul(alpha.flatten(1, 2), members.to(alpha.dtype)).view(*alpha.shape[:3], -1)
