@@ -18,19 +18,13 @@ from .extraction import extract
 class Precision:
     """What float32 does to maps of one kind.
 
-    Attributes:
-        error: the largest relative error of a value that is at least half as large as the largest of its row or column.
-        decisions: how many decisions were compared: the other word to which a word of a sentence is attached most, in
-            every head and both directions.
-        remade: how many of them float32 makes otherwise than float64, but so closely that the analyses notice it and
-            make them again in float64.
-        differing: how many differ from float64 without being noticed.
+    A decision is the other word to which a word is attached most, in every head and both directions.
     """
 
-    error: float
-    decisions: int
-    remade: int
-    differing: int
+    error: float  # the largest relative error of a value at least half as large as the largest of its row or column
+    decisions: int  # how many were compared
+    remade: int  # those that float32 makes otherwise, but so closely that analyses make them again in float64
+    differing: int  # those that differ without being noticed
 
     def __str__(self) -> str:
         found = f"float32 is off by at most {self.error:.1e} of a value"

@@ -36,14 +36,9 @@ _active: ContextVar[AttentionPatch | None] = ContextVar("active attention patch"
 class AttentionPatch:
     """A context manager that sees the attention of one layer in a forward pass, and may put other weights in its place.
 
-    Some architectures share modules among layers, so layers are distinguished by counting calls.
-
-    Args:
-        call: the call of the attention function to look at, counted from 0.
-        rows: the new weights of the first q queries of some heads.
-        heads: these heads, 0-based.
-        context: the weighted sums of values of all heads to return for an input of one position, instead of computing
-            them.
+    Some architectures share modules among layers, so layers are distinguished by counting the calls of the attention
+    function, from 0. The weights of the first q queries of some ``heads`` are replaced by ``rows``. For an input of one
+    position, the weighted sums of values of all heads may be given as ``context``, instead of computing them.
     """
 
     def __init__(

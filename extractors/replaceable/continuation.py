@@ -35,18 +35,12 @@ class WordRows:
     therefore split into three factors: how much all words get together, how that is distributed over words, and how the
     weight of each word is distributed over its pieces. Only the second one is exchanged. With the original
     distribution, `join` gives back the original row.
-
-    Attributes:
-        total: m, the weight of all words together.
-        share: each piece's share of the weight of its word, 0 at special tokens and padding.
-        rest: the weights of special tokens, 0 elsewhere.
-        word_of: the 0-based word of each piece, −1 at special tokens and padding.
     """
 
-    total: Float[Tensor, "batch rows"]
-    share: Float[Tensor, "batch rows pieces"]
-    rest: Float[Tensor, "batch rows pieces"]
-    word_of: Int[Tensor, "batch pieces"]
+    total: Float[Tensor, "batch rows"]  # m, the weight of all words together
+    share: Float[Tensor, "batch rows pieces"]  # of the weight of a piece's word, 0 at special tokens and padding
+    rest: Float[Tensor, "batch rows pieces"]  # the weights of special tokens, 0 elsewhere
+    word_of: Int[Tensor, "batch pieces"]  # the 0-based word, −1 at special tokens and padding
 
     @classmethod
     def split(
@@ -80,27 +74,16 @@ class WordRows:
 
 @dataclass(frozen=True, eq=False)
 class TransformerState(TextState):
-    """A batch of texts as a transformer has read them.
-
-    Attributes:
-        pieces: the pieces of each text.
-        ids: the ids of the pieces, padded.
-        inside: True at pieces and special tokens, False at padding.
-        rows: the rows of attention that can be replaced, taken apart into words and everything else.
-        first: the attention of the first position, in all heads of the layer.
-        values: the value vectors of the layer.
-        hidden: the inputs of the layer; None if the architecture has no row of names.
-        from_embeddings: whether the computational graph begins at the embeddings.
-    """
+    """A batch of texts as a transformer has read them."""
 
     pieces: list[Pieces]
     ids: Int[Tensor, "batch positions"]
-    inside: Bool[Tensor, "batch positions"]
-    rows: WordRows
-    first: Float[Tensor, "batch all_heads positions"]
+    inside: Bool[Tensor, "batch positions"]  # True at pieces and special tokens, False at padding
+    rows: WordRows  # the rows of attention that can be replaced
+    first: Float[Tensor, "batch all_heads positions"]  # the attention of the first position
     values: Float[Tensor, "batch all_heads positions head_dim"]
-    hidden: Float[Tensor, "batch positions size"] | None
-    from_embeddings: bool
+    hidden: Float[Tensor, "batch positions size"] | None  # the inputs of the layer; None without a row of names
+    from_embeddings: bool  # whether the computational graph begins at the embeddings
 
 
 @dataclass(frozen=True)

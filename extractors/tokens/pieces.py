@@ -22,25 +22,17 @@ class Pieces:
     """A sentence as the model reads it.
 
     A *position* is a special token (``[CLS]``, ``[SEP]``) or a word; every piece belongs to one position.
-
-    Attributes:
-        ids: the vocabulary id of each piece, special tokens included.
-        tokens: the pieces as strings.
-        positions: for each piece the 0-based position that it belongs to, never decreasing.
-        special: for each position, whether it is a special token.
-        substituted: how many words the tokenizer gives no piece for, such as a lone control or zero-width character.
-            The model reads its unknown token in their place, so that every word keeps its row.
-        unknown: how many words have a piece that is the unknown token, those substituted included.
-        segment_ids: which of two texts each piece belongs to (``token_type_ids``); None: all zero.
     """
 
-    ids: list[int]
-    tokens: list[str]
-    positions: list[int]
-    special: list[bool]
+    ids: list[int]  # of the pieces in the vocabulary, special tokens included
+    tokens: list[str]  # the pieces as strings
+    positions: list[int]  # the 0-based position that each piece belongs to, never decreasing
+    special: list[bool]  # whether each position is a special token
+    # How many words the tokenizer gives no piece for, such as a lone control or zero-width character. The model reads
+    # its unknown token in their place, so that every word keeps its row.
     substituted: int
-    unknown: int
-    segment_ids: list[int] | None = None
+    unknown: int  # how many words have a piece that is the unknown token, those substituted included
+    segment_ids: list[int] | None = None  # which of two texts each piece belongs to; None: all zero
 
     def __len__(self) -> int:
         return len(self.ids)
