@@ -58,7 +58,7 @@ class WordMerger:
 
     def __call__(self, maps: Float[Tensor, "batch heads n n"], out: Float[Tensor, "batch heads k k"]) -> None:
         """Merge the maps of one layer into ``out``."""
-        batch, heads, n, _ = maps.shape
+        n = maps.shape[-1]
         if n > _DENSE and maps.device.type == "cpu":
             for row, (opens, goes_on, position, sizes) in enumerate(self._gathers):
                 k = len(opens)
@@ -70,8 +70,12 @@ class WordMerger:
                 out[row, :, k:] = 0
                 out[row, :, :k, k:] = 0
             return
-        summed = torch.bmm(maps.reshape(batch, heads * n, n), self.to).view(batch, heads, n, self.k)
-        torch.matmul(self.from_, summed, out=out)
+        torch.matmul(self.from_, self.sum_columns(maps), out=out)
+
+    def sum_columns(self, maps: Float[Tensor, "batch heads queries n"]) -> Float[Tensor, "batch heads queries k"]:
+        """Sum the columns of each word."""
+        batch, heads, queries, n = maps.shape
+        return torch.bmm(maps.reshape(batch, heads * queries, n), self.to).view(batch, heads, queries, self.k)
 
     @functools.cached_property
     def _gathers(self) -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:

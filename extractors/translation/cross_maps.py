@@ -86,7 +86,8 @@ class CrossMerger(WordMerger):
     """Merges the pieces of each word on both sides: sum over source pieces, mean over target pieces.
 
     Columns are source words and the special tokens of the source. Rows are target words, in the setting AWI; special
-    tokens of the target have none.
+    tokens of the target have none. They are merged in two steps, `sum_columns` and a product with ``from_``, because
+    makers share the first.
     """
 
     def __init__(self, batch: Sequence[PairPieces], alpha: Float[Tensor, "batch heads queries keys"]) -> None:
@@ -110,11 +111,6 @@ class CrossMerger(WordMerger):
         other = copy.copy(self)
         other.from_ = self.from_.roll(-1, -1)
         return other
-
-    def sum_columns(self, maps: Float[Tensor, "batch heads queries keys"]) -> Float[Tensor, "batch heads queries k"]:
-        """Sum the columns of each source word, which is the same in both settings."""
-        batch, heads, queries, keys = maps.shape
-        return torch.bmm(maps.reshape(batch, heads * queries, keys), self.to).view(batch, heads, queries, self.k)
 
 
 @torch.inference_mode()
