@@ -30,8 +30,7 @@ from .conditions import (
     switch_to_eager,
 )
 from .files import LoadedFiles
-from .first_layers import attention_only
-from .forward_pass import Forward, ModelLayers, model_inputs, parameters_key
+from .forward_pass import Forward, ModelLayers, attention_only, model_inputs, parameters_key
 from .loaded_model import LoadedModel, random_copy
 from .loading import load_pretrained, quiet
 

@@ -21,7 +21,7 @@ from ...corpora_loaders.describing import amount
 from ..errors import ModelError
 from ..layers import AttentionBlock, CrossAttention
 from ..layers.cross_attention import CrossBlocks, verify_cross_attention
-from ..model.first_layers import feed_forward, giving_zeros, layer_list, shortened
+from ..model.forward_pass import feed_forward, giving_zeros, layer_list, shortened
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -32,8 +32,6 @@ from tests.unit.model_folders.folders import (
     ("break_it", "says"),
     [
         (lambda path: cut(path, 5000), r"\(5,000 bytes\) is not a whole safetensors file .*download it again"),
-        (lambda path: cut(path, 100), r"\(100 bytes\) is not a whole"),
-        (lambda path: cut(path, 3), r"\(3 bytes\) is not a whole"),
         (lambda path: cut(path, 0), r"\(0 bytes\) is not a whole safetensors file .*download it again"),
         (lambda path: path.write_bytes(path.read_bytes() + b"more"), "is not a whole"),
         (lambda path: path.write_bytes(struct.pack("<Q", 40) + b"x" * 40), r"\(48 bytes\) is not a whole .*JSON"),
@@ -66,7 +64,6 @@ def test_a_broken_shard_is_named(shards):
         ("{", "not a JSON file"),
         ("[1]", "must contain a JSON object, not list"),
         ("{}", "must have metadata and a weight_map"),
-        ('{"metadata": {}, "weight_map": []}', "must have metadata and a weight_map"),
         ('{"metadata": {}, "weight_map": {}}', "must have metadata and a weight_map"),
         ('{"metadata": {}, "weight_map": {"a": 3}}', "names 3, which is not a safetensors file"),
         ('{"weight_map": {"a": "a.safetensors"}}', "must have metadata"),
