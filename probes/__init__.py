@@ -2,9 +2,7 @@
 
 from .baselines import FixedOffset, RelationOffset, SingleHead, count_heads
 from .checkpoint import Checkpoint, TrainingState
-from .control_task import control_task
-from .decoding import Decoding, DecodingError, decode
-from .predictor import HeadPredictor
+from .predictor import Decoding, DecodingError, HeadPredictor, decode
 from .probe import Probe
 from .probed_sentence import (
     ProbedSentence,
@@ -25,6 +23,7 @@ from .registry import (
 )
 from .saved_probe import load_probe
 from .scorers import Scorer
+from .splits import control_task
 from .syntax_probes import AttentionProbe, AttentionWordsProbe, WordProbe, WordsDistancesProbe
 from .training import TrainingError
 from .weights import ArcWeights, added_up, arc_weights

@@ -17,8 +17,7 @@ from ..extractors import MapBatch
 from ..storage.sealed import ANYWHERE, write_json
 from ..storage.tensors import write_tensors
 from .checkpoint import Checkpoint
-from .decoding import Decoding, decode
-from .predictor import HeadPredictor
+from .predictor import Decoding, HeadPredictor, decode
 from .recipe import PAPER, Recipe
 from .scorers import Scorer
 from .training import Report, TrainingError, scores_of, train

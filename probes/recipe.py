@@ -1,8 +1,15 @@
-"""How a probe is to be trained."""
+"""How a probe is trained: the recipe that was asked for, or one that is long enough."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from .probed_sentence import scored
+
+if TYPE_CHECKING:
+    from .splits import Split
 
 
 @dataclass(frozen=True)
@@ -45,3 +52,57 @@ PAPER = Recipe()
 
 TUNED = Recipe(epochs=20, weight_decay=1e-4, shuffle=True, patience=2)
 """Up to 20 epochs, until the score on the dev sentences no longer rises."""
+
+RecipeName = Literal["auto", "paper", "tuned"]
+
+FEWEST_STEPS = 3000
+"""Steps of training below which one epoch is too short: the probe may then fall below the best single head."""
+
+
+@dataclass(frozen=True)
+class RecipeChoice:
+    """A recipe with the changes that were asked for, and the reason for it as a phrase for a reader."""
+
+    name: Literal["paper", "tuned"]
+    recipe: Recipe
+    reason: str
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether dev sentences are needed to stop by."""
+        return self.recipe.patience is not None
+
+
+def choose_recipe(
+    name: RecipeName, changes: Mapping[str, float | None], cut: Callable[[bool], Sequence[Split]]
+) -> RecipeChoice:
+    """Choose a recipe by its name, and change the numbers that are not None.
+
+    With ``"auto"`` the recipe of the paper is chosen, unless its one epoch has fewer than `FEWEST_STEPS` steps. ``cut``
+    gives the splits, with dev sentences held out or not.
+    """
+
+    def choice(chosen: Literal["paper", "tuned"], reason: str) -> RecipeChoice:
+        numbers: dict[str, Any] = {key: value for key, value in changes.items() if value is not None}
+        return RecipeChoice(chosen, replace({"paper": PAPER, "tuned": TUNED}[chosen], **numbers), reason)
+
+    if name != "auto":
+        return choice(name, "it was requested")
+    if changes["epochs"] is not None:
+        return choice("paper", "the number of epochs was given")
+    steps = steps_per_epoch(cut(False))
+    if steps >= FEWEST_STEPS:
+        return choice("paper", f"one epoch has {steps:,} steps, at least {FEWEST_STEPS:,}")
+    took = f"one epoch would have {steps:,} step{'s' if steps != 1 else ''}, fewer than {FEWEST_STEPS:,}"
+    if not all(split.dev and any(scored(s).any() for s in split.dev.sentences) for split in cut(True)):
+        return choice("paper", f"{took}, but too few sentences to hold some out")
+    return choice("tuned", took)
+
+
+def steps_per_epoch(splits: Sequence[Split]) -> int:
+    """The number of steps in one epoch of the split that has the fewest.
+
+    Every training sentence in which any word has a head is one step.
+    """
+    known = (sum(any(head is not None for head in s.heads) for s in split.train.sentences) for split in splits)
+    return min(known, default=0)

@@ -1,20 +1,28 @@
-"""Probes that were saved by an earlier run."""
+"""Probes that were saved, and checkpoints of trainings, which are named after everything that the weights depend on."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from ..corpora_loaders import WordVectors
+from ..storage.cache_log import CacheLog
 from ..storage.durable import StorageError
 from ..storage.sealed import ANYWHERE, DamagedError, check, digest_in, read_json
+from .checkpoint import Checkpoint
 from .probe import DESCRIPTION_FILE, WEIGHTS_FILE, Probe
 from .recipe import Recipe
 from .registry import make_probe
+from .splits import Split
+
+if TYPE_CHECKING:
+    from ..extractors import StoredMaps
 
 
 def load_probe(folder: str | Path, vectors: WordVectors | None = None) -> Probe:
@@ -76,3 +84,39 @@ def _read_description(path: Path) -> dict[str, Any]:
     if "seal" in described:
         raise DamagedError(f"the digest in {path.name} is malformed")
     return described
+
+
+def cached_checkpoint(cache: Path, probe: Probe, split: Split, cache_log: CacheLog) -> Checkpoint:
+    """The checkpoint of a training in a cache folder."""
+    return Checkpoint(cache / "training" / f"{training_key(probe, split)}.safetensors", cache_log=cache_log)
+
+
+def training_key(probe: Probe, split: Split) -> str:
+    """A digest of everything that the weights of a trained probe depend on; the tested sentences are not part of it."""
+    described = {
+        "format": 2,
+        "probe": probe.name,
+        "arguments": probe.arguments(),
+        "recipe": asdict(probe.recipe),
+        "seed": probe.random_state,
+        "vectors": probe.vectors and _vectors_key(probe.vectors),
+        "maps": [None if maps is None else _maps_key(maps) for maps in (split.train, split.dev)],
+    }
+    return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:24]
+
+
+def _vectors_key(vectors: WordVectors) -> str:
+    """The digest of the file of word vectors, or of the vectors themselves if they do not come from a file."""
+    if vectors.sha256:
+        return vectors.sha256
+    digest = hashlib.sha256(json.dumps(sorted(vectors.index.items())).encode())
+    digest.update(vectors.array.tobytes())
+    return digest.hexdigest()
+
+
+def _maps_key(maps: StoredMaps) -> tuple[str, str]:
+    """The store, and the annotation that training depends on."""
+    digest = hashlib.sha256()
+    for sentence in maps.sentences:
+        digest.update(json.dumps([sentence.words, sentence.heads, sentence.relations]).encode())
+    return maps.folder.name, digest.hexdigest()

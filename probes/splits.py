@@ -1,4 +1,4 @@
-"""Which sentences probes are trained, stopped and tested on."""
+"""Which sentences probes are trained, stopped and tested on, and the control task (Hewitt & Liang 2019)."""
 
 from __future__ import annotations
 
@@ -10,31 +10,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .control_task import control_task
-from .probed_sentence import gold_heads
+from ..corpora_loaders import Sentence
+from .probed_sentence import annotated, gold_heads
 
 if TYPE_CHECKING:
-    from ..corpora_loaders import Sentence
     from ..extractors import StoredMaps
 
 _HELD_OUT = 10  # one document or sentence in ten
+_BEHAVIORS = 3  # of a word in the control task
 
 
 @dataclass(frozen=True)
 class Split:
-    """Stored maps to train on, to stop by, and to test on.
-
-    Attributes:
-        train: maps to train on.
-        dev: maps to stop by; None if there are none and the recipe does not need them.
-        test: maps to test on.
-        tested: the positions of the tested sentences among the tested sentences of all splits.
-    """
+    """Stored maps to train on, to stop by, and to test on."""
 
     train: StoredMaps
-    dev: StoredMaps | None
+    dev: StoredMaps | None  # None if the recipe does not need them, or if there are too few sentences
     test: StoredMaps
-    tested: Sequence[int]
+    tested: Sequence[int]  # the positions of the tested sentences among those of all splits
 
 
 def make_splits(
@@ -99,8 +92,42 @@ def _units(sentences: Sequence[Sentence], fewest: int) -> list[str]:
 
 
 def _hash(name: str, seed: int) -> int:
+    """A number that depends on a name and a seed alone, the same in every process."""
     digest = hashlib.blake2b(name.encode(), digest_size=8, key=seed.to_bytes(8, "little")).digest()
     return int.from_bytes(digest, "little")
+
+
+def control_task(sentences: Iterable[Sentence], seed: int = 0) -> list[Sentence]:
+    """The same sentences with heads that depend on nothing but the word.
+
+    Every word type, upper and lower case alike as for word vectors, gets one of three behaviors at random: its head is
+    itself, the first word, or the last word of the sentence (Hewitt & Liang 2019, §2.2). A probe that does well here
+    has room to memorize; selectivity is its accuracy on the real task minus that on this one. Words keep their
+    relations, so that both scores are about the same words, and words without a head have none here.
+
+    Args:
+        sentences: sentences with trees.
+        seed: seed of the behaviors. A word behaves alike wherever it occurs, in training and test.
+
+    Example:
+        >>> from attentionology.corpora_loaders import Sentence
+        >>> from attentionology.probes import control_task
+        >>> words = ("the", "dog", "saw", "the", "cat")
+        >>> sentence = Sentence("s1", words, (2, 3, 0, 5, 3), ("det", "nsubj", "root", "det", "obj"))
+        >>> [controlled] = control_task([sentence], seed=1)
+        >>> all(head in (number, 1, 5) for number, head in enumerate(controlled.heads, start=1))
+        True
+    """
+    controlled = []
+    for sentence in map(annotated, sentences):
+        heads = tuple(
+            None if head is None else (number, 1, len(sentence))[_hash(word.lower(), seed) % _BEHAVIORS]
+            for number, (word, head) in enumerate(zip(sentence.words, sentence.heads, strict=True), start=1)
+        )
+        copy = replace(sentence, heads=())
+        object.__setattr__(copy, "heads", heads)  # `Sentence` refuses a word that is its own head, as many are here
+        controlled.append(copy)
+    return controlled
 
 
 def controlled(split: Split, seed: int) -> Split:
@@ -114,11 +141,7 @@ def controlled(split: Split, seed: int) -> Split:
 
 
 class CorrectWords:
-    """Which words of all tested sentences got the right head, filled in split by split.
-
-    Attributes:
-        words: one boolean per word of all tested sentences, in their order.
-    """
+    """Which words of all tested sentences got the right head, in their order; `add` fills them in split by split."""
 
     def __init__(self, sentences: Sequence[Sentence]) -> None:
         self._starts = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences])])

@@ -24,8 +24,8 @@ from ...probes import (
     decode,
     make_probe,
 )
+from ...probes.saved_probe import cached_checkpoint
 from ...probes.splits import Split
-from ...probes.training_cache import cached_checkpoint
 from ...reports.progress import Stages, progress_bar
 from ...storage.cache_log import CacheLog
 from .attachment import Task

@@ -16,7 +16,7 @@ from ...corpora_loaders import (
 )
 from ...extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, store_maps
 from ...probes import scored
-from ...probes.recipe_choice import RecipeChanges, RecipeChoice, choose_recipe
+from ...probes.recipe import RecipeChoice, choose_recipe
 from ...probes.splits import Split, make_splits
 from ...reports.progress import Stages, progress_bar
 from ...storage.cache_log import CacheLog
@@ -100,7 +100,7 @@ def read_inputs(options: ProbingOptions, loaded: LoadedInputs, workspace: Worksp
     training = options.training
     choice = choose_recipe(
         training.recipe,
-        RecipeChanges(training.epochs, training.learning_rate, training.weight_decay),
+        {name: getattr(training, name) for name in ("epochs", "learning_rate", "weight_decay")},
         lambda hold_out: _cut(options, stores, hold_out=hold_out),
     )
     splits = split_stores(options, stores, hold_out=choice.holds_out)

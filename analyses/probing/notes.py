@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...corpora_loaders import Sentence, WordVectors
 from ...extractors import get_kind
-from ...probes.recipe_choice import FEWEST_STEPS, steps_per_epoch
+from ...probes.recipe import FEWEST_STEPS, steps_per_epoch
 from .inputs import ProbingInputs, Workspace
 from .run_options import ProbingOptions
 from .training import TrainedProbes

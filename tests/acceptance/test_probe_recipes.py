@@ -63,7 +63,7 @@ class TestDefaultRecipe:
             files[name].write_text("\n\n".join(text[:number] if name == "train" else text[-number:]) + "\n\n", "utf-8")
         given = ("--train", files["train"], "--test", files["test"], "--seeds", 1, "--controls", "none")
         for fewest, name in ((20, "paper"), (21, "tuned")):
-            monkeypatch.setattr("attentionology.probes.recipe_choice.FEWEST_STEPS", fewest)
+            monkeypatch.setattr("attentionology.probes.recipe.FEWEST_STEPS", fewest)
             assert run("--model", model, *given, "--replicates", 0, "--out", tmp_path / name) == 0
             assert self.record(tmp_path / name)["probes"]["recipe_name"] == name
         probes = self.record(tmp_path / "paper")["probes"]
@@ -71,7 +71,7 @@ class TestDefaultRecipe:
         assert probes["recipe_reason"] == "one epoch has 20 steps, at least 20"
 
     def test_sentences_without_a_head_are_no_steps(self, model, tmp_path, monkeypatch):
-        monkeypatch.setattr("attentionology.probes.recipe_choice.FEWEST_STEPS", 21)
+        monkeypatch.setattr("attentionology.probes.recipe.FEWEST_STEPS", 21)
         without = "1\tword\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
         text = SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
         (tmp_path / "train.conllu").write_text("\n\n".join(text[:20]) + "\n\n" + 4 * without, encoding="utf-8")

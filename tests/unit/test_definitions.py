@@ -26,7 +26,7 @@ from attentionology.extractors.maps import gradients as gradient_maps
 from attentionology.extractors.model import conditions
 from attentionology.extractors.replaceable import attention_patch
 from attentionology.extractors.tokens import segments
-from attentionology.probes import TUNED, recipe_choice, training
+from attentionology.probes import TUNED, recipe, training
 from attentionology.probes.classifiers import regularizers
 from attentionology.probes.classifiers import training as classifier_training
 
@@ -98,7 +98,7 @@ PHRASES = [
     ("probes", f"up to {TUNED.epochs} epochs"),
     ("probes", f"decoupled weight decay {scientific(TUNED.weight_decay)}"),
     ("probes", f"stretches of {training._BLOCK:,} sentences"),
-    ("probes", f"at least {recipe_choice.FEWEST_STEPS:,} steps"),
+    ("probes", f"at least {recipe.FEWEST_STEPS:,} steps"),
     ("surface", f"of {segments.SEGMENT_LENGTH} pieces (`--max-length`)"),
     ("surface", f"above {reading.position_threshold} (`--position-threshold`)"),
     ("surface", f"above {reading.broad_threshold} (`--broad-threshold`)"),

@@ -14,8 +14,8 @@ from attentionology.corpora_loaders import Sentence, WordVectors
 from attentionology.extractors import ExtractionLog, StoredMaps
 from attentionology.extractors.maps.store_reader import MapLocation
 from attentionology.probes import TUNED, AttentionProbe, control_task, make_probe
+from attentionology.probes.saved_probe import training_key
 from attentionology.probes.splits import CorrectWords, Split, controlled, folds_of, make_splits
-from attentionology.probes.training_cache import training_key
 
 
 def sentences_of(lengths: Iterable[int], documents: Iterable[str | None] | None = None, name: str = "s"):
