@@ -17,9 +17,9 @@ from ..analyses.probing.inputs import LoadedInputs, Workspace, read_inputs
 from ..analyses.probing.methods import RANDOM
 from ..analyses.probing.options import Role
 from ..analyses.probing.record import describe
+from ..analyses.probing.report import methods_table
 from ..analyses.probing.results import ProbeResults
 from ..analyses.probing.run_options import ProbingOptions
-from ..analyses.probing.shown_tables import methods_table
 from ..analyses.probing.training import train_probes
 from ..analyses.shared.builtin import SAMPLE
 from ..analyses.shared.cache_folder import cache_folder

@@ -281,7 +281,7 @@ _COLUMNS = (
         f"{_PROBES}test_page_says_what_the_tables_say",
     ),
     Fault(
-        "analyses/probing/shown_tables.py",
+        "analyses/probing/report.py",
         '"best": max(scores.values())',
         '"best": min(scores.values())',
         f"{_PROBES}test_relations_are_a_row_each_with_the_best_in_bold",

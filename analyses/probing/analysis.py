@@ -23,7 +23,7 @@ from ..shared.merged_facts import merges_by
 from ..shared.metric import Metric
 from ..shared.options import CountOptions
 from ..shared.published import published_probes
-from . import notes
+from . import record
 from .attachment import Attempt, Task, TestedSentence, attachment
 from .explored import explored_probes
 from .folds import Arcs
@@ -31,11 +31,10 @@ from .head_weights import head_weights
 from .inputs import ProbingInputs
 from .methods import contrasts, meaning
 from .outcomes import AttachmentOutcomes
+from .report import methods_table, probe_section
 from .results import ProbeResults
 from .run_options import ProbingOptions
-from .section import probe_section
-from .shown_tables import methods_table
-from .training import TrainedProbes, weights_by_probe
+from .training import TrainedProbes
 
 NAME = "probe"
 """The name of the analysis, and of its counts."""
@@ -55,38 +54,21 @@ class Tried:
 
 @dataclass(frozen=True, eq=False)
 class ProbeFacts:
-    """Everything that probing has found, except for which words are right. All results are made of both.
-
-    Attributes:
-        model: the name of the model.
-        probes: the names of the probes.
-        tried: the attempts, in the order of the table.
-        replicates: the number of bootstrap replicates.
-        seed: the seed of the bootstrap.
-        training_sentences: a digest of the sentences that were trained on, split by split. Runs can be merged if it is
-            the same.
-        alone: how often each head alone is right on the training sentences, shape (directions, layers, heads).
-        alone_of: the number of words of the training sentences.
-        sentences: the tested sentences: ``id, heads, relations``.
-        arcs: the sums of the weights of heads over tested arcs: ``probe, run, relation, arcs, weight, contribution``.
-        history: one row per training, split and epoch.
-        phrases: what was trained on what.
-        notes: how the numbers came about.
-    """
+    """Everything that probing has found, except for which words are right. All results are made of both."""
 
     model: str
     probes: tuple[str, ...]
-    tried: tuple[Tried, ...]
+    tried: tuple[Tried, ...]  # in the order of the table
     replicates: int
-    seed: int
-    training_sentences: tuple[str, ...]
-    alone: tuple[tuple[tuple[int, ...], ...], ...]
-    alone_of: int
-    sentences: pd.DataFrame = merges_by("rows")
-    arcs: pd.DataFrame = merges_by("rows")
-    history: pd.DataFrame = merges_by("first")
-    phrases: tuple[str, ...] = merges_by("union")
-    notes: tuple[str, ...] = merges_by("union")
+    seed: int  # of the bootstrap
+    training_sentences: tuple[str, ...]  # a digest for each split; runs can be merged if they trained on the same
+    alone: tuple[tuple[tuple[int, ...], ...], ...]  # training words that each head finds: direction, layer, head
+    alone_of: int  # the number of these words
+    sentences: pd.DataFrame = merges_by("rows")  # the tested sentences: id, heads, relations
+    arcs: pd.DataFrame = merges_by("rows")  # sums over tested arcs: probe, run, relation, arcs, weight, contribution
+    history: pd.DataFrame = merges_by("first")  # a row for each training, split and epoch
+    phrases: tuple[str, ...] = merges_by("union")  # what was trained on what
+    notes: tuple[str, ...] = merges_by("union")  # how the numbers came about
 
     def tested(self) -> list[TestedSentence]:
         """Return the tested sentences."""
@@ -210,10 +192,10 @@ def found(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes
                 "relations": [list(each.relations) for each in inputs.sentences],
             }
         ),
-        arcs=_arcs_table(weights_by_probe(trained.outcomes)),
+        arcs=_arcs_table(trained.arcs),
         history=pd.DataFrame([epoch for outcome in trained.outcomes for epoch in outcome.history]),
-        phrases=tuple(notes.facts(options, inputs)),
-        notes=tuple(notes.notes(options, inputs, trained)),
+        phrases=tuple(record.facts(options, inputs)),
+        notes=tuple(record.notes(options, inputs, trained)),
     )
     metric = RightWords(len(attempts))
     metric.update(attempts)

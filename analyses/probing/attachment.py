@@ -23,20 +23,12 @@ ROOT_LENGTH = 0
 
 @dataclass(frozen=True)
 class Attempt:
-    """What one method got right in one run.
-
-    Attributes:
-        method: the name of the method.
-        task: the treebank's heads, or those of the control task.
-        decoding: ``"argmax"`` or ``"tree"``.
-        run: the number of the run, 1-based; a method without seeds has one run.
-        right: for every word of all sentences, in their order, whether its predicted head is right.
-    """
+    """What one method got right in one run, for every word of all sentences in their order."""
 
     method: str
     task: Task
-    decoding: str
-    run: int
+    decoding: str  # "argmax" or "tree"
+    run: int  # 1-based; a method without seeds has one run
     right: Bool[ndarray, " words"]
 
 
@@ -68,29 +60,48 @@ class AttachmentTables(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Words:
-    """All words of the sentences, one entry each."""
+class TestedWords:
+    """All words of the tested sentences, one entry each."""
 
     sentence: Int[ndarray, " words"]
     relation: ndarray
-    length: Int[ndarray, " words"]
-    known: Bool[ndarray, " words"]
-    scored: Bool[ndarray, " words"]
-    noroot: Bool[ndarray, " words"]
+    length: Int[ndarray, " words"]  # the distance to the head
+    known: Bool[ndarray, " words"]  # whether the treebank has a head
+    scored: Bool[ndarray, " words"]  # the same without punctuation
 
     @classmethod
-    def of(cls, sentences: Sequence[Sentence | TestedSentence]) -> _Words:
-        rows = [
-            (s, relation, ROOT_LENGTH if not head else abs(head - number), head is not None, is_punct(relation))
-            for s, sentence in enumerate(sentences)
+    def of(cls, sentences: Sequence[Sentence | TestedSentence]) -> TestedWords:
+        """Look up what the scores depend on."""
+        words = [
+            (index, relation, number, head)
+            for index, sentence in enumerate(sentences)
             for number, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True), start=1)
         ]
-        sentence, relation, length, known, punct = np.array(rows, dtype=object).reshape(-1, 5).T
-        scored = known.astype(bool) & ~punct.astype(bool)
-        lengths = length.astype(np.int64)
+        known = np.array([head is not None for *_, head in words], dtype=bool)
         return cls(
-            sentence.astype(np.int64), relation, lengths, known.astype(bool), scored, scored & (lengths != ROOT_LENGTH)
+            sentence=np.array([index for index, *_ in words], dtype=np.int64),
+            relation=np.array([relation for _, relation, *_ in words], dtype=object),
+            length=np.array(
+                [abs(head - number) if head else ROOT_LENGTH for *_, number, head in words], dtype=np.int64
+            ),
+            known=known,
+            scored=known & np.array([not is_punct(relation) for _, relation, *_ in words], dtype=bool),
         )
+
+    @property
+    def noroot(self) -> Bool[ndarray, " words"]:
+        """The scored words that have a head word."""
+        noroot: Bool[ndarray, " words"] = self.scored & (self.length != ROOT_LENGTH)
+        return noroot
+
+
+def by_method(attempts: Sequence[Attempt], task: Task = "dependencies") -> dict[tuple[str, str], list[Attempt]]:
+    """Return the attempts at a task by method and decoding, in the order of the table."""
+    groups: dict[tuple[str, str], list[Attempt]] = {}
+    for attempt in attempts:
+        if attempt.task == task:
+            groups.setdefault((attempt.method, attempt.decoding), []).append(attempt)
+    return groups
 
 
 def attachment(
@@ -102,23 +113,14 @@ def attachment(
     seed: int = 0,
 ) -> AttachmentTables:
     """Count what every method got right."""
-    words = _Words.of(sentences)
+    words = TestedWords.of(sentences)
     for attempt in attempts:
         if attempt.right.shape != words.known.shape:
             raise ValueError(f"{attempt.method}: {len(attempt.right)} predictions for {len(words.known)} words")
     drawn = poisson_weights([sentence.id for sentence in sentences], replicates, seed).astype(np.float64)
-    groups: dict[tuple[str, str], list[Attempt]] = {}
-    control: dict[str, list[Attempt]] = {}
-    for attempt in attempts:
-        if attempt.task == "dependencies":
-            groups.setdefault((attempt.method, attempt.decoding), []).append(attempt)
-        elif attempt.decoding == "argmax":
-            control.setdefault(attempt.method, []).append(attempt)
+    groups, control = by_method(attempts), by_method(attempts, "control")
     replicated = {key: _replicated(words, tried, drawn) for key, tried in groups.items()}
-    methods = [
-        _method(words, key, tried, replicated[key], control.get(key[0], []) if key[1] == "argmax" else [])
-        for key, tried in groups.items()
-    ]
+    methods = [_method(words, key, tried, replicated[key], control.get(key, [])) for key, tried in groups.items()]
     return AttachmentTables(
         methods=pd.DataFrame(methods),
         runs=pd.DataFrame([_run(words, attempt) for attempt in attempts]),
@@ -132,7 +134,7 @@ def attachment(
 
 
 def _replicated(
-    words: _Words, attempts: Sequence[Attempt], drawn: Float[ndarray, "replicates sentences"]
+    words: TestedWords, attempts: Sequence[Attempt], drawn: Float[ndarray, "replicates sentences"]
 ) -> Float[ndarray, " with_words"]:
     """Mean score of the attempts in each replicate with a word to score, the same replicates for all methods."""
     n = drawn.shape[1]
@@ -143,7 +145,7 @@ def _replicated(
 
 
 def _method(
-    words: _Words,
+    words: TestedWords,
     key: tuple[str, str],
     attempts: Sequence[Attempt],
     replicated: Float[ndarray, " replicates"],
@@ -169,7 +171,7 @@ def _method(
     }
 
 
-def _run(words: _Words, attempt: Attempt) -> dict[str, Any]:
+def _run(words: TestedWords, attempt: Attempt) -> dict[str, Any]:
     correct, total = int(attempt.right[words.scored].sum()), int(words.scored.sum())
     return {
         "method": attempt.method,
@@ -187,7 +189,7 @@ def _run(words: _Words, attempt: Attempt) -> dict[str, Any]:
 
 
 def _by(
-    words: _Words,
+    words: TestedWords,
     groups: dict[tuple[str, str], list[Attempt]],
     name: str,
     values: ndarray,
@@ -218,7 +220,7 @@ def _by(
 
 
 def _contrast(
-    words: _Words,
+    words: TestedWords,
     groups: dict[tuple[str, str], list[Attempt]],
     replicated: dict[tuple[str, str], Float[ndarray, " replicates"]],
     pair: tuple[str, str],

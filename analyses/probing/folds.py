@@ -1,12 +1,19 @@
-"""One training of one probe on one split: the smallest piece of work of a probing run, and what it gives."""
+"""One training of one probe on one split, the smallest piece of work of a probing run, in this process or in several.
+
+A training has a checkpoint of its own in the cache, so what a process has trained before it dies is not trained again.
+It computes with one thread and depends on nothing but its maps, its seed and its recipe, so the results do not depend
+on the number of processes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
 from numpy import ndarray
 
 from ...corpora_loaders import WordVectors
@@ -28,62 +35,42 @@ from ...probes.saved_probe import cached_checkpoint
 from ...probes.splits import Split
 from ...reports.progress import Stages, progress_bar
 from ...storage.cache_log import CacheLog
+from ..shared.processes import Processes, results_of_processes
 from .attachment import Task
 
 Arcs = dict[str, ArcWeights]
 """Weights of the heads by relation."""
 
+KEPT = "The checkpoints in the cache are kept, and the same command continues"
+
 
 @dataclass(frozen=True)
 class ProbeTraining:
-    """One probe that is trained with one seed, on every split.
+    """One probe that is trained with one seed, on every split."""
 
-    Attributes:
-        method: the name of the method in tables.
-        probe: the name of the probe.
-        splits: what it is trained and tested on.
-        seed: the seed of the training.
-        run: the number of the run, 1-based.
-        task: the heads that it learns: those of the treebank, or those of the control task.
-        kept: whether the trained probe and the weights of the heads are results.
-    """
-
-    method: str
+    method: str  # its name in tables
     probe: str
     splits: tuple[Split, ...]
     seed: int
-    run: int
+    run: int  # 1-based
     task: Task = "dependencies"
-    kept: bool = False
+    kept: bool = False  # whether the trained probe and the weights of the heads are results
 
     @property
     def label(self) -> str:
         """What progress bars and errors call the training."""
         return f"{self.method}{' on the control task' if self.task == 'control' else ''}, seed {self.seed}"
 
-    @property
-    def stage(self) -> str:
-        """The name of the stage whose time the training takes."""
-        return f"train {self.method}{' (control task)' if self.task == 'control' else ''}"
-
 
 @dataclass(frozen=True)
 class FoldSetting:
-    """What all trainings of a run have in common.
-
-    Attributes:
-        vectors: the word vectors, if there are any.
-        recipe: the recipe of all trainings.
-        trees: whether trees are decoded, too, except on the control task.
-        cache: the folder of the checkpoints.
-        folder: the results folder, in which trained probes are saved; None to save none.
-    """
+    """What all trainings of a run have in common."""
 
     vectors: WordVectors | None
     recipe: Recipe
-    trees: bool
-    cache: Path
-    folder: Path | None
+    trees: bool  # whether trees are decoded, too, except on the control task
+    cache: Path  # the folder of the checkpoints
+    folder: Path | None  # where trained probes are saved; None to save none
 
     def decodings(self, training: ProbeTraining) -> tuple[Decoding, ...]:
         """The ways in which the heads of a training are decoded."""
@@ -92,18 +79,7 @@ class FoldSetting:
 
 @dataclass(frozen=True)
 class TrainedEpoch:
-    """One epoch of one training on one split: a row of the table of all trainings.
-
-    Attributes:
-        method: the name of the method in tables.
-        task: the heads that the probe learned.
-        run: the number of the run, 1-based.
-        fold: the number of the split, 1-based.
-        epoch: the number of the epoch, 1-based.
-        loss: the loss per word, in nats.
-        train_uas: the score on the training sentences; None if no word of them counts.
-        dev_uas: the score on the dev sentences; None if there are none.
-    """
+    """One epoch of one training on one split: a row of the table of all trainings, whose columns say more."""
 
     method: str
     task: Task
@@ -111,31 +87,21 @@ class TrainedEpoch:
     fold: int
     epoch: int
     loss: float
-    train_uas: float | None
+    train_uas: float | None  # None if no word of the sentences counts
     dev_uas: float | None
 
 
 @dataclass(frozen=True)
 class TrainedFold:
-    """What one training on one split gave.
+    """What one training on one split gave."""
 
-    Attributes:
-        predicted: the heads of the words of each tested sentence, by decoding.
-        history: the epochs.
-        arcs: the weights of the heads; None for a probe that has none, or if they are not kept.
-        checkpoint: the file that the training would have continued from.
-        resumed: whether an interrupted run had written it.
-        cache_log: what happened to that file.
-        seconds: the seconds that each stage took.
-    """
-
-    predicted: Mapping[Decoding, Sequence[ndarray]]
+    predicted: Mapping[Decoding, Sequence[ndarray]]  # the heads of the words of each tested sentence
     history: tuple[TrainedEpoch, ...]
-    arcs: Arcs | None
-    checkpoint: Path
-    resumed: bool
+    arcs: Arcs | None  # None for a probe that has no weights of heads, or if they are not kept
+    checkpoint: Path  # the file that the training would have continued from
+    resumed: bool  # whether an interrupted run had written it
     cache_log: CacheLog
-    seconds: Mapping[str, float]
+    seconds: Mapping[str, float]  # by stage
 
 
 def train_fold(setting: FoldSetting, training: ProbeTraining, fold: int, *, watched: bool = True) -> TrainedFold:
@@ -143,7 +109,7 @@ def train_fold(setting: FoldSetting, training: ProbeTraining, fold: int, *, watc
     split, several, stages, cache_log = training.splits[fold], len(training.splits) > 1, Stages(), CacheLog()
     probe = make_probe(training.probe, setting.vectors, recipe=setting.recipe, random_state=training.seed)
     checkpoint = cached_checkpoint(setting.cache, probe, split, cache_log)
-    with stages(training.stage):
+    with stages(f"train {training.method}{' (control task)' if training.task == 'control' else ''}"):
         label = training.label + (f", fold {fold + 1}/{len(training.splits)}" if several else "")
         _fit(probe, split, checkpoint, label, watched=watched)
     arcs: Arcs | None = None
@@ -189,3 +155,45 @@ def _fit(probe: Probe, split: Split, checkpoint: Checkpoint, label: str, *, watc
             probe.fit(split.train, split.dev, report=report, checkpoint=checkpoint)
         except TrainingError as error:
             raise TrainingError(f"{label}: {error}") from None
+
+
+def _prepare_worker(
+    setting: FoldSetting, trainings: Sequence[ProbeTraining], threads: int, number: int
+) -> Callable[[tuple[int, int]], TrainedFold | str]:
+    """Return the function by which a process trains the probe of a training on one of its splits.
+
+    It returns the message of a `TrainingError`, which would reach the run as a `WorkerError` if it were raised.
+    """
+    del number  # all processes do the same
+    torch.set_num_threads(threads)
+
+    def train(fold: tuple[int, int]) -> TrainedFold | str:
+        try:
+            return train_fold(setting, trainings[fold[0]], fold[1], watched=False)
+        except TrainingError as error:
+            return str(error)
+
+    return train
+
+
+def train_folds(setting: FoldSetting, trainings: Sequence[ProbeTraining], workers: int) -> Iterator[TrainedFold]:
+    """Train every probe on each of its splits, in this process or in several, and yield what they gave in order.
+
+    Raises:
+        TrainingError: a probe cannot be trained.
+        WorkerError: a process could not do its work, or processes died again and again.
+    """
+    folds = [(number, fold) for number, training in enumerate(trainings) for fold in range(len(training.splits))]
+    workers = min(workers, len(folds))
+    if workers <= 1:
+        yield from (train_fold(setting, trainings[number], fold) for number, fold in folds)
+        return
+    prepare = functools.partial(_prepare_worker, setting, tuple(trainings), max(1, torch.get_num_threads() // workers))
+    results: dict[tuple[int, int], TrainedFold] = {}
+    with progress_bar(f"train in {workers} processes", len(folds), unit="trainings") as advance:
+        for fold, result in results_of_processes(Processes(workers, KEPT, (__name__, "torch")), prepare, folds):
+            if isinstance(result, str):
+                raise TrainingError(result)
+            results[fold] = result
+            advance(1)
+    yield from (results[fold] for fold in folds)

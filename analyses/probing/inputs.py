@@ -29,30 +29,17 @@ from .run_options import ProbingOptions
 
 @dataclass(frozen=True)
 class Workspace:
-    """The folders of a probing run, and the records of its stages and of its cache.
+    """The folders of a probing run, and the records of its stages and of its cache."""
 
-    Attributes:
-        cache: the folder of word maps and checkpoints.
-        folder: the results folder, in which trained probes are saved; None to save none.
-        stages: the seconds that each stage takes.
-        cache_log: files of the cache that were damaged, or that may not be written.
-    """
-
-    cache: Path
-    folder: Path | None = None
+    cache: Path  # of word maps and checkpoints
+    folder: Path | None = None  # the results, with the trained probes; None to save none
     stages: Stages = field(default_factory=Stages)
     cache_log: CacheLog = field(default_factory=CacheLog)
 
 
 @dataclass(frozen=True)
 class LoadedInputs:
-    """What was loaded before the run; everything else is read from files.
-
-    Attributes:
-        encoder: the model.
-        treebanks: treebanks by role.
-        vectors: the word vectors.
-    """
+    """What was loaded before the run; everything else is read from files."""
 
     encoder: Encoder | None = None
     treebanks: Mapping[Role, Treebank] = field(default_factory=dict)
@@ -61,22 +48,13 @@ class LoadedInputs:
 
 @dataclass(frozen=True)
 class ProbingInputs:
-    """What probes are trained and tested on.
-
-    Attributes:
-        treebanks: the treebanks by role.
-        vectors: the word vectors, if there are any.
-        encoder: the model.
-        stores: the word maps of each treebank.
-        choice: the recipe of all trainings, also on the control task and on random weights.
-        splits: what is trained and tested on what.
-    """
+    """What probes are trained and tested on."""
 
     treebanks: Mapping[Role, Treebank]
     vectors: WordVectors | None
     encoder: Encoder
-    stores: Mapping[Role, StoredMaps]
-    choice: RecipeChoice
+    stores: Mapping[Role, StoredMaps]  # the word maps of each treebank
+    choice: RecipeChoice  # the recipe of all trainings, also on the control task and on random weights
     splits: tuple[Split, ...]
 
     @property
@@ -170,7 +148,8 @@ def _read_treebanks(options: ProbingOptions, loaded: LoadedInputs) -> dict[Role,
         else:
             continue
         if not treebanks[role].relations:
-            raise CorpusError("no word has a head, which probes need", file=_first_file(treebanks[role]))
+            first = treebanks[role].files[0].path if treebanks[role].files else None
+            raise CorpusError("no word has a head, which probes need", file=first)
     folds, sentences = options.treebanks.folds, len(treebanks["test"])
     if "train" not in treebanks and folds > max(sentences, TreebankOptions.folds):  # the default fits itself to few
         raise OptionError(f"--folds must be from 2 to {sentences}, the number of sentences, not {folds}")
@@ -180,10 +159,6 @@ def _read_treebanks(options: ProbingOptions, loaded: LoadedInputs) -> dict[Role,
             if (other := role_of.setdefault(file.sha256, role)) != role:
                 raise CorpusError(f"--{other} and --{role} both have this file", file=file.path)
     return treebanks
-
-
-def _first_file(treebank: Treebank) -> str | None:
-    return treebank.files[0].path if treebank.files else None
 
 
 def _read_vectors(options: ProbingOptions, treebanks: Mapping[Role, Treebank]) -> WordVectors | None:

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from ...corpora_loaders import Sentence, is_punct
+from ...corpora_loaders import Sentence
 from ...reports.run_files import RUN_RECORD, identity_of, read_record
 from ...storage.sealed import DamagedError, cache_name
 from ...storage.tensors import read_tensors, unpack
@@ -26,7 +26,7 @@ from ..shared.best_head import rate
 from ..shared.comparable import Comparable, Measured
 from ..shared.metric_states import StateError
 from ..shared.resampling import poisson_weights
-from .attachment import Attempt, TestedSentence
+from .attachment import Attempt, TestedSentence, TestedWords, by_method
 
 _FILE = Path("states") / "probe.safetensors"
 _FORMAT = 2
@@ -34,69 +34,23 @@ _FORMAT = 2
 
 @dataclass(frozen=True, eq=False)
 class MethodOutcomes:
-    """What one method got right, sentence by sentence.
-
-    Attributes:
-        method: the name of the method.
-        decoding: ``"argmax"`` or ``"tree"``.
-        runs: the number of its runs, one for each seed.
-        right: the number of right heads in each sentence, added up over the runs.
-        right_words: for each scored word, in how many runs its head is right; None if that is not compared.
-    """
+    """What one method got right with one way of decoding, added up over its runs."""
 
     method: str
     decoding: str
     runs: int
-    right: Int[ndarray, " sentences"]
-    right_words: Int[ndarray, " words"] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredRelations:
-    """The words that are scored: those with a head, without punctuation.
-
-    Attributes:
-        sentence: the index of the sentence of each word.
-        relation: the index of the relation of each word.
-        relations: the names of the relations, most frequent first.
-    """
-
-    sentence: Int[ndarray, " words"]
-    relation: Int[ndarray, " words"]
-    relations: tuple[str, ...]
-
-    @classmethod
-    def of(cls, sentences: Sequence[Sentence | TestedSentence]) -> ScoredRelations:
-        """Look up the relations of the scored words of some sentences."""
-        words = [
-            (index, relation)
-            for index, sentence in enumerate(sentences)
-            for head, relation in zip(sentence.heads, sentence.relations, strict=True)
-            if head is not None and not is_punct(relation)
-        ]
-        times = Counter(relation for _, relation in words)
-        names = sorted(times, key=lambda name: (-times[name], name))
-        return cls(
-            np.array([index for index, _ in words], dtype=np.int64),
-            np.array([names.index(relation) for _, relation in words], dtype=np.int64),
-            tuple(names),
-        )
+    right: Int[ndarray, " sentences"]  # the number of right heads in each sentence
+    right_words: Int[ndarray, " words"] | None = None  # in how many runs each scored word is right; only of probes
 
 
 @dataclass(frozen=True, eq=False)
 class AttachmentOutcomes:
-    """What all methods of a run got right, sentence by sentence.
-
-    Attributes:
-        ids: the ids of the tested sentences.
-        words: the words that are scored.
-        methods: the outcomes of each method and decoding.
-        replicates: the number of bootstrap replicates.
-        seed: the seed of the bootstrap.
-    """
+    """What all methods of a run got right. Words are scored if they have a head and are not punctuation."""
 
     ids: tuple[str, ...]
-    words: ScoredRelations
+    sentence: Int[ndarray, " words"]  # the index of the sentence of each scored word
+    relation: Int[ndarray, " words"]  # the index of its relation
+    relations: tuple[str, ...]  # the most frequent first
     methods: tuple[MethodOutcomes, ...]
     replicates: int
     seed: int
@@ -112,55 +66,48 @@ class AttachmentOutcomes:
         seed: int,
     ) -> AttachmentOutcomes:
         """Count by sentence what methods got right. Attempts at the control task are left out."""
-        scored = np.array(
-            [
-                head is not None and not is_punct(relation)
-                for sentence in sentences
-                for head, relation in zip(sentence.heads, sentence.relations, strict=True)
-            ],
-            dtype=bool,
-        )
-        words = ScoredRelations.of(sentences)
-        groups: dict[tuple[str, str], list[Attempt]] = {}
-        for attempt in attempts:
-            if attempt.task == "dependencies":
-                groups.setdefault((attempt.method, attempt.decoding), []).append(attempt)
+        words = TestedWords.of(sentences)
+        sentence, relation = words.sentence[words.scored], words.relation[words.scored].tolist()
+        times = Counter(relation)
+        relations = sorted(times, key=lambda name: (-times[name], name))
         methods = []
-        for (method, decoding), tried in groups.items():
-            right = np.stack([np.asarray(attempt.right)[scored] for attempt in tried]).sum(0, dtype=np.int64)
-            by_sentence = np.bincount(words.sentence, weights=right, minlength=len(sentences)).astype(np.int64)
+        for (method, decoding), tried in by_method(attempts).items():
+            right = np.stack([np.asarray(attempt.right)[words.scored] for attempt in tried]).sum(0, dtype=np.int64)
+            by_sentence = np.bincount(sentence, weights=right, minlength=len(sentences)).astype(np.int64)
             by_word = right if decoding == "argmax" and method in probes else None
             methods.append(MethodOutcomes(method, decoding, len(tried), by_sentence, by_word))
-        return cls(tuple(sentence.id for sentence in sentences), words, tuple(methods), replicates, seed)
+        return cls(
+            tuple(each.id for each in sentences),
+            sentence,
+            np.array([relations.index(name) for name in relation], dtype=np.int64),
+            tuple(relations),
+            tuple(methods),
+            replicates,
+            seed,
+        )
 
     def comparable(self) -> tuple[Comparable, ...]:
         """Return the attachment scores: one family for each decoding, and one by relation for each probe."""
         drawn = poisson_weights(self.ids, self.replicates, self.seed).astype(np.float64)  # sums of integers are exact
-        everything = np.bincount(self.words.sentence, minlength=len(self.ids))
+        n = len(self.ids)
+        everything = np.bincount(self.sentence, minlength=n)
         families: dict[str, list[Measured]] = {}
         for outcomes in self.methods:
             measured = _measured(outcomes.method, outcomes.right, everything, outcomes.runs, drawn)
             families.setdefault(f"attachment score ({outcomes.decoding})", []).append(measured)
         for outcomes in self.methods:
-            if outcomes.right_words is not None:
-                by_relation = self._by_relation(outcomes.right_words, outcomes.runs, drawn)
-                families[f"attachment score by relation: {outcomes.method}"] = by_relation
+            if outcomes.right_words is None:
+                continue
+            by_relation = families[f"attachment score by relation: {outcomes.method}"] = []
+            for index, name in enumerate(self.relations):
+                among = self.relation == index
+                words = np.bincount(self.sentence[among], minlength=n)
+                right = np.bincount(self.sentence[among], weights=outcomes.right_words[among], minlength=n)
+                by_relation.append(_measured(name, right.astype(np.int64), words, outcomes.runs, drawn))
         return tuple(
             Comparable(family, tuple(measured), "words whose head is found", "words", self.seed)
             for family, measured in families.items()
         )
-
-    def _by_relation(
-        self, right: Int[ndarray, " words"], runs: int, drawn: Float[ndarray, "replicates sentences"]
-    ) -> list[Measured]:
-        measured = []
-        for index, name in enumerate(self.words.relations):
-            is_of_relation = self.words.relation == index
-            sentences = self.words.sentence[is_of_relation]
-            words = np.bincount(sentences, minlength=len(self.ids))
-            correct = np.bincount(sentences, weights=right[is_of_relation], minlength=len(self.ids)).astype(np.int64)
-            measured.append(_measured(name, correct, words, runs, drawn))
-        return measured
 
 
 def _measured(
@@ -204,5 +151,5 @@ def read_outcomes(folder: Path) -> tuple[AttachmentOutcomes, dict[str, Any]] | N
         MethodOutcomes(method, decoding, runs, row, next(by_word) if has_words else None)
         for (method, decoding, runs, has_words), row in zip(facts["methods"], arrays["right"], strict=True)
     ]
-    words = ScoredRelations(arrays["sentence"], arrays["relation"], tuple(facts["relations"]))
-    return AttachmentOutcomes(tuple(facts["ids"]), words, tuple(methods), facts["replicates"], facts["seed"]), record
+    words = arrays["sentence"], arrays["relation"], tuple(facts["relations"])
+    return AttachmentOutcomes(tuple(facts["ids"]), *words, tuple(methods), facts["replicates"], facts["seed"]), record

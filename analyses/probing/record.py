@@ -1,11 +1,16 @@
-"""The run record of probing: everything it takes to trace a number and to compute it again."""
+"""The run record of probing, and what a reader should know about the run: facts, notes and warnings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from ...corpora_loaders import Sentence, WordVectors
+from ...extractors import get_kind
+from ...probes.recipe import FEWEST_STEPS, steps_per_epoch
 from ..shared.record import (
     describe_command,
     describe_corpus,
@@ -14,11 +19,12 @@ from ..shared.record import (
     warnings_of,
 )
 from .inputs import ProbingInputs, Workspace
-from .notes import unknown_words, warnings
 from .run_options import ProbingOptions
 from .training import TrainedProbes
 
 _EXAMPLES = 10  # frequent words without a vector
+_MANY_UNKNOWN = 0.25
+_MUCH_OVERLAP = 0.1
 
 
 def describe(
@@ -93,3 +99,111 @@ def _describe_vectors(inputs: ProbingInputs) -> dict[str, Any] | None:
             for role, (count, words, by_word) in unknown.items()
         },
     }
+
+
+def facts(options: ProbingOptions, inputs: ProbingInputs) -> Iterator[str]:
+    """What was trained on what, a phrase each."""
+    recipe, splits = inputs.choice.recipe, inputs.splits
+    words = sum(len(s) for split in splits for s in split.train.sentences) // len(splits)
+    sentences = sum(len(split.train) for split in splits) // len(splits)
+    if "train" in inputs.treebanks:
+        names = ", ".join(Path(file.path).name for file in inputs.treebanks["train"].files) or "a treebank"
+        yield f"trained on {sentences:,} sentences ({words:,} words) of {names}"
+    else:
+        yield (
+            f"{len(splits)} folds: every sentence is predicted by probes trained on the other folds, about "
+            f"{sentences:,} sentences ({words:,} words)"
+        )
+    epochs = f"{recipe.epochs} epoch{'s' if recipe.epochs > 1 else ''}{' at most' if recipe.patience else ''}"
+    decay = f", weight decay {recipe.weight_decay:g}" if recipe.weight_decay else ""
+    yield f"recipe “{inputs.choice.name}”, because {inputs.choice.reason}"
+    yield f"{epochs}, learning rate {recipe.learning_rate:g}{decay}"
+    if recipe.patience is not None:
+        held = sum(len(split.dev or ()) for split in splits) // len(splits)
+        yield f"stopped by {held:,} dev sentences" + (
+            "" if "dev" in inputs.treebanks else ", held out of the training sentences"
+        )
+    yield f"seeds: {options.training.seeds}"
+    yield f"map “{options.maps.map}”: {get_kind(options.maps.map).description}"
+    if inputs.stores["test"].shape[1] != inputs.encoder.n_heads:
+        yield "one map for all heads of a layer, shown as head 1"
+    if inputs.vectors is not None:
+        yield f"word vectors: {Path(inputs.vectors.path).name}, {inputs.vectors.dimensions} dimensions"
+
+
+def notes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes) -> Iterator[str]:
+    """How the numbers came about, a sentence each."""
+    store = inputs.stores["test"]
+    # If two treebanks share a store, the first of them made its maps.
+    by_folder = {maps.folder: maps for maps in reversed([*inputs.stores.values(), *trained.copies])}
+    size, made = sum(maps.bytes for maps in by_folder.values()), sum(maps.made for maps in by_folder.values())
+    of = " (each network counted)" if options.probes.copies(has_vectors=inputs.vectors is not None) else ""
+    yield (
+        f"Word maps: {size / 1e6:,.0f} MB in {store.folder.parent}, "
+        f"{f'made of {made:,} sentences now{of}' if made else 'all there from an earlier run'}."
+    )
+    if trained.resumed:
+        yield f"Trainings that were continued after an interruption: {trained.resumed}."
+    if inputs.vectors is not None:
+        for role in inputs.treebanks:
+            unknown, words, _ = unknown_words(inputs.vectors, inputs.stores[role].sentences)
+            share = f"{100 * unknown / words:.1f} %"
+            yield f"Words without a vector in the {role} sentences: {unknown:,} of {words:,} ({share})."
+        yield from inputs.vectors.remarks()
+    repeated, tested = overlap(inputs)
+    if repeated:
+        yield (
+            "Tested sentences of more than three words that also occur word for word in training: "
+            f"{repeated:,} of {tested:,}."
+        )
+    batch = store[0]
+    if not batch.special[0, [0, -1]].any():
+        yield "The model has no special tokens, so ROOT has no feature and always the score 0."
+
+
+def warnings(options: ProbingOptions, inputs: ProbingInputs, workspace: Workspace) -> Iterator[str]:
+    """What a reader should know before the numbers, a sentence each."""
+    yield from workspace.cache_log.warnings()
+    recipe = inputs.choice.recipe
+    steps = steps_per_epoch(inputs.splits) * recipe.epochs
+    if steps < FEWEST_STEPS and recipe.patience is None:
+        took = f"{steps:,} step{'s' if steps > 1 else ''}"
+        yield f"Trained in {took}, which may be too few; --recipe tuned trains until the score no longer rises."
+    if inputs.vectors is not None:
+        unknown, words, _ = unknown_words(inputs.vectors, inputs.stores["test"].sentences)
+        if unknown > _MANY_UNKNOWN * words:
+            share = f"{100 * unknown / words:.0f} % of the tested words have no vector."
+            yield f"{share} Probes that read words cannot tell them apart."
+    repeated, tested = overlap(inputs)
+    if repeated > _MUCH_OVERLAP * tested:
+        yield f"{100 * repeated / tested:.0f} % of the tested sentences also occur word for word in training."
+    repeated, tested = overlap(inputs, dev=True) if recipe.patience is not None else (0, 0)
+    if repeated > _MUCH_OVERLAP * tested:
+        share = f"{100 * repeated / tested:.0f} %"
+        yield f"{share} of the tested sentences also occur word for word among the dev sentences."
+    if "train" not in inputs.treebanks and len(inputs.splits) < options.treebanks.folds:
+        yield f"The treebank gives only {len(inputs.splits)} folds."
+    if options.treebanks.limit is not None:
+        for role, treebank in inputs.treebanks.items():
+            unread = options.treebanks.files()[role][len(treebank.files) :]
+            if unread:
+                yield f"--limit was reached before these files were read: {', '.join(unread)}."
+
+
+def overlap(inputs: ProbingInputs, *, dev: bool = False) -> tuple[int, int]:
+    """How many tested sentences of more than three words are among the training sentences, and how many there are."""
+    repeated = tested = 0
+    for split in inputs.splits:
+        maps = split.dev if dev else split.train
+        seen = set() if maps is None else {s.words for s in maps.sentences}
+        longer = [s.words for s in split.test.sentences if len(s) > 3]
+        tested += len(longer)
+        repeated += sum(words in seen for words in longer)
+    return repeated, tested
+
+
+def unknown_words(vectors: WordVectors, sentences: Sequence[Sentence]) -> tuple[int, int, Counter[str]]:
+    """The number of words without a vector, the number of all words, and how often each of the former occurs."""
+    words = [word for sentence in sentences for word in sentence.words]
+    unknown = Counter(word for word, row in zip(words, vectors.rows(words).tolist(), strict=True) if row < 0)
+    return unknown.total(), len(words), unknown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +24,7 @@ from .options import (
 
 @dataclass(frozen=True)
 class ProbingOptions(OptionGroup):
-    """Everything that decides what a probing run computes.
-
-    Attributes:
-        model: which model.
-        treebanks: which treebanks.
-        probes: which probes, and which controls beside them.
-        training: how probes are trained.
-        maps: which kind of map probes read.
-        feed_forward: how maps that pass the feed-forward block are made.
-        store: how maps are kept on disk.
-        counts: how results are counted and shown.
-    """
+    """Everything that decides what a probing run computes."""
 
     model: ModelOptions = field(default_factory=ModelOptions)
     treebanks: TreebankOptions = field(default_factory=TreebankOptions)
@@ -74,10 +63,8 @@ class ProbingOptions(OptionGroup):
 
     def flat(self) -> dict[str, Any]:
         """All options by their names, as on the command line."""
-        flat: dict[str, Any] = {"seed": self.seed}
-        for group in (
-            *(self.model, self.treebanks, self.probes, self.training),
-            *(self.maps, self.feed_forward, self.store, self.counts),
-        ):
-            flat |= {name: str(value) if isinstance(value, Path) else value for name, value in asdict(group).items()}
-        return flat
+        groups = [getattr(self, option.name) for option in fields(ProbingOptions) if option.name != "seed"]
+        options = {name: value for group in groups for name, value in asdict(group).items()}
+        return {"seed": self.seed} | {
+            name: str(value) if isinstance(value, Path) else value for name, value in options.items()
+        }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -12,15 +12,7 @@ from ...probes import SingleHead, added_up, registered_probes
 from ...probes.splits import CorrectWords, Split, controlled
 from ...reports.progress import progress_bar
 from .attachment import Attempt
-from .fold_workers import train_in_processes
-from .folds import (
-    Arcs,
-    FoldSetting,
-    ProbeTraining,
-    TrainedEpoch,
-    TrainedFold,
-    train_fold,
-)
+from .folds import Arcs, FoldSetting, ProbeTraining, TrainedEpoch, TrainedFold, train_folds
 from .inputs import ProbingInputs, Workspace, split_stores, store_treebanks
 from .methods import BASELINES, RANDOM
 from .run_options import ProbingOptions
@@ -28,40 +20,24 @@ from .run_options import ProbingOptions
 
 @dataclass(frozen=True)
 class TrainingOutcome:
-    """What one training gave.
-
-    Attributes:
-        training: the training.
-        attempts: what the probe got right, one for each decoding.
-        history: the epochs of all splits.
-        arcs: the weights of the heads; None for a probe that has none, or if they are not kept.
-        checkpoints: the files that the training would have continued from.
-        resumed: how many of them an interrupted run had written.
-    """
+    """What one training gave on all its splits."""
 
     training: ProbeTraining
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[Attempt, ...]  # one for each decoding
     history: tuple[TrainedEpoch, ...]
-    arcs: Arcs | None
+    arcs: Arcs | None  # None for a probe that has no weights of heads, or if they are not kept
     checkpoints: tuple[Path, ...]
-    resumed: int
+    resumed: int  # how many checkpoints an interrupted run had written
 
 
 @dataclass(frozen=True)
 class TrainedProbes:
-    """What all baselines and trainings gave.
-
-    Attributes:
-        baselines: what every baseline got right.
-        single_heads: the baseline of single heads, split by split.
-        outcomes: the trainings, in the order of the table.
-        copies: the word maps of the copies with random weights.
-    """
+    """What all baselines and trainings gave."""
 
     baselines: tuple[Attempt, ...]
-    single_heads: tuple[SingleHead, ...]
-    outcomes: tuple[TrainingOutcome, ...]
-    copies: tuple[StoredMaps, ...] = ()
+    single_heads: tuple[SingleHead, ...]  # the baseline of single heads, split by split
+    outcomes: tuple[TrainingOutcome, ...]  # in the order of the table
+    copies: tuple[StoredMaps, ...] = ()  # the word maps of the copies with random weights
 
     @property
     def attempts(self) -> list[Attempt]:
@@ -77,6 +53,15 @@ class TrainedProbes:
     def checkpoints(self) -> list[Path]:
         """The checkpoints of all trainings, which are of no use once the results are in place."""
         return [path for outcome in self.outcomes for path in outcome.checkpoints]
+
+    @property
+    def arcs(self) -> dict[str, list[Arcs]]:
+        """The weights of the heads in every attention probe, run by run."""
+        weights: dict[str, list[Arcs]] = {}
+        for outcome in self.outcomes:
+            if outcome.arcs is not None:
+                weights.setdefault(outcome.training.probe, []).append(outcome.arcs)
+        return weights
 
 
 def train_probes(options: ProbingOptions, inputs: ProbingInputs, workspace: Workspace) -> TrainedProbes:
@@ -146,13 +131,7 @@ def _train(
         cache=workspace.cache,
         folder=workspace.folder,
     )
-    folds = [(number, fold) for number, training in enumerate(trainings) for fold in range(len(training.splits))]
-    workers = min(options.training.workers, len(folds))
-    trained = (
-        iter(train_in_processes(setting, trainings, folds, workers))
-        if workers > 1
-        else (train_fold(setting, trainings[number], fold) for number, fold in folds)
-    )
+    trained = train_folds(setting, trainings, options.training.workers)
     for training in trainings:
         results = list(islice(trained, len(training.splits)))
         for result in results:
@@ -180,12 +159,3 @@ def _outcome(
         checkpoints=tuple(result.checkpoint for result in results),
         resumed=sum(result.resumed for result in results),
     )
-
-
-def weights_by_probe(outcomes: Iterable[TrainingOutcome]) -> dict[str, list[Arcs]]:
-    """The weights of the heads of every attention probe, run by run."""
-    weights: dict[str, list[Arcs]] = {}
-    for outcome in outcomes:
-        if outcome.arcs is not None:
-            weights.setdefault(outcome.training.probe, []).append(outcome.arcs)
-    return weights

@@ -138,11 +138,11 @@ def test_a_run_does_not_differ_from_itself(tested):
 def write_outcomes(folder: Path, outcomes: AttachmentOutcomes, record: Mapping[str, Any]) -> None:
     """Write the outcomes of a run as version 0.2 did, whose runs can still be compared."""
     path = folder / "states" / "probe.safetensors"
-    words, methods = outcomes.words, outcomes.methods
+    methods = outcomes.methods
     facts: dict[str, Any] = {
         "format": 2,
         "ids": list(outcomes.ids),
-        "relations": list(words.relations),
+        "relations": list(outcomes.relations),
         "methods": [[each.method, each.decoding, each.runs, each.right_words is not None] for each in methods],
         "replicates": outcomes.replicates,
         "seed": outcomes.seed,
@@ -151,9 +151,9 @@ def write_outcomes(folder: Path, outcomes: AttachmentOutcomes, record: Mapping[s
     by_word = [each.right_words for each in methods if each.right_words is not None]
     arrays = {
         "right": np.stack([each.right for each in methods]) if methods else np.zeros((0, len(outcomes.ids)), np.int64),
-        "right_words": np.stack(by_word) if by_word else np.zeros((0, len(words.relation)), np.int64),
-        "sentence": words.sentence,
-        "relation": words.relation,
+        "right_words": np.stack(by_word) if by_word else np.zeros((0, len(outcomes.relation)), np.int64),
+        "sentence": outcomes.sentence,
+        "relation": outcomes.relation,
     }
     tensors, facts["packing"] = pack({name: torch.from_numpy(array) for name, array in arrays.items()})
     write_tensors(path, tensors, facts, cache_name(path))
@@ -190,9 +190,9 @@ def test_outcomes_are_read_as_they_were_written(tested, tmp_path):
     again, record = read
     assert record == RECORD
     assert (again.ids, again.replicates, again.seed) == (outcomes.ids, REPLICATES, 4)
-    assert again.words.relations == outcomes.words.relations
-    np.testing.assert_array_equal(again.words.sentence, outcomes.words.sentence)
-    np.testing.assert_array_equal(again.words.relation, outcomes.words.relation)
+    assert again.relations == outcomes.relations
+    np.testing.assert_array_equal(again.sentence, outcomes.sentence)
+    np.testing.assert_array_equal(again.relation, outcomes.relation)
     for one, other in zip(again.methods, outcomes.methods, strict=True):
         assert (one.method, one.decoding, one.runs) == (other.method, other.decoding, other.runs)
         np.testing.assert_array_equal(one.right, other.right)
