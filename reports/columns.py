@@ -138,6 +138,11 @@ class Schema:
     rows: str  # what has a row, in a sentence or two
     columns: tuple[TableColumn, ...]  # the columns, in the order in which they are shown
 
+    @property
+    def names(self) -> list[str]:
+        """The columns of the CSV file, in their order."""
+        return [name for column in self.columns for name in column.names.split()]
+
     def only(self, *names: str) -> tuple[TableColumn, ...]:
         """Return the columns with these headings, in this order."""
         by_heading = {column.heading: column for column in self.columns}

@@ -15,17 +15,20 @@ difference of two independent samples would.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from ...corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO
-from ..shared.best_head import drawn, interval, rate
+from ...reports.format import rows_of
+from ..shared.best_head import best_head, drawn, interval, intervals, rate
 from ..shared.outcomes import Counts
 from .antecedents import DIRECTIONS
+from .choices import POLICIES
+from .group_columns import LARGEST_CONTRASTS
 
 STEREOTYPES = (
     (PRO, ANTI),
@@ -40,130 +43,145 @@ CONTRASTS = (*STEREOTYPES, (FEMININE, MASCULINE))
 SHOWN = 3
 """The number of largest contrasts on each side that are reported."""
 
-LARGEST_COLUMNS = (
-    "candidates", "first", "second", "higher", "rank", "layer", "head", "direction",
-    "first_correct", "first_total", "first_accuracy", "second_correct", "second_total", "second_accuracy",
-    "difference", "difference_low", "difference_high", "simultaneous_low", "simultaneous_high",
-    "heldout_first_correct", "heldout_first_total", "heldout_second_correct", "heldout_second_total",
-    "heldout_difference", "heldout_min", "heldout_max", "heldout_choices", "heldout_same",
-)  # fmt: skip
-
 _ROUNDING = 1e-12
 """The bound below which a variation counts as rounding of a contrast that is constant in exact arithmetic."""
 
 Array = npt.NDArray[Any]
+Groups = Mapping[str, list[int]]
+"""The indices of the counts of each group of documents."""
 
 
-class _Group(NamedTuple):
-    """The counts of one group of documents. Here *heads* are all combinations of direction, layer and head.
-
-    Attributes:
-        label: the name of the group.
-        correct: the right decisions, shape (subsets, heads).
-        total: the number of decisions, shape (subsets,).
-        drawn_correct, drawn_total: the same in the bootstrap replicates.
-    """
-
-    label: str
-    correct: Array
-    total: Array
-    drawn_correct: Array
-    drawn_total: Array
-
-
-class _Part(NamedTuple):
-    """The right decisions by head and the number of decisions, in both groups of a part of the corpus."""
-
-    first: Array
-    first_total: int
-    second: Array
-    second_total: int
-
-    @property
-    def exact(self) -> Array:
-        """The contrasts times both totals. These are integers, so that equal contrasts compare as equal."""
-        return np.asarray(self.first * self.second_total - self.second * self.first_total)
-
-    def without(self, other: _Part) -> _Part:
-        """Return the counts of this part without those of another part that it contains."""
-        return _Part(
-            self.first - other.first,
-            self.first_total - other.first_total,
-            self.second - other.second,
-            self.second_total - other.second_total,
-        )
+def best_head_contrast(
+    policy: int, pair: tuple[str, str], everything: list[int], labels: Groups, subsets: Counts, replicates: Counts
+) -> dict[str, Any]:
+    """Return the accuracies of the best head of the whole corpus in two groups of its documents."""
+    total = int(subsets.total[everything, 0].sum())
+    chosen, columns = best_head(subsets.correct[everything, 0, policy].sum(0), total, DIRECTIONS)
+    row = {"candidates": POLICIES[policy], **{name: columns[name] for name in ("layer", "head", "direction")}}
+    drawn_rates, accuracies = [], []
+    for prefix, label in zip(("first", "second"), pair, strict=True):
+        rows = labels[label]
+        right, n = int(subsets.correct[(rows, 0, policy, *chosen)].sum()), int(subsets.total[rows, 0].sum())
+        accuracies.append(rate(right, n))
+        row |= {prefix: label, f"{prefix}_correct": right, f"{prefix}_total": n, f"{prefix}_accuracy": accuracies[-1]}
+        drawn_right = drawn(replicates.correct[(rows, slice(None), policy, *chosen)])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            drawn_rates.append(drawn_right / drawn(replicates.total[rows]))
+    first, second = drawn_rates
+    with np.errstate(divide="ignore", invalid="ignore"):
+        differences, ratios = first - second, first / second
+    for name, value, values in (
+        ("difference", accuracies[0] - accuracies[1], differences),
+        ("ratio", accuracies[0] / accuracies[1] if accuracies[1] else float("nan"), ratios),
+    ):
+        row[name] = value
+        row[f"{name}_low"], row[f"{name}_high"] = interval(values[np.isfinite(values)])
+    return row
 
 
 def contrast_tables(
-    policy: int, name: str, pair: tuple[str, str], labels: Mapping[str, list[int]], subsets: Counts, replicates: Counts
+    policy: int, pair: tuple[str, str], labels: Groups, subsets: Counts, replicates: Counts
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the contrast of every head between two groups of documents, and the largest contrasts on both sides."""
+    """Return the contrast of every head between two groups of documents, and the largest contrasts on both sides.
+
+    Here a *place* is a direction, layer and head. Places are in the order of the table ``cells``.
+    """
     shape = subsets.correct.shape[3:]
+    n_places, groups = int(np.prod(shape)), [labels[label] for label in pair]
+    correct = np.stack([subsets.correct[rows, :, policy].sum(0) for rows in groups])
+    correct = correct.reshape(*correct.shape[:2], n_places)  # group, subset, place
+    total = np.stack([subsets.total[rows].sum(0) for rows in groups])  # group, subset
+    every_head = _every_head(policy, pair, correct[:, 0].reshape(2, *shape), total[:, 0], groups, replicates)
 
-    def group(label: str) -> _Group:
-        rows = labels[label]
-        correct = subsets.correct[rows, :, policy].sum(0).reshape(len(subsets.total[0]), -1)
-        drawn_correct = drawn(replicates.correct[rows, :, policy]).reshape(-1, correct.shape[1])
-        return _Group(label, correct, subsets.total[rows].sum(0), drawn_correct, drawn(replicates.total[rows]))
-
-    first, second = map(group, pair)
-    contrasts = _every_head(name, first, second, shape)
     # Ties go to the higher layer, then to the higher head, then to the last direction, as for the best head.
-    by_preference = np.moveaxis(np.arange(len(contrasts)).reshape(shape), 0, -1).ravel()
+    by_preference = np.moveaxis(np.arange(n_places).reshape(shape), 0, -1).ravel()
 
-    def ranking(values: Array) -> list[int]:
-        return [int(index) for index in by_preference[np.argsort(values[by_preference], kind="stable")[::-1]]]
+    def ranked(values: Array) -> Array:
+        """Return the places from the largest value to the smallest."""
+        ascending = np.argsort(values[..., by_preference], axis=-1, kind="stable")
+        return np.asarray(by_preference[ascending[..., ::-1]])
 
-    whole = _part(first, second, 0)
-    halves = []
-    for split in range(1, len(first.total)):
-        half = _part(first, second, split)
-        rest = whole.without(half)
-        halves.append(((half, rest), (rest, half)))
-    rows: list[dict[str, Any]] = []
-    for sign, higher in ((1, first), (-1, second)):
-        if whole.first_total and whole.second_total:  # a group without decisions has no contrast
-            ranked = ranking(sign * whole.exact)
-            by_split = [
-                [
-                    (ranking(sign * choosing.exact), scoring)
-                    for choosing, scoring in both
-                    if choosing.first_total and choosing.second_total
-                ]
-                for both in halves
-            ]
-            largest = [index for index in ranked[:SHOWN] if sign * whole.exact[index] > 0]
-            for rank, index in enumerate(largest):
-                row = {"higher": higher.label, "rank": rank + 1, **_heldout(by_split, rank, index)}
-                rows.append({**{str(key): value for key, value in contrasts.loc[index].items()}, **row})
-    return contrasts, pd.DataFrame(rows, columns=list(LARGEST_COLUMNS))
+    whole = _exact(correct[:, 0], total[:, 0])
+    # Axes: the half that chooses, the group, the split, and the place. The other half scores.
+    halves = np.stack([correct[:, 1:], correct[:, :1] - correct[:, 1:]])
+    sizes = np.stack([total[:, 1:], total[:, :1] - total[:, 1:]])
+    in_halves = np.stack([_exact(*half) for half in zip(halves, sizes, strict=True)])
+    can_choose = np.asarray((sizes > 0).all(1))
+    rows = []
+    for sign, higher in ((1, pair[0]), (-1, pair[1])):
+        if not total[:, 0].all():  # a group without decisions has no contrast
+            continue
+        places = [place for place in ranked(sign * whole)[:SHOWN] if sign * whole[place] > 0]
+        chosen = ranked(sign * in_halves)[..., : len(places)]
+        for rank, row in enumerate(rows_of(every_head.iloc[places])):
+            same = int((chosen[..., rank] == places[rank])[can_choose].sum())
+            held_out = _heldout(chosen[..., rank], can_choose, halves[::-1], sizes[::-1])
+            rows.append({**row, "higher": higher, "rank": rank + 1, **held_out, "heldout_same": same})
+    return every_head, pd.DataFrame(rows, columns=LARGEST_CONTRASTS.names)
 
 
-def _part(first: _Group, second: _Group, subset: int) -> _Part:
-    return _Part(first.correct[subset], int(first.total[subset]), second.correct[subset], int(second.total[subset]))
+def _exact(correct: Array, total: Array) -> Array:
+    """Return the contrasts times both totals. These are integers, so that equal contrasts compare as equal.
+
+    Args:
+        correct: the right decisions, shape (2 groups, …, places).
+        total: the numbers of decisions, shape (2 groups, …).
+    """
+    return np.asarray(correct[0] * total[1, ..., None] - correct[1] * total[0, ..., None])
 
 
-def _every_head(name: str, first: _Group, second: _Group, shape: tuple[int, ...]) -> pd.DataFrame:
+def _heldout(chosen: Array, can_choose: Array, correct: Array, total: Array) -> dict[str, Any]:
+    """Return the contrast of the places that were chosen on one half, measured on the other half.
+
+    Args:
+        chosen: the place that each half of each split chose, shape (2 halves, splits).
+        can_choose: whether this half has decisions of both groups, shape (2 halves, splits).
+        correct: the right decisions on the other half, shape (2 halves, 2 groups, splits, places).
+        total: the numbers of decisions there, shape (2 halves, 2 groups, splits).
+    """
+    scored = np.take_along_axis(correct, chosen[:, None, :, None], axis=-1)[..., 0]
+    right = np.where(can_choose[:, None], scored, 0).sum(0)  # group, split
+    n = np.where(can_choose[:, None], total, 0).sum(0)
+    known = (n > 0).all(0)
+    differences = right[0, known] / n[0, known] - right[1, known] / n[1, known]
+    (first_right, second_right), (first_n, second_n) = right.sum(1).tolist(), n.sum(1).tolist()
+    return {
+        "heldout_first_correct": first_right,
+        "heldout_first_total": first_n,
+        "heldout_second_correct": second_right,
+        "heldout_second_total": second_n,
+        "heldout_difference": rate(first_right, first_n) - rate(second_right, second_n),
+        "heldout_min": min(differences.tolist(), default=float("nan")),
+        "heldout_max": max(differences.tolist(), default=float("nan")),
+        "heldout_choices": int(can_choose.sum()),
+    }
+
+
+def _every_head(
+    policy: int, pair: tuple[str, str], correct: Array, total: Array, groups: list[list[int]], replicates: Counts
+) -> pd.DataFrame:
     """Return the contrast of every head with its intervals, in the order of the table ``cells``."""
-    direction, layer, head = (axis.ravel() for axis in np.indices(shape))
+    direction, layer, head = (axis.ravel() for axis in np.indices(correct.shape[1:]))
     columns: dict[str, Any] = {
-        "candidates": name,
-        "first": first.label,
-        "second": second.label,
+        "candidates": POLICIES[policy],
+        "first": pair[0],
+        "second": pair[1],
         "direction": np.array(DIRECTIONS)[direction],
         "layer": layer + 1,
         "head": head + 1,
     }
-    for prefix, group in (("first", first), ("second", second)):
-        right, total = group.correct[0], int(group.total[0])
-        columns |= {f"{prefix}_correct": right, f"{prefix}_total": total}
-        columns[f"{prefix}_accuracy"] = right / total if total else np.nan
+    for prefix, right, n in zip(("first", "second"), correct, total.tolist(), strict=True):
+        columns |= {f"{prefix}_correct": right.ravel(), f"{prefix}_total": n}
+        columns[f"{prefix}_accuracy"] = right.ravel() / n if n else np.nan
     estimate = np.asarray(columns["first_accuracy"] - columns["second_accuracy"] + np.zeros(len(head)))
-    usable = (first.drawn_total > 0) & (second.drawn_total > 0)
-    by_group = [group.drawn_correct[usable] / group.drawn_total[usable, None] for group in (first, second)]
-    differences = by_group[0] - by_group[1]
-    low, high = zip(*(interval(values) for values in differences.T), strict=True)
-    error, margin = simultaneous_margin(estimate, differences)
+    drawn_total = np.stack([drawn(replicates.total[rows]) for rows in groups])
+    usable = (drawn_total > 0).all(0)
+    first, second = (
+        drawn(replicates.correct[rows, :, policy]).reshape(-1, len(head))[usable] / n[usable, None]
+        for rows, n in zip(groups, drawn_total, strict=True)
+    )
+    low, high = zip(*intervals((first - second).T), strict=True)
+    error, margin = simultaneous_margin(estimate, first - second)
     return pd.DataFrame(
         {
             **columns,
@@ -208,28 +226,9 @@ def simultaneous_margin(estimate: Array, differences: Array, level: float = 0.95
     return error, float(np.quantile(deviations.max(1), level)) * error
 
 
-def _heldout(by_split: Sequence[Sequence[tuple[list[int], _Part]]], rank: int, chosen: int) -> dict[str, Any]:
-    """Return the contrast of the heads that have a rank on one half, measured on the other half."""
-    sums = np.zeros(4, dtype=np.int64)
-    differences = []
-    heads = [ranked[rank] for split in by_split for ranked, _ in split]
-    for split in by_split:
-        counts = np.zeros(4, dtype=np.int64)  # right and all decisions of the first group, then of the second
-        for ranked, part in split:
-            head = ranked[rank]
-            counts += [part.first[head], part.first_total, part.second[head], part.second_total]
-        sums += counts
-        if counts[1] and counts[3]:
-            differences.append(float(counts[0] / counts[1] - counts[2] / counts[3]))
-    right, total, second_right, second_total = sums.tolist()
-    return {
-        "heldout_first_correct": right,
-        "heldout_first_total": total,
-        "heldout_second_correct": second_right,
-        "heldout_second_total": second_total,
-        "heldout_difference": rate(right, total) - rate(second_right, second_total),
-        "heldout_min": min(differences, default=float("nan")),
-        "heldout_max": max(differences, default=float("nan")),
-        "heldout_choices": len(heads),
-        "heldout_same": heads.count(chosen),
-    }
+def by_comparison(table: pd.DataFrame, policy: str) -> dict[tuple[str, str], pd.DataFrame]:
+    """Return the rows of a table under one policy by the pair of groups that they compare."""
+    if not len(table):
+        return {}
+    groups = table[table["candidates"] == policy].groupby(["first", "second"], sort=False)
+    return {(str(first), str(second)): rows for (first, second), rows in groups}

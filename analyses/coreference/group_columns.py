@@ -91,11 +91,10 @@ LARGEST_CONTRASTS = Schema(
         TableColumn("rank", "number from 1", "the rank of the head on this side"),
         TableColumn("layer head", "number from 1", "the attention head", "attention head", cell=named_head),
         TableColumn("direction", "text", "its direction", "direction", cell=direction),
-        TableColumn(
-            "first_correct first_total second_correct second_total", "count", "found and scored mentions of each group"
-        ),
-        TableColumn("first_accuracy", "share", "the accuracy in the first group", "first group"),
-        TableColumn("second_accuracy", "share", "the accuracy in the second group", "second group"),
+        TableColumn("first_correct first_total", "count", "found and scored mentions of the first group"),
+        TableColumn("first_accuracy", "share", "the accuracy in it", "first group"),
+        TableColumn("second_correct second_total", "count", "found and scored mentions of the second group"),
+        TableColumn("second_accuracy", "share", "the accuracy in it", "second group"),
         TableColumn(
             "difference difference_low difference_high",
             "points",
@@ -122,6 +121,7 @@ LARGEST_CONTRASTS = Schema(
             "held-out",
             beside=bounds("heldout", "min", "max"),
         ),
+        TableColumn("heldout_choices", "count", "halves on which a head was chosen"),
         TableColumn(
             "heldout_same",
             "count",
@@ -129,6 +129,5 @@ LARGEST_CONTRASTS = Schema(
             "chosen again",
             cell=lambda row: f"{row['heldout_same']} of {row['heldout_choices']}",
         ),
-        TableColumn("heldout_choices", "count", "halves on which a head was chosen"),
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -11,13 +12,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from ...corpora_loaders.coreference import TYPES
-from ..shared.best_head import best_head, cells, drawn, heldout, interval, rate, rates
+from ..shared.best_head import best_head, cells_of_groups, drawn, heldout, interval, rate, rates
 from ..shared.held_out import heldout_gain
 from ..shared.outcomes import Counts
 from .antecedents import DIRECTIONS
 from .baselines import BASELINES, column_name
 from .choices import POLICIES
-from .contrasts import CONTRASTS, contrast_tables
+from .contrasts import CONTRASTS, best_head_contrast, contrast_tables
 
 ALL = "all"
 
@@ -26,6 +27,9 @@ SENTENCE_BINS = (0, 1, 2, 3)
 
 WORD_BINS = (1, 6, 11, 21, 51)
 """The smallest distance in words of each bin. The last bin has no upper end."""
+
+RULES = BASELINES.index("rule-based")
+"""The index of the baseline with which heads are compared."""
 
 Array = npt.NDArray[Any]
 
@@ -96,43 +100,43 @@ def tables(
         replicates: the counts over each bootstrap replicate.
         distances: the counts by distance, shape (types, sentence bins, word bins, outcomes).
     """
-    by_head = {
-        (policy, name): (subsets.correct[rows, 0, p].sum(0), int(subsets.total[rows, 0].sum()))
-        for p, policy in enumerate(POLICIES)
-        for name, rows in {**types, **labels}.items()
-    }
-
-    def all_cells(column: str, names: Sequence[str]) -> pd.DataFrame:
-        return _below_each_other(
-            [
-                cells(*by_head[policy, name], DIRECTIONS, {"candidates": policy, column: name})
-                for policy in POLICIES
-                for name in names
-            ]
-        )
-
+    policies = range(len(POLICIES))
     pairs = [pair for pair in CONTRASTS if set(pair) <= set(labels)]
-    by_head_and_largest = [
-        contrast_tables(p, policy, pair, labels, subsets, replicates)
-        for p, policy in enumerate(POLICIES)
-        for pair in pairs
-    ]
+    head_contrasts, largest_contrasts = [], []
+    for policy in policies:
+        for pair in pairs:
+            of_heads, largest = contrast_tables(policy, pair, labels, subsets, replicates)
+            head_contrasts.append(of_heads)
+            largest_contrasts.append(largest)
     return CoreferenceTables(
-        cells=all_cells("type", list(types)),
+        cells=_cells("type", types, subsets),
         best=pd.DataFrame(
-            _best(p, name, rows, subsets, replicates) for p in range(len(POLICIES)) for name, rows in types.items()
+            _best(policy, name, rows, subsets, replicates) for policy in policies for name, rows in types.items()
         ).astype({"layer": "Int64", "head": "Int64", "tied": "Int64"}),
         baselines=pd.DataFrame(
             _baseline(b, name, rows, subsets, replicates) for b in range(len(BASELINES)) for name, rows in types.items()
         ),
         distances=_distances(distances, subsets.correct.shape[2:]),
-        groups=all_cells("group", list(labels)),
+        groups=_cells("group", labels, subsets),
         contrasts=pd.DataFrame(
-            _contrast(p, pair, types[ALL], labels, subsets, replicates) for p in range(len(POLICIES)) for pair in pairs
+            best_head_contrast(policy, pair, types[ALL], labels, subsets, replicates)
+            for policy in policies
+            for pair in pairs
         ),
-        head_contrasts=_below_each_other([heads for heads, _ in by_head_and_largest]),
-        largest_contrasts=_below_each_other([largest for _, largest in by_head_and_largest]),
+        head_contrasts=_below_each_other(head_contrasts),
+        largest_contrasts=_below_each_other(largest_contrasts),
     )
+
+
+def _cells(column: str, groups: Mapping[str, list[int]], subsets: Counts) -> pd.DataFrame:
+    """Return one row per policy, group of decisions, direction, layer and head; ``column`` names the group."""
+    if not groups:
+        return pd.DataFrame()
+    correct = np.stack([subsets.correct[rows, 0].sum(0) for rows in groups.values()], axis=1)  # policy, group, …
+    total = np.array([subsets.total[rows, 0].sum() for rows in groups.values()])
+    names = {"candidates": np.repeat(POLICIES, len(groups)).tolist(), column: [*groups] * len(POLICIES)}
+    by_group = correct.reshape(-1, *correct.shape[2:])
+    return cells_of_groups(by_group, np.tile(total, len(POLICIES)), DIRECTIONS, names)
 
 
 def _below_each_other(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -150,10 +154,9 @@ def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: 
     drawn_right = drawn(replicates.correct[(rows, slice(None), policy, *chosen)])
     low, high = interval(rates(drawn_right, drawn_total))
     gains = {}
-    for column, baseline in (("gain", "rule-based"), ("gain_nearest", "nearest")):
-        index = BASELINES.index(baseline)
-        drawn_gain = rates(drawn_right - drawn(replicates.baselines[rows, :, index]), drawn_total)
+    for column, index in (("gain", RULES), ("gain_nearest", BASELINES.index("nearest"))):
         gains[column] = rate(columns["correct"] - baselines[index], n)
+        drawn_gain = rates(drawn_right - drawn(replicates.baselines[rows, :, index]), drawn_total)
         gains[f"{column}_low"], gains[f"{column}_high"] = interval(drawn_gain)
     of_policy, drawn_of_policy = (
         replace(counts, correct=counts.correct[:, :, policy]) for counts in (subsets, replicates)
@@ -174,7 +177,7 @@ def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: 
         },
         **gains,
         **heldout(correct, total),
-        **heldout_gain(rows, of_policy, drawn_of_policy, [BASELINES.index("rule-based")]),
+        **heldout_gain(rows, of_policy, drawn_of_policy, [RULES]),
     }
 
 
@@ -194,63 +197,16 @@ def _baseline(index: int, name: str, rows: list[int], subsets: Counts, replicate
 
 def _distances(counts: Array, shape: tuple[int, ...]) -> pd.DataFrame:
     """Return the accuracies by distance in sentences and in words, for each type and for all types together."""
-    heads = int(np.prod(shape))
+    n_heads = math.prod(shape)
     frames = []
-    by_unit = {"sentences": (counts.sum(2), SENTENCE_BINS), "words": (counts.sum(1), WORD_BINS)}
-    for unit, (by_bin, bins) in by_unit.items():
-        for name, bins_of_type in [(ALL, by_bin.sum(0)), *zip(TYPES, by_bin, strict=True)]:
+    for unit, by_bin, bins in (("sentences", counts.sum(2), SENTENCE_BINS), ("words", counts.sum(1), WORD_BINS)):
+        for name, bins_of_type in zip((ALL, *TYPES), [by_bin.sum(0), *by_bin], strict=True):
             for index, outcomes in enumerate(bins_of_type):
-                total = int(outcomes[-1])
+                by_head, right, total = outcomes[:n_heads].reshape(shape), outcomes[n_heads:-1], int(outcomes[-1])
                 names = {"type": name, "unit": unit, "distance": bin_name(index, bins)}
-                by_head = outcomes[:heads].reshape(shape)
-                frames += [
-                    cells(by_head[p], total, DIRECTIONS, {"candidates": policy, **names})
-                    for p, policy in enumerate(POLICIES)
-                ]
-                right = outcomes[heads:-1].tolist()
-                rows = [
-                    {
-                        "candidates": baseline,
-                        **names,
-                        "correct": correct,
-                        "total": total,
-                        "accuracy": rate(correct, total),
-                    }
-                    for baseline, correct in zip(BASELINES, right, strict=True)
-                ]
-                frames.append(pd.DataFrame(rows))
-    table = pd.concat(frames, ignore_index=True)
-    return table.astype({"layer": "Int64", "head": "Int64"})
-
-
-def _contrast(
-    policy: int,
-    pair: tuple[str, str],
-    all_rows: list[int],
-    labels: Mapping[str, list[int]],
-    subsets: Counts,
-    replicates: Counts,
-) -> dict[str, Any]:
-    """Return the accuracies of the best head of the whole corpus in two groups of its documents."""
-    total = int(subsets.total[all_rows, 0].sum())
-    chosen, columns = best_head(subsets.correct[all_rows, 0, policy].sum(0), total, DIRECTIONS)
-    row = {"candidates": POLICIES[policy], **{name: columns[name] for name in ("layer", "head", "direction")}}
-    drawn_rates, accuracies = [], []
-    for prefix, label in zip(("first", "second"), pair, strict=True):
-        rows = labels[label]
-        right, n = int(subsets.correct[(rows, 0, policy, *chosen)].sum()), int(subsets.total[rows, 0].sum())
-        accuracies.append(rate(right, n))
-        row |= {prefix: label, f"{prefix}_correct": right, f"{prefix}_total": n, f"{prefix}_accuracy": accuracies[-1]}
-        drawn_right = drawn(replicates.correct[(rows, slice(None), policy, *chosen)])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            drawn_rates.append(drawn_right / drawn(replicates.total[rows]))
-    first, second = drawn_rates
-    with np.errstate(divide="ignore", invalid="ignore"):
-        differences, ratios = first - second, first / second
-    for name, value, values in (
-        ("difference", accuracies[0] - accuracies[1], differences),
-        ("ratio", accuracies[0] / accuracies[1] if accuracies[1] else float("nan"), ratios),
-    ):
-        row[name] = value
-        row[f"{name}_low"], row[f"{name}_high"] = interval(values[np.isfinite(values)])
-    return row
+                of_policies = {"candidates": POLICIES, **{key: [value] * len(POLICIES) for key, value in names.items()}}
+                frames.append(cells_of_groups(by_head, np.full(len(POLICIES), total), DIRECTIONS, of_policies))
+                accuracy = [rate(correct, total) for correct in right.tolist()]
+                of_rules = {"candidates": BASELINES, **names, "correct": right, "total": total, "accuracy": accuracy}
+                frames.append(pd.DataFrame(of_rules))
+    return pd.concat(frames, ignore_index=True).astype({"layer": "Int64", "head": "Int64"})
