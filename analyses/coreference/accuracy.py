@@ -15,19 +15,10 @@ from ...corpora_loaders.coreference import TYPES, Document, Documents, Mention
 from ...extractors import MapBatch, Window
 from ..shared.metric_states import equal_but
 from ..shared.outcomes import OutcomeCounts, state_bytes
-from .agreement import Traits, traits
 from .antecedents import DIRECTIONS, antecedent_hits
-from .baselines import BASELINES, baseline_hits
+from .baselines import BASELINES, Traits, baseline_hits, traits
 from .choices import POLICIES, Choice, choices_of
-from .tables import (
-    ALL,
-    SENTENCE_BINS,
-    WORD_BINS,
-    CoreferenceTables,
-    bin_of,
-    group_name,
-    tables,
-)
+from .tables import ALL, SENTENCE_BINS, WORD_BINS, CoreferenceTables, bin_of, group_name, tables
 
 
 class CoreferenceAccuracy(OutcomeCounts):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.console import RenderableType
@@ -29,30 +28,47 @@ from ..shared.best_head import with_control
 from ..shared.comparable import Comparable, measured_heads
 from ..shared.controls import control_record
 from ..shared.counting import CountMaps
-from ..shared.map_facts import map_facts
+from ..shared.map_facts import MapFacts, map_facts
+from ..shared.merged_facts import merges_by
 from ..shared.options import ControlOptions, CountOptions
 from ..shared.published import published_coreference
 from ..shared.resampling import check_limit
 from .accuracy import CoreferenceAccuracy, groups_of_documents, mentions_by_group
-from .agreement import sources_of_agreement
-from .antecedents import DIRECTIONS
+from .antecedents import DIRECTIONS, AntecedentGuesses
+from .baselines import sources_of_agreement
 from .choices import POLICIES, account
-from .examples import CoreferenceExample, examples_of
+from .examples import EXAMPLES, Decision, ShownExample, decisions_of, shown_example, spread
 from .explored import explored_coreference
-from .facts import CoreferenceFacts, CoreferenceLookup
-from .guesses import AntecedentGuesses
 from .options import COREFERENCE, CoreferenceOptions
 from .results import CoreferenceResults
 from .section import coreference_section
-from .shown_examples import ShownExample, shown_example
 from .shown_tables import best_table
-
-EXAMPLES = 5
-"""The number of right decisions, and of wrong decisions, that the report shows."""
 
 _FEW_DOCUMENTS = 10
 _WINDOWS_AT_ONCE = 16
 _MOST_WINDOWS = 128  # the number of windows in which examples are looked for
+
+
+@dataclass(frozen=True)
+class CoreferenceFacts:
+    """The facts that the results need from the plan."""
+
+    model: str  # the name of the request for the model
+    copies: tuple[str, ...]  # the names of the requests for its copies
+    model_name: str
+    maps: MapFacts
+    seed: int
+    asked: bool  # whether the corpus asks questions of its own, which come with candidates
+    notes: tuple[str, ...] = merges_by("union")  # sentences about how the documents are read
+
+
+@dataclass(frozen=True)
+class CoreferenceLookup:
+    """What was looked up after counting."""
+
+    account: Mapping[str, int] = merges_by("add")  # see `attentionology.analyses.coreference.choices.account`
+    head: tuple[str, int, int] | None = merges_by("common")  # the head whose decisions were looked up, if any
+    examples: tuple[ShownExample, ...] = merges_by("all")  # right and wrong decisions of this head
 
 
 class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENCE):
@@ -99,31 +115,25 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
         self, options: OptionSet, plan: Plan[CoreferenceFacts], counted: Counted[CoreferenceFacts], read: Reader
     ) -> CoreferenceLookup:
         """Look up which mentions were scored, and a few decisions of the best head."""
-        request, singletons = plan.requests[0], options[CoreferenceOptions].singletons == "keep"
-        windows = request.inputs
+        request, chosen = plan.requests[0], options[CoreferenceOptions]
+        windows, singletons = request.inputs, chosen.singletons == "keep"
         assert isinstance(windows, Windows)  # noqa: S101  # the plan has cut them
         skipped = {skip.sentence.id for skip in counted.logs[request.name].skipped}
         read_windows = (window for window in windows.sentences if window.id not in skipped)
         scored = account(windows.corpus, read_windows, singletons=singletons)
-        head = _best_head(options[CoreferenceOptions], counted)
-        return CoreferenceLookup(scored, head, self._examples(options, request, head, read) if head else ())
-
-    def _examples(
-        self, options: OptionSet, request: Request, head: tuple[str, int, int], read: Reader
-    ) -> tuple[ShownExample, ...]:
-        """Look up a few right and wrong decisions of a head, from as many documents as possible."""
-        analysis_options = options[CoreferenceOptions]
-        policy, singletons = analysis_options.candidates, analysis_options.singletons == "keep"
-        decided: list[CoreferenceExample] = []
-        shown: list[list[CoreferenceExample]] = [[], []]
-        for start in range(0, min(len(request.inputs), _MOST_WINDOWS), _WINDOWS_AT_ONCE):
-            for batch in read(request.inputs[start : start + _WINDOWS_AT_ONCE], request.maker):
-                examples = examples_of(batch, head, policy, singletons=singletons)
-                decided += [example for example in examples if example.weights.keys() - example.choice.gold]
-            shown = [_spread([example for example in decided if example.right == right]) for right in (True, False)]
-            if all(len({example.document.id for example in examples}) == EXAMPLES for examples in shown):
+        head = _best_head(chosen, counted)
+        if head is None:
+            return CoreferenceLookup(scored, head, ())
+        decided: list[Decision] = []
+        examples: list[list[Decision]] = []  # right ones and wrong ones, from as many documents as possible
+        for start in range(0, min(len(windows), _MOST_WINDOWS), _WINDOWS_AT_ONCE):
+            for batch in read(windows[start : start + _WINDOWS_AT_ONCE], request.maker):
+                decided += decisions_of(batch, head, chosen.candidates, singletons=singletons)
+            examples = [spread(decided, right=right) for right in (True, False)]
+            if all(len({decision.document.id for decision in each}) == EXAMPLES for each in examples):
                 break
-        return tuple(shown_example(example, policy) for example in [*shown[0], *shown[1]])
+        shown = tuple(shown_example(decision, chosen.candidates) for each in examples for decision in each)
+        return CoreferenceLookup(scored, head, shown)
 
     def results(
         self,
@@ -136,10 +146,14 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
         facts, analysis_options = counted.facts, options[CoreferenceOptions]
         tables = counted.metric(facts.model, CoreferenceAccuracy).compute()
         controls = tuple(counted.metric(name, CoreferenceAccuracy).compute().best for name in facts.copies)
+        examples: tuple[ShownExample, ...] = ()
+        if looked.head == _best_head(analysis_options, counted):  # merged runs may have looked at another head
+            by_outcome = ([each for each in looked.examples if each.right == right] for right in (True, False))
+            examples = tuple(example for each in by_outcome for example in each[:EXAMPLES])
         return CoreferenceResults(
             tables=tables._replace(best=with_control(tables.best, controls, key=("candidates", "type"))),
             controls=controls,
-            examples=_examples_of(looked, _best_head(analysis_options, counted)),
+            examples=examples,
             account=looked.account,
             candidates=analysis_options.candidates,
             singletons=analysis_options.singletons,
@@ -217,26 +231,6 @@ def _asked(corpus: Documents) -> bool:
 
 def _best_head(options: CoreferenceOptions, counted: Counted[CoreferenceFacts]) -> tuple[str, int, int] | None:
     """Return the direction, layer and head of the best head of all types, None if no mention was scored."""
-
     best = counted.metric(counted.facts.model, CoreferenceAccuracy).compute().best
     (row,) = best[(best["candidates"] == options.candidates) & (best["type"] == "all")].to_dict("records")
     return (row["direction"], int(row["layer"]), int(row["head"])) if row["total"] else None
-
-
-def _examples_of(looked: CoreferenceLookup, head: tuple[str, int, int] | None) -> tuple[ShownExample, ...]:
-    """Return the right and the wrong decisions to show. Merged runs may have looked at another head: then none."""
-    if looked.head != head:
-        return ()
-    by_outcome = ([example for example in looked.examples if example.right == right] for right in (True, False))
-    return tuple(example for examples in by_outcome for example in examples[:EXAMPLES])
-
-
-def _spread(examples: list[CoreferenceExample]) -> list[CoreferenceExample]:
-    """Return the first example of each document, then the second of each, and so on, up to `EXAMPLES`."""
-    seen: Counter[str] = Counter()
-    ranks = []
-    for example in examples:
-        ranks.append(seen[example.document.id])
-        seen[example.document.id] += 1
-    order = sorted(range(len(examples)), key=lambda index: ranks[index])
-    return [examples[index] for index in order[:EXAMPLES]]

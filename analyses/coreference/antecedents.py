@@ -13,6 +13,7 @@ chunk in the dependency analysis too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -20,7 +21,7 @@ from torch import Tensor
 
 from ...extractors import MapBatch, Window
 from ..dependency.decisions import word_positions
-from .choices import POLICIES, Choice
+from .choices import POLICIES, Choice, choices_of
 
 DIRECTIONS = ("mention->antecedent", "antecedent->mention")
 """The directions of attention. ``mention->antecedent`` picks the candidate to whose head word the mention's head word
@@ -120,3 +121,42 @@ def _argmax(
         picked.append(torch.from_numpy(by_policy.numpy().argmax(-1)))  # layers, heads, choices, policies
     picks = torch.stack(picked, -1).permute(2, 3, 4, 0, 1)
     return gold[torch.arange(len(mention))[:, None, None, None, None], picks]
+
+
+@dataclass(frozen=True)
+class AntecedentGuesses:
+    """Returns the position that each head picks for the head word of each mention that is scored, −1 for all others.
+
+    The guesses are for inputs that are kept to be looked at.
+    """
+
+    policy: str  # one of `POLICIES`
+    singletons: bool  # whether mentions of entities that are mentioned only once are candidates
+
+    def __call__(self, batch: MapBatch) -> Int[Tensor, "batch 2 layers heads n"]:
+        """Return the guesses in both `DIRECTIONS`. If two mentions have the same head word, the first one is kept.
+
+        Whether a guess is right is what `antecedent_hits` says. The guess is then the best antecedent, and otherwise
+        the best of the other candidates.
+        """
+        choices = choices_of(batch, singletons=self.singletons)
+        hits = antecedent_hits(batch, choices)[:, POLICIES.index(self.policy)]
+        position = word_positions(batch)
+        picks = torch.full((len(batch), len(DIRECTIONS), *batch.maps.shape[1:4]), -1)
+        for decision in reversed(range(len(choices))):
+            index, choice = choices[decision]
+            window = batch.sentences[index]
+            assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
+            start, words = window.start, position[index]
+            row = int(words[choice.head - start])
+            candidates = choice.candidates(self.policy, window)
+            gold, others = (
+                words[torch.tensor(sorted(group), dtype=torch.long) - start]
+                for group in (choice.gold, candidates - choice.gold)
+            )
+            maps = batch.maps[index].cpu()
+            for direction, values in enumerate((maps[:, :, row], maps[:, :, :, row])):
+                right = gold[values[..., gold].argmax(-1)]
+                wrong = others[values[..., others].argmax(-1)] if len(others) else right
+                picks[index, direction, :, :, row] = torch.where(hits[decision, direction], right, wrong)
+        return picks

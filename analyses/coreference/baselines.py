@@ -4,14 +4,19 @@ All baselines choose among the same candidates as the heads do under the policy 
 same condition. If several mentions fit a rule, the nearest is taken. Among candidates before the mention this is the
 last one in the text. Among candidates on both sides, as questions have them, it is the one whose head word is the
 fewest words away, and of two such candidates the earlier one.
+
+The rules compare number, gender and person. In documents with features these are those of the head word (UD
+``Number``, ``Gender``, ``Person``). Documents without features are taken to be English: there they come from a lexicon
+of pronouns, from a lexicon of titles before the head (`corpora_loaders.coreference.english`), and from the Penn
+Treebank tag (NNS and NNPS are plural, NN and NNP singular). Mentions that are not pronouns are third person. An unknown
+value agrees with every value.
 """
 
 from __future__ import annotations
 
 import hashlib
 
-from ...corpora_loaders.coreference import Document, Mention
-from .agreement import Traits, agree
+from ...corpora_loaders.coreference import PRONOUNS, TITLES, Document, Documents, Mention
 from .choices import Choice
 
 BASELINES = ("nearest", "head match", "rule-based", "random")
@@ -19,6 +24,12 @@ BASELINES = ("nearest", "head match", "rule-based", "random")
 same head word in any case, and is wrong if there is none. ``rule-based`` picks the nearest one that passes the first of
 four sieves which any candidate passes: the same words; the same head word; agreement in number, gender and person; no
 condition. ``random`` picks a candidate by a hash of the document, the mention and the seed."""
+
+Traits = tuple[str, str, str]
+"""Number, gender and person of a mention, each empty if it is unknown."""
+
+_NUMBER_BY_TAG = {"NN": "Sing", "NNP": "Sing", "NNS": "Plur", "NNPS": "Plur"}
+_NAMES = ("Number", "Gender", "Person")
 
 
 def column_name(method: str) -> str:
@@ -31,7 +42,7 @@ def column_name(method: str) -> str:
     return method.replace(" ", "_").replace("-", "_")
 
 
-def baseline_hits(document: Document, choice: Choice, traits: dict[Mention, Traits], seed: int) -> list[bool]:
+def baseline_hits(document: Document, choice: Choice, by_mention: dict[Mention, Traits], seed: int) -> list[bool]:
     """Return whether each of `BASELINES` picks an antecedent."""
     ordered = _nearest_first(document, choice)
     anaphor = choice.mention
@@ -39,7 +50,7 @@ def baseline_hits(document: Document, choice: Choice, traits: dict[Mention, Trai
     form, head = _form(document, anaphor), _head_form(document, anaphor)
     same_form = [candidate for candidate in ordered if _form(document, candidate) == form]
     same_head = [candidate for candidate in ordered if _head_form(document, candidate) == head]
-    agreeing = [candidate for candidate in ordered if agree(traits[candidate], traits[anaphor])]
+    agreeing = [candidate for candidate in ordered if agree(by_mention[candidate], by_mention[anaphor])]
     key = f"{document.id} {anaphor.start} {anaphor.stop} {anaphor.entity}".encode()
     number = int.from_bytes(hashlib.blake2b(key, digest_size=8, key=seed.to_bytes(8, "little")).digest(), "little")
     in_text_order = choice.before
@@ -65,3 +76,60 @@ def _nearest_first(document: Document, choice: Choice) -> list[Mention]:
     if document.questions is None:
         return list(reversed(choice.before))
     return sorted(choice.before, key=lambda candidate: (abs((candidate.head or 0) - choice.head), candidate.start))
+
+
+def traits(document: Document, start: int = 0, stop: int | None = None) -> dict[Mention, Traits]:
+    """Return number, gender and person of each mention of a document that has words."""
+    feats = [feats for sentence in document.sentences for feats in sentence.feats]
+    tags = [tag for sentence in document.sentences for tag in sentence.xpos]
+    has_features = document.has_features
+    asked = [mention for question in document.questions or () for mention in (question.anaphor, *question.candidates)]
+    by_mention = {}
+    chosen = document.starting(start, len(document.words) + 1 if stop is None else stop)
+    for mention in (*document.mentions[chosen.start : chosen.stop], *asked):
+        if mention.head is None:
+            continue
+        if has_features:
+            values = dict(pair.split("=", 1) for pair in feats[mention.head].split("|") if "=" in pair)
+            number, gender, person = (values.get(name, "") for name in _NAMES)
+        else:
+            number, gender, person = _from_lexicon(document, mention, tags[mention.head] if tags else "")
+        by_mention[mention] = (number, gender, person or ("" if mention.type == "pronoun" else "3"))
+    return by_mention
+
+
+def sources_of_agreement(corpus: Documents) -> list[str]:
+    """Return the sources from which number, gender and person of some documents come, as phrases for the notes."""
+    with_features = corpus.facts.with_features
+    by_lexicon = "a lexicon of English pronouns and titles, and tags"
+    return ["UD features"] * (with_features > 0) + [by_lexicon] * (with_features < len(corpus.documents))
+
+
+def agree(first: Traits, second: Traits) -> bool:
+    """Return whether two mentions agree in every trait that is known of both.
+
+    Example:
+        >>> agree(("Sing", "Fem", "3"), ("Sing", "", "3"))
+        True
+        >>> agree(("Sing", "Fem", "3"), ("Plur", "Fem", "3"))
+        False
+    """
+    known = ((a, b) for a, b in zip(first, second, strict=True) if a and b)
+    # A feature may have several values (``Masc,Fem``), of which one in common is enough.
+    return all(set(a.split(",")) & set(b.split(",")) for a, b in known)
+
+
+def _from_lexicon(document: Document, mention: Mention, tag: str) -> Traits:
+    assert mention.head is not None  # noqa: S101
+    if mention.type == "pronoun":
+        return PRONOUNS.get(document.words[mention.head].casefold(), ("", "", ""))
+    forms = []
+    for word in reversed([word for word in mention.words if word <= mention.head]):
+        form = document.words[word].casefold()
+        if form == ".":  # the full stop of "Mrs." may be a word of its own
+            continue
+        if not form.rstrip(".").isalnum():  # a title before a possessive is not that of the head: "the king 's castle"
+            break
+        forms.append(form.rstrip("."))
+    genders = {TITLES[form] for form in forms if form in TITLES}
+    return _NUMBER_BY_TAG.get(tag, ""), genders.pop() if len(genders) == 1 else "", ""

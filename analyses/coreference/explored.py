@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -27,40 +27,31 @@ _ARROWS = {"mention->antecedent": "mention → antecedent", "antecedent->mention
 
 def explored_coreference(results: CoreferenceResults, metric: CoreferenceAccuracy, kind: str) -> Contribution:
     """Return the accuracies of all heads by type of mention and direction, and what was found."""
-    best = results.tables.best
-    rows = [row for row in rows_of(best[best["candidates"] == results.candidates]) if row["total"]]
-    cells = results.tables.cells
-    measures = [
-        measure
-        for row in rows
-        for measure in _measures(row, cells[cells["candidates"] == results.candidates], metric, kind)
-    ]
-    certain = [row for row in rows if row["total"] >= results.min_count and side_of_baseline(row) > 0]
-    phrases: dict[str, list[str]] = {}
-    facts: dict[str, list[Fact]] = {}
+    best, cells = (
+        table[table["candidates"] == results.candidates] for table in (results.tables.best, results.tables.cells)
+    )
+    rows = [row for row in rows_of(best) if row["total"]]
+    facts: dict[str, tuple[Fact, ...]] = {}
+    phrases: dict[str, tuple[str, ...]] = {}
     for row in rows:
-        name = head_name(int(row["layer"]), int(row["head"]))
+        name = head_name(row["layer"], row["head"])
         accuracy = share(row["accuracy"], row["accuracy_low"], row["accuracy_high"])
-        text = f"{accuracy} of {row['total']:,} mentions, rules {share(row['rule_based_accuracy'])}, " + (
-            f"held out {share(row['heldout_accuracy'])}"
+        text = (
+            f"{accuracy} of {row['total']:,} mentions, rules {share(row['rule_based_accuracy'])}, held out "
+            f"{share(row['heldout_accuracy'])}"
         )
-        facts.setdefault(name, []).append(Fact(f"antecedents, {_type(row)}", text, _id(row, kind)))
-    for row in rows[:1]:
-        if row not in certain:
-            name = head_name(int(row["layer"]), int(row["head"]))
-            phrases[name] = [
-                f"is the best head for {_type(row)}, but not clearly better than the rules ({_gains(row)})"
-            ]
-    for row in certain:
-        name = head_name(int(row["layer"]), int(row["head"]))
-        phrases.setdefault(name, []).append(
-            f"finds the antecedents of {_type(row)} better than the rules do, by {_gains(row)}"
-        )
+        facts[name] = (*facts.get(name, ()), Fact(f"antecedents, {_type(row)}", text, _id(row, kind)))
+        if row["total"] >= results.min_count and side_of_baseline(row) > 0:
+            phrase = f"finds the antecedents of {_type(row)} better than the rules do, by {_gains(row)}"
+            phrases.setdefault(name, (phrase,))
+        elif row is rows[0]:
+            phrase = f"is the best head for {_type(row)}, but not clearly better than the rules ({_gains(row)})"
+            phrases[name] = (phrase,)
     return Contribution(
-        measures=tuple(measures),
-        findings=tuple(_findings(rows, results.min_count, kind)),
-        phrases={name: tuple(each[:1]) for name, each in phrases.items()},
-        facts={name: tuple(each) for name, each in facts.items()},
+        measures=tuple(measure for row in rows for measure in _measures(row, cells, metric, kind)),
+        findings=tuple(_finding(row, results.min_count, kind) for row in rows[:1]),
+        phrases=phrases,
+        facts=facts,
     )
 
 
@@ -108,21 +99,18 @@ def _measures(row: Mapping[str, Any], cells: pd.DataFrame, metric: CoreferenceAc
         )
 
 
-def _findings(rows: Sequence[Mapping[str, Any]], min_count: int, kind: str) -> Iterator[Finding]:
-    """Yield how the best head of all types compares with the rules, if there are enough mentions to say so."""
-    for row in rows[:1]:
-        name = head_name(int(row["layer"]), int(row["head"]))
-        text = (
-            f"Head {name} finds an antecedent of {share(row['accuracy'], row['accuracy_low'], row['accuracy_high'])} "
-            f"of {row['total']:,} mentions, and the rules of {share(row['rule_based_accuracy'])}."
+def _finding(row: Mapping[str, Any], min_count: int, kind: str) -> Finding:
+    """Say how the best head of all types compares with the rules, if there are enough mentions to say so."""
+    name = head_name(row["layer"], row["head"])
+    text = (
+        f"Head {name} finds an antecedent of {share(row['accuracy'], row['accuracy_low'], row['accuracy_high'])} "
+        f"of {row['total']:,} mentions, and the rules of {share(row['rule_based_accuracy'])}."
+    )
+    if row["total"] >= min_count and not math.isnan(row["heldout_gain"]):
+        text += (
+            f" Held out, the best heads have {share(row['heldout_accuracy'])}, "
+            f"{_VERDICTS[side_of_baseline(row)]} the rules "
+            f"({points(row['heldout_gain'], row['heldout_gain_low'], row['heldout_gain_high'])})."
         )
-        if row["total"] >= min_count and not math.isnan(row["heldout_gain"]):
-            text += (
-                f" Held out, the best heads have {share(row['heldout_accuracy'])}, "
-                f"{_VERDICTS[side_of_baseline(row)]} the rules "
-                f"({points(row['heldout_gain'], row['heldout_gain_low'], row['heldout_gain_high'])})."
-            )
-        yield Finding(
-            text,
-            address(head=name, measure=_id(row, kind), kind=kind, relation="coreference", direction=row["direction"]),
-        )
+    shown = address(head=name, measure=_id(row, kind), kind=kind, relation="coreference", direction=row["direction"])
+    return Finding(text, shown)

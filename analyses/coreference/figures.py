@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -10,10 +11,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, finish, heads_map, name_rows
-from ...reports.format import ARROWS, best_head, rows_of
+from ...reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, finish, heads_map, name_rows
+from ...reports.format import ARROWS, best_head, head_name, rows_of
 from .antecedents import DIRECTIONS
 from .baselines import BASELINES, column_name
+from .contrasts import STEREOTYPES, by_comparison
+from .tables import CoreferenceTables
 
 _BASELINES = {
     "nearest": (ORANGE, "D"),
@@ -22,6 +25,12 @@ _BASELINES = {
     "random": (GREY, "v"),
 }
 """The color and the marker of each baseline."""
+
+_MARKERS = dict(zip(DIRECTIONS, ("o", "^"), strict=True))
+_SPACING = 5.5
+"""The distance in percentage points between the names of two heads, one above the other."""
+
+_Head = tuple[str, int, int]  # direction, layer, head
 
 
 def best_figure(best: pd.DataFrame, published: Mapping[str, Mapping[str, int]] | None, *, title: str = "") -> Figure:
@@ -124,3 +133,74 @@ def _line(axes: Axes, rows: pd.DataFrame, color: str, marker: str, label: str) -
 
 def _baseline_label(name: str) -> str:
     return {"nearest": "nearest mention", "head match": "same head word", "rule-based": "rules"}.get(name, "chance")
+
+
+def contrasts_figure(tables: CoreferenceTables, best: pd.DataFrame, policy: str, *, title: str = "") -> Figure:
+    """Draw the accuracy of every head in one group against that in another, in a panel for each comparison.
+
+    The comparisons are those of pro- and anti-stereotypical sentences or, if there are none, those of pronouns.
+    """
+    largest, heads = (by_comparison(each, policy) for each in (tables.largest_contrasts, tables.head_contrasts))
+    pairs = [pair for pair in largest if pair in STEREOTYPES] or list(largest)
+    best_row = rows_of(best[best["type"] == "all"])[0]
+    best_head = tuple(best_row[name] for name in ("direction", "layer", "head"))
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(max(3.2, 2.5 * len(pairs)), 2.9 if len(pairs) > 1 else 3.6), layout="constrained")
+        panels: list[Axes] = list(figure.subplots(1, len(pairs), squeeze=False).flat)
+        for axes, pair in zip(panels, pairs, strict=True):
+            named = {
+                (row["direction"], row["layer"], row["head"]): BLUE if row["higher"] == pair[0] else ORANGE
+                for row in rows_of(largest[pair])
+            }
+            _panel(axes, heads[pair], {best_head: BLACK, **named})
+            axes.set_xlabel(f"{pair[0]} (%)")
+            axes.set_ylabel(f"{pair[1].split(', ')[-1]} (%)")
+        for direction, marker in _MARKERS.items():
+            panels[-1].plot([], [], marker, color=GREY, ms=4, label=ARROWS[direction])
+        figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+        figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+    return figure
+
+
+def _panel(axes: Axes, heads: pd.DataFrame, named: dict[_Head, str]) -> None:
+    """Draw all heads as points, the named ones in their colors and with their names."""
+    axes.plot([0, 100], [0, 100], color=GREY, lw=0.8, zorder=1)
+    labels: list[tuple[float, float, str, str]] = []
+    for row in rows_of(heads):
+        x, y = 100 * row["first_accuracy"], 100 * row["second_accuracy"]
+        color = named.get((row["direction"], row["layer"], row["head"]))
+        marker = _MARKERS[row["direction"]]
+        style: dict[str, Any] = {"mfc": "none", "ms": 3, "zorder": 3}
+        if color:
+            style = {"mfc": color, "ms": 3.6, "zorder": 4}
+        axes.plot(x, y, marker, color=color or SKY, mew=0.7, **style)
+        if color:
+            labels.append((x, y, head_name(row["layer"], row["head"]), color))
+    for right in (True, False):
+        # Names stand on the outer side of the diagonal, unless they would leave the panel.
+        side = sorted((label for label in labels if (label[1] <= label[0] < 88) == right), key=lambda label: label[1])
+        for (x, y, text, color), height in zip(side, _apart([label[1] for label in side]), strict=True):
+            axes.annotate(
+                text,
+                (x, y),
+                xytext=(x + (7 if right else -7), height),
+                ha="left" if right else "right",
+                va="center",
+                fontsize=7,
+                color=color,
+                arrowprops={"arrowstyle": "-", "color": color, "lw": 0.5, "shrinkA": 0, "shrinkB": 2},
+            )
+    axes.set_aspect("equal")
+    axes.set_xlim(0, 100)
+    axes.set_ylim(0, 100)
+    axes.set_xticks(range(0, 101, 25))
+    axes.set_yticks(range(0, 101, 25))
+
+
+def _apart(heights: list[float]) -> list[float]:
+    """Move ascending heights apart so that neighbors do not touch, without a change of their mean."""
+    moved: list[float] = []
+    for height in heights:
+        moved.append(max(height, moved[-1] + _SPACING) if moved else height)
+    shift = float(np.mean(moved) - np.mean(heights)) if heights else 0.0
+    return [height - shift for height in moved]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ..shared.previews import results_html, results_line
-from .shown_examples import ShownExample
+from .examples import ShownExample
 from .tables import CoreferenceTables
 
 

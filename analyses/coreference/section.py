@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -16,10 +15,10 @@ from ..contract import Titles
 from ..shared.controls import control_table
 from .baselines import column_name
 from .choices import REASONS
-from .contrasts_section import contrasts_figure, shown_contrasts
-from .figures import best_figure, distance_figure, heads_figure
+from .columns import EXAMPLES
+from .figures import best_figure, contrasts_figure, distance_figure, heads_figure
 from .results import CoreferenceResults
-from .shown_tables import best_of, candidates_in_words, candidates_table, choices, shown_tables
+from .shown_tables import best_of, candidates_in_words, candidates_table, choices, shown_contrasts, shown_tables
 
 
 def coreference_section(results: CoreferenceResults, titles: Titles | None = None) -> Section:
@@ -27,12 +26,13 @@ def coreference_section(results: CoreferenceResults, titles: Titles | None = Non
     titles = titles or Titles()
     counted, title = results.tables, titles.figure
     examples = [asdict(example) for example in results.examples]
+    candidates = [{**row, "candidate": one["text"], **one} for row in examples for one in row["candidates"]]
     tables = {
         "coreference": counted.cells,
         "coreference_best": _beside_paper(counted.best, results.published),
         "coreference_baselines": counted.baselines,
         "coreference_distances": counted.distances,
-        "coreference_examples": _examples_table(examples),
+        "coreference_examples": pd.DataFrame(candidates, columns=EXAMPLES.names),
         **control_table(results.controls, ("candidates", "type"), "coreference_control"),
     }
     if len(counted.groups):
@@ -88,18 +88,6 @@ def coreference_section(results: CoreferenceResults, titles: Titles | None = Non
         tables=tables,
         figures=figures,
     )
-
-
-def _examples_table(examples: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """Return a table with one row per example and candidate."""
-    described = ["right", "document", "before", "mention", "after", "type", "of"]
-    columns = [*described, "rank", "candidate", "head", "weight", "antecedent"]
-    rows = [
-        {**{name: row[name] for name in described}, "candidate": candidate["text"], **candidate}
-        for row in examples
-        for candidate in row["candidates"]
-    ]
-    return pd.DataFrame(rows, columns=columns)
 
 
 def _beside_paper(best: pd.DataFrame, published: Mapping[str, Mapping[str, int]] | None) -> pd.DataFrame:

@@ -8,13 +8,14 @@ from typing import Any
 import pandas as pd
 
 from ...reports.columns import Row, TableColumn
-from ...reports.format import head_name, interval, percent, rows_of
+from ...reports.format import ARROWS, head_name, interval, percent, rows_of
 from ...reports.table import ShownTable
 from .choices import POLICIES
 from .columns import BEST
-from .contrasts_section import contrast_lines, shown_contrasts
+from .contrasts import by_comparison
 from .group_columns import CONTRASTS, LARGEST_CONTRASTS
 from .results import CoreferenceResults
+from .tables import CoreferenceTables
 
 CANDIDATES = {
     "preceding": "head words of the preceding mentions",
@@ -57,7 +58,7 @@ def best_table(results: CoreferenceResults) -> ShownTable:
             for row in rows_of(results.tables.contrasts)
             if row["candidates"] == results.candidates
         ),
-        *contrast_lines(results.tables, results.candidates),
+        *_contrast_lines(results.tables, results.candidates),
         *(f"{fact[0].upper()}{fact[1:]}." for fact in results.map_facts),
     )
     return ShownTable(
@@ -91,6 +92,45 @@ def _published(published: Mapping[str, Mapping[str, int]]) -> ShownTable:
     columns = [TableColumn("method", "text", "", "method"), *(TableColumn(name, "count", "", name) for name in _TYPES)]
     rows = [{"method": method, **by_type} for method, by_type in published.items()]
     return ShownTable("coreference_published", "The paper’s numbers (%)", columns, rows)
+
+
+def shown_contrasts(tables: CoreferenceTables, policy: str) -> list[dict[str, Any]]:
+    """Return the comparisons under the policy that the report is about."""
+    comparisons = []
+    of_heads = by_comparison(tables.head_contrasts, policy)
+    for (first, second), rows in by_comparison(tables.largest_contrasts, policy).items():
+        heads = of_heads[first, second]
+        comparisons.append(
+            {
+                "first": first,
+                "second": second,
+                "first_total": int(heads["first_total"].iloc[0]),
+                "second_total": int(heads["second_total"].iloc[0]),
+                "rows": rows_of(rows),
+                "choices": len(heads),
+                "above": int((heads["simultaneous_low"] > 0).sum()),
+                "below": int((heads["simultaneous_high"] < 0).sum()),
+                "has_intervals": bool(heads["simultaneous_low"].notna().any()),
+            }
+        )
+    return comparisons
+
+
+def _contrast_lines(tables: CoreferenceTables, policy: str) -> list[str]:
+    """Return lines for the terminal with the largest difference on each side of every comparison."""
+    lines = []
+    for comparison in shown_contrasts(tables, policy):
+        heads = "; ".join(
+            f"{percent(row['difference'], sign=True)} {interval(row['simultaneous_low'], row['simultaneous_high'])} "
+            f"in head {head_name(row['layer'], row['head'])} {ARROWS[row['direction']]}, "
+            f"held-out {percent(row['heldout_difference'], sign=True)}".replace("  ", " ")
+            for row in comparison["rows"]
+            if row["rank"] == 1
+        )
+        lines.append(f"Largest differences, {comparison['first']} minus {comparison['second']}: {heads}.")
+    if lines:
+        lines.append("The intervals of the largest differences hold for all heads at once.")
+    return lines
 
 
 def candidates_table(example: Mapping[str, Any]) -> ShownTable:

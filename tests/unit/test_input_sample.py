@@ -13,9 +13,8 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from attentionology.analyses.coreference.antecedents import antecedent_hits
+from attentionology.analyses.coreference.antecedents import AntecedentGuesses, antecedent_hits
 from attentionology.analyses.coreference.choices import POLICIES, choices_of
-from attentionology.analyses.coreference.guesses import AntecedentGuesses
 from attentionology.analyses.dependency.decisions import ScoredWords, head_guesses, head_hits
 from attentionology.analyses.plans import Guesses
 from attentionology.analyses.shared.input_sample import MOST_ROWS, InputSample

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attentionology.analyses.coreference.agreement import agree, sources_of_agreement, traits
+from attentionology.analyses.coreference.baselines import agree, sources_of_agreement, traits
 from tests.documents import corpus, document
 
 
