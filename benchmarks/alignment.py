@@ -38,7 +38,7 @@ import torch
 import transformers
 
 from attentionology import ExampleOptions, OptionSet
-from attentionology.analyses.alignment.hypotheses import LinkMaker
+from attentionology.analyses.alignment.links import LinkMaker
 from attentionology.analyses.alignment.series import all_series
 from attentionology.corpora_loaders.alignment import (
     Bitext,

@@ -16,7 +16,7 @@ from ..analyses.alignment.options import (
     LinkOptions,
     TranslatorOptions,
 )
-from ..analyses.alignment.written_links import chosen_links
+from ..analyses.alignment.results import chosen_links
 from ..analyses.contract import OptionError, OptionGroup, OptionSet, Setting
 from ..analyses.option_groups import groups_by_class
 from ..analyses.shared.builtin import SAMPLE

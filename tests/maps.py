@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 
+from attentionology.analyses.alignment.decisions import SAME, in_float64
+from attentionology.analyses.alignment.links import LinkedPairs, decided
+from attentionology.analyses.alignment.series import REVERSE, Series
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MapBatch
 
@@ -56,3 +60,13 @@ def random_corpus(
     texts = [random_sentence(rng, f"s{i}") for i in range(sentences)]
     maps = [rng.random((layers, heads, len(s) + 2, len(s) + 2), dtype=np.float32) for s in texts]
     return texts, maps
+
+
+def linked_pairs(maps: Mapping[Series, MapBatch], *, both: bool = False) -> LinkedPairs:
+    """The links of maps, decided again in float64 where float32 cannot decide; of both directions if asked for."""
+    series = [*maps, *(replace(each, direction=REVERSE) for each in maps if both)]
+    linked, depths = decided(maps, series)
+    for index in depths.nonzero().flatten().tolist():
+        exact = {each: in_float64(batch, index) for each, batch in maps.items()}
+        linked.overwrite([index], decided(exact, series, SAME)[0])
+    return linked

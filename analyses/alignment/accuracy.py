@@ -20,7 +20,7 @@ from ..shared.metric import Metric
 from ..shared.outcomes import SPLITS
 from ..shared.resampling import halves, poisson_weights
 from .baselines import BASELINES
-from .linked_pairs import LinkedPairs
+from .links import LinkedPairs
 from .scores import count_links
 from .series import FORWARD, TOGETHER, Series
 
@@ -73,13 +73,8 @@ def error_rate(links: Array, sure: Array) -> Array:
 class LinkAccuracy(ExactMetric):
     """The base of the metrics of links. It adds up the counts of sentence pairs in the corpus, halves and replicates.
 
-    Parts of a corpus can be added up with `merge_state`. The units of the bootstrap are sentence pairs, whose weights
-    depend on their ids alone, so that differences between two metrics are paired.
-
-    Args:
-        n_layers, n_heads: the shape of the maps.
-        replicates: the number of bootstrap replicates; 0 for no bootstrap.
-        seed: the seed of the bootstrap and of the splits.
+    The units of the bootstrap are sentence pairs, whose weights depend on their ids alone, so that differences between
+    two metrics are paired.
     """
 
     links: Int[Tensor, "resampled layers heads 3"]
@@ -108,13 +103,7 @@ class LinkAccuracy(ExactMetric):
         return AlignmentCounts(self.links.numpy(), self.sure.numpy(), self.rests.numpy(), size, pairs)
 
     def add_counts(self, ids: Sequence[str], counts: Array, sure: Array) -> None:
-        """Add the counts of sentence pairs.
-
-        Args:
-            ids: the ids of the pairs.
-            counts: |A|, |A ∩ S| and |A ∩ P| of each pair, int64; shape (pairs, layers, heads, 3).
-            sure: |S| of each pair, int64; shape (pairs,).
-        """
+        """Add |A|, |A ∩ S| and |A ∩ P|, shape (pairs, layers, heads, 3), and |S| of sentence pairs, all int64."""
         weights = _weights(tuple(ids), self.replicates, self.seed)
         # Products of small whole numbers are exact in float64, which has a fast matrix product.
         added = (weights @ counts.reshape(len(ids), -1)).astype(np.int64)
@@ -148,22 +137,14 @@ class AlignmentAccuracy(LinkAccuracy):
 
     Example:
         >>> from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
-        >>> from attentionology.analyses.alignment.hypotheses import linked_pairs
-        >>> from attentionology.extractors import Columns, MapBatch
         >>> gold = PairLinks.of([(0, 0), (1, 1)], [])
         >>> pair = SentencePair(id="1", source=("das", "Haus"), words=("the", "house"), gold=gold)
-        >>> columns = Columns(torch.tensor([3]), torch.tensor([[False, False, True]]))
-        >>> maps = torch.tensor([[0.7, 0.1, 0.2], [0.1, 0.2, 0.7]]).view(1, 1, 1, 2, 3)
-        >>> special = torch.zeros(1, 2, dtype=torch.bool)
-        >>> batch = MapBatch(maps, torch.tensor([2]), special, (pair,), columns=columns)
+        >>> series, links, size = Series("AWI", "norm"), torch.tensor([[[[0, -1]]]]), torch.ones(1, 1, 1)
         >>> metric = AlignmentAccuracy("AWI", "norm", n_layers=1, n_heads=1, replicates=0)
-        >>> metric.update(linked_pairs({Series("AWI", "norm"): batch}))
+        >>> metric.update(LinkedPairs((pair,), {series: links}, {series: size}))
         >>> metric.compute().links[0].tolist(), metric.compute().error_rates()[0].round(3).tolist()
         ([[[1, 1, 1]]], [[0.333]])
     """
-
-    rests: Int[Tensor, "layers heads 3"]
-    size: Int[Tensor, "layers heads"]
 
     def __init__(
         self,
@@ -190,7 +171,7 @@ class AlignmentAccuracy(LinkAccuracy):
 
     def _counts_forward(self, batch: LinkedPairs) -> Array:
         """Count the links of target words, and where their largest values are. No table of links is made."""
-        linked = batch.forward[self.series].numpy()
+        linked = batch.links[self.series].numpy()
         sure, possible = batch.gold
         pairs, targets = np.arange(len(batch))[:, None, None, None], np.arange(linked.shape[-1])
         # What is counted of a link, four bits in one number, so that links are looked up once. No link looks up the
@@ -212,19 +193,14 @@ class AlignmentAccuracy(LinkAccuracy):
         sure, possible = batch.gold
         for index, pair in enumerate(batch.pairs):
             tables = batch.tables(self.series, index)
-            for column, gold in enumerate((True, sure[index], possible[index])):
-                gold = gold if gold is True else gold[: len(pair.source), : len(pair)]
-                counts[index, ..., column] = (tables & gold).sum((-1, -2))
+            counts[index, ..., 0] = tables.sum((-1, -2))
+            for column, gold in ((1, sure), (2, possible)):
+                counts[index, ..., column] = (tables & gold[index, : len(pair.source), : len(pair)]).sum((-1, -2))
         return counts
 
 
 class BaselineAccuracy(LinkAccuracy):
-    """How well links align words that are not read off a model: those of a rule, or of another system.
-
-    Args:
-        name: the name of one of `attentionology.analyses.alignment.baselines.BASELINES`, or that of the other system.
-        replicates: the number of bootstrap replicates; 0 for no bootstrap.
-        seed: the seed of the bootstrap and of the splits.
+    """How well links align words that are not read off a model: those of one of `BASELINES`, or of another system.
 
     Example:
         >>> from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
@@ -253,13 +229,7 @@ class BaselineAccuracy(LinkAccuracy):
 
 @dataclass(frozen=True)
 class CountSeries(Counting):
-    """A factory of the metrics of one series, see `attentionology.analyses.shared.counting.CountMaps`.
-
-    Attributes:
-        series: the series.
-        replicates: the number of bootstrap replicates.
-        seed: the seed of the bootstrap and of the splits.
-    """
+    """A factory of the metrics of one series, see `attentionology.analyses.shared.counting.CountMaps`."""
 
     series: Series
     replicates: int

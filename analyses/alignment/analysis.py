@@ -3,33 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.console import RenderableType
 
-from ...corpora_loaders.alignment import Bitext, SentencePair
+from ...corpora_loaders.alignment import Bitext, LinkSource, SentencePair
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
 from ..contract import Analysis, Counted, OptionSet, Plan, Reader, Request, Setting, Titles
 from ..shared.counting import CountWith
+from ..shared.merged_facts import merges_by
 from .accuracy import AlignmentAccuracy, AlignmentCounts, BaselineAccuracy, CountSeries
 from .baselines import BASELINES
 from .drawn import sampled_maps
-from .example import first_example, read_example
+from .example import AlignedExample, first_example, read_example
 from .explored import explored_alignment
-from .hypotheses import LinkMaker
+from .links import LinkMaker
 from .options import AlignmentOptions, LanguageOptions
-from .results import (
-    AlignmentFacts,
-    AlignmentLooked,
-    AlignmentResults,
-    choose,
-)
-from .section import alignment_section
+from .results import AlignmentResults, choose
+from .section import alignment_section, in_terminal
 from .series import FORWARD, TOGETHER, Series, all_series
-from .shown_tables import in_terminal
 from .tables import tables
+
+
+@dataclass(frozen=True)
+class AlignmentFacts:
+    """The facts that the results need from the plan."""
+
+    method: str  # one of `attentionology.analyses.alignment.series.METHODS`
+    series: tuple[Series, ...]  # the series that are counted
+    controls: int  # the number of copies with random weights
+    baselines: tuple[str, ...]  # the alignments that are not read off the model; none without gold links
+    written: str  # the direction of the links that are written
+    gold: tuple[LinkSource, ...] = merges_by("all", ())
+    hypotheses: tuple[LinkSource, ...] = merges_by("all", ())  # where the links of other systems are from
+
+
+@dataclass(frozen=True)
+class AlignmentLooked:
+    """What was looked up after counting: a sentence pair with its maps; of merged runs, one of each run."""
+
+    examples: tuple[AlignedExample, ...] = merges_by("all", ())
 
 
 class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
@@ -64,18 +79,20 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
             count = CountWith(BaselineAccuracy, arguments)
             requests.append(Request(_baseline_name(name), "alignment", corpus, maker, count))
         one_way = tuple(all_series(chosen.method))
-        control_maker = LinkMaker(one_way, chosen.merge)
-        for copy in range(chosen.controls if has_gold else 0):
-            requests += [
-                Request(
-                    _name(each, copy), "control", corpus, control_maker, CountSeries(each, 0, setting.seed), copy=copy
-                )
-                for each in one_way
-            ]
-        gold = () if corpus.gold is None else (corpus.gold,)
         controls = chosen.controls if has_gold else 0
+        for copy in range(controls):
+            for each in one_way:
+                count_copy = CountSeries(each, 0, setting.seed)
+                maker_of_copy = LinkMaker(one_way, chosen.merge)
+                requests.append(Request(_name(each, copy), "control", corpus, maker_of_copy, count_copy, copy=copy))
         facts = AlignmentFacts(
-            chosen.method, series, controls, baselines, chosen.written_direction, gold, corpus.hypotheses
+            method=chosen.method,
+            series=series,
+            controls=controls,
+            baselines=baselines,
+            written=chosen.written_direction,
+            gold=(corpus.gold,) if corpus.gold else (),
+            hypotheses=corpus.hypotheses,
         )
         return Plan(tuple(requests), facts, sampled=sampled_maps(series, chosen.merge))
 

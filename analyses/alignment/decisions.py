@@ -45,8 +45,18 @@ def averaged_heads(batch: MapBatch) -> MapBatch:
     return replace(batch, maps=maps, recompute=None if batch.recompute is None else recompute)
 
 
-def best_columns(batch: MapBatch) -> Int[Tensor, "batch layers heads n"]:
-    """Return the column with the largest value of each row, 0-based; −1 in rows of padding.
+def best_columns(
+    batch: MapBatch, tolerance: float
+) -> tuple[Int[Tensor, "batch layers heads n"], Bool[Tensor, "batch layers"]]:
+    """Choose the column with the largest value of each row, the first of equal ones.
+
+    Args:
+        batch: the maps.
+        tolerance: the relative difference up to which two values are equal.
+
+    Returns:
+        the columns, 0-based, with −1 in rows of padding; and in which layers of an input a row has several columns
+        that are equal to the largest one.
 
     Example:
         >>> import torch
@@ -54,14 +64,11 @@ def best_columns(batch: MapBatch) -> Int[Tensor, "batch layers heads n"]:
         >>> from attentionology.analyses.alignment.decisions import best_columns
         >>> maps = torch.tensor([[0.1, 0.9], [0.5, 0.5]]).view(1, 1, 1, 2, 2)
         >>> batch = MapBatch(maps, torch.tensor([2]), torch.tensor([[False] * 2]), (Sentence("1", ("Oh", "yes")),))
-        >>> best_columns(batch).tolist()
-        [[[[1, 0]]]]
+        >>> best_columns(batch, 1e-6)[0].tolist(), best_columns(batch, 1e-6)[1].tolist()
+        ([[[[1, 0]]]], [[True]])
     """
-    best, close = _best_columns(batch, batch.noise)
-    for index in close.any(1).nonzero().flatten().tolist():
-        exact = in_float64(batch, index)
-        overwrite(best, [index], _best_columns(exact, SAME * exact.noise)[0])
-    return best
+    columns = torch.arange(batch.maps.shape[-1]) < columns_of(batch).lengths[:, None]
+    return _largest(batch.maps, rows_of(batch), columns, tolerance)
 
 
 def target_links(
@@ -77,8 +84,11 @@ def target_links(
         The source word that each target word is linked to, 0-based, with −1 where there is no link and beyond the end
         of a pair; and in which layers of a pair a decision was made between values that were equal.
     """
-    best, close = _best_columns(batch, tolerance)
-    return words_of_rows(best, column_words(batch)), close
+    best, close = best_columns(batch, tolerance)
+    is_word = columns_of(batch).words
+    words = (is_word.cumsum(1) - 1).masked_fill(~is_word, -1)  # the word of each column, −1 for special tokens
+    by_column = words[:, None, None].expand(*best.shape[:3], -1)
+    return by_column.to(best.dtype).gather(-1, best.clamp(min=0).long()).masked_fill_(best < 0, -1), close
 
 
 def source_links(
@@ -86,8 +96,12 @@ def source_links(
 ) -> tuple[Int[Tensor, "batch layers heads words"], Bool[Tensor, "batch layers"]]:
     """Choose a target word for each source word, see `target_links`."""
     is_word = columns_of(batch).words
-    best, close = _largest(batch.maps.transpose(-1, -2), is_word, _rows(batch), tolerance)
-    return rows_of_words(best, is_word), close
+    best, close = _largest(batch.maps.transpose(-1, -2), is_word, rows_of(batch), tolerance)
+    links = best.new_full((*best.shape[:3], int(is_word.sum(1).max())), -1)
+    for index, flags in enumerate(is_word):
+        of_words = best[index][..., flags]
+        links[index, ..., : of_words.shape[-1]] = of_words
+    return links, close
 
 
 def in_float64(batch: MapBatch, index: int) -> MapBatch:
@@ -107,45 +121,14 @@ def in_float64(batch: MapBatch, index: int) -> MapBatch:
     )
 
 
-def overwrite(decided: Tensor, indices: list[int], again: Tensor) -> None:
-    """Replace what was decided about some inputs in float32 by what was decided about them again.
-
-    All of it is overwritten, because float64 decides as float32 does where float32 can.
-    """
-    for index, of_input in zip(indices, again, strict=True):
-        corner = decided[index]
-        for axis, size in enumerate(of_input.shape):
-            corner = corner.narrow(axis, 0, size)
-        corner.copy_(of_input)
-
-
-def equal_to_largest(values: Float[Tensor, "*shape m"], tolerance: float) -> Bool[Tensor, "*shape m"]:
-    """Say which values are equal to the largest one.
-
-    Args:
-        values: the values.
-        tolerance: the relative difference up to which two values are equal.
-
-    Example:
-        >>> import torch
-        >>> from attentionology.analyses.alignment.decisions import equal_to_largest
-        >>> values = torch.tensor([[0.1, 0.3, 0.1 + 0.2], [0.1, 0.2, 0.3]], dtype=torch.float64)
-        >>> values.argmax(-1).tolist(), equal_to_largest(values, 1e-12).tolist()
-        ([2, 2], [[False, True, True], [False, False, True]])
-    """
-    largest = values.amax(-1, keepdim=True)
-    return values >= largest - tolerance * largest.abs()
-
-
-def _best_columns(
-    batch: MapBatch, tolerance: float
-) -> tuple[Int[Tensor, "batch layers heads n"], Bool[Tensor, "batch layers"]]:
-    columns = torch.arange(batch.maps.shape[-1]) < columns_of(batch).lengths[:, None]
-    return _largest(batch.maps, _rows(batch), columns, tolerance)
-
-
-def _rows(batch: MapBatch) -> Bool[Tensor, "batch n"]:
+def rows_of(batch: MapBatch) -> Bool[Tensor, "batch n"]:
+    """Return which rows are not padding."""
     return torch.arange(batch.maps.shape[-2]) < batch.lengths[:, None]
+
+
+def columns_of(batch: MapBatch) -> Columns:
+    """Return what the columns of a batch stand for."""
+    return batch.columns or Columns(batch.lengths, batch.special, batch.labels)
 
 
 def _largest(
@@ -157,37 +140,9 @@ def _largest(
     """Return the first of the largest candidates for each of the positions, and where there are several."""
     if not candidates.all():
         values = values.masked_fill(~candidates.to(values.device)[:, None, None, None], -torch.inf)
-    equal = equal_to_largest(values, tolerance)
+    largest = values.amax(-1, keepdim=True)
+    equal = values >= largest - tolerance * largest.abs()
     close = (equal.sum(-1, dtype=torch.int32) > 1).cpu() & asked[:, None, None]
+    # The argmax of zeros and ones is the first one, whatever follows it.
     best = equal.to(torch.uint8).argmax(-1).to("cpu", torch.int32).masked_fill_(~asked[:, None, None], -1)
     return best, close.flatten(2).any(-1)
-
-
-def rows_of_words(
-    best: Int[Tensor, "batch layers heads columns"], is_word: Bool[Tensor, "batch columns"]
-) -> Int[Tensor, "batch layers heads words"]:
-    """Return the decisions about the columns that are words, in order; −1 beyond the end of a sentence."""
-    words = best.new_full((*best.shape[:3], int(is_word.sum(1).max())), -1)
-    for index, flags in enumerate(is_word):
-        chosen = best[index][..., flags]
-        words[index, ..., : chosen.shape[-1]] = chosen
-    return words
-
-
-def columns_of(batch: MapBatch) -> Columns:
-    """Return what the columns of a batch stand for."""
-    return batch.columns or Columns(batch.lengths, batch.special, batch.labels)
-
-
-def column_words(batch: MapBatch) -> Int[Tensor, "batch m"]:
-    """Return the word of each column, counted from 0 in its sentence; −1 at special tokens and padding."""
-    is_word = columns_of(batch).words
-    return (is_word.cumsum(1) - 1).masked_fill(~is_word, -1)
-
-
-def words_of_rows(
-    best: Int[Tensor, "batch layers heads n"], words: Int[Tensor, "batch columns"]
-) -> Int[Tensor, "batch layers heads n"]:
-    """Return the source word of the column that each row was given; −1 for special tokens and rows of padding."""
-    by_column = words[:, None, None].expand(*best.shape[:3], -1)
-    return by_column.to(best.dtype).gather(-1, best.clamp(min=0).long()).masked_fill_(best < 0, -1)

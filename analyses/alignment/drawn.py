@@ -20,9 +20,8 @@ from ...extractors import MapBatch, Merge
 from ...extractors.translation import PairBatch, PairPieces
 from ..plans import Guesses, SampledMaps
 from ..shared.drawable import Drawable
-from .decisions import best_columns, in_float64
-from .hypotheses import map_maker, maps_of
-from .series import FORWARD, SINGLE, Series
+from .decisions import SAME, best_columns, in_float64
+from .series import FORWARD, SINGLE, Series, map_makers, maps_of
 
 TO_SOURCE = "target->source"
 """The name of the guesses: for each target word, the column with the largest value."""
@@ -30,14 +29,9 @@ TO_SOURCE = "target->source"
 
 @dataclass(frozen=True)
 class PairsToDraw:
-    """Makes batches of sentence pairs that may be drawn.
+    """Makes batches of sentence pairs that may be drawn."""
 
-    Attributes:
-        series: the series whose maps are made of a pair that is drawn.
-        merge: how norms of pieces become norms of words.
-    """
-
-    series: tuple[Series, ...]
+    series: tuple[Series, ...]  # the series whose maps are made of a pair that is drawn
     merge: Merge = "norm"
 
     @property
@@ -55,11 +49,6 @@ class PairsToDraw:
 @dataclass(frozen=True, eq=False)
 class DrawablePairs(Drawable):
     """A batch of sentence pairs whose maps are made when a pair is drawn.
-
-    Attributes:
-        batch: the sentence pairs.
-        series: the series whose maps are made.
-        merge: how norms of pieces become norms of words.
 
     Example:
         >>> from attentionology.corpora_loaders.alignment import SentencePair
@@ -94,7 +83,12 @@ class DrawablePairs(Drawable):
 
     def drawn(self, indices: Sequence[int], kind: str | None) -> Iterator[MapBatch]:
         """Yield the maps of each of some pairs."""
-        self._read([index for index in indices if index not in self._maps])
+        # All series of a pair are made when the first of them is asked for.
+        missing = [index for index in indices if index not in self._maps]
+        for group, made in self.batch.exact(map_makers(self.series, self.merge), missing):
+            maps = maps_of(self.series, self.merge, made)
+            for number, index in enumerate(group):
+                self._maps[index] = [in_float64(maps[each], number) for each in self.series]
         for index in indices:
             yield self._maps[index][self._number(kind)]
 
@@ -106,20 +100,14 @@ class DrawablePairs(Drawable):
         """The maps of all series of the pairs that have been read."""
         return {}
 
-    def _read(self, indices: Sequence[int]) -> None:
-        """Make the maps of some pairs for all series."""
-        makers = [map_maker(each, self.merge) for each in self.series]
-        chosen = list(dict.fromkeys(makers))
-        for group, batches in self.batch.exact(chosen, indices):
-            made = dict(zip(chosen, batches, strict=True))
-            maps = [maps_of(each, made[maker]) for each, maker in zip(self.series, makers, strict=True)]
-            for number, index in enumerate(group):
-                self._maps[index] = [in_float64(of_group, number) for of_group in maps]
-
 
 def source_guesses(batch: MapBatch) -> Int[Tensor, "batch 1 layers heads n"]:
-    """Return the column with the largest value of each target word, which may be that of a special token."""
-    return best_columns(batch)[:, None]
+    """Return the column with the largest value of each target word, which may be that of a special token.
+
+    The maps are in float64, see `DrawablePairs.drawn`.
+    """
+    best, _ = best_columns(batch, SAME * batch.noise)
+    return best[:, None]
 
 
 def sampled_maps(series: Sequence[Series], merge: Merge) -> tuple[SampledMaps, ...]:

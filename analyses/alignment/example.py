@@ -10,20 +10,14 @@ from ...extractors import MapBatch, Merge
 from ...extractors.translation import PairBatch
 from ..plans import Reader
 from ..shared.resampling import sentence_keys
-from .hypotheses import map_maker, maps_of
-from .series import Series
+from .series import Series, map_makers, maps_of
 
 _MOST_WORDS, _FEWEST_WORDS = 16, 4
 
 
 @dataclass(frozen=True)
 class ExampleMap:
-    """The map of one measure.
-
-    Attributes:
-        measure: the measure, such as ``"norm"``.
-        values: the values by row and column.
-    """
+    """The map of one measure, such as ``"norm"``, by row and column."""
 
     measure: str
     values: tuple[tuple[float, ...], ...]
@@ -31,53 +25,36 @@ class ExampleMap:
 
 @dataclass(frozen=True)
 class AlignedExample:
-    """A sentence pair with its maps of all heads of one layer together.
-
-    Attributes:
-        id: the id of the pair.
-        setting: the setting, such as ``"AWI"``.
-        layer: the layer, 0-based.
-        rows: the target words.
-        columns: the source words and special tokens.
-        special: whether each column is a special token.
-        maps: the maps, at most one for each measure.
-        sure, possible: the gold links, source word first, counted from 0 without special tokens; empty without gold.
-    """
+    """A sentence pair with its maps of all heads of one layer together. Links count words from 0, source word first."""
 
     id: str
-    setting: str
-    layer: int
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    special: tuple[bool, ...]
-    maps: tuple[ExampleMap, ...]
+    setting: str  # such as "AWI"
+    layer: int  # 0-based
+    rows: tuple[str, ...]  # the target words
+    columns: tuple[str, ...]  # the source words and special tokens
+    special: tuple[bool, ...]  # whether each column is a special token
+    maps: tuple[ExampleMap, ...]  # at most one for each measure
     sure: tuple[Link, ...] = ()
     possible: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True)
 class MapsOfSeries:
-    """Makes the maps of several series of a batch.
-
-    Attributes:
-        series: the series, whose direction has no effect.
-        merge: how norms of pieces become norms of words.
-    """
+    """Makes the maps of several series of a batch in the forward direction."""
 
     series: tuple[Series, ...]
-    merge: Merge = "norm"
+    merge: Merge
 
     @property
     def reads_weights(self) -> bool:
         """Whether a series is about norms."""
         return any(each.measure == "norm" for each in self.series)
 
-    def of(self, batch: object) -> list[MapBatch]:
+    def of(self, batch: object) -> dict[Series, MapBatch]:
         """Make the maps of each series."""
         if not isinstance(batch, PairBatch):
             raise TypeError("these maps are made of batches of sentence pairs")
-        made = batch.maps([map_maker(each, self.merge) for each in self.series])
-        return [maps_of(each, maps) for each, maps in zip(self.series, made, strict=True)]
+        return maps_of(self.series, self.merge, batch.maps(map_makers(self.series, self.merge)))
 
 
 def choose_pair(pairs: Iterable[SentencePair]) -> SentencePair | None:
@@ -99,13 +76,12 @@ def choose_pair(pairs: Iterable[SentencePair]) -> SentencePair | None:
 
 def first_example(examples: Sequence[AlignedExample]) -> AlignedExample | None:
     """Return the example that `choose_pair` would choose among those of several runs."""
-    by_id = {each.id: each for each in examples}
-    pairs = []
+    by_pair = {}
     for each in examples:
         source = tuple(word for word, special in zip(each.columns, each.special, strict=True) if not special)
-        pairs.append(SentencePair(id=each.id, source=source, words=each.rows))
-    pair = choose_pair(pairs)
-    return None if pair is None else by_id[pair.id]
+        by_pair[each.id] = each, SentencePair(id=each.id, source=source, words=each.rows)
+    chosen = choose_pair(pair for _, pair in by_pair.values())
+    return None if chosen is None else by_pair[chosen.id][0]
 
 
 def read_example(
@@ -115,9 +91,8 @@ def read_example(
     pair = choose_pair(pairs)
     if pair is None or not series:
         return None
-    for batches in read([pair], MapsOfSeries(tuple(series), merge)):
-        columns = batches[0].columns
-        gold = pair.gold
+    for maps in read([pair], MapsOfSeries(tuple(series), merge)):
+        columns, gold = maps[series[0]].columns, pair.gold
         return AlignedExample(
             id=pair.id,
             setting=series[0].setting,
@@ -125,10 +100,7 @@ def read_example(
             rows=pair.words,
             columns=columns.labels[0],
             special=tuple(columns.special[0].tolist()),
-            maps=tuple(
-                ExampleMap(each.measure, _rounded(batch.maps[0, layer, 0].tolist()))
-                for each, batch in zip(series, batches, strict=True)
-            ),
+            maps=tuple(ExampleMap(each.measure, _rounded(maps[each].maps[0, layer, 0].tolist())) for each in series),
             sure=tuple(sorted(gold.sure)) if gold else (),
             possible=tuple(sorted(gold.possible)) if gold else (),
         )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -32,26 +31,15 @@ _CONTRASTS = {
 }
 
 
-@dataclass(frozen=True)
-class _Statistic:
-    """A column of the table of cells that the explorer shows.
+class _Statistic(NamedTuple):
+    """A column of the table of cells that the explorer shows."""
 
-    Attributes:
-        name: its name in the ids of measures.
-        column: the column.
-        group: the heading of the measures.
-        fact: its name on the cards of heads.
-        note: the definition.
-        bounded: whether the columns ``low`` and ``high`` are its bounds.
-        low_is_best: whether the head with the smallest value is the best one.
-    """
-
-    name: str
+    name: str  # in the ids of measures
     column: str
-    group: str
-    fact: str
-    note: str
-    bounded: bool = False
+    group: str  # the heading of the measures
+    fact: str  # the name on the cards of heads
+    note: str  # the definition
+    bounded: bool = False  # whether the columns ``low`` and ``high`` are its bounds
     low_is_best: bool = False
 
 

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from ..shared.held_out import gain_columns
+from ..shared.held_out import HeldOutRate, gain_columns
 from .accuracy import AlignmentCounts, Array, error_rate
 
 
-class HeldOutErrorRate(NamedTuple):
-    """The error rate of layers and heads that were chosen on the other half.
+def heldout_error_rate(counts: AlignmentCounts) -> HeldOutRate:
+    """Choose the layer and head on one half and score them on the other, both ways, over all splits.
 
-    Attributes:
-        value: the error rate over all halves and splits; NaN if no half could choose.
-        deviations: how far it deviates in each bootstrap replicate, shape (replicates,), from the two sources of
-            `attentionology.analyses.shared.held_out`; NaN where the rate is undefined.
+    The deviations are from the two sources of `attentionology.analyses.shared.held_out`.
     """
-
-    value: float
-    deviations: Array
-
-
-def heldout_error_rate(counts: AlignmentCounts) -> HeldOutErrorRate:
-    """Choose the layer and head on one half and score them on the other, both ways, over all splits."""
     links, sure = np.zeros(3, dtype=np.int64), 0
     chosen = []
     for split in range(1, 1 + counts.splits):
@@ -37,7 +26,7 @@ def heldout_error_rate(counts: AlignmentCounts) -> HeldOutErrorRate:
                 chosen.append(lowest(rates))
                 links = links + scoring[0][chosen[-1]]
                 sure += scoring[1]
-    return HeldOutErrorRate(float(error_rate(links, np.array(sure))), _deviations(counts, chosen))
+    return HeldOutRate(float(error_rate(links, np.array(sure))), _deviations(counts, chosen))
 
 
 def _deviations(counts: AlignmentCounts, chosen: Sequence[tuple[int, int]]) -> Array:

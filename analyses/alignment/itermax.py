@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ...extractors import MapBatch
-from .decisions import columns_of
+from .decisions import columns_of, rows_of
 
 ROUNDS, DISCOUNT = 2, 0.9
 """The number of rounds, and the factor for the similarity of a word that has a link to one that has none."""
@@ -78,6 +78,5 @@ def iterated_links(
     Returns:
         Which words are linked, and in which layers of a pair a decision was made between similarities that were equal.
     """
-    rows = torch.arange(batch.maps.shape[-2]) < batch.lengths[:, None]
-    links, close = itermax(batch.maps, rows[:, :, None] & columns_of(batch).words[:, None], tolerance)
+    links, close = itermax(batch.maps, rows_of(batch)[:, :, None] & columns_of(batch).words[:, None], tolerance)
     return links.cpu(), close.cpu().any(-1)

@@ -1,86 +1,48 @@
-"""What an alignment run counts and finds: facts of the plan, an example, and the results."""
+"""What an alignment run finds, and the links that ``align --write`` writes.
+
+These links need a second reading of all sentence pairs. Which series and which layer have the lowest error rate is
+known only when all pairs have been counted. The counts are sums over pairs, so they cannot tell the links of any one
+pair, and to keep the links of every pair in every series, layer and head until then would need memory in proportion to
+the corpus. The second reading makes the maps of one series alone, and holds the links of one window of pairs at a time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from ...corpora_loaders.alignment import LinkSource
-from ..shared.merged_facts import merges_by
+from ...corpora_loaders import Sentence
+from ...corpora_loaders.alignment import Link
+from ...extractors import Merge
+from ...extractors.maps.batching import WINDOW
+from ..contract import Reader
 from .accuracy import AlignmentCounts
 from .example import AlignedExample
+from .links import LinkMaker, links_of
 from .series import TOGETHER, Series
 from .tables import AlignmentTables
 
 
 @dataclass(frozen=True)
-class AlignmentFacts:
-    """The facts that the results need from the plan.
-
-    Attributes:
-        method: what aligns words, see `attentionology.analyses.alignment.series.METHODS`.
-        series: the series that are counted.
-        controls: the number of copies with random weights.
-        baselines: the names of the alignments that are not read off the model; empty without gold links.
-        written: the direction of the links that are written.
-        gold: where the gold links are from; empty if there are none.
-        hypotheses: where the links of other systems are from.
-    """
-
-    method: str
-    series: tuple[Series, ...]
-    controls: int
-    baselines: tuple[str, ...]
-    written: str
-    gold: tuple[LinkSource, ...] = merges_by("all", ())
-    hypotheses: tuple[LinkSource, ...] = merges_by("all", ())
-
-
-@dataclass(frozen=True)
-class AlignmentLooked:
-    """What was looked up after counting.
-
-    Attributes:
-        examples: one sentence pair with its maps; of merged runs, one of each run.
-    """
-
-    examples: tuple[AlignedExample, ...] = merges_by("all", ())
-
-
-@dataclass(frozen=True)
 class LayerChoice:
-    """A series of all heads together, and a layer.
-
-    Attributes:
-        series: the series.
-        layer: the layer, 0-based.
-        by_gold: whether it was chosen by its error rate; otherwise by its mean norm.
-    """
+    """A series of all heads together, and a layer."""
 
     series: Series
-    layer: int
-    by_gold: bool
+    layer: int  # 0-based
+    by_gold: bool  # whether it was chosen by its error rate; otherwise by its mean norm
 
 
 @dataclass(frozen=True, eq=False)
 class AlignmentResults:
-    """What the analysis found.
+    """What the analysis found."""
 
-    Attributes:
-        method: what aligns words.
-        tables: all tables.
-        controls: the tables of each copy with random weights.
-        chosen: the series and the layer whose links are written.
-        example: a sentence pair with its maps; None if there is none.
-    """
-
-    method: str
+    method: str  # what aligns words
     tables: AlignmentTables
-    controls: Sequence[pd.DataFrame]
-    chosen: LayerChoice
+    controls: Sequence[pd.DataFrame]  # the table of the best layers and heads of each copy with random weights
+    chosen: LayerChoice  # whose links are written
     example: AlignedExample | None = None
 
     @property
@@ -94,19 +56,37 @@ class AlignmentResults:
 
 
 def choose(counted: Mapping[Series, AlignmentCounts], direction: str, *, has_gold: bool) -> LayerChoice:
-    """Choose the series and the layer whose links are written."""
-    together = {each: counts for each, counts in counted.items() if each.heads == TOGETHER}
+    """Choose the series and the layer whose links are written, from those of all heads together in one direction."""
+    candidates = {
+        each: counts for each, counts in counted.items() if each.heads == TOGETHER and each.direction == direction
+    }
     if has_gold:
         rates = {
             (each, layer): float(np.nan_to_num(rate, nan=np.inf))
-            for each, counts in together.items()
-            if each.direction == direction
+            for each, counts in candidates.items()
             for layer, rate in enumerate(counts.error_rates()[0, :, 0])
         }
         series, layer = min(rates, key=lambda key: rates[key])
         return LayerChoice(series, layer, by_gold=True)
-    candidates = [each for each in together if each.direction == direction]
-    series = next((each for each in candidates if each.measure == "norm"), candidates[0])
-    if series.measure != "norm":  # word vectors of the middle layers are the most similar ones (SimAlign)
-        return LayerChoice(series, -(-2 * len(together[series].size) // 3) - 1, by_gold=False)
-    return LayerChoice(series, int(together[series].size[:, 0].argmax()), by_gold=False)
+    series = next((each for each in candidates if each.measure == "norm"), next(iter(candidates)))
+    sizes = candidates[series].size[:, 0]
+    if series.measure == "norm":
+        return LayerChoice(series, int(sizes.argmax()), by_gold=False)
+    # Word vectors of the layer two thirds of the way up are the most similar ones (SimAlign).
+    return LayerChoice(series, -(-2 * len(sizes) // 3) - 1, by_gold=False)
+
+
+def chosen_links(
+    pairs: Sequence[Sentence], choice: LayerChoice, merge: Merge, read: Reader
+) -> Iterator[tuple[Link, ...]]:
+    """Read all sentence pairs once more, and yield the links of each in order. Pairs that cannot be read have none."""
+    maker = LinkMaker((choice.series,), merge)
+    for start in range(0, len(pairs), WINDOW):
+        window = pairs[start : start + WINDOW]
+        links = {
+            pair.id: tuple(of_pair)
+            for batch in read(window, maker)
+            for pair, of_pair in zip(batch.pairs, links_of(batch, choice.series, choice.layer), strict=True)
+        }
+        for pair in window:
+            yield links.get(pair.id, ())

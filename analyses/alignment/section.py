@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
+from rich.console import Group, RenderableType
 
+from ...reports.format import rows_of
 from ...reports.json_text import records
 from ...reports.page import Section
+from ...reports.table import ShownTable
 from ..contract import Titles
 from ..shared.correlation import FEWEST_POINTS
+from .columns import BASELINES, BEST, CELLS, CONTRASTS, CORRELATIONS
 from .figures import alignment_figures
 from .results import AlignmentResults
-from .series import FORWARD
-from .shown_tables import shown_tables
+from .series import FORWARD, TOGETHER
+
+_WIDE = 100
+"""The columns of a terminal from which on error rates have intervals."""
+
+_WIDEST = 120
+"""The columns from which on held-out gains have them, too."""
+
+_OF_LAYERS = (
+    *("layer", "setting", "measure", "error rate", "precision", "recall"),
+    *("on special tokens", "on punctuation", "mean norm"),
+)
 
 
 def alignment_section(results: AlignmentResults, titles: Titles) -> Section:
     """Make the section of the page."""
-    tables, cells = results.tables, results.tables.cells
+    tables, cells, choice, example = results.tables, results.tables.cells, results.chosen, results.example
+    norm_chose = choice.series.measure == "norm"
     written = {"alignment": cells}
     if results.has_gold:
         written |= {
@@ -34,7 +48,20 @@ def alignment_section(results: AlignmentResults, titles: Titles) -> Section:
     return Section(
         title=f"Word alignment by {results.method}",
         template=Path(__file__).with_name("section.html.j2"),
-        context=_context(results),
+        context={
+            "method": results.method,
+            "has_gold": results.has_gold,
+            "both": bool((cells["direction"] != FORWARD).any()),
+            "correlations": len(tables.correlations),
+            "chosen": {
+                "layer": choice.layer + 1,
+                "setting": choice.series.setting,
+                "measure": choice.series.measure,
+                "reason": "whose mean norm is the largest" if norm_chose else "which is two thirds of the way up",
+            },
+            "example": None if example is None else {"id": example.id, "layer": example.layer + 1},
+            "fewest_points": FEWEST_POINTS,
+        },
         shown=shown_tables(results),
         summary={name: records(table) for name, table in written.items()},
         tables=written,
@@ -42,20 +69,50 @@ def alignment_section(results: AlignmentResults, titles: Titles) -> Section:
     )
 
 
-def _context(results: AlignmentResults) -> dict[str, Any]:
-    tables, cells, choice, example = results.tables, results.tables.cells, results.chosen, results.example
-    norm_chose = choice.series.measure == "norm"
-    return {
-        "method": results.method,
-        "has_gold": results.has_gold,
-        "both": bool((cells["direction"] != FORWARD).any()),
-        "correlations": len(tables.correlations),
-        "chosen": {
-            "layer": choice.layer + 1,
-            "setting": choice.series.setting,
-            "measure": choice.series.measure,
-            "reason": "whose mean norm is the largest" if norm_chose else "which is two thirds of the way up",
-        },
-        "example": None if example is None else {"id": example.id, "layer": example.layer + 1},
-        "fewest_points": FEWEST_POINTS,
-    }
+def in_terminal(results: AlignmentResults, width: int) -> RenderableType:
+    """Return tables of the error rates by layer, of the best layers and heads, and of the baselines."""
+    tables = {table.name: table for table in shown_tables(results)}
+    shown = [tables[name] for name in ("alignment_layers", "alignment_best", "alignment_baselines") if name in tables]
+    first, *others = (table.terminal(width) for table in shown)
+    return Group(first, *(part for table in others for part in ("", table)))
+
+
+def shown_tables(results: AlignmentResults) -> list[ShownTable]:
+    """Return the tables of the page. Without gold links, there is only that of the layers."""
+    if not results.has_gold:
+        return [_layers(results)]
+    contrasts, correlations = rows_of(results.tables.contrasts), rows_of(results.tables.correlations)
+    return [
+        _layers(results),
+        _best(results),
+        ShownTable("alignment_correlations", "Norms and error rates", CORRELATIONS.columns, correlations),
+        _baselines(results),
+        ShownTable("alignment_contrasts", "Differences (points)", CONTRASTS.columns, contrasts),
+    ]
+
+
+def _layers(results: AlignmentResults) -> ShownTable:
+    cells = results.tables.cells
+    rows = rows_of(cells[(cells["heads"] == TOGETHER) & (cells["direction"] == FORWARD)])
+    scored = "Alignment error rate" if results.has_gold else "Target words on special tokens"
+    title = f"{scored} of all heads of a layer together (%)"
+    return ShownTable("alignment_layers", title, CELLS.only(*_OF_LAYERS), rows, wide=_WIDE)
+
+
+def _best(results: AlignmentResults) -> ShownTable:
+    """Return the best layers and heads. The direction of links is left out if there is only one."""
+    has_directions = bool((results.tables.cells["direction"] != FORWARD).any())
+    columns = [column for column in BEST.columns if has_directions or column.heading != "links"]
+    title = "Best layer, or layer and head (error rates in %)"
+    return ShownTable("alignment_best", title, columns, rows_of(results.tables.best), wide=_WIDEST)
+
+
+def _baselines(results: AlignmentResults) -> ShownTable:
+    """Return the baselines, and the lowest error rate of each copy with random weights."""
+    undefined = dict.fromkeys(("links", "low", "high", "precision", "recall"), float("nan"))
+    copies = [
+        {**undefined, "name": f"random weights, copy {number}, best of all", "error_rate": best["error_rate"].min()}
+        for number, best in enumerate(results.controls, start=1)
+    ]
+    rows = [*rows_of(results.tables.baselines), *copies]
+    return ShownTable("alignment_baselines", "Baselines (%)", BASELINES.columns, rows, wide=_WIDE)

@@ -1,11 +1,14 @@
-"""The series of an alignment run: every way to read links off the maps of a model."""
+"""The series of an alignment run: every way to read links off the maps of a model, and what makes these maps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from ...extractors.translation import AlignmentSetting
+from ...extractors import MapBatch, MapMaker, Merge, get_kind
+from ...extractors.translation import AlignmentSetting, CrossMapMaker, SimilarityMaker
+from .decisions import averaged_heads
 
 TOGETHER, SINGLE = "all", "single"
 """The names of the series of all heads of a layer together, and of each head by itself."""
@@ -54,6 +57,13 @@ class Series:
         return self if self.direction == FORWARD else replace(self, direction=FORWARD)
 
     @property
+    def parts(self) -> tuple[Series, ...]:
+        """The series whose links make up those of this one: of each direction, if both are put together."""
+        if self.direction in (FORWARD, REVERSE, ITERMAX):
+            return (self,)
+        return self.one_way, replace(self, direction=REVERSE)
+
+    @property
     def is_cross(self) -> bool:
         """Whether the maps are those of cross-attention."""
         return self.setting in SETTINGS
@@ -81,3 +91,35 @@ def all_series(method: str = CROSS, *, both: bool = False) -> Iterator[Series]:
                 yield Series(setting, measure, TOGETHER, direction)
             if method != SIMILARITY:
                 yield Series(setting, measure, SINGLE)
+
+
+def map_makers(series: Iterable[Series], merge: Merge) -> list[Any]:
+    """Return what makes the maps of several series, each maker once.
+
+    Args:
+        series: the series, whose directions have no effect.
+        merge: how norms of pieces become norms of words, see `attentionology.extractors.translation.CrossMapMaker`.
+    """
+    return list(dict.fromkeys(_map_maker(each, merge) for each in series))
+
+
+def maps_of(series: Iterable[Series], merge: Merge, made: Sequence[MapBatch]) -> dict[Series, MapBatch]:
+    """Return the maps of several series in the forward direction, given what each of their `map_makers` has made."""
+    one_way = dict.fromkeys(each.one_way for each in series)
+    by_maker = dict(zip(map_makers(one_way, merge), made, strict=True))
+    maps = {each: by_maker[_map_maker(each, merge)] for each in one_way}
+    # The norm of all heads together is that of their sum, which has a maker of its own. The weight is a mean.
+    return {
+        each: averaged_heads(batch) if each.measure == "weight" and each.heads == TOGETHER else batch
+        for each, batch in maps.items()
+    }
+
+
+def _map_maker(series: Series, merge: Merge) -> CrossMapMaker | MapMaker | SimilarityMaker:
+    if series.measure == "cosine":
+        return SimilarityMaker()
+    kind = "weight" if series.measure == "weight" else "norm" if series.heads == SINGLE else "attn"
+    merging: Merge = "norm" if kind == "weight" else merge
+    if series.is_cross:
+        return CrossMapMaker(kind, "AWI" if series.setting == "AWI" else "AWO", merge=merging)
+    return MapMaker(get_kind(kind), merge=merging)

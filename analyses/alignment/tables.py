@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
@@ -18,16 +18,7 @@ from .series import FORWARD, TOGETHER, Series
 
 @dataclass(frozen=True)
 class AlignmentTables:
-    """The tables of the analysis.
-
-    Attributes:
-        cells: the scores of each layer (and head) in each series.
-        best: the best layer (and head) of each series, with its interval, its held-out error rate, the error rate of
-            the one with the largest mean norm, and the held-out gain over the best baseline.
-        contrasts: differences between norms and weights, and between AWI and AWO, for all heads of a layer together.
-        correlations: Spearman's ρ between mean norms and error rates, over layers or over all heads.
-        baselines: the scores of baselines and of given hypotheses.
-    """
+    """The tables of the analysis, whose columns `attentionology.analyses.alignment.columns` declares."""
 
     cells: pd.DataFrame
     best: pd.DataFrame
@@ -62,8 +53,7 @@ def cell_rows(series: Series, counts: AlignmentCounts, *, has_gold: bool = True)
     for layer, head in np.ndindex(rates.shape[1:]):
         row = _names(series, layer, head)
         if has_gold:
-            row |= _scores(link_counts(counts, layer, head))
-            row["low"], row["high"] = interval(_known(rates[1 + counts.splits :, layer, head]))
+            row |= {**_scores(counts, layer, head), **_interval(rates[:, layer, head], counts.splits)}
         else:
             row["links"] = int(counts.links[0, layer, head, 0])
         words = int(counts.rests[layer, head].sum()) or float("nan")
@@ -72,16 +62,10 @@ def cell_rows(series: Series, counts: AlignmentCounts, *, has_gold: bool = True)
     return pd.DataFrame(rows)
 
 
-def link_counts(counts: AlignmentCounts, layer: int, head: int) -> LinkCounts:
-    """Return the counts of one layer and head in the whole corpus."""
-    links, hits_sure, hits_possible = map(int, counts.links[0, layer, head])
-    return LinkCounts(links, int(counts.sure[0]), hits_sure, hits_possible)
-
-
 def baseline_row(name: str, counts: AlignmentCounts) -> dict[str, object]:
     """Return the scores of an alignment that was not read off the model."""
-    low, high = interval(_known(counts.error_rates()[1 + counts.splits :, 0, 0]))
-    return {"name": name, **_scores(link_counts(counts, 0, 0)), "low": low, "high": high}
+    interval_of_rate = _interval(counts.error_rates()[:, 0, 0], counts.splits)
+    return {"name": name, **_scores(counts, 0, 0), **interval_of_rate}
 
 
 def correlation_rows(counted: Mapping[Series, AlignmentCounts]) -> list[dict[str, object]]:
@@ -98,11 +82,9 @@ def correlation_rows(counted: Mapping[Series, AlignmentCounts]) -> list[dict[str
         rates = counts.error_rates().reshape(len(counts.links), -1)
         enough = counts.size.size >= FEWEST_POINTS
         rho = spearman(counts.size.ravel(), rates) if enough else np.full(len(rates), np.nan)
-        low, high = interval(_known(rho[1 + counts.splits :]))
         over = "layers" if series.heads == TOGETHER else "heads"
-        rows.append(
-            {"setting": series.setting, "over": over, "n": counts.size.size, "rho": rho[0], "low": low, "high": high}
-        )
+        row = {"setting": series.setting, "over": over, "n": counts.size.size, "rho": rho[0]}
+        rows.append({**row, **_interval(rho, counts.splits)})
     return rows
 
 
@@ -128,7 +110,6 @@ def best_row(series: Series, counts: AlignmentCounts, baselines: Sequence[Alignm
     """
     rates = counts.error_rates()
     layer, head = lowest(rates[0])
-    low, high = interval(_known(rates[1 + counts.splits :, layer, head]))
     by_size: dict[str, object] = dict.fromkeys(("largest_layer", "largest_head", "largest_error_rate"), float("nan"))
     if series.measure == "norm":  # all rows of attention weights have the same sum
         largest = np.unravel_index(int(counts.size.argmax()), counts.size.shape)
@@ -140,8 +121,7 @@ def best_row(series: Series, counts: AlignmentCounts, baselines: Sequence[Alignm
     return {
         **_names(series, layer, head),
         "error_rate": float(rates[0, layer, head]),
-        "low": low,
-        "high": high,
+        **_interval(rates[:, layer, head], counts.splits),
         "heldout_error_rate": heldout_error_rate(counts).value,
         **by_size,
         "mean_error_rate": float(np.nanmean(rates[0])) if not np.isnan(rates[0]).all() else float("nan"),
@@ -168,10 +148,8 @@ def _contrast(
     held_fixed = first.setting if first.setting == second.setting else first.measure
     rows: list[dict[str, object]] = []
     for layer in range(differences.shape[1]):
-        low, high = interval(_known(differences[1 + counted[first].splits :, layer, 0]))
-        difference = float(differences[0, layer, 0])
-        compared = {"contrast": name, "of": held_fixed, "layer": layer + 1}
-        rows.append({**compared, "difference": difference, "low": low, "high": high})
+        row = {"contrast": name, "of": held_fixed, "layer": layer + 1, "difference": float(differences[0, layer, 0])}
+        rows.append({**row, **_interval(differences[:, layer, 0], counted[first].splits)})
     return rows
 
 
@@ -185,19 +163,16 @@ def _head(series: Series, head: int) -> int:
     return 0 if series.heads == TOGETHER else head + 1
 
 
-def _scores(counts: LinkCounts) -> dict[str, object]:
-    return {
-        "links": counts.links,
-        "sure": counts.sure,
-        "hits_sure": counts.hits_sure,
-        "hits_possible": counts.hits_possible,
-        "error_rate": counts.error_rate,
-        "precision": counts.precision,
-        "recall": counts.recall,
-        "f1": counts.f1,
-    }
+def _scores(counts: AlignmentCounts, layer: int, head: int) -> dict[str, object]:
+    """Return the counts and scores of one layer and head in the whole corpus."""
+    links, hits_sure, hits_possible = map(int, counts.links[0, layer, head])
+    whole = LinkCounts(links, int(counts.sure[0]), hits_sure, hits_possible)
+    scores = {name: getattr(whole, name) for name in ("error_rate", "precision", "recall", "f1")}
+    return {**asdict(whole), **scores}
 
 
-def _known(rates: Array) -> Array:
-    known: Array = rates[~np.isnan(rates)]
-    return known
+def _interval(values: Array, splits: int) -> dict[str, float]:
+    """Return the 95 % interval of a statistic, given its values in the corpus, the halves and the replicates."""
+    drawn = values[1 + splits :]
+    low, high = interval(drawn[~np.isnan(drawn)])
+    return {"low": low, "high": high}

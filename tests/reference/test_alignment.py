@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from attentionology.analyses.alignment.decisions import averaged_heads
-from attentionology.analyses.alignment.hypotheses import linked_pairs
 from attentionology.analyses.alignment.scores import count_links
 from attentionology.analyses.alignment.series import Series
 from attentionology.corpora_loaders.alignment import PairLinks
 from attentionology.extractors.layers import ARCHITECTURES
 from attentionology.extractors.translation import CrossMapMaker, Translator, extract_cross
 from tests import tiny_translation
+from tests.maps import linked_pairs
 from tests.reference.naive_alignment import naive_links, naive_maps
 
 KINDS = ("weight", "norm", "attn", "norm vector", "attn vector")
@@ -58,7 +58,7 @@ def test_maps_and_counts_are_those_of_a_naive_loop(family):
                 both.append((("mean weight", name[1]), averaged_heads(of_maker)))
             for label, maps in both:
                 series = Series(label[1], label[0])
-                for pair, words in zip(maps.sentences, linked_pairs({series: maps}).forward[series], strict=True):
+                for pair, words in zip(maps.sentences, linked_pairs({series: maps}).links[series], strict=True):
                     links[(*label, pair.id)] = words[..., : len(pair)].numpy()
     for number, pair in enumerate(tiny_translation.PAIRS):
         gold = gold_of(pair, number)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from attentionology.analyses.alignment.hypotheses import LinkMaker
+from attentionology.analyses.alignment.links import LinkMaker
 from attentionology.analyses.alignment.series import REVERSE, Series, all_series
 from attentionology.corpora_loaders.alignment import SentencePair
 from attentionology.extractors.translation import (
@@ -68,11 +68,10 @@ def links_of(
         sizes[len(batch)] += 1
         linked = LinkMaker(SERIES).of(batch)
         for index, pair in enumerate(linked.pairs):
-            for name, of_series in (("forward", linked.forward), (REVERSE, linked.reverse)):
-                n = len(pair) if name == "forward" else len(pair.source)
-                for series, of_batch in of_series.items():
-                    links[name, series, pair.id] = of_batch[index, ..., :n].tolist()
-                    assert bool((of_batch[index, ..., n:] == -1).all())
+            for series, of_batch in linked.links.items():
+                n = len(pair.source) if series.direction == REVERSE else len(pair)
+                links[series.direction, series.one_way, pair.id] = of_batch[index, ..., :n].tolist()
+                assert bool((of_batch[index, ..., n:] == -1).all())
     return links, sizes
 
 

@@ -12,8 +12,7 @@ import torch
 from attentionology.analyses.alignment.accuracy import AlignmentAccuracy, AlignmentCounts, BaselineAccuracy
 from attentionology.analyses.alignment.baselines import BASELINES
 from attentionology.analyses.alignment.held_out import heldout_error_rate
-from attentionology.analyses.alignment.hypotheses import linked_pairs
-from attentionology.analyses.alignment.linked_pairs import LinkedPairs
+from attentionology.analyses.alignment.links import LinkedPairs
 from attentionology.analyses.alignment.scores import LinkCounts, count_links
 from attentionology.analyses.alignment.series import Series
 from attentionology.analyses.alignment.tables import tables
@@ -21,6 +20,7 @@ from attentionology.analyses.shared.outcomes import SPLITS
 from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
 from attentionology.extractors import Columns, MapBatch
+from tests.maps import linked_pairs
 
 LAYERS, HEADS, REPLICATES = 2, 3, 50
 GENERATOR = random.Random(0)

@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from attentionology.analyses.alignment.accuracy import AlignmentAccuracy
-from attentionology.analyses.alignment.hypotheses import linked_pairs
-from attentionology.analyses.alignment.linked_pairs import links_of
+from attentionology.analyses.alignment.links import links_of
 from attentionology.analyses.alignment.scores import LinkCounts, count_links
 from attentionology.analyses.alignment.series import SYMMETRIZATIONS, Series
 from attentionology.analyses.alignment.symmetrization import symmetrized
@@ -19,6 +18,7 @@ from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
 from attentionology.extractors import Columns, MapBatch
 from attentionology.extractors.translation import CrossMapMaker, extract_cross
 from tests import tiny_translation
+from tests.maps import linked_pairs
 from tests.reference.naive_alignment import naive_links, naive_maps
 
 Links = set[tuple[int, int]]
@@ -117,7 +117,7 @@ def test_both_directions_of_a_model_are_those_of_a_naive_loop(family):
     pairs = [replace(pair, gold=gold if len(pair.source) > 1 else PairLinks()) for pair in tiny_translation.PAIRS]
     series = Series("AWO", "norm")
     [(maps,)] = extract_cross(translator, pairs, [CrossMapMaker("attn", "AWO")])
-    batch = linked_pairs({series: maps}, {series})
+    batch = linked_pairs({series: maps}, both=True)
     naive = {
         pair.id: naive_maps(translator.model, translator.tokenizer, pair, space=space)["attn", "AWO"] for pair in pairs
     }
@@ -150,4 +150,5 @@ def test_close_columns_are_decided_in_float64():
     batch = MapBatch(maps, torch.tensor([2]), none, (pair,), recompute=lambda *_: [exact[0]], columns=columns)
     assert maps[0, 0, 0, :, 0].argmax() == 0
     series = Series("AWI", "norm")
-    assert linked_pairs({series: batch}, {series}).reverse[series].tolist() == [[[[1, 1]]]]
+    links = linked_pairs({series: batch}, both=True).links
+    assert links[replace(series, direction="reverse")].tolist() == [[[[1, 1]]]]

@@ -8,8 +8,8 @@ import pytest
 
 from attentionology.analyses.alignment import columns
 from attentionology.analyses.alignment.results import AlignmentResults, LayerChoice
+from attentionology.analyses.alignment.section import shown_tables
 from attentionology.analyses.alignment.series import Series
-from attentionology.analyses.alignment.shown_tables import shown_tables
 from attentionology.analyses.alignment.tables import AlignmentTables
 from tests.shown_tables import as_shown, distinct, in_latex, in_terminal, on_page, percent
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from attentionology.analyses.alignment import written_links
-from attentionology.analyses.alignment.hypotheses import LinkMaker
-from attentionology.analyses.alignment.results import LayerChoice
+from attentionology.analyses.alignment import results
+from attentionology.analyses.alignment.links import LinkMaker
+from attentionology.analyses.alignment.results import LayerChoice, chosen_links
 from attentionology.analyses.alignment.series import Series
-from attentionology.analyses.alignment.written_links import chosen_links
 from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.alignment import SentencePair, load_bitext
 from attentionology.corpora_loaders.sample.translation import SAMPLE_PAIRS
@@ -22,7 +21,7 @@ CHOICE = LayerChoice(Series("AWI", "weight"), layer=1, by_gold=True)
 
 
 def test_links_are_those_of_the_layer_in_the_order_of_the_pairs(monkeypatch):
-    monkeypatch.setattr(written_links, "WINDOW", 4)
+    monkeypatch.setattr(results, "WINDOW", 4)
     translator = load_sample_translator()
     too_long = SentencePair(id="long", source=("bad",) * 40, words=("mä",) * 40)
     pairs: list[Sentence] = list(load_bitext(SAMPLE_PAIRS, limit=9).pairs)

@@ -1,0 +1,251 @@
+"""Maps of a batch of sentence pairs → the links of every series, which is all that the metrics need of the maps.
+
+Maps of many pairs would fill the memory, and pairs about which float32 cannot decide are better read again together. So
+the maps of each forward pass are reduced to links, and pairs with close decisions wait until the whole batch is read.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from ...corpora_loaders.alignment import PairLinks, SentencePair
+from ...extractors import MapBatch, Merge, is_punctuation
+from ...extractors.translation import PairBatch
+from .decisions import SAME, columns_of, source_links, target_links
+from .itermax import iterated_links
+from .series import FORWARD, ITERMAX, REVERSE, Series, map_makers, maps_of
+from .symmetrization import symmetrized
+
+Booleans = npt.NDArray[np.bool_]
+
+_DECIDE = {FORWARD: target_links, REVERSE: source_links, ITERMAX: iterated_links}
+"""How the links of each direction are made of maps."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedPairs:
+    """The links of a batch of sentence pairs. Links of both directions together are made of those of each direction.
+
+    Attributes:
+        pairs: the sentence pairs.
+        links: the links of each series in one direction. In the forward direction, they are the source word that each
+            target word is linked to, counted from 0, with −1 where there is no link, and beyond the end of a sentence;
+            in the reverse direction, the target word of each source word; shape (batch, layers, heads, words). Those of
+            Itermax say which words are linked; shape (batch, layers, heads, target words, source words). Every other
+            series is there in the forward direction, too. Series may have different numbers of layers and heads.
+        sizes: for each series of the forward direction, the mean of all values of each pair's map; shape (batch,
+            layers, heads).
+
+    Example:
+        >>> import torch
+        >>> from attentionology.analyses.alignment.links import LinkedPairs
+        >>> from attentionology.analyses.alignment.series import Series
+        >>> from attentionology.corpora_loaders.alignment import SentencePair
+        >>> pair, series = SentencePair(id="1", source=("das", "Haus"), words=("houses",)), Series("AWI", "norm")
+        >>> batch = LinkedPairs((pair,), {series: torch.tensor([[[[1]]]])})
+        >>> batch.tables(series, 0).tolist()  # by layer, head, source word and target word
+        [[[[False], [True]]]]
+    """
+
+    pairs: tuple[SentencePair, ...]
+    links: Mapping[Series, Tensor]
+    sizes: Mapping[Series, Float[Tensor, "_ _ _"]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def shape(self, series: Series) -> tuple[int, int]:
+        """Return the numbers of layers and heads of a series."""
+        layers, heads = self.links[series.one_way].shape[1:3]
+        return layers, heads
+
+    def tables(self, series: Series, index: int, layers: slice = slice(None)) -> Booleans:
+        """Return which words of a pair are linked; shape (layers, heads, source words, target words).
+
+        Args:
+            series: the series, of any direction.
+            index: the index of the pair.
+            layers: the layers, 0-based. By default, they are all layers.
+        """
+        first, *second = (self._table(part, index, layers) for part in series.parts)
+        return symmetrized(first, second[0], series.direction) if second else first
+
+    def _table(self, series: Series, index: int, layers: slice) -> Booleans:
+        """Return the same for a series of one direction."""
+        n_source, n_target = len(self.pairs[index].source), len(self.pairs[index])
+        links = self.links[series][index, layers].numpy()
+        if series.direction == ITERMAX:
+            return np.asarray(links[..., :n_target, :n_source].swapaxes(-1, -2))
+        if series.direction == REVERSE:
+            return np.asarray(links[..., :n_source, None] == np.arange(n_target))
+        return np.asarray(links[..., None, :n_target] == np.arange(n_source)[:, None])
+
+    @classmethod
+    def together(cls, parts: Sequence[LinkedPairs]) -> LinkedPairs:
+        """Put the links of several batches of the same series together."""
+        first = parts[0]
+        return cls(
+            tuple(pair for part in parts for pair in part.pairs),
+            {series: _joined([part.links[series] for part in parts], series) for series in first.links},
+            {series: torch.cat([part.sizes[series] for part in parts]) for series in first.sizes},
+        )
+
+    def overwrite(self, indices: Sequence[int], again: LinkedPairs) -> None:
+        """Replace the links of some pairs by those that were made of maps in float64.
+
+        All of them are replaced, because float64 decides as float32 does where float32 can.
+        """
+        for series, links in again.links.items():
+            for index, of_pair in zip(indices, links, strict=True):
+                corner = self.links[series][index]
+                for axis, size in enumerate(of_pair.shape):  # there may be fewer layers, and less padding
+                    corner = corner.narrow(axis, 0, size)
+                corner.copy_(of_pair)
+
+    @functools.cached_property
+    def gold(self) -> tuple[Booleans, Booleans]:
+        """Which links are sure and which are possible; shape (batch, source words + 1, target words).
+
+        The last row stands for no link.
+        """
+        n_source, n_target = max(len(pair.source) for pair in self.pairs), max(map(len, self.pairs))
+        tables = np.zeros((2, len(self), n_source + 1, n_target), dtype=bool)
+        for index, pair in enumerate(self.pairs):
+            gold = pair.gold or PairLinks()
+            for table, links in zip(tables, (gold.sure, gold.possible), strict=True):
+                if links:
+                    sources, targets = zip(*links, strict=True)
+                    table[index, sources, targets] = True
+        return tables[0], tables[1]
+
+    @functools.cached_property
+    def marks(self) -> Booleans:
+        """Which source words are punctuation; shape (batch, source words + 1).
+
+        The last column stands for no word.
+        """
+        forms = {word for pair in self.pairs for word in pair.source}
+        punctuation = {word for word in forms if is_punctuation(word)}
+        table = np.zeros((len(self), max(len(pair.source) for pair in self.pairs) + 1), dtype=bool)
+        for index, pair in enumerate(self.pairs):
+            table[index, : len(pair.source)] = [word in punctuation for word in pair.source]
+        return table
+
+    @functools.cached_property
+    def sure(self) -> npt.NDArray[np.int64]:
+        """The number of sure links of each pair."""
+        return np.array([len(pair.gold.sure) if pair.gold else 0 for pair in self.pairs], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class LinkMaker:
+    """Makes the links of several series of one pass. Two makers of the same series are equal.
+
+    Attributes:
+        series: the series.
+        merge: how norms of pieces become norms of words, see `attentionology.extractors.translation.CrossMapMaker`.
+
+    Example:
+        >>> from attentionology.analyses.alignment.links import LinkMaker
+        >>> from attentionology.analyses.alignment.series import Series
+        >>> from attentionology.corpora_loaders.alignment import SentencePair
+        >>> from attentionology.extractors.translation import load_sample_translator, read_pairs
+        >>> pair, series = SentencePair(id="1", source=("bad", "dag"), words=("mä",)), Series("AWI", "norm")
+        >>> [batch] = read_pairs(load_sample_translator(), [pair])
+        >>> LinkMaker((series,)).of(batch).links[series].shape
+        torch.Size([1, 2, 1, 1])
+    """
+
+    series: tuple[Series, ...]
+    merge: Merge = "norm"
+
+    @property
+    def reads_weights(self) -> bool:
+        """Whether a series is about norms, which are made of the layers' weights."""
+        return any(each.measure == "norm" for each in self.series)
+
+    def of(self, batch: object) -> LinkedPairs:
+        """Make the links of a batch."""
+        if not isinstance(batch, PairBatch):
+            raise TypeError("links are made of batches of sentence pairs")
+        made = [self.in_float32(one_pass) for one_pass in batch.passes()]
+        linked = LinkedPairs.together([links for links, _ in made])
+        depths = torch.cat([depths for _, depths in made]).tolist()
+        close = {index: depth for index, depth in enumerate(depths) if depth}
+        for indices, exact in batch.exact(map_makers(self.series, self.merge), close, close):
+            linked.overwrite(indices, self._decided(exact, SAME)[0])
+        return linked
+
+    def in_float32(self, one_pass: PairBatch) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
+        """Make the links of one forward pass, whose maps are then dropped, because they may fill the memory.
+
+        Args:
+            one_pass: pairs that the model reads in one forward pass.
+
+        Returns:
+            The links; and how many layers of each pair are to be read again in float64, because float32 cannot decide.
+        """
+        return self._decided(one_pass.maps(map_makers(self.series, self.merge)), 1.0)
+
+    def _decided(self, made: Sequence[MapBatch], part_of_noise: float) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
+        parts = (part for each in self.series for part in (each.one_way, *each.parts))
+        return decided(maps_of(self.series, self.merge, made), dict.fromkeys(parts), part_of_noise)
+
+
+def decided(
+    maps: Mapping[Series, MapBatch], series: Iterable[Series], part_of_noise: float = 1.0
+) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
+    """Decide which words are linked.
+
+    Args:
+        maps: the maps of each series in the forward direction.
+        series: the series of one direction whose links are made.
+        part_of_noise: the part of the noise of float32 up to which values are equal.
+
+    Returns:
+        The links; and the last layer of each pair in which values were equal, counted from 1, or 0 if there is none.
+    """
+    if any(batch.level != "word" for batch in maps.values()):
+        raise ValueError("alignment needs word-level maps (level='word')")
+    first = next(iter(maps.values()))
+    pairs = tuple(pair for pair in first.sentences if isinstance(pair, SentencePair))
+    if len(pairs) < len(first):
+        raise ValueError("alignment needs maps of sentence pairs")
+    links, depths = {}, torch.zeros(len(pairs), dtype=torch.long)
+    for each in series:
+        batch = maps[each.one_way]
+        links[each], close = _DECIDE[each.direction](batch, part_of_noise * batch.noise)
+        depths = depths.maximum((close * torch.arange(1, close.shape[1] + 1)).amax(1))
+    sizes = {}
+    for each, batch in maps.items():
+        cells = batch.lengths * columns_of(batch).lengths
+        sizes[each] = batch.maps.double().sum((-1, -2)).cpu() / cells[:, None, None]
+    return LinkedPairs(pairs, links, sizes), depths
+
+
+def links_of(batch: LinkedPairs, series: Series, layer: int) -> list[list[tuple[int, int]]]:
+    """Return the links of each pair of a batch in one layer, for all heads together."""
+    only = slice(layer, layer + 1)
+    return [
+        [(int(source), int(target)) for source, target in np.argwhere(batch.tables(series, index, only)[0, 0])]
+        for index in range(len(batch))
+    ]
+
+
+def _joined(parts: Sequence[Tensor], series: Series) -> Tensor:
+    """Put links of several batches one after the other, filled up to the most words that a pair of any of them has."""
+    fill = False if series.direction == ITERMAX else -1
+    most = [max(part.shape[axis] for part in parts) for axis in range(3, parts[0].dim())]
+    joined = []
+    for part in parts:
+        missing = [longest - size for longest, size in zip(most, part.shape[3:], strict=True)]
+        joined.append(nn.functional.pad(part, [n for each in reversed(missing) for n in (0, each)], value=fill))
+    return torch.cat(joined)
