@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..analyses.comparison.kinds import contrasts_of_kinds
+from ..analyses.comparison.results import contrasts_of_kinds
 from ..analyses.comparison.section import comparison_section
 from ..analyses.contract import Analysis, Counted, OptionSet, Titles
 from ..analyses.shared.options import CountOptions

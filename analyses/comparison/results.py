@@ -9,15 +9,11 @@ from typing import Any, Literal
 import pandas as pd
 
 from ..shared.comparable import Comparable
+from .columns import COMPARISON
 from .differences import Difference, differences
 
 Pairing = Literal["paired", "partly paired", "unpaired"]
 """Whether both sides of a comparison read the same inputs, some of the same inputs, or different ones."""
-
-COLUMNS = (
-    "analysis", "family", "group", "run_a", "map_a", "run_b", "map_b", "n_a", "n_b", "value_a", "value_b",
-    "difference", "low", "high", "p", "p_holm", "choice_a", "choice_b", "unit", "paired", "reason",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -119,7 +115,7 @@ class Comparison:
         The columns are those of `attentionology.analyses.comparison.columns.COMPARISON`.
         """
         rows = [row_of(one, difference) for one in self.contrasts for difference in one.differences]
-        return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"n_a": "Int64", "n_b": "Int64"})
+        return pd.DataFrame(rows, columns=COMPARISON.names).astype({"n_a": "Int64", "n_b": "Int64"})
 
     def __repr__(self) -> str:
         families = ", ".join(f"{one.analysis}: {one.first.name} − {one.second.name}" for one in self.contrasts)
@@ -200,3 +196,36 @@ def row_of(one: Contrast, row: Difference) -> dict[str, Any]:
             f"choice_{suffix}": measured.choice if measured else "",
         }
     return columns
+
+
+def contrasts_of_kinds(
+    families: Sequence[tuple[str, str, Sequence[Comparable]]], run: str, *, min_count: int
+) -> Comparison | None:
+    """Compare the first kind of map with every other one, for each analysis that has statistics to compare.
+
+    All kinds are made of the same inputs, so the intervals are paired.
+
+    Args:
+        families: the statistics of each analysis for each kind of map: the name of the analysis, the kind, and what
+            `attentionology.Analysis.comparable` returned.
+        run: the name of the run.
+        min_count: groups with fewer decisions are listed, but not tested.
+
+    Returns:
+        the comparison, of the first kind minus every other one; None if there is nothing to compare.
+    """
+    contrasts: list[Contrast] = []
+    for analysis in dict.fromkeys(name for name, _, _ in families):
+        by_kind = {kind: comparable for name, kind, comparable in families if name == analysis and comparable}
+        first, *others = by_kind or ("",)
+        for kind in others:
+            sides = Side(run, first, first), Side(run, kind, kind)
+            contrasts += contrasts_of(analysis, by_kind[first], by_kind[kind], sides, "paired", min_count=min_count)
+    if not contrasts:
+        return None
+    kinds = list(dict.fromkeys(contrast.second.name for contrast in contrasts))
+    note = (
+        f"“{contrasts[0].first.name}” is compared with {' and '.join(f'“{kind}”' for kind in kinds)}. All maps are "
+        "made of the same inputs, so the intervals are paired."
+    )
+    return Comparison(tuple(contrasts), min_count, (note,))

@@ -11,27 +11,17 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Cell:
-    """One model on one treebank. All kinds of maps belong to one cell, because they are made in the same pass.
+    """One model on one treebank. All kinds of maps belong to one cell, because they are made in the same pass."""
 
-    Attributes:
-        model: the name of the model in tables.
-        treebank: the name of the treebank in tables.
-    """
-
-    model: str
+    model: str  # the names in tables
     treebank: str
 
 
 @dataclass(frozen=True)
 class CellFailure:
-    """The reason why a cell, or one kind of maps in it, has no numbers.
+    """The reason why a cell, or one kind of maps in it, has no numbers."""
 
-    Attributes:
-        kind: the kind of map; empty if all kinds of the cell failed for the same reason.
-        reason: what went wrong.
-    """
-
-    kind: str
+    kind: str  # empty if all kinds of the cell failed for the same reason
     reason: str
 
 

@@ -15,87 +15,51 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from ..comparison.results import Contrast, Pairing, Side, contrast, contrasts_of
 from ..shared.comparable import Comparable, Measured, replicate_order
 
-Array = npt.NDArray[Any]
 About = Literal["maps", "models"]
 """Whether a contrast is between kinds of maps of one model, or between models with one kind of map."""
-
-_EMPTY: Array = np.zeros(0)
 
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """What can be compared of a cell.
-
-    Attributes:
-        model: the name of the model.
-        families: the statistics of each kind of map that was counted, by the name of the kind, in order.
-    """
+    """What can be compared of a cell."""
 
     model: str
-    families: Mapping[str, Sequence[Comparable]]
+    families: Mapping[str, Sequence[Comparable]]  # of each kind of map that was counted, by its name, in order
 
 
 @dataclass(frozen=True, eq=False)
-class TreebankContrast:
-    """The differences between two sides on one treebank.
+class SurveyContrast:
+    """The differences between two sides on one treebank, or between their means over treebanks.
 
     Attributes:
         about: what the sides differ in.
-        treebank: the name of the treebank.
-        contrast: the differences, first side minus other side. Its statistics have no deviations, to save memory.
-    """
-
-    about: About
-    treebank: str
-    contrast: Contrast
-
-
-@dataclass(frozen=True, eq=False)
-class MeanContrast:
-    """The differences between the means of two sides over treebanks.
-
-    Attributes:
-        about: what the sides differ in.
-        contrast: the differences. The value of a side is its mean over treebanks, each with the same weight.
-        treebanks: the number of treebanks with enough words of a relation on both sides, by the relation.
+        contrast: the differences, first side minus other side. Its statistics have no deviations, to save memory. The
+            mean of a side gives each treebank the same weight.
+        treebank: the name of the treebank; empty for means.
+        treebanks: for means, the number of treebanks with enough words of a relation on both sides, by the relation.
     """
 
     about: About
     contrast: Contrast
-    treebanks: Mapping[str, int]
+    treebank: str = ""
+    treebanks: Mapping[str, int] = field(default_factory=dict)
 
 
-Pair = tuple[About, Side, Side]
+@dataclass(eq=False)
+class _Pool:
+    """What two sides have on all treebanks so far."""
 
-
-@dataclass
-class _Sum:
-    """The sums of one relation over treebanks, for both sides of a pair."""
-
-    treebanks: int = 0
-    n: list[int] = field(default_factory=lambda: [0, 0])
-    values: list[float] = field(default_factory=lambda: [0.0, 0.0])
-    deviations: list[Array] = field(default_factory=lambda: [_EMPTY, _EMPTY])
-
-    def add(self, sides: Sequence[Measured], order: Array) -> None:
-        self.treebanks += 1
-        for index, measured in enumerate(sides):
-            shuffled = measured.deviations[order]
-            self.n[index] += measured.n
-            self.values[index] += measured.value
-            self.deviations[index] = shuffled + (self.deviations[index] if self.treebanks > 1 else 0)
-
-    def mean(self, group: str, index: int) -> Measured:
-        k = self.treebanks
-        return Measured(group, self.values[index] / k, self.n[index], self.deviations[index] / k)
+    family: Comparable
+    pairings: set[Pairing] = field(default_factory=set)
+    sums: dict[str, tuple[Measured, Measured]] = field(default_factory=dict)  # of both sides, by relation
+    treebanks: dict[str, int] = field(default_factory=dict)  # how many are in the sums, by relation
 
 
 class Contrasts:
@@ -107,10 +71,8 @@ class Contrasts:
 
     def __init__(self, min_count: int) -> None:
         self.min_count = min_count
-        self.within: list[TreebankContrast] = []
-        self._sums: dict[Pair, dict[str, _Sum]] = {}
-        self._families: dict[Pair, Comparable] = {}
-        self._pairings: dict[Pair, set[Pairing]] = {}
+        self.within: list[SurveyContrast] = []
+        self._pools: dict[tuple[About, Side, Side], _Pool] = {}
 
     def add(
         self, treebank: str, cells: Sequence[Measurements], pairing: Callable[[str, str], Pairing] | None = None
@@ -140,49 +102,50 @@ class Contrasts:
         pairing: Pairing,
     ) -> None:
         for one in contrasts_of("dependency", first, second, sides, pairing, min_count=self.min_count):
-            self._pool((about, *sides), treebank, one, first[0])
-            self.within.append(TreebankContrast(about, treebank, _without_deviations(one)))
+            pool = self._pools.setdefault((about, *sides), _Pool(first[0]))
+            pool.pairings.add(one.pairing)
+            for row in one.differences:
+                if row.first is None or row.second is None or min(row.first.n, row.second.n) < self.min_count:
+                    continue
+                if row.difference == row.difference and len(row.first.deviations):
+                    # An order of its own, as if the name of the treebank were part of the ids of its sentences.
+                    order = replicate_order(treebank, len(row.first.deviations))
+                    added = [replace(side, deviations=side.deviations[order]) for side in (row.first, row.second)]
+                    if row.group in pool.sums:
+                        added = [_sum(*both) for both in zip(pool.sums[row.group], added, strict=True)]
+                    pool.sums[row.group] = (added[0], added[1])
+                    pool.treebanks[row.group] = pool.treebanks.get(row.group, 0) + 1
+            self.within.append(SurveyContrast(about, _without_deviations(one), treebank))
 
-    def _pool(self, pair: Pair, treebank: str, one: Contrast, family: Comparable) -> None:
-        sums = self._sums.setdefault(pair, {})
-        self._families.setdefault(pair, family)
-        self._pairings.setdefault(pair, set()).add(one.pairing)
-        for row in one.differences:
-            if row.first is None or row.second is None or min(row.first.n, row.second.n) < self.min_count:
-                continue
-            if row.difference == row.difference and len(row.first.deviations):
-                order = replicate_order(treebank, len(row.first.deviations))
-                sums.setdefault(row.group, _Sum()).add((row.first, row.second), order)
-
-    def means(self) -> list[MeanContrast]:
+    def means(self) -> list[SurveyContrast]:
         """Return the differences of means over treebanks, for each pair that several treebanks have."""
         results = []
-        for pair, sums in self._sums.items():
-            pooled = {group: total for group, total in sums.items() if total.treebanks > 1}
-            if not pooled:
+        for (about, first_side, second_side), pool in self._pools.items():
+            treebanks = {group: number for group, number in pool.treebanks.items() if number > 1}
+            if not treebanks:
                 continue
-            about, first_side, second_side = pair
             first, second = (
-                replace(
-                    self._families[pair], measured=tuple(total.mean(group, index) for group, total in pooled.items())
-                )
-                for index in (0, 1)
+                replace(pool.family, measured=tuple(_mean(pool.sums[group][side], k) for group, k in treebanks.items()))
+                for side in (0, 1)
             )
-            pairings = self._pairings[pair]
-            pairing: Pairing = next(iter(pairings)) if len(pairings) == 1 else "partly paired"
-            result = contrast("dependency", first, second, first_side, second_side, pairing, min_count=self.min_count)
-            counts = {group: total.treebanks for group, total in pooled.items()}
-            results.append(MeanContrast(about, _without_deviations(result), counts))
+            pairing: Pairing = next(iter(pool.pairings)) if len(pool.pairings) == 1 else "partly paired"
+            one = contrast("dependency", first, second, first_side, second_side, pairing, min_count=self.min_count)
+            results.append(SurveyContrast(about, _without_deviations(one), treebanks=treebanks))
         return results
 
 
+def _sum(one: Measured, other: Measured) -> Measured:
+    deviations = one.deviations + other.deviations
+    return Measured(one.group, one.value + other.value, one.n + other.n, deviations)
+
+
+def _mean(total: Measured, treebanks: int) -> Measured:
+    return Measured(total.group, total.value / treebanks, total.n, total.deviations / treebanks)
+
+
 def _without_deviations(one: Contrast) -> Contrast:
-    rows = [
-        replace(
-            row,
-            first=replace(row.first, deviations=_EMPTY) if row.first else None,
-            second=replace(row.second, deviations=_EMPTY) if row.second else None,
-        )
-        for row in one.differences
-    ]
+    def bare(measured: Measured | None) -> Measured | None:
+        return replace(measured, deviations=np.zeros(0)) if measured else None
+
+    rows = (replace(row, first=bare(row.first), second=bare(row.second)) for row in one.differences)
     return replace(one, differences=tuple(rows))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import matplotlib as mpl
 import numpy as np
@@ -11,8 +10,8 @@ from matplotlib.figure import Figure
 
 from ...reports.drawing import BLUE, GREY, ORANGE, STYLE
 from ..comparison.differences import Difference
-from .contrasts import MeanContrast, TreebankContrast
-from .matrices import Matrices, pair_name, short_names
+from .contrasts import SurveyContrast
+from .matrices import MEAN, Entry, MatrixMaker, pair_name, short_names
 from .results import Survey
 
 _MOST_CONTRASTS = 60
@@ -20,25 +19,27 @@ _DARK = 0.6
 """The accuracy from which on the text of an entry is black, on the light end of the color map."""
 
 
-def accuracies_figure(survey: Survey, matrices: Matrices) -> Figure | None:
+def accuracies_figure(maker: MatrixMaker, relation: str) -> Figure | None:
     """Draw the held-out accuracy of one relation for each model and map (rows) on each treebank (columns).
 
     Returns:
         the figure; None if no cell has the relation.
     """
-    values = np.array([[entry.value for entry in row.entries] for row in matrices.accuracies])
+    survey, rows = maker.survey, maker.accuracies(relation)
+    matrix: list[list[Entry]] = [[row[treebank] for treebank in survey.treebanks] for row in rows]
+    values = np.array([[entry.value for entry in entries] for entries in matrix])
     if not np.isfinite(values).any():
         return None
     several = len(survey.maps) > 1
-    labels = [f"{row.model} ({row.kind})" if several else row.model for row in matrices.accuracies]
+    labels = [f"{row['model']} ({row['map']})" if several else row["model"] for row in rows]
     columns = short_names(survey.treebanks)
     with mpl.rc_context(STYLE):
         height = 1.3 + 0.24 * len(labels)
         figure = Figure(figsize=(2.2 + 0.55 * len(survey.treebanks), height), layout="constrained")
         axes = figure.subplots()
         image = axes.imshow(values * 100, vmin=0, vmax=100, cmap="cividis", aspect="auto")
-        for y, row in enumerate(matrices.accuracies):
-            for x, entry in enumerate(row.entries):
+        for y, entries in enumerate(matrix):
+            for x, entry in enumerate(entries):
                 dark = entry.value == entry.value and entry.value < _DARK
                 text = f"({entry.text})" if entry.weak else entry.text
                 axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
@@ -48,9 +49,9 @@ def accuracies_figure(survey: Survey, matrices: Matrices) -> Figure | None:
         )
         axes.tick_params(length=0)
         figure.colorbar(image, ax=axes, label="held-out accuracy (%)")
-        few = any(entry.weak for row in matrices.accuracies for entry in row.entries)
+        few = any(entry.weak for entries in matrix for entry in entries)
         about = f"in parentheses: fewer than {survey.min_count} words" if few else ""
-        axes.set_title("\n".join(filter(None, [matrices.relation, about])), loc="left")
+        axes.set_title("\n".join(filter(None, [relation, about])), loc="left")
     return figure
 
 
@@ -62,9 +63,9 @@ def differences_figure(survey: Survey) -> Figure | None:
     Returns:
         the figure; None if no contrast has the relation, or if there are too many even so.
     """
-    rows = _rows(survey, survey.contrasts) + _rows(survey, survey.means)
-    pairs = list(dict.fromkeys(row.pair for row in rows))
-    rows.sort(key=lambda row: pairs.index(row.pair))
+    rows = [*_rows(survey, survey.contrasts), *_rows(survey, survey.means)]
+    pairs = list(dict.fromkeys(pair for pair, _, _ in rows))
+    rows.sort(key=lambda row: pairs.index(row[0]))
     if len(rows) > _MOST_CONTRASTS:
         rows = _rows(survey, survey.means)
     if not rows or len(rows) > _MOST_CONTRASTS:
@@ -78,7 +79,7 @@ def differences_figure(survey: Survey) -> Figure | None:
             axes.plot([100 * row.low, 100 * row.high], [y, y], color=color, lw=1.4, zorder=2)
             filling = color if row.significant else "white"
             axes.plot(100 * row.difference, y, "o", mec=color, mfc=filling, ms=4.5, zorder=3)
-        axes.set_yticks(range(len(rows)), [f"{row.pair}, {row.place}" for row in rows])
+        axes.set_yticks(range(len(rows)), [f"{pair}, {place}" for pair, place, _ in rows])
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.grid(axis="y", color="#eeeeee", zorder=0)
         axes.plot([], [], "o", color=ORANGE, ms=4.5, label="p (Holm) below 0.05")
@@ -91,23 +92,11 @@ def differences_figure(survey: Survey) -> Figure | None:
     return figure
 
 
-class _DrawnRow(NamedTuple):
-    """One row of the figure of differences."""
-
-    pair: str
-    place: str
-    difference: Difference
-
-
-def _rows(survey: Survey, contrasts: Sequence[TreebankContrast] | Sequence[MeanContrast]) -> list[_DrawnRow]:
-    """Return the differences of the survey's relation that have intervals."""
+def _rows(survey: Survey, contrasts: Sequence[SurveyContrast]) -> list[tuple[str, str, Difference]]:
+    """Return the differences of the survey's relation that have intervals, with the names of the pair and treebank."""
     models, treebanks = short_names(survey.models), short_names(survey.treebanks)
     return [
-        _DrawnRow(
-            pair_name(one.contrast, models),
-            treebanks[one.treebank] if isinstance(one, TreebankContrast) else "mean",
-            row,
-        )
+        (pair_name(one.contrast, models), treebanks.get(one.treebank, MEAN), row)
         for one in contrasts
         for row in one.contrast.differences
         if row.group == survey.relation and row.low == row.low

@@ -4,36 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any, NamedTuple
 
-from ...reports.format import ARROWS, head_name, interval, percent
+from ...reports.columns import Row
+from ...reports.format import ARROWS, head_name, interval, percent, rows_of
 from ..comparison.results import Contrast
 from ..dependency.tables import TOTALS
-from .contrasts import MeanContrast, TreebankContrast
 from .results import Survey
 
-NAN = float("nan")
+MEAN = "mean"
+"""The column of differences of means over treebanks."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One entry of a matrix, as a reader sees it.
+class Entry(NamedTuple):
+    """One entry of a matrix, as a reader sees it."""
 
-    Attributes:
-        value: the held-out accuracy or the difference, a share from 0 to 1; NaN if there is none.
-        text: the value in percent, or a word that says why there is none.
-        details: the best head, the number of words and the accuracy of the best fixed offset, or the interval of a
-            difference.
-        weak: whether there are too few words, or a difference is not tested.
-        strong: whether a difference is significant.
-    """
-
-    value: float
-    text: str
-    details: str = ""
-    weak: bool = False
-    strong: bool = False
+    value: float = float("nan")  # the held-out accuracy or the difference, from −1 to 1; NaN if there is none
+    text: str = ""  # the value in percent, or a word that says why there is none
+    details: str = ""  # the best head, n and the accuracy of the offset, or the interval of a difference
+    weak: bool = False  # whether there are too few words, or a difference is not tested
+    strong: bool = False  # whether a difference is significant
 
     @property
     def shade(self) -> float:
@@ -44,36 +35,6 @@ class Entry:
     def look(self) -> str:
         """What sets the entry apart from others: ``weak``, ``strong``, or nothing."""
         return "weak" if self.weak else "strong" if self.strong else ""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One row of a matrix.
-
-    Attributes:
-        model: the short name of the model, or what is compared.
-        kind: the kind of map; empty in rows of differences.
-        entries: one entry for each treebank, and for differences one more for the mean.
-    """
-
-    model: str
-    kind: str
-    entries: tuple[Entry, ...]
-
-
-@dataclass(frozen=True)
-class Matrices:
-    """What the page shows for one relation.
-
-    Attributes:
-        relation: the relation.
-        accuracies: one row for each model and kind of map.
-        differences: one row for each contrast that has the relation.
-    """
-
-    relation: str
-    accuracies: tuple[Row, ...]
-    differences: tuple[Row, ...]
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
@@ -110,78 +71,59 @@ def relations_of(survey: Survey) -> list[str]:
 
 
 class MatrixMaker:
-    """Looks up the entries of a survey by relation.
-
-    Args:
-        survey: the survey.
-    """
+    """Looks up the matrices of a survey by relation. Rows have an `Entry` for each treebank, by its name."""
 
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
-        self.models = short_names(survey.models)
-        self._entries: dict[tuple[str, str, str, str], Entry] = {}
-        self._failed: dict[tuple[str, str, str], str] = {}
+        self._models = short_names(survey.models)
+        self._accuracies: dict[tuple[str, str, str, str], Entry] = {}  # by model, kind of map, treebank and relation
+        self._failed: set[tuple[str, str, str]] = set()  # model, kind of map, and treebank
         for result in survey.results:
             cell = result.cell
-            for failure in result.failures:
-                self._failed[cell.model, failure.kind, cell.treebank] = failure.reason
+            self._failed |= {(cell.model, failure.kind, cell.treebank) for failure in result.failures}
             for kind, best in result.best.items():
-                for row in best.to_dict("records"):
-                    entry = _accuracy({str(name): value for name, value in row.items()}, survey.min_count)
-                    self._entries[cell.model, kind, cell.treebank, str(row["relation"])] = entry
-        self._differences = _differences_by_relation(survey.contrasts, survey.means, self.models)
+                for row in rows_of(best):
+                    entry = _accuracy(row, survey.min_count)
+                    self._accuracies[cell.model, kind, cell.treebank, row["relation"]] = entry
+        # By relation, by the name of the contrast, and by treebank.
+        self._differences: dict[str, dict[str, dict[str, Entry]]] = {}
+        for one in (*survey.contrasts, *survey.means):
+            name = pair_name(one.contrast, self._models)
+            for difference in one.contrast.differences:
+                entry = Entry(
+                    difference.difference,
+                    percent(difference.difference, sign=True),
+                    interval(difference.low, difference.high),
+                    weak=not difference.tested,
+                    strong=difference.significant,
+                )
+                by_name = self._differences.setdefault(difference.group, {})
+                by_name.setdefault(name, {})[one.treebank or MEAN] = entry
 
-    def of(self, relation: str) -> Matrices:
-        """Return the matrices of a relation."""
-        survey = self.survey
-        accuracies = tuple(
-            Row(
-                self.models[model],
-                kind,
-                tuple(self._entry(model, kind, treebank, relation) for treebank in survey.treebanks),
-            )
-            for model in survey.models
-            for kind in survey.maps
-        )
-        rows = []
-        for name, by_treebank in self._differences.get(relation, {}).items():
-            columns = (*survey.treebanks, None)
-            rows.append(Row(name, "", tuple(by_treebank.get(column, Entry(NAN, "")) for column in columns)))
-        return Matrices(relation, accuracies, tuple(rows))
+    def accuracies(self, relation: str) -> list[Row]:
+        """Return the held-out accuracies of a relation, one row for each model and kind of map."""
+        rows: list[Row] = []
+        for model in self.survey.models:
+            for kind in self.survey.maps:
+                entries = {name: self._accuracy(model, kind, name, relation) for name in self.survey.treebanks}
+                rows.append({"model": self._models[model], "map": kind, **entries})
+        return rows
 
-    def _entry(self, model: str, kind: str, treebank: str, relation: str) -> Entry:
-        entry = self._entries.get((model, kind, treebank, relation))
-        if entry is not None:
-            return entry
+    def _accuracy(self, model: str, kind: str, treebank: str, relation: str) -> Entry:
         failed = (model, kind, treebank) in self._failed or (model, "", treebank) in self._failed
-        return Entry(NAN, "failed" if failed else "–")
+        none = Entry(text="failed" if failed else "–")
+        return self._accuracies.get((model, kind, treebank, relation), none)
+
+    def differences(self, relation: str) -> list[Row]:
+        """Return the differences of a relation, one row for each contrast that has it, also for means."""
+        empty = dict.fromkeys((*self.survey.treebanks, MEAN), Entry())
+        by_name = self._differences.get(relation, {})
+        return [{"difference": name, **empty, **entries} for name, entries in by_name.items()]
 
 
-def _accuracy(row: Mapping[str, object], min_count: int) -> Entry:
-    value, n = float(str(row["heldout_accuracy"])), int(str(row["total"]))
-    head = head_name(int(str(row["layer"])), int(str(row["head"]))) if row["correct"] else ""
-    chosen = f"{head} {ARROWS[str(row['direction'])]}, " if head else ""
-    weak = n < min_count
-    number = f"(n = {n:,})" if weak else f"n = {n:,}"
-    details = f"{chosen}{number}, offset {percent(float(str(row['offset_accuracy'])))}"
-    return Entry(value, percent(value), details, weak=weak)
-
-
-def _differences_by_relation(
-    contrasts: Sequence[TreebankContrast], means: Sequence[MeanContrast], names: Mapping[str, str]
-) -> dict[str, dict[str, dict[str | None, Entry]]]:
-    """Return the entries of differences by relation, name of the contrast, and treebank (None for the mean)."""
-    entries: dict[str, dict[str, dict[str | None, Entry]]] = {}
-    pairs = [(one.contrast, one.treebank) for one in contrasts] + [(one.contrast, None) for one in means]
-    for contrast, treebank in pairs:
-        name = pair_name(contrast, names)
-        for row in contrast.differences:
-            entry = Entry(
-                row.difference,
-                percent(row.difference, sign=True),
-                interval(row.low, row.high),
-                weak=not row.tested,
-                strong=row.significant,
-            )
-            entries.setdefault(row.group, {}).setdefault(name, {})[treebank] = entry
-    return entries
+def _accuracy(row: Mapping[str, Any], min_count: int) -> Entry:
+    chosen = f"{head_name(row['layer'], row['head'])} {ARROWS[row['direction']]}, " if row["correct"] else ""
+    weak = row["total"] < min_count
+    number = f"(n = {row['total']:,})" if weak else f"n = {row['total']:,}"
+    details = f"{chosen}{number}, offset {percent(row['offset_accuracy'])}"
+    return Entry(row["heldout_accuracy"], percent(row["heldout_accuracy"]), details, weak=weak)

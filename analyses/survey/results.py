@@ -9,7 +9,7 @@ from functools import cached_property
 import pandas as pd
 
 from .cells import CellFailure, CellResult
-from .contrasts import MeanContrast, TreebankContrast
+from .contrasts import SurveyContrast
 from .tables import cells_table, contrasts_table, means_table, survey_table
 
 _MOST_NAMED = 3
@@ -45,8 +45,8 @@ class Survey:
     treebanks: tuple[str, ...]
     maps: tuple[str, ...]
     results: tuple[CellResult, ...]
-    contrasts: tuple[TreebankContrast, ...]
-    means: tuple[MeanContrast, ...]
+    contrasts: tuple[SurveyContrast, ...]
+    means: tuple[SurveyContrast, ...]
     relation: str
     min_count: int
 

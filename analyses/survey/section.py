@@ -23,7 +23,7 @@ def survey_section(survey: Survey) -> Section:
     if survey.relation in relations and survey.relation not in shown:
         shown[-1] = survey.relation
     figures = {
-        "survey_accuracy": accuracies_figure(survey, maker.of(survey.relation)),
+        "survey_accuracy": accuracies_figure(maker, survey.relation),
         "survey_differences": differences_figure(survey),
     }
     return Section(
@@ -32,11 +32,11 @@ def survey_section(survey: Survey) -> Section:
         context={
             "matrices": [
                 {
-                    "relation": one.relation,
-                    "accuracies": accuracies_table(survey, one),
-                    "differences": differences_table(survey, one) if one.differences else None,
+                    "relation": relation,
+                    "accuracies": accuracies_table(maker, relation),
+                    "differences": differences_table(maker, relation) if maker.differences(relation) else None,
                 }
-                for one in map(maker.of, shown)
+                for relation in shown
             ],
             "left_out": relations[len(shown) :],
             "first": survey.relation if survey.relation in shown else next(iter(shown), ""),
@@ -48,7 +48,7 @@ def survey_section(survey: Survey) -> Section:
         shown=[
             failures_table(survey),
             contrasts_table(survey),
-            *([accuracies_table(survey, maker.of(survey.relation))] if survey.relation in relations else []),
+            *([accuracies_table(maker, survey.relation)] if survey.relation in relations else []),
         ],
         summary={"survey": records(survey.table), "survey_contrasts": records(survey.contrasts_table)},
         tables={

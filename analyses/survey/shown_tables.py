@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
 
 from ...reports.columns import Row, TableColumn
 from ...reports.table import ShownTable
-from .contrasts import MeanContrast, TreebankContrast
-from .matrices import Entry, Matrices, MatrixMaker, pair_name, short_names
+from .contrasts import SurveyContrast
+from .matrices import MEAN, Entry, MatrixMaker, pair_name, short_names
 from .results import Survey, grid_size
-
-_MEAN = "mean"
-"""The heading of the column of differences of means over treebanks."""
-
 
 _OF_FAILURES = ("model", "treebank", "map", "reason")
 
@@ -27,42 +23,37 @@ def in_terminal(survey: Survey, width: int) -> RenderableType:
     for result, failure in survey.failures:
         where = f"{result.cell.model} on {result.cell.treebank}" + (f" ({failure.kind})" if failure.kind else "")
         lines.append(f"Failed: {where}: {failure.reason}")
-    matrix = accuracies_table(survey, MatrixMaker(survey).of(survey.relation))
+    matrix = accuracies_table(MatrixMaker(survey), survey.relation)
     return Group(matrix.terminal(width), "", *map(escape, lines))
 
 
-def accuracies_table(survey: Survey, matrices: Matrices) -> ShownTable:
+def accuracies_table(maker: MatrixMaker, relation: str) -> ShownTable:
     """Return the held-out accuracies of one relation: models and maps as rows, treebanks as columns."""
-    short = short_names(survey.treebanks)
+    survey, short = maker.survey, short_names(maker.survey.treebanks)
     columns = [
         TableColumn("model", "text", "", "model", wraps=True),
         *([TableColumn("map", "text", "", "map")] if len(survey.maps) > 1 else []),
         *(_entries(treebank, short[treebank], shaded=True) for treebank in survey.treebanks),
-    ]
-    rows = [
-        {"model": row.model, "map": row.kind, **dict(zip(survey.treebanks, row.entries, strict=True))}
-        for row in matrices.accuracies
     ]
     notes = (
         "In each entry: the best head, the number of words (n), and the accuracy of the best fixed offset. n in "
         f"parentheses: fewer than {survey.min_count} words, too few for reliable conclusions.",
         "All relations, intervals and contrasts are in the report and in the tables.",
     )
-    title = f"{matrices.relation}: held-out accuracy of the best head, and accuracy of the best fixed offset (in %)"
-    return ShownTable("survey_accuracies", title, columns, rows, notes=notes)
+    title = f"{relation}: held-out accuracy of the best head, and accuracy of the best fixed offset (in %)"
+    return ShownTable("survey_accuracies", title, columns, maker.accuracies(relation), notes=notes)
 
 
-def differences_table(survey: Survey, matrices: Matrices) -> ShownTable:
+def differences_table(maker: MatrixMaker, relation: str) -> ShownTable:
     """Return the differences of one relation between kinds of maps, or between models, on all treebanks."""
-    short = short_names(survey.treebanks)
+    survey, short = maker.survey, short_names(maker.survey.treebanks)
     columns = [
         TableColumn("difference", "text", "", "difference", wraps=True),
         *(_entries(treebank, short[treebank]) for treebank in survey.treebanks),
-        *([_entries(_MEAN, _MEAN)] if survey.means else []),
+        *([_entries(MEAN, MEAN)] if survey.means else []),
     ]
-    keys = (*survey.treebanks, _MEAN)
-    rows = [{"difference": row.model, **dict(zip(keys, row.entries, strict=True))} for row in matrices.differences]
-    return ShownTable("survey_differences", f"{matrices.relation}: differences (points)", columns, rows)
+    rows = maker.differences(relation)
+    return ShownTable("survey_differences", f"{relation}: differences (points)", columns, rows)
 
 
 def _entries(key: str, heading: str, *, shaded: bool = False) -> TableColumn:
@@ -107,18 +98,16 @@ def contrasts_table(survey: Survey) -> ShownTable:
         TableColumn("below", "count", "", "below 0"),
         TableColumn("paired", "text", "", "inputs"),
     ]
-    contrasts: Sequence[TreebankContrast | MeanContrast] = [*survey.contrasts, *survey.means]
-    rows = [_contrast_row(one, short_names(survey.models)) for one in contrasts]
+    models = short_names(survey.models)
+    rows = [_contrast_row(one, models) for one in (*survey.contrasts, *survey.means)]
     return ShownTable("survey_significant", "Significant differences", columns, rows)
 
 
-def _contrast_row(one: TreebankContrast | MeanContrast, models: dict[str, str]) -> Row:
+def _contrast_row(one: SurveyContrast, models: dict[str, str]) -> Row:
     tested = one.contrast.tested
     return {
         "name": pair_name(one.contrast, models),
-        "treebanks": one.treebank
-        if isinstance(one, TreebankContrast)
-        else f"mean of up to {max(one.treebanks.values())}",
+        "treebanks": one.treebank or f"mean of up to {max(one.treebanks.values())}",
         "tested": len(tested),
         "above": sum(row.significant and row.difference > 0 for row in tested),
         "below": sum(row.significant and row.difference < 0 for row in tested),

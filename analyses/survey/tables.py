@@ -2,66 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
+from ...reports.columns import Schema
+from ..comparison.results import row_of
 from .cells import CellResult
-from .contrasts import MeanContrast, TreebankContrast
+from .columns import SURVEY, SURVEY_CELLS, SURVEY_CONTRASTS, SURVEY_MEANS
+from .contrasts import SurveyContrast
 
-OK, FAILED = "ok", "failed"
-"""The values of the column ``status``."""
-
-_COLUMNS_OF_BEST = {
-    "relation": "relation",
-    "direction": "direction",
-    "layer": "layer",
-    "head": "head",
+_OF_BEST = {
     "total": "n",
-    "correct": "correct",
-    "accuracy": "accuracy",
     "accuracy_low": "low",
     "accuracy_high": "high",
-    "offset": "offset",
-    "offset_accuracy": "offset_accuracy",
-    "gain": "gain",
-    "gain_low": "gain_low",
-    "gain_high": "gain_high",
     "heldout_accuracy": "heldout",
     "control_accuracy": "random",
 }
-"""The columns of a survey by those of the tables of single runs."""
+"""The columns of the tables of single runs that have other names in a survey."""
 
-CELL = ("model", "revision", "treebank", "map")
-COLUMNS = (*CELL, *_COLUMNS_OF_BEST.values(), "status", "reason")
-CELL_COLUMNS = (
-    *CELL, "status", "reason", "sentences", "skipped", "words", "layers", "heads", "weights_sha256",
-)  # fmt: skip
-CONTRAST_COLUMNS = (
-    "about", "treebank", "relation", "model_a", "map_a", "model_b", "map_b", "n_a", "n_b", "value_a", "value_b",
-    "difference", "low", "high", "p", "p_holm", "choice_a", "choice_b", "paired", "reason",
-)  # fmt: skip
-MEAN_COLUMNS = (
-    *(column for column in CONTRAST_COLUMNS if column not in ("treebank", "choice_a", "choice_b")), "treebanks",
-)  # fmt: skip
+_OF_COMPARISON = {"group": "relation", "run_a": "model_a", "run_b": "model_b"}
+"""The columns of comparisons of runs that have other names in a survey."""
 
-_WHOLE = ("layer", "head", "n", "correct", "offset", "sentences", "skipped", "words", "layers", "heads", "n_a", "n_b")
+_WHOLE = ("count", "number from 1", "number, words")
+"""The types of columns of whole numbers, which may be missing."""
+
+_TEXTS = ("revision", "treebank", "map", "direction", "relation")
+"""Columns of texts that may be missing."""
 
 
 def survey_table(results: Iterable[CellResult]) -> pd.DataFrame:
     """Return the best head of each relation for each kind of map in each cell, one row each.
 
-    The columns are those of `attentionology.analyses.survey.columns.SURVEY`. A cell that failed is one row without
-    numbers.
+    A cell that failed is one row without numbers.
     """
     frames: list[pd.DataFrame] = []
     for result in results:
         for kind, best in result.best.items():
-            named = best.reindex(columns=list(_COLUMNS_OF_BEST)).rename(columns=_COLUMNS_OF_BEST)
-            frames.append(named.assign(**_cell_columns(result, kind), status=OK, reason=""))
-        frames += [pd.DataFrame([_failed_row(result, kind, reason)]) for kind, reason in _failures(result)]
-    return _table(frames, COLUMNS)
+            frames.append(best.rename(columns=_OF_BEST).assign(**_of_cell(result, kind)))
+        frames += [pd.DataFrame([row]) for row in _failed(result)]
+    return _table(frames, SURVEY)
 
 
 def cells_table(results: Iterable[CellResult]) -> pd.DataFrame:
@@ -69,51 +50,33 @@ def cells_table(results: Iterable[CellResult]) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for result in results:
         read = _read(result.record)
-        rows += [{**_cell_columns(result, kind), "status": OK, "reason": "", **read} for kind in result.best]
-        rows += [{**_failed_row(result, kind, reason), **read} for kind, reason in _failures(result)]
-    return _table([pd.DataFrame(rows)] if rows else [], CELL_COLUMNS)
+        counted = [_of_cell(result, kind) for kind in result.best]
+        rows += [{**row, **read} for row in (*counted, *_failed(result))]
+    return _table([pd.DataFrame(rows)] if rows else [], SURVEY_CELLS)
 
 
-def contrasts_table(contrasts: Sequence[TreebankContrast]) -> pd.DataFrame:
+def contrasts_table(contrasts: Sequence[SurveyContrast]) -> pd.DataFrame:
     """Return all differences within treebanks, one row per relation and pair of sides."""
-    rows = [
-        {"about": one.about, "treebank": one.treebank, **row} for one in contrasts for row in _rows_of(one.contrast)
-    ]
-    return _table([pd.DataFrame(rows)] if rows else [], CONTRAST_COLUMNS)
+    return _differences(contrasts, SURVEY_CONTRASTS)
 
 
-def means_table(means: Sequence[MeanContrast]) -> pd.DataFrame:
+def means_table(means: Sequence[SurveyContrast]) -> pd.DataFrame:
     """Return the differences of means over treebanks, one row per relation and pair of sides."""
+    return _differences(means, SURVEY_MEANS)
+
+
+def _differences(contrasts: Sequence[SurveyContrast], schema: Schema) -> pd.DataFrame:
     rows = [
-        {"about": one.about, "treebanks": one.treebanks[row["relation"]], **row}
-        for one in means
-        for row in _rows_of(one.contrast)
-    ]
-    return _table([pd.DataFrame(rows)] if rows else [], MEAN_COLUMNS)
-
-
-def _rows_of(contrast: Any) -> Iterator[dict[str, Any]]:
-    for row in contrast.differences:
-        sides: dict[str, Any] = {}
-        for suffix, side, measured in (("a", contrast.first, row.first), ("b", contrast.second, row.second)):
-            sides |= {
-                f"model_{suffix}": side.run,
-                f"map_{suffix}": side.map,
-                f"n_{suffix}": measured.n if measured else None,
-                f"value_{suffix}": measured.value if measured else float("nan"),
-                f"choice_{suffix}": measured.choice if measured else "",
-            }
-        yield {
-            "relation": row.group,
-            **sides,
-            "difference": row.difference,
-            "low": row.low,
-            "high": row.high,
-            "p": row.p,
-            "p_holm": row.p_holm,
-            "paired": contrast.pairing,
-            "reason": row.reason,
+        {
+            **row_of(one.contrast, row),
+            "about": one.about,
+            "treebank": one.treebank,
+            "treebanks": one.treebanks.get(row.group),
         }
+        for one in contrasts
+        for row in one.contrast.differences
+    ]
+    return _table([pd.DataFrame(rows).rename(columns=_OF_COMPARISON)] if rows else [], schema)
 
 
 def _read(record: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -130,29 +93,28 @@ def _read(record: Mapping[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def _cell_columns(result: CellResult, kind: str) -> dict[str, Any]:
+def _of_cell(result: CellResult, kind: str, status: str = "ok", reason: str = "") -> dict[str, Any]:
+    revision = result.record["model"]["revision"] if result.record else None
     return {
         "model": result.cell.model,
-        "revision": (result.record["model"]["revision"] if result.record else None) or "",
+        "revision": revision or "",
         "treebank": result.cell.treebank,
         "map": kind,
+        "status": status,
+        "reason": reason,
     }
 
 
-def _failures(result: CellResult) -> list[tuple[str, str]]:
-    return [(failure.kind, failure.reason) for failure in result.failures]
+def _failed(result: CellResult) -> list[dict[str, Any]]:
+    return [_of_cell(result, failure.kind, "failed", failure.reason) for failure in result.failures]
 
 
-def _failed_row(result: CellResult, kind: str, reason: str) -> Mapping[str, Any]:
-    return {**_cell_columns(result, kind), "status": FAILED, "reason": reason}
-
-
-def _table(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
-    """Join frames, give the result these columns, and let missing whole numbers be empty."""
-    kinds = dict.fromkeys((column for column in columns if column in _WHOLE), "Int64")
-    whole = [frame.reindex(columns=list(columns)).astype(kinds) for frame in frames]
+def _table(frames: Sequence[pd.DataFrame], schema: Schema) -> pd.DataFrame:
+    """Join frames, give the result the columns of a schema, and let missing whole numbers be empty."""
+    names = schema.names
+    kinds = {name: "Int64" for column in schema.columns if column.type in _WHOLE for name in column.names.split()}
+    whole = [frame.reindex(columns=names).astype(kinds) for frame in frames]
     if not whole:
-        return pd.DataFrame(columns=list(columns)).astype(kinds)
-    texts = dict.fromkeys((*CELL[1:], "direction", "relation"), "")
+        return pd.DataFrame(columns=names).astype(kinds)
     table = pd.concat(whole, ignore_index=True) if len(whole) > 1 else whole[0]
-    return table.fillna({column: value for column, value in texts.items() if column in table})
+    return table.fillna({column: "" for column in _TEXTS if column in table})

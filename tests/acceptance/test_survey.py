@@ -13,7 +13,7 @@ from safetensors import safe_open
 
 import attentionology
 from attentionology import CorpusOptions, CountOptions, OptionError, PartOptions
-from attentionology.analyses.survey.tables import CELL_COLUMNS, COLUMNS
+from attentionology.analyses.survey.columns import SURVEY, SURVEY_CELLS
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine import parts
 from attentionology.reports.tables import write_csv
@@ -68,7 +68,7 @@ def test_a_cell_that_fails_is_a_row_and_does_not_stop_the_grid(surveyed):
     out, status = surveyed
     assert status == 3
     table = read(out, "survey")
-    assert tuple(table) == COLUMNS
+    assert list(table) == SURVEY.names
     failed = table[table["status"] == "failed"]
     assert failed["model"].str.rsplit("/").str[-1].tolist() == list(MODELS)
     assert set(failed["treebank"]) == {"broken"}
@@ -77,7 +77,7 @@ def test_a_cell_that_fails_is_a_row_and_does_not_stop_the_grid(surveyed):
     counted = table[table["status"] == "ok"]
     assert len(counted.groupby(["model", "treebank", "map"])) == 3 * 4 * 2
     cells = read(out, "survey_cells")
-    assert tuple(cells) == CELL_COLUMNS
+    assert list(cells) == SURVEY_CELLS.names
     assert cells["status"].value_counts().to_dict() == {"ok": 24, "failed": 3}
     assert (cells.loc[cells["status"] == "ok", "sentences"] == 30).all()
 

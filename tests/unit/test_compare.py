@@ -11,10 +11,9 @@ from matplotlib.colors import same_color
 
 import attentionology
 from attentionology.analyses.alignment.options import BitextOptions
-from attentionology.analyses.comparison.figures import dumbbells
-from attentionology.analyses.comparison.kinds import contrasts_of_kinds
-from attentionology.analyses.comparison.results import COLUMNS
-from attentionology.analyses.comparison.section import comparison_section, comparison_tables
+from attentionology.analyses.comparison.columns import COMPARISON
+from attentionology.analyses.comparison.results import contrasts_of_kinds
+from attentionology.analyses.comparison.section import comparison_section, comparison_tables, dumbbells
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.coreference.choices import POLICIES
 from attentionology.analyses.shared.options import CountOptions
@@ -78,7 +77,7 @@ def test_a_run_does_not_differ_from_itself(run):
 
 def test_values_are_the_heldout_accuracies_of_the_report(run, other, comparison):
     table = comparison.table.set_index("group")
-    assert tuple(comparison.table) == COLUMNS
+    assert list(comparison.table) == COMPARISON.names
     for suffix, source in (("a", run), ("b", other)):
         best = source["dependency"].best.set_index("relation").loc[table.index]
         np.testing.assert_array_equal(table[f"value_{suffix}"], best["heldout_accuracy"])

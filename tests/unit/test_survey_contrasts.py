@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from attentionology.analyses.shared.comparable import Comparable, Measured, replicate_order
+from attentionology.analyses.survey.columns import SURVEY_CONTRASTS, SURVEY_MEANS
 from attentionology.analyses.survey.contrasts import Contrasts, Measurements
-from attentionology.analyses.survey.tables import CONTRAST_COLUMNS, MEAN_COLUMNS, contrasts_table, means_table
+from attentionology.analyses.survey.tables import contrasts_table, means_table
 
 REPLICATES = 400
 
@@ -70,7 +71,7 @@ def test_rows_are_the_first_side_minus_the_other():
     collected = Contrasts(min_count=10)
     collected.add("ewt", [cell("a", weight=family([0.5], noise(1))), cell("b", weight=family([0.8], noise(2)))])
     table = contrasts_table(collected.within)
-    assert tuple(table) == CONTRAST_COLUMNS
+    assert list(table) == SURVEY_CONTRASTS.names
     row = table.iloc[0]
     assert (row["model_a"], row["model_b"], row["paired"]) == ("a", "b", "paired")
     assert (row["value_a"], row["value_b"], row["difference"]) == (0.5, 0.8, pytest.approx(-0.3))
@@ -100,7 +101,7 @@ def test_means_are_those_of_a_plain_loop():
     for name, (first, other) in treebanks.items():
         collected.add(name, [cell("a", weight=first), cell("b", weight=other)])
     table = means_table(collected.means())
-    assert tuple(table) == MEAN_COLUMNS
+    assert list(table) == SURVEY_MEANS.names
     (row,) = table.to_dict("records")
     assert (row["model_a"], row["model_b"], row["treebanks"], row["n_a"]) == ("a", "b", 3, 300)
     (first, first_deviations), (other, other_deviations) = naive_mean(treebanks, 0), naive_mean(treebanks, 1)

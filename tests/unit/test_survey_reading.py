@@ -80,7 +80,7 @@ def test_the_terminal_shows_n_and_the_offset_and_puts_few_words_in_parentheses()
 
 
 def accuracies(survey):
-    return accuracies_table(survey, MatrixMaker(survey).of("obj"))
+    return accuracies_table(MatrixMaker(survey), "obj")
 
 
 def test_entries_with_few_words_are_gray():
@@ -102,7 +102,7 @@ def test_the_page_and_the_terminal_show_the_held_out_accuracies():
 
 def test_differences_and_what_failed_are_shown():
     survey = surveyed()
-    (row,) = on_page(differences_table(survey, MatrixMaker(survey).of("obj")))
+    (row,) = on_page(differences_table(MatrixMaker(survey), "obj"))
     assert row["difference"] == "a − b (weight)"
     rows = {each["treebank"]: each for each in rows_of(survey.contrasts_table)}
     for treebank in NS:
@@ -154,7 +154,7 @@ def test_differences_that_are_not_tested_are_not_drawn_as_not_significant(min_co
 
 def test_the_figure_of_accuracies_puts_few_words_in_parentheses():
     survey = surveyed()
-    figure = accuracies_figure(survey, MatrixMaker(survey).of("obj"))
+    figure = accuracies_figure(MatrixMaker(survey), "obj")
     assert figure is not None
     assert [text.get_text() for text in figure.axes[0].texts] == ["(33.3)", "60.0", "(66.7)", "50.0"]
     assert figure.axes[0].get_title("left") == "obj\nin parentheses: fewer than 50 words"

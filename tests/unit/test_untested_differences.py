@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attentionology.analyses.comparison.figures import dumbbells
 from attentionology.analyses.comparison.results import Comparison, Contrast, Side, contrast
-from attentionology.analyses.comparison.section import comparison_section, comparison_tables
+from attentionology.analyses.comparison.section import comparison_section, comparison_tables, dumbbells
 from attentionology.analyses.shared.comparable import Comparable, Measured
 from attentionology.reports.console import Terminal
 from attentionology.reports.page import write_report
