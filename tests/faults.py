@@ -239,19 +239,19 @@ _COLUMNS = (
         f"{_ALIGNMENT}test_best_layers_and_heads",
     ),
     Fault(
-        "analyses/alignment/shown_tables.py",
+        "analyses/alignment/section.py",
         'best["error_rate"].min()',
         'best["error_rate"].max()',
         f"{_ALIGNMENT}test_baselines_and_copies_with_random_weights",
     ),
     Fault(
-        "analyses/comparison/columns.py",
+        "analyses/comparison/section.py",
         'zip(("value_a", "value_b"), names',
         'zip(("value_b", "value_a"), names',
         f"{_COMPARISON}test_page_and_latex_say_what_the_csv_file_says",
     ),
     Fault(
-        "analyses/comparison/columns.py",
+        "analyses/comparison/section.py",
         '_p_value(row["p_holm"])',
         '_p_value(row["p"])',
         f"{_COMPARISON}test_page_and_latex_say_what_the_csv_file_says",
@@ -264,8 +264,8 @@ _COLUMNS = (
     ),
     Fault(
         "analyses/survey/matrices.py",
-        'float(str(row["heldout_accuracy"]))',
-        'float(str(row["offset_accuracy"]))',
+        'percent(row["heldout_accuracy"])',
+        'percent(row["offset_accuracy"])',
         f"{_SURVEY}test_the_page_and_the_terminal_show_the_held_out_accuracies",
     ),
     Fault(
@@ -476,7 +476,7 @@ _COUNTED = (
         "tests/reference/test_coreference.py::test_nearest_and_head_match_on_random_documents",
     ),
     Fault(
-        "analyses/coreference/tables.py",
+        "analyses/coreference/contrasts.py",
         '("difference", accuracies[0] - accuracies[1], differences)',
         '("difference", accuracies[1] - accuracies[0], differences)',
         "tests/unit/test_signs.py::test_differences_between_groups_of_documents",
