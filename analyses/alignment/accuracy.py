@@ -59,12 +59,7 @@ class AlignmentCounts(NamedTuple):
 
 
 def error_rate(links: Array, sure: Array) -> Array:
-    """Compute alignment error rates from counts (Och & Ney 2003), NaN where there are neither links nor sure links.
-
-    Example:
-        >>> error_rate(np.array([10, 6, 9]), np.array(8)).round(3).item()
-        0.167
-    """
+    """Compute alignment error rates from counts (Och & Ney 2003), NaN where there are neither links nor sure links."""
     whole = links[..., 0] + sure
     with np.errstate(invalid="ignore"):
         return np.asarray(1 - (links[..., 1] + links[..., 2]) / np.where(whole > 0, whole, np.nan))
@@ -126,24 +121,8 @@ def _weights(ids: tuple[str, ...], replicates: int, seed: int) -> Array:
 class AlignmentAccuracy(LinkAccuracy):
     """How well the links of one series align words, for each layer and head.
 
-    `update` takes the links of a batch of pairs, and `compute` returns counts. Pairs
-    without gold links count as pairs without sure and possible links.
-
-    Args:
-        setting, measure, heads, direction: the series, see `attentionology.analyses.alignment.series.Series`.
-        n_layers, n_heads: the shape of the maps.
-        replicates: the number of bootstrap replicates; 0 for no bootstrap.
-        seed: the seed of the bootstrap and of the splits.
-
-    Example:
-        >>> from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
-        >>> gold = PairLinks.of([(0, 0), (1, 1)], [])
-        >>> pair = SentencePair(id="1", source=("das", "Haus"), words=("the", "house"), gold=gold)
-        >>> series, links, size = Series("AWI", "norm"), torch.tensor([[[[0, -1]]]]), torch.ones(1, 1, 1)
-        >>> metric = AlignmentAccuracy("AWI", "norm", n_layers=1, n_heads=1, replicates=0)
-        >>> metric.update(LinkedPairs((pair,), {series: links}, {series: size}))
-        >>> metric.compute().links[0].tolist(), metric.compute().error_rates()[0].round(3).tolist()
-        ([[[1, 1, 1]]], [[0.333]])
+    Pairs without gold links count as pairs without sure and possible links. The first four arguments are those of
+    `attentionology.analyses.alignment.series.Series`.
     """
 
     def __init__(
@@ -200,17 +179,7 @@ class AlignmentAccuracy(LinkAccuracy):
 
 
 class BaselineAccuracy(LinkAccuracy):
-    """How well links align words that are not read off a model: those of one of `BASELINES`, or of another system.
-
-    Example:
-        >>> from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
-        >>> gold = PairLinks.of([(0, 0), (1, 1)], [])
-        >>> pair = SentencePair(id="1", source=("das", "Haus"), words=("the", "house"), gold=gold)
-        >>> metric = BaselineAccuracy("diagonal", replicates=0)
-        >>> metric.update(LinkedPairs((pair,), {}))
-        >>> metric.compute().error_rates()[0].tolist()
-        [[0.0]]
-    """
+    """How well links align words that are not read off a model: those of one of `BASELINES`, or of another system."""
 
     def __init__(self, name: str, *, replicates: int = 1000, seed: int = 0) -> None:
         super().__init__(1, 1, replicates=replicates, seed=seed)

@@ -9,13 +9,7 @@ from ...corpora_loaders.alignment import Link, SentencePair
 
 
 def diagonal(pair: SentencePair) -> set[Link]:
-    """Link target word k of m to source word ⌈k · n / m⌉ of n, all counted from 1.
-
-    Example:
-        >>> pair = SentencePair(id="1", source=("a", "b"), words=("A", "B", "C", "D"))
-        >>> sorted(diagonal(pair))
-        [(0, 0), (0, 1), (1, 2), (1, 3)]
-    """
+    """Link target word k of m to source word ⌈k · n / m⌉ of n, all counted from 1."""
     n, m = len(pair.source), len(pair)
     return {(math.ceil(k * n / m) - 1, k - 1) for k in range(1, m + 1)}
 
@@ -24,11 +18,6 @@ def same_form(pair: SentencePair) -> set[Link]:
     """Link target words to a source word of the same form, the one nearest to the diagonal; all others as `diagonal`.
 
     Letter case is ignored. Of two source words at the same distance, the first is taken.
-
-    Example:
-        >>> pair = SentencePair(id="1", source=("Ann", "liest", "."), words=(".", "reads", "ann"))
-        >>> sorted(same_form(pair))
-        [(0, 2), (1, 1), (2, 0)]
     """
     positions: dict[str, list[int]] = {}
     for position, word in enumerate(pair.source):

@@ -26,17 +26,7 @@ do not occur in practice."""
 
 
 def averaged_heads(batch: MapBatch) -> MapBatch:
-    """Return the mean over the heads of each layer, which is the map of attention weights for all heads together.
-
-    Example:
-        >>> import torch
-        >>> from attentionology import MapBatch, Sentence
-        >>> from attentionology.analyses.alignment.decisions import averaged_heads
-        >>> maps = torch.tensor([0.25, 0.75]).view(1, 1, 2, 1, 1)
-        >>> batch = MapBatch(maps, torch.tensor([1]), torch.tensor([[False]]), (Sentence("1", ("Yes",)),))
-        >>> averaged_heads(batch).maps.flatten().tolist()
-        [0.5]
-    """
+    """Return the mean over the heads of each layer, which is the map of attention weights for all heads together."""
 
     def recompute(indices: Sequence[int], first_layers: int | None = None) -> list[Float[Tensor, "layers 1 n m"]]:
         return [maps.mean(1, keepdim=True) for maps in batch.exact(indices, first_layers)]
@@ -57,15 +47,6 @@ def best_columns(
     Returns:
         the columns, 0-based, with −1 in rows of padding; and in which layers of an input a row has several columns
         that are equal to the largest one.
-
-    Example:
-        >>> import torch
-        >>> from attentionology import MapBatch, Sentence
-        >>> from attentionology.analyses.alignment.decisions import best_columns
-        >>> maps = torch.tensor([[0.1, 0.9], [0.5, 0.5]]).view(1, 1, 1, 2, 2)
-        >>> batch = MapBatch(maps, torch.tensor([2]), torch.tensor([[False] * 2]), (Sentence("1", ("Oh", "yes")),))
-        >>> best_columns(batch, 1e-6)[0].tolist(), best_columns(batch, 1e-6)[1].tolist()
-        ([[[[1, 0]]]], [[True]])
     """
     columns = torch.arange(batch.maps.shape[-1]) < columns_of(batch).lengths[:, None]
     return _largest(batch.maps, rows_of(batch), columns, tolerance)
@@ -74,15 +55,11 @@ def best_columns(
 def target_links(
     batch: MapBatch, tolerance: float
 ) -> tuple[Int[Tensor, "batch layers heads n"], Bool[Tensor, "batch layers"]]:
-    """Choose a source word for each target word.
-
-    Args:
-        batch: the maps.
-        tolerance: the relative difference up to which two values are equal.
+    """Choose a source word for each target word, see `best_columns`.
 
     Returns:
-        The source word that each target word is linked to, 0-based, with −1 where there is no link and beyond the end
-        of a pair; and in which layers of a pair a decision was made between values that were equal.
+        the source words, 0-based, with −1 where there is no link and beyond the end of a pair; and in which layers of a
+        pair a decision was made between values that were equal.
     """
     best, close = best_columns(batch, tolerance)
     is_word = columns_of(batch).words

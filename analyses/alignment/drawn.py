@@ -48,17 +48,7 @@ class PairsToDraw:
 
 @dataclass(frozen=True, eq=False)
 class DrawablePairs(Drawable):
-    """A batch of sentence pairs whose maps are made when a pair is drawn.
-
-    Example:
-        >>> from attentionology.corpora_loaders.alignment import SentencePair
-        >>> from attentionology.extractors.translation import load_sample_translator, read_pairs
-        >>> pair, series = SentencePair(id="1", source=("bad", "dag"), words=("mä",)), Series("AWI", "norm", "single")
-        >>> [batch] = read_pairs(load_sample_translator(), [pair])
-        >>> [maps] = PairsToDraw((series,)).of(batch).drawn([0], "AWI-norm")
-        >>> maps.maps.shape, maps.maps.dtype
-        (torch.Size([1, 2, 4, 1, 3]), torch.float64)
-    """
+    """A batch of sentence pairs whose maps are made when a pair is drawn."""
 
     batch: PairBatch
     series: tuple[Series, ...]

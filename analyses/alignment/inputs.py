@@ -15,18 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_bitext(options: BitextOptions) -> Bitext:
-    """Read the sentence pairs, the gold links, and the links of other systems.
-
-    Raises:
-        OptionError: an option cannot be used.
-        CorpusError: a file cannot be read, or does not belong to the sentence pairs.
-
-    Example:
-        >>> from attentionology.analyses.alignment.inputs import read_bitext
-        >>> from attentionology.analyses.alignment.options import BitextOptions
-        >>> read_bitext(BitextOptions(limit=20)).gold.format
-        'talp'
-    """
+    """Read the sentence pairs, the gold links, and the links of other systems."""
     options.check()
     is_sample = options.source == SAMPLE
     gold = str(SAMPLE_GOLD) if is_sample else options.gold

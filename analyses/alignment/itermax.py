@@ -31,19 +31,6 @@ def itermax(
         cosines: the cosines of target words (rows) and source words (columns).
         cells: which of them are not padding.
         tolerance: the relative difference up to which two similarities are equal.
-
-    Returns:
-        Which words are linked, and where a decision was made between similarities that were equal.
-
-    Example:
-        >>> import torch
-        >>> from attentionology.analyses.alignment.itermax import itermax
-        >>> cosines = torch.tensor([[0.8, 0.1, 0.0], [0.7, 0.2, 0.0], [0.0, 0.1, 0.9]])
-        >>> links, close = itermax(cosines.view(1, 1, 1, 3, 3), torch.ones(1, 3, 3, dtype=torch.bool), 1e-6)
-        >>> links[0, 0, 0].int().tolist()  # the second target word is given the first source word in the second round
-        [[1, 0, 0], [1, 0, 0], [0, 0, 1]]
-        >>> close.any().item()
-        False
     """
     cells = cells[:, None, None].to(cosines.device)
     similarities = (1 + cosines) / 2
@@ -73,10 +60,6 @@ def _best(
 def iterated_links(
     batch: MapBatch, tolerance: float
 ) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, "batch layers"]]:
-    """Link the words of a batch, given the cosines of all words, see `itermax`.
-
-    Returns:
-        Which words are linked, and in which layers of a pair a decision was made between similarities that were equal.
-    """
+    """Link the words of a batch, given the cosines of all words; see `itermax` and `target_links`."""
     links, close = itermax(batch.maps, rows_of(batch)[:, :, None] & columns_of(batch).words[:, None], tolerance)
     return links.cpu(), close.cpu().any(-1)

@@ -43,16 +43,6 @@ class LinkedPairs:
             series is there in the forward direction, too. Series may have different numbers of layers and heads.
         sizes: for each series of the forward direction, the mean of all values of each pair's map; shape (batch,
             layers, heads).
-
-    Example:
-        >>> import torch
-        >>> from attentionology.analyses.alignment.links import LinkedPairs
-        >>> from attentionology.analyses.alignment.series import Series
-        >>> from attentionology.corpora_loaders.alignment import SentencePair
-        >>> pair, series = SentencePair(id="1", source=("das", "Haus"), words=("houses",)), Series("AWI", "norm")
-        >>> batch = LinkedPairs((pair,), {series: torch.tensor([[[[1]]]])})
-        >>> batch.tables(series, 0).tolist()  # by layer, head, source word and target word
-        [[[[False], [True]]]]
     """
 
     pairs: tuple[SentencePair, ...]
@@ -68,13 +58,7 @@ class LinkedPairs:
         return layers, heads
 
     def tables(self, series: Series, index: int, layers: slice = slice(None)) -> Booleans:
-        """Return which words of a pair are linked; shape (layers, heads, source words, target words).
-
-        Args:
-            series: the series, of any direction.
-            index: the index of the pair.
-            layers: the layers, 0-based. By default, they are all layers.
-        """
+        """Return which words of a pair are linked; shape (layers, heads, source words, target words)."""
         first, *second = (self._table(part, index, layers) for part in series.parts)
         return symmetrized(first, second[0], series.direction) if second else first
 
@@ -147,25 +131,10 @@ class LinkedPairs:
 
 @dataclass(frozen=True)
 class LinkMaker:
-    """Makes the links of several series of one pass. Two makers of the same series are equal.
-
-    Attributes:
-        series: the series.
-        merge: how norms of pieces become norms of words, see `attentionology.extractors.translation.CrossMapMaker`.
-
-    Example:
-        >>> from attentionology.analyses.alignment.links import LinkMaker
-        >>> from attentionology.analyses.alignment.series import Series
-        >>> from attentionology.corpora_loaders.alignment import SentencePair
-        >>> from attentionology.extractors.translation import load_sample_translator, read_pairs
-        >>> pair, series = SentencePair(id="1", source=("bad", "dag"), words=("mä",)), Series("AWI", "norm")
-        >>> [batch] = read_pairs(load_sample_translator(), [pair])
-        >>> LinkMaker((series,)).of(batch).links[series].shape
-        torch.Size([1, 2, 1, 1])
-    """
+    """Makes the links of several series of one pass. Two makers of the same series are equal."""
 
     series: tuple[Series, ...]
-    merge: Merge = "norm"
+    merge: Merge = "norm"  # how norms of pieces become norms of words, see `map_makers`
 
     @property
     def reads_weights(self) -> bool:
@@ -186,9 +155,6 @@ class LinkMaker:
 
     def in_float32(self, one_pass: PairBatch) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
         """Make the links of one forward pass, whose maps are then dropped, because they may fill the memory.
-
-        Args:
-            one_pass: pairs that the model reads in one forward pass.
 
         Returns:
             The links; and how many layers of each pair are to be read again in float64, because float32 cannot decide.

@@ -68,14 +68,7 @@ class LinkCounts:
 
 
 def count_links(hypothesis: AbstractSet[Link], gold: PairLinks) -> LinkCounts:
-    """Compare the links of one sentence pair with the gold links.
-
-    Example:
-        >>> from attentionology.analyses.alignment.scores import count_links
-        >>> from attentionology.corpora_loaders.alignment import PairLinks
-        >>> count_links({(0, 0), (1, 1)}, PairLinks.of(sure=[(0, 0)], possible=[(2, 1)]))
-        LinkCounts(links=2, sure=1, hits_sure=1, hits_possible=1)
-    """
+    """Compare the links of one sentence pair with the gold links."""
     return LinkCounts(len(hypothesis), len(gold.sure), len(hypothesis & gold.sure), len(hypothesis & gold.possible))
 
 

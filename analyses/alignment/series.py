@@ -94,12 +94,7 @@ def all_series(method: str = CROSS, *, both: bool = False) -> Iterator[Series]:
 
 
 def map_makers(series: Iterable[Series], merge: Merge) -> list[Any]:
-    """Return what makes the maps of several series, each maker once.
-
-    Args:
-        series: the series, whose directions have no effect.
-        merge: how norms of pieces become norms of words, see `attentionology.extractors.translation.CrossMapMaker`.
-    """
+    """Return what makes the maps of several series, each maker once. Directions have no effect."""
     return list(dict.fromkeys(_map_maker(each, merge) for each in series))
 
 

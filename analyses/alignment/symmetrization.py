@@ -24,22 +24,10 @@ _NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 
 
 
 def symmetrized(forward: Booleans, reverse: Booleans, method: str) -> Booleans:
-    """Put the links of both directions together.
+    """Put the links of both directions together by one of the methods.
 
     Args:
         forward, reverse: which words are linked; shape (…, source words, target words).
-        method: ``"intersection"``, ``"union"``, ``"grow-diag"`` or ``"grow-diag-final"``.
-
-    Raises:
-        ValueError: the method is unknown.
-
-    Example:
-        >>> forward = np.array([[True, False, False], [False, True, False]])
-        >>> reverse = np.array([[True, False, False], [False, False, True]])
-        >>> symmetrized(forward, reverse, "intersection").astype(int).tolist()
-        [[1, 0, 0], [0, 0, 0]]
-        >>> symmetrized(forward, reverse, "grow-diag").astype(int).tolist()
-        [[1, 0, 0], [0, 1, 1]]
     """
     if method == "intersection":
         return forward & reverse

@@ -89,12 +89,7 @@ def correlation_rows(counted: Mapping[Series, AlignmentCounts]) -> list[dict[str
 
 
 def spearman(values: Array, others: Array) -> Array:
-    """Compute Spearman's ρ between values and each row of others; ties have the mean of their ranks.
-
-    Example:
-        >>> spearman(np.array([1.0, 2.0, 3.0]), np.array([[0.1, 0.2, 0.9], [3.0, 2.0, 1.0]])).tolist()
-        [1.0, -1.0]
-    """
+    """Compute Spearman's ρ between values and each row of others; ties have the mean of their ranks."""
     first = pd.Series(values).rank().to_numpy()
     second = pd.DataFrame(others).rank(axis=1).to_numpy()
     first, second = first - first.mean(), second - second.mean(1, keepdims=True)

@@ -135,18 +135,7 @@ def _constant(row: Difference, by_run: Sequence[Array]) -> tuple[Difference, boo
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Adjust p values for their number by the step-down procedure of Holm (1979).
-
-    Args:
-        p: the p values in any order.
-
-    Returns:
-        the adjusted p values in the same order.
-
-    Example:
-        >>> [round(value, 3) for value in holm([0.01, 0.04, 0.03, 0.005])]
-        [0.03, 0.06, 0.06, 0.02]
-    """
+    """Adjust p values for their number by the step-down procedure of Holm (1979), and return them in the same order."""
     adjusted = [0.0] * len(p)
     largest = 0.0
     for rank, index in enumerate(sorted(range(len(p)), key=lambda i: p[i])):

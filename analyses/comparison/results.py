@@ -18,17 +18,11 @@ Pairing = Literal["paired", "partly paired", "unpaired"]
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison.
+    """One side of a comparison."""
 
-    Attributes:
-        run: the name of the run, which differs from those of the other runs of the comparison.
-        map: the kind of map; empty if the analysis does not depend on the chosen kinds.
-        name: the short name of this side in headings and figures.
-    """
-
-    run: str
-    map: str
-    name: str
+    run: str  # differs from those of the other runs of the comparison
+    map: str  # the kind of map; empty if the analysis does not depend on the chosen kinds
+    name: str  # the short name in headings and figures
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,17 +136,8 @@ def contrast(
     if first and second and first.seed != second.seed:
         pairing = "unpaired"  # replicate r of one side draws other sentences than that of the other side
     rows = differences(first, second, min_count=min_count, names=(first_side.name, second_side.name))
-    return Contrast(
-        analysis,
-        family.family,
-        first_side,
-        second_side,
-        pairing,
-        rows,
-        family.quantity,
-        family.counted,
-        family.unit,
-    )
+    about = family.quantity, family.counted, family.unit
+    return Contrast(analysis, family.family, first_side, second_side, pairing, rows, *about)
 
 
 def contrasts_of(
@@ -203,16 +188,10 @@ def contrasts_of_kinds(
 ) -> Comparison | None:
     """Compare the first kind of map with every other one, for each analysis that has statistics to compare.
 
-    All kinds are made of the same inputs, so the intervals are paired.
-
     Args:
-        families: the statistics of each analysis for each kind of map: the name of the analysis, the kind, and what
-            `attentionology.Analysis.comparable` returned.
+        families: the name of each analysis, the kind of map, and what `attentionology.Analysis.comparable` returned.
         run: the name of the run.
         min_count: groups with fewer decisions are listed, but not tested.
-
-    Returns:
-        the comparison, of the first kind minus every other one; None if there is nothing to compare.
     """
     contrasts: list[Contrast] = []
     for analysis in dict.fromkeys(name for name, _, _ in families):

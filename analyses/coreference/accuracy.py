@@ -86,11 +86,7 @@ class CoreferenceAccuracy(OutcomeCounts):
 
     @staticmethod
     def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the arguments of a metric that can `absorb` metrics of other groups of documents.
-
-        Raises:
-            StateError: the metrics differ in something else.
-        """
+        """Return the arguments of a metric that can `absorb` metrics of other groups of documents."""
         groups = groups_of_documents([labels for each in arguments for labels in each["corpus"]])
         return {**equal_but(arguments, "corpus"), "corpus": groups}
 
@@ -137,11 +133,7 @@ class CoreferenceAccuracy(OutcomeCounts):
         self.distances.index_put_(tuple(torch.from_numpy(bins.T)), outcomes.to(self.distances), accumulate=True)
 
     def compute(self) -> CoreferenceTables:
-        """Return the tables, see `CoreferenceTables`.
-
-        Raises:
-            ValueError: counts of another configuration were merged or loaded.
-        """
+        """Return the tables, see `CoreferenceTables`."""
         return tables(self.members(), self.members_by_label(), *self.split_counts(), self.distances.cpu().numpy())
 
     def members(self) -> dict[str, list[int]]:

@@ -33,12 +33,7 @@ _NAMES = ("Number", "Gender", "Person")
 
 
 def column_name(method: str) -> str:
-    """Return the name of a baseline in the names of columns.
-
-    Example:
-        >>> column_name("rule-based")
-        'rule_based'
-    """
+    """Return the name of a baseline in the names of columns, such as ``rule_based``."""
     return method.replace(" ", "_").replace("-", "_")
 
 
@@ -106,14 +101,7 @@ def sources_of_agreement(corpus: Documents) -> list[str]:
 
 
 def agree(first: Traits, second: Traits) -> bool:
-    """Return whether two mentions agree in every trait that is known of both.
-
-    Example:
-        >>> agree(("Sing", "Fem", "3"), ("Sing", "", "3"))
-        True
-        >>> agree(("Sing", "Fem", "3"), ("Plur", "Fem", "3"))
-        False
-    """
+    """Return whether two mentions agree in every trait that is known of both."""
     known = ((a, b) for a, b in zip(first, second, strict=True) if a and b)
     # A feature may have several values (``Masc,Fem``), of which one in common is enough.
     return all(set(a.split(",")) & set(b.split(",")) for a, b in known)

@@ -30,21 +30,13 @@ corpus."""
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A mention to resolve. Words are counted from 0 through the document.
-
-    Attributes:
-        mention: the mention to be resolved.
-        before: the candidates in text order: the mentions that precede it, or those that a question gives.
-        heads: the head words of ``before``.
-        others: the head words of all other mentions. In a question they are the same as ``heads``.
-        gold: the head words of its antecedents.
-    """
+    """A mention to resolve. Words are counted from 0 through the document."""
 
     mention: Mention
-    before: tuple[Mention, ...]
-    heads: frozenset[int]
-    others: frozenset[int]
-    gold: frozenset[int]
+    before: tuple[Mention, ...]  # the candidates in text order: mentions that precede it, or those of a question
+    heads: frozenset[int]  # the head words of ``before``
+    others: frozenset[int]  # the head words of all other mentions; in a question the same as ``heads``
+    gold: frozenset[int]  # the head words of its antecedents
 
     @property
     def head(self) -> int:
@@ -118,15 +110,7 @@ def _choice(
 def account(corpus: Documents, windows: Iterable[Window], *, singletons: bool = False) -> dict[str, int]:
     """Count the mentions that have an antecedent, those that are scored, and the others by reason.
 
-    Args:
-        corpus: the documents.
-        windows: the windows that were read.
-        singletons: as in `choices`.
-
-    Returns:
-        the numbers of all such mentions (``anaphors``), of those that are scored (``scored``), of documents with such
-        mentions (``documents``), of scored mentions without a wrong candidate before them (``forced``), and of mentions
-        that are not scored by reason in `REASONS`.
+    ``forced`` are scored mentions without a wrong candidate before them. The other names are those of `REASONS`.
     """
     lost: Counter[str] = Counter()
     scored = forced = documents = 0

@@ -207,12 +207,6 @@ def simultaneous_margin(estimate: Array, differences: Array, level: float = 0.95
     Returns:
         two arrays of shape (heads,). They are NaN if there are fewer than two replicates, and 0 for a head whose
         contrast never varies.
-
-    Example:
-        >>> replicates = np.array([[-0.1, 0.2], [0.1, 0.0], [0.0, 0.1]])
-        >>> error, margin = simultaneous_margin(np.array([0.0, 0.1]), replicates)
-        >>> error.round(2).tolist(), margin.round(2).tolist()
-        ([0.1, 0.1], [0.1, 0.1])
     """
     if len(differences) < 2:
         undefined = np.full(len(estimate), np.nan)

@@ -13,34 +13,21 @@ from .tables import CoreferenceTables
 
 
 class CoreferenceResults(NamedTuple):
-    """The results of the analysis ``coreference``.
+    """The results of the analysis ``coreference``."""
 
-    Attributes:
-        tables: the tables of the model. ``best`` has the columns of the control if there is one.
-        controls: the table of best heads of each randomly initialized copy.
-        examples: decisions of the best head.
-        account: the numbers of mentions that are scored and of those that are not by reason, see
-            `attentionology.analyses.coreference.choices.account`.
-        candidates: the policy that the report is about.
-        singletons: ``"drop"`` or ``"keep"``.
-        published: the paper's accuracies in percent by method and type, None if the model is not the paper's.
-        map_facts: phrases that describe the maps.
-        notes: sentences about how the numbers were computed.
-        asked: whether the corpus asks questions of its own, which come with candidates.
-        min_count: types with fewer mentions are grayed.
-    """
-
-    tables: CoreferenceTables
-    controls: tuple[pd.DataFrame, ...] = ()
-    examples: tuple[ShownExample, ...] = ()
-    account: Mapping[str, int] = {}
-    candidates: str = "preceding"
-    singletons: str = "drop"
-    published: Mapping[str, Mapping[str, int]] | None = None
+    tables: CoreferenceTables  # those of the model; ``best`` has the columns of the control if there is one
+    controls: tuple[pd.DataFrame, ...] = ()  # the table of best heads of each randomly initialized copy
+    examples: tuple[ShownExample, ...] = ()  # decisions of the best head
+    account: Mapping[str, int] = {}  # see `attentionology.analyses.coreference.choices.account`
+    candidates: str = "preceding"  # the policy that the report is about
+    singletons: str = "drop"  # "drop" or "keep"
+    published: Mapping[str, Mapping[str, int]] | None = (
+        None  # in percent by method and type, if the model is the paper's
+    )
     map_facts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    asked: bool = False
-    min_count: int = 50
+    asked: bool = False  # whether the corpus asks questions of its own, which come with candidates
+    min_count: int = 50  # types with fewer mentions are grayed
 
     def __repr__(self) -> str:
         return results_line(self)

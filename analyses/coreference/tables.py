@@ -67,12 +67,7 @@ def group_name(labels: Sequence[str], kind: str) -> str:
 
 
 def bin_of(value: int, bins: Sequence[int]) -> int:
-    """Return the index of the bin into which a distance falls.
-
-    Example:
-        >>> bin_of(7, WORD_BINS), bin_name(1, WORD_BINS)
-        (1, '6–10')
-    """
+    """Return the index of the bin into which a distance falls."""
     return int(np.searchsorted(bins, value, side="right")) - 1
 
 
@@ -94,8 +89,7 @@ def tables(
     """Build the tables.
 
     Args:
-        types: the indices of the counts of each type of mention, all types together first.
-        labels: the indices of the counts of each group of documents.
+        types, labels: the indices of the counts of each type of mention (all first), and of each group of documents.
         subsets: the counts over the whole corpus, then over one half of each split.
         replicates: the counts over each bootstrap replicate.
         distances: the counts by distance, shape (types, sentence bins, word bins, outcomes).

@@ -38,12 +38,7 @@ class Entry(NamedTuple):
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Return the last part of each path or name, or the whole name if several have the same last part.
-
-    Example:
-        >>> short_names(["google-bert/bert-base-uncased", "runs/model"])
-        {'google-bert/bert-base-uncased': 'bert-base-uncased', 'runs/model': 'model'}
-    """
+    """Return the last part of each path or name, or the whole name if several have the same last part."""
     last = {name: PurePath(name).name or name for name in names}
     times = Counter(last.values())
     return {name: short if times[short] == 1 else name for name, short in last.items()}

@@ -100,11 +100,6 @@ class Survey:
 
 
 def grid_size(models: Sequence[str], treebanks: Sequence[str], maps: Sequence[str]) -> str:
-    """Return the size of a grid in words.
-
-    Example:
-        >>> grid_size(["a", "b"], ["x"], ["weight"])
-        '2 models × 1 treebank × 1 map'
-    """
+    """Return the size of a grid in words, such as ``2 models × 1 treebank × 1 map``."""
     counts = (("model", models), ("treebank", treebanks), ("map", maps))
     return " × ".join(f"{len(names)} {noun}{'' if len(names) == 1 else 's'}" for noun, names in counts)
