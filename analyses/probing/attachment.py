@@ -118,7 +118,8 @@ def attachment(
         if attempt.right.shape != words.known.shape:
             raise ValueError(f"{attempt.method}: {len(attempt.right)} predictions for {len(words.known)} words")
     drawn = poisson_weights([sentence.id for sentence in sentences], replicates, seed).astype(np.float64)
-    groups, control = by_method(attempts), by_method(attempts, "control")
+    groups = by_method(attempts)
+    control = by_method([attempt for attempt in attempts if attempt.decoding == "argmax"], "control")
     replicated = {key: _replicated(words, tried, drawn) for key, tried in groups.items()}
     methods = [_method(words, key, tried, replicated[key], control.get(key, [])) for key, tried in groups.items()]
     return AttachmentTables(
