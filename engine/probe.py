@@ -27,7 +27,7 @@ from ..analyses.shared.input_options import model_or_encoder, paths_read
 from ..corpora_loaders import Treebank, WordVectors
 from ..reports.page import Section
 from ..reports.run_folder import RunFolder
-from ..storage.partial import delete
+from ..storage.durable import delete
 from .corpus import title_of_files
 from .passes import PassCounts
 from .results import Part, complete_record, sections_of, with_results

@@ -9,13 +9,16 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
-from ..storage.durable import flush, free_space, is_full, size
-from ..storage.partial import (
+from ..storage.durable import (
     PARTIAL,
     REPLACED,
     abandoned,
     delete,
+    flush,
+    free_space,
+    is_full,
     locked,
+    size,
     sweep,
     unfinished,
     unfinished_name,
@@ -33,7 +36,7 @@ class RunFolder:
     Use it as a context manager around the whole computation, so that a target that cannot be created is noticed early.
     Inside the block, `path` is the folder to write to. If the block raises an error, the collected files are removed
     and the target is unchanged. Unfinished folders of runs that were killed are removed, too, but never one that a
-    living process may be writing (see `attentionology.storage.partial`).
+    living process may be writing (see `attentionology.storage.durable`).
 
     Args:
         target: the folder to create. If it is a symbolic link, the folder that it points to.

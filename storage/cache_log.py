@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from .durable import StorageError
-from .partial import delete
+from .durable import StorageError, delete
 from .sealed import DamagedError
 
 Read = TypeVar("Read")

@@ -66,7 +66,8 @@ def pack(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, An
         stored = tensor.to(next(fits, tensor.dtype)).contiguous()
         content = zlib.compress(stored.numpy().tobytes(), _LEVEL)
         packed[name] = torch.frombuffer(bytearray(content), dtype=torch.uint8)
-        facts[name] = {"dtype": _name(tensor.dtype), "stored": _name(stored.dtype), "shape": list(tensor.shape)}
+        dtype, smaller = (str(each.dtype).removeprefix("torch.") for each in (tensor, stored))
+        facts[name] = {"dtype": dtype, "stored": smaller, "shape": list(tensor.shape)}
     return packed, facts
 
 
@@ -81,7 +82,3 @@ def unpack(packed: Mapping[str, Tensor], facts: Mapping[str, Any]) -> dict[str, 
         except (KeyError, ValueError, RuntimeError, TypeError, AttributeError, zlib.error) as error:
             raise DamagedError(f"the packed tensor {name} cannot be read ({error})") from None
     return tensors
-
-
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")

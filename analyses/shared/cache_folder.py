@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...storage.partial import sweep
+from ...storage.durable import sweep
 from ..contract import OptionError
 
 

@@ -25,8 +25,7 @@ from torch import Tensor
 
 from ...corpora_loaders import Sentence
 from ...storage.cache_log import CacheLog
-from ...storage.durable import StorageError, free_space, size, write_durably
-from ...storage.partial import delete, locked, sweep
+from ...storage.durable import StorageError, delete, free_space, locked, size, sweep, write_durably
 from ...storage.sealed import cache_name, read_json, write_json
 from ...storage.tensors import write_tensors
 from ..errors import ExtractionError

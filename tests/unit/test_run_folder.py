@@ -19,8 +19,8 @@ from attentionology.analyses.shared.cache_folder import cache_folder
 from attentionology.analyses.shared.input_options import paths_read
 from attentionology.reports.run_files import files_of_run
 from attentionology.reports.run_folder import RunFolder, RunFolderError
-from attentionology.storage import partial as partial_module
-from attentionology.storage.partial import REPLACED, locked, unfinished_name
+from attentionology.storage import durable
+from attentionology.storage.durable import REPLACED, locked, unfinished_name
 
 RECORD: dict[str, Any] = {
     "command": "attentionology analyze --out run",
@@ -324,7 +324,7 @@ class TestLeftovers:
 
     def test_of_other_hosts_are_not_swept(self, tmp_path, monkeypatch):
         with monkeypatch.context() as patched:
-            patched.setattr(partial_module, "_HOST", "elsewhere")
+            patched.setattr(durable, "_HOST", "elsewhere")
             left = self.left(tmp_path)
         run(tmp_path / "run")
         assert left.exists()

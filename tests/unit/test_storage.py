@@ -13,8 +13,7 @@ import torch
 
 from attentionology.storage import durable
 from attentionology.storage.cache_log import CacheLog
-from attentionology.storage.durable import StorageError, size, write_durably
-from attentionology.storage.partial import locked, unfinished, unfinished_name
+from attentionology.storage.durable import StorageError, locked, size, unfinished, unfinished_name, write_durably
 from attentionology.storage.sealed import BLANK, DamagedError, check, read_json, read_sealed, write_json, write_sealed
 from attentionology.storage.tensors import read_tensors, write_tensors
 from tests.damage import DAMAGE

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attentionology.storage.cache_log import CacheLog
-from attentionology.storage.partial import locked, unfinished_name
+from attentionology.storage.durable import locked, unfinished_name
 from tests.programs import REPOSITORY, Programs
 from tests.unit.map_store.stores import contents, store, tensors
 
