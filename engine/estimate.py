@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
@@ -64,10 +64,6 @@ class RunEstimate:
     memory_of_worker: int  # that of each process which counts parts
     disk: int  # the bytes of the counts in the results folder
     disk_of_parts: int  # the bytes of all parts in the folder of the parts
-
-    def described(self) -> dict[str, Any]:
-        """The estimate for JSON."""
-        return asdict(self)
 
     def lines(self) -> Iterator[str]:
         """Yield the estimate as lines of text: one for each pass, and the sums."""

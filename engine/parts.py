@@ -261,6 +261,7 @@ class PartCounter:
     def _add(self, part: CorpusPart, counts: PassCounts, log: PassLog) -> None:
         path = self.folder / part.file_name
         tensors, facts = read_tensors(path, cache_name(path))
+        # The paths in the file are those at the time of counting, and the corpus may have been moved since.
         moved = {old: new for old, new in zip(facts["files"], part.content[1], strict=True) if old != new}
         log.add(PassLog(**facts["log"]))
         for sentence_id, file, line, reason in facts["skipped"]:

@@ -202,12 +202,6 @@ def sample_inputs(inputs: Iterable[Sentence], size: int = SAMPLED) -> dict[str, 
     inputs are sampled if there are few, otherwise those whose ids have the smallest hashes. Because the hashes decide,
     two runs that share many sentences have sampled many of the same, and the sample of two runs together is made of
     their two samples.
-
-    Example:
-        >>> sentences = [Sentence(f"s{i}", ("Birds", "sing")) for i in range(10)]
-        >>> sampled = sample_inputs(sentences, 3)
-        >>> len(sampled), sampled == sample_inputs(sentences[::-1], 3)
-        (3, True)
     """
     smallest = heapq.nsmallest(size, ((_hash(each.id), each.id, _hash("\n".join(each.words))) for each in inputs))
     return {name: words for _, name, words in smallest}
@@ -220,12 +214,7 @@ def merged_samples(samples: Iterable[Mapping[str, str]], size: int = SAMPLED) ->
 
 
 def shared_ids(first: Mapping[str, str], second: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Return the ids that two samples share: those of inputs with the same words, and those of different inputs.
-
-    Example:
-        >>> shared_ids({"a": "12", "b": "34"}, {"a": "12", "b": "56", "c": "78"})
-        (['a'], ['b'])
-    """
+    """Return the ids that two samples share: those of inputs with the same words, and those of different inputs."""
     both = [name for name in first if name in second]
     same = [name for name in both if first[name] == second[name]]
     return same, [name for name in both if first[name] != second[name]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,7 @@ def run_job(
         if long_run.share is None:
             RunFolder(out, overwrite=output.overwrite, reads=job.paths_read())  # checks it
         estimate = estimate_run(job, long_run)
-        print_results(estimate.described(), [], estimate.lines(), as_json=output.json)
+        print_results(asdict(estimate), [], estimate.lines(), as_json=output.json)
         return False
     if long_run.share is not None:
         say(count_share(job, long_run).described(long_run.parts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -39,7 +39,7 @@ class SurveyCommand(SurveyOptions):
         self.check()
         if self.dry_run:
             estimate = estimate_survey(self)
-            print_results(estimate.described(), [], estimate.lines(), as_json=self.output.json)
+            print_results(asdict(estimate), [], estimate.lines(), as_json=self.output.json)
             return 0
         if self.long_run.part is not None:
             cells = count_share_of_cells(self)

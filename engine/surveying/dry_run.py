@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from ...reports.progress import progress_bar
 from ...storage.durable import size
-from ..estimate import RunEstimate, estimate_run, memory_lines
+from ..estimate import estimate_run, memory_lines
 from ..parts import number_of_parts
 from .cells import MOST_BYTES, CellCounter, read_treebank, reason_of
 from .options import SurveyOptions
@@ -61,10 +60,6 @@ class SurveyEstimate:
     memory_of_worker: int
     disk: int
 
-    def described(self) -> dict[str, Any]:
-        """The estimate for JSON."""
-        return asdict(self)
-
     def lines(self) -> Iterator[str]:
         """Yield the lines of the estimate: one for each treebank and each model, and the totals."""
         width = max(map(len, [each.name for each in self.treebanks] + [each.name for each in self.models]))
@@ -85,7 +80,16 @@ class SurveyEstimate:
 
 def estimate_survey(options: SurveyOptions) -> SurveyEstimate:
     """Read all treebanks, let each model read a few sentences, and return what the survey would cost."""
-    treebanks = _treebanks(options)
+    treebanks = []
+    with progress_bar("treebanks", len(options.grid.treebanks), unit="") as advance:
+        for name, path in options.treebanks().items():
+            try:
+                corpus = read_treebank(options, path)
+                words = sum(file.words for file in corpus.files)
+                treebanks.append(TreebankEstimate(name, len(corpus), words, len(corpus.relations)))
+            except Exception as error:
+                treebanks.append(TreebankEstimate(name, obstacle=reason_of(error)))
+            advance(1)
     readable = [treebank for treebank in treebanks if not treebank.obstacle]
     models = _models(options, readable)
     usable = [model for model in models if not model.obstacle]
@@ -109,45 +113,24 @@ def estimate_survey(options: SurveyOptions) -> SurveyEstimate:
     )
 
 
-def _treebanks(options: SurveyOptions) -> list[TreebankEstimate]:
-    treebanks = []
-    with progress_bar("treebanks", len(options.grid.treebanks), unit="") as advance:
-        for name, path in options.treebanks().items():
-            try:
-                corpus = read_treebank(options, path)
-                words = sum(file.words for file in corpus.files)
-                treebanks.append(TreebankEstimate(name, len(corpus), words, len(corpus.relations)))
-            except Exception as error:
-                treebanks.append(TreebankEstimate(name, obstacle=reason_of(error)))
-            advance(1)
-    return treebanks
-
-
 def _models(options: SurveyOptions, readable: Sequence[TreebankEstimate]) -> list[ModelEstimate]:
     """Let each model read a few sentences of the treebank with the most relations, because counts grow with them."""
     if not readable:
         obstacle = "not loaded, because no treebank can be read"
         return [ModelEstimate(name, obstacle=obstacle) for name in options.grid.models]
     largest = max(readable, key=lambda treebank: treebank.relations)
+    grid = replace(options.grid, treebanks=(options.treebanks()[largest.name],))
     # What is in the folder of the parts already does not change what is needed.
-    of_largest = replace(
-        options,
-        grid=replace(options.grid, treebanks=(options.treebanks()[largest.name],)),
-        long_run=replace(options.long_run, parts=None, part=None),
-    )
+    long_run = replace(options.long_run, parts=None, part=None)
     models = []
-    for _, cells in CellCounter(of_largest, estimate_run).treebanks():
-        for cell in cells:
-            if cell.results:
-                run = cell.results[0]
-                disk = round(sum(_bytes_of_parts(run, largest, treebank) for treebank in readable))
-                models.append(ModelEstimate(cell.cell.model, run.weights, run.memory, run.memory_of_worker, disk))
-            else:
-                models.append(ModelEstimate(cell.cell.model, obstacle=cell.failures[0].reason))
+    [(_, cells)] = CellCounter(replace(options, grid=grid, long_run=long_run), estimate_run).treebanks()
+    for cell in cells:
+        if not cell.results:
+            models.append(ModelEstimate(cell.cell.model, obstacle=cell.failures[0].reason))
+            continue
+        run, disk = cell.results[0], 0.0
+        for treebank in readable:
+            of_part = run.disk_of_parts / run.parts * treebank.relations / max(1, largest.relations)
+            disk += of_part * len(run.passes) * number_of_parts(treebank.sentences)
+        models.append(ModelEstimate(cell.cell.model, run.weights, run.memory, run.memory_of_worker, round(disk)))
     return models
-
-
-def _bytes_of_parts(run: RunEstimate, largest: TreebankEstimate, treebank: TreebankEstimate) -> float:
-    """Return the bytes of the parts of a treebank, given the estimate for the largest one."""
-    of_part = run.disk_of_parts / run.parts * treebank.relations / max(1, largest.relations)
-    return of_part * len(run.passes) * number_of_parts(treebank.sentences)
