@@ -40,7 +40,7 @@ from ..extractors.maps.batching import WINDOW
 from ..extractors.model.loaded_model import described_model
 from ..storage.cache_log import CacheLog
 from ..storage.durable import StorageError
-from ..storage.sealed import cache_name, check, write_sealed
+from ..storage.sealed import check, write_sealed
 from ..storage.tensors import read_tensors, tensor_content
 from .job import Job
 from .passes import Pass, PassCounts, PassLog
@@ -212,7 +212,7 @@ class PartCounter:
 
     def is_missing(self, part: CorpusPart) -> bool:
         """Whether a part has to be counted. Its file is deleted and noted if it is damaged."""
-        return self.cache_log.read(self.folder / part.file_name, lambda path: check(path, cache_name(path))) is None
+        return self.cache_log.read(self.folder / part.file_name, check) is None
 
     def content(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> bytes:
         """Count a part, and return the content of its file; ``advance`` receives the number of inputs of each batch."""
@@ -238,7 +238,7 @@ class PartCounter:
         """Write what was counted for a part."""
         path = self.folder / part.file_name
         try:
-            write_sealed(path, content, cache_name(path))
+            write_sealed(path, content)
         except StorageError as error:
             raise StorageError(f"{error}. {KEPT}", forbidden=error.forbidden) from error
 
@@ -260,7 +260,7 @@ class PartCounter:
 
     def _add(self, part: CorpusPart, counts: PassCounts, log: PassLog) -> None:
         path = self.folder / part.file_name
-        tensors, facts = read_tensors(path, cache_name(path))
+        tensors, facts = read_tensors(path)
         # The paths in the file are those at the time of counting, and the corpus may have been moved since.
         moved = {old: new for old, new in zip(facts["files"], part.content[1], strict=True) if old != new}
         log.add(PassLog(**facts["log"]))

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from ..analyses.shared.metric_states import MetricStates, StateError
 from ..reports.run_files import RUN_RECORD, identity_of, read_record
-from ..storage.sealed import DamagedError, cache_name, digest_in, read_json, write_json
+from ..storage.sealed import DamagedError, digest_in, read_json, write_json
 from ..storage.tensors import pack, read_tensors, unpack, write_tensors
 
 Read = TypeVar("Read")
@@ -89,12 +89,12 @@ def write_states(folder: Path, states: RunStates) -> None:
     for request, metric in states.metrics.items():
         packed, facts = packed_states(metric, f"{metric.metric}.")
         path = folder / files[request]
-        digests[path.name] = write_tensors(path, packed, {**facts, "request": request}, cache_name(path))
-    digests[_INPUTS] = write_json(folder / _INPUTS, {"inputs": dict(states.inputs)}, f"{FOLDER}/{_INPUTS}")
+        digests[path.name] = write_tensors(path, packed, {**facts, "request": request})
+    digests[_INPUTS] = write_json(folder / _INPUTS, {"inputs": dict(states.inputs)})
     described = {name: value for name, value in vars(states).items() if name not in ("metrics", "inputs")}
     analyses = [vars(analysis) for analysis in states.analyses]
     overview = {"format": FORMAT, "requests": files, "sha256": digests, **described, "analyses": analyses}
-    write_json(folder / OVERVIEW, overview, f"{FOLDER}/{OVERVIEW}", indent=1)
+    write_json(folder / OVERVIEW, overview, indent=1)
 
 
 def read_states(folder: Path) -> RunStates:
@@ -169,10 +169,10 @@ def _check_record(folder: Path, record: Mapping[str, Any]) -> None:
         )
 
 
-def _read(path: Path, reader: Callable[[Path, str], Read], digests: Mapping[str, str] | None = None) -> Read:
+def _read(path: Path, reader: Callable[[Path], Read], digests: Mapping[str, str] | None = None) -> Read:
     """Read a file of the states, which must be the one whose digest the index has, if it has digests."""
     try:
-        content = reader(path, f"{FOLDER}/{path.name}")
+        content = reader(path)
         digest = digest_in(path)
     except FileNotFoundError:
         raise StateError(f"{path} is missing") from None

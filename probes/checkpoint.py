@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from ..storage.cache_log import CacheLog
-from ..storage.sealed import DamagedError, cache_name
+from ..storage.sealed import DamagedError
 from ..storage.tensors import read_tensors, write_tensors
 
 
@@ -90,7 +90,7 @@ class Checkpoint:
 
     @staticmethod
     def _read(path: Path) -> tuple[TrainingState, dict[str, Tensor]]:
-        tensors, facts = read_tensors(path, cache_name(path))
+        tensors, facts = read_tensors(path)
         try:
             return TrainingState(**facts), tensors
         except TypeError as error:
@@ -106,5 +106,5 @@ class Checkpoint:
         Raises:
             StorageError: the file cannot be written, for another reason.
         """
-        self.cache_log.keep(self.path, lambda: write_tensors(self.path, tensors, vars(state), cache_name(self.path)))
+        self.cache_log.keep(self.path, lambda: write_tensors(self.path, tensors, vars(state)))
         self._last = time.monotonic()

@@ -21,7 +21,7 @@ _WORTHWHILE = 2**12  # the number of bytes from which on compression saves more 
 _SMALL = (torch.uint8, torch.int16, torch.int32)
 
 
-def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any], name: str) -> str:
+def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any], name: str | None = None) -> str:
     """Write tensors by name, and facts that JSON can hold; return the digest of the file."""
     return write_sealed(path, tensor_content(tensors, facts), name)
 
@@ -33,7 +33,7 @@ def tensor_content(tensors: dict[str, Tensor], facts: dict[str, Any]) -> bytes:
     return safetensors.torch.save(contiguous, metadata)
 
 
-def read_tensors(path: Path, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def read_tensors(path: Path, name: str | None = None) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read the tensors and facts that `write_tensors` wrote."""
     content, _ = read_sealed(path, name)
     try:

@@ -20,7 +20,7 @@ from numpy import ndarray
 
 from ...corpora_loaders import Sentence
 from ...reports.run_files import RUN_RECORD, identity_of, read_record
-from ...storage.sealed import DamagedError, cache_name
+from ...storage.sealed import DamagedError
 from ...storage.tensors import read_tensors, unpack
 from ..shared.best_head import rate
 from ..shared.comparable import Comparable, Measured
@@ -132,7 +132,7 @@ def read_outcomes(folder: Path) -> tuple[AttachmentOutcomes, dict[str, Any]] | N
     """Read the outcomes and the record of a run of version 0.2 from its folder; return None for other runs."""
     path = folder / _FILE
     try:
-        tensors, facts = read_tensors(path, cache_name(path))
+        tensors, facts = read_tensors(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except DamagedError as error:

@@ -18,7 +18,7 @@ from torch import Tensor
 from ...corpora_loaders import Sentence
 from ...corpora_loaders.describing import amount
 from ...storage.durable import StorageError
-from ...storage.sealed import DamagedError, cache_name, check
+from ...storage.sealed import DamagedError, check
 from ..errors import ExtractionError
 from ..kinds import get_kind
 from .batching import ExtractionLog
@@ -44,7 +44,7 @@ def checked(path: Path, digest: str) -> Shard:
     """Return a shard if its content has a digest, or raise `DamagedError`."""
     try:
         before_check = Shard.of(path, digest)
-        if check(path, cache_name(path)) != digest:
+        if check(path) != digest:
             raise DamagedError("it does not belong to the other files of its part")
     except FileNotFoundError:
         raise DamagedError("it is missing") from None

@@ -26,7 +26,7 @@ from torch import Tensor
 from ...corpora_loaders import Sentence
 from ...storage.cache_log import CacheLog
 from ...storage.durable import StorageError, delete, free_space, locked, size, sweep, write_durably
-from ...storage.sealed import cache_name, read_json, write_json
+from ...storage.sealed import read_json, write_json
 from ...storage.tensors import write_tensors
 from ..errors import ExtractionError
 from ..layers import FFBias
@@ -172,7 +172,7 @@ class _Store:
     def part(self, number: int) -> _Part | None:
         """Read a part and check its files; None if it has to be made, and then no file of it is left."""
         path = self.folder / f"{number:04d}.json"
-        record = self.cache_log.read(path, lambda path: read_json(path, cache_name(path)))
+        record = self.cache_log.read(path, read_json)
         if record is not None:
             shards: dict[str, Shard] = {}
             for shard, digest in enumerate(record["shards"]):
@@ -200,7 +200,7 @@ class _Store:
         def write_shard() -> None:
             name = f"{number:04d}-{len(shards):03d}.safetensors"
             path = self.folder / name
-            shards[name] = Shard.of(path, write_tensors(path, waiting, {}, cache_name(path)))
+            shards[name] = Shard.of(path, write_tensors(path, waiting, {}))
             waiting.clear()
 
         for batch in extract(self.encoder, sentences, log=log, **self.options):
@@ -230,7 +230,7 @@ class _Store:
             "shards": [shard.digest for shard in shards.values()],
         }
         path = self.folder / f"{number:04d}.json"
-        write_json(path, record, cache_name(path))
+        write_json(path, record)
         return record, shards
 
     def _check_space(self, missing: Sequence[int], shape: Sequence[int]) -> None:

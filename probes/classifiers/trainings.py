@@ -15,7 +15,7 @@ import torch
 
 from ...reports.progress import progress_bar
 from ...storage.cache_log import CacheLog
-from ...storage.sealed import DamagedError, cache_name
+from ...storage.sealed import DamagedError
 from ...storage.tensors import read_tensors, write_tensors
 from ..training import TrainingError
 from .training import ClassifierRecipe, Objective, Trainable, train
@@ -143,12 +143,12 @@ class Trainings:
 
     def _keep(self, path: Path, model: Trainable, history: list[dict[str, Any]]) -> None:
         tensors = {name: tensor.clone() for name, tensor in model.state_dict().items()}  # tied weights share memory
-        self.cache_log.keep(path, lambda: write_tensors(path, tensors, {"history": history}, cache_name(path)))
+        self.cache_log.keep(path, lambda: write_tensors(path, tensors, {"history": history}))
 
 
 def _load(path: Path, model: Trainable) -> list[dict[str, Any]]:
     """Load the weights in a file of the cache into a model, and return the history of its training."""
-    tensors, facts = read_tensors(path, cache_name(path))
+    tensors, facts = read_tensors(path)
     try:
         model.load_state_dict(tensors)
         history: list[dict[str, Any]] = facts["history"]

@@ -24,7 +24,7 @@ from attentionology.probes.classifiers import AttentionClassifier, ClassifierRec
 from attentionology.probes.classifiers.trainings import ClassifierTraining, Trainings
 from attentionology.storage.cache_log import CacheLog
 from attentionology.storage.durable import StorageError
-from attentionology.storage.sealed import ANYWHERE, cache_name
+from attentionology.storage.sealed import ANYWHERE
 from attentionology.storage.tensors import read_tensors
 from tests.damage import DAMAGE
 
@@ -188,7 +188,7 @@ def test_a_file_of_the_first_versions_is_said_and_made_again(tmp_path: Path) -> 
     made = Trainings(tmp_path, workers=1)([job()], "train")["seed 0"]
     (file,) = (tmp_path / "classifiers").iterdir()
     whole = file.read_bytes()
-    tensors, facts = read_tensors(file, cache_name(file))
+    tensors, facts = read_tensors(file)
     file.write_bytes(save(tensors, {"history": json.dumps(facts["history"])}))
     [warning] = check_made_again(tmp_path, made, whole).warnings()
     assert "older version" in warning

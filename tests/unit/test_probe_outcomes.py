@@ -19,7 +19,6 @@ from attentionology.analyses.shared.metric_states import StateError
 from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.corpora_loaders import Sentence
 from attentionology.reports.run_files import identity_of
-from attentionology.storage.sealed import cache_name
 from attentionology.storage.tensors import pack, write_tensors
 
 REPLICATES = 60
@@ -156,7 +155,7 @@ def write_outcomes(folder: Path, outcomes: AttachmentOutcomes, record: Mapping[s
         "relation": outcomes.relation,
     }
     tensors, facts["packing"] = pack({name: torch.from_numpy(array) for name, array in arrays.items()})
-    write_tensors(path, tensors, facts, cache_name(path))
+    write_tensors(path, tensors, facts)
 
 
 RECORD = {

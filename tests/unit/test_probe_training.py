@@ -26,7 +26,6 @@ from attentionology.probes import (
 )
 from attentionology.probes.training import shuffled
 from attentionology.storage.durable import StorageError
-from attentionology.storage.sealed import cache_name
 from attentionology.storage.tensors import read_tensors
 from tests.damage import DAMAGE
 from tests.maps import batch_of, random_corpus
@@ -226,7 +225,7 @@ class TestInterruption:
 
     def test_checkpoint_of_the_first_versions_is_not_used(self, batches, tmp_path):
         path = interrupted(batches, tmp_path)
-        tensors, facts = read_tensors(path, cache_name(path))
+        tensors, facts = read_tensors(path)
         path.write_bytes(save(tensors, {"state": json.dumps(facts)}))
         saved = Checkpoint(path)
         assert saved.load() is None
