@@ -200,7 +200,8 @@ def test_only_one_pair_is_in_memory(tmp_path):
     before = alive()
     with in_files(8):
         read = load_bitext(pairs, gold=gold)
-        assert max(alive() - before for _ in read) <= 4
+        # Every 25th pair, because Python lists all objects of the process each time.
+        assert max(alive() - before for number, _ in enumerate(read) if number % 25 == 0) <= 4
         assert len(pickle.dumps(read)) < 400 * 40
 
 
