@@ -36,12 +36,12 @@ class Clusters(Analysis[ClusterFacts, ClusterResults], row=CLUSTERS):
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[ClusterFacts]:
         """Plan the reading shared with ``surface``, and the distances on the same maps."""
-        reading = plan_reading(options, setting)
+        shared, reading = plan_reading(options, setting)
         smoothing = SMOOTHING if options[ReadingOptions].smoothing == "release" else 0.0
         counting = CountMaps(HeadDistances, (("smoothing", smoothing),))
         name = f"head-distances/{setting.maps.kind}"
-        request = Request(name, "clusters", setting.corpus, reading.maker, counting)
-        return Plan((reading.request, request), ClusterFacts(reading.facts, request.name))
+        request = Request(name, "clusters", setting.corpus, shared.maker, counting)
+        return Plan((shared, request), ClusterFacts(reading, request.name))
 
     def results(
         self, options: OptionSet, counted: Counted[ClusterFacts], needed: Mapping[str, Any], looked: Any

@@ -55,14 +55,14 @@ class Surface(Analysis[SurfaceFacts, SurfaceResults], row=SURFACE):
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[SurfaceFacts]:
         """Plan the reading shared with ``clusters``, and gradients if the model has what the loss needs."""
-        reading, surface_options = plan_reading(options, setting), options[SurfaceOptions]
+        (shared, reading), surface_options = plan_reading(options, setting), options[SurfaceOptions]
         if surface_options.gradients == "none":
-            return Plan((reading.request,), SurfaceFacts(reading.facts))
+            return Plan((shared,), SurfaceFacts(reading))
         obstacle, head = _obstacle(surface_options.gradients, setting)
         if obstacle and surface_options.gradients != "auto":
             raise ModelError(f"{setting.encoder.name}: {obstacle}")
         if obstacle:
-            return Plan((reading.request,), SurfaceFacts(reading.facts, obstacle=obstacle))
+            return Plan((shared,), SurfaceFacts(reading, obstacle=obstacle))
         loss: Literal["mlm", "hidden"] = "hidden" if surface_options.gradients == "hidden" else "mlm"
         shape = ("n_layers", setting.encoder.n_layers), ("n_heads", setting.encoder.n_heads)
         gradients = Request(
@@ -73,8 +73,8 @@ class Surface(Analysis[SurfaceFacts, SurfaceResults], row=SURFACE):
             CountWith(GradientImportance, shape),
             optional=True,
         )
-        facts = SurfaceFacts(reading.facts, gradients.name, len(gradients.inputs), setting.corpus.unit, loss)
-        return Plan((reading.request, gradients), facts)
+        facts = SurfaceFacts(reading, gradients.name, len(gradients.inputs), setting.corpus.unit, loss)
+        return Plan((shared, gradients), facts)
 
     def results(
         self, options: OptionSet, counted: Counted[SurfaceFacts], needed: Mapping[str, Any], looked: Any

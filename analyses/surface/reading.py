@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from ...corpora_loaders import PlainText
-from ...extractors import MapMaker, Segments
+from ...extractors import Segments
 from ...extractors.tokens.pieces import Pieces
 from ..contract import Counted, OptionError, OptionSet, Request, Setting
 from ..dependency.tables import TOTALS
@@ -35,17 +35,8 @@ class ReadingFacts:
     notes: tuple[str, ...] = merges_by("union")  # sentences about how the maps were treated
 
 
-@dataclass(frozen=True)
-class SharedReading:
-    """How the maps of both analyses are read."""
-
-    request: Request
-    maker: MapMaker
-    facts: ReadingFacts
-
-
-def plan_reading(options: OptionSet, setting: Setting) -> SharedReading:
-    """Plan the request that both analyses share, with the notes that a reader should know."""
+def plan_reading(options: OptionSet, setting: Setting) -> tuple[Request, ReadingFacts]:
+    """Plan the request that both analyses share, and say what the results need to know about it."""
     reading, maker = options[ReadingOptions], replace(setting.maps, level=options[ReadingOptions].level)
     if maker.merge != "norm" and reading.level == "token" and not {"dependency", "coreference"} & set(setting.chosen):
         raise OptionError("--merge is for words; choose --level word")
@@ -78,7 +69,7 @@ def plan_reading(options: OptionSet, setting: Setting) -> SharedReading:
         notes=tuple(notes),
         seed=setting.seed,
     )
-    return SharedReading(request, maker, facts)
+    return request, facts
 
 
 def read_tables(
