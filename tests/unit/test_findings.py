@@ -41,6 +41,19 @@ def test_the_sink_and_the_head_with_most_of_it(found):
     assert "and 90.0 % in head 1-2." in sink
 
 
+def test_the_sink_is_the_column_and_not_what_its_token_is_called(found):
+    """A model may write both of its special tokens alike."""
+    surface, _ = found
+    heads = surface.tables.heads.assign(first_special=0.7, last_special=0.2)
+    alike = replace(
+        surface, tables=surface.tables._replace(heads=heads), specials=dict.fromkeys(surface.specials, "</s>")
+    )
+    sink = explored_surface(alike, "weight").findings[0]
+    assert "</s> gets the most attention" in sink.text
+    assert "and 70.0 % in head" in sink.text
+    assert "measure=surface/first_special/weight" in sink.address
+
+
 def test_heads_of_neighbors_are_counted_by_their_labels(found):
     _, neighbors = of_surface(found, label=["previous", "next", "previous"], previous=[0.7, 0.1, 0.9], next=[0.1, 0.95])
     assert neighbors == (
