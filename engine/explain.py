@@ -20,24 +20,16 @@ from ..analyses.explanation.model_options import (
 from ..analyses.explanation.options import ExplanationTestOptions, TextOptions
 from ..analyses.explanation.record import describe
 from ..analyses.explanation.results import ExplainResults
-from ..analyses.explanation.run import (
-    ChosenTests,
-    choose,
-    finished,
-    read_inputs,
-    run_tests,
-    train_model,
-)
+from ..analyses.explanation.run import choose, found, prepared, trained
 from ..analyses.explanation.run_options import ExplainOptions, Loaded
-from ..analyses.explanation.sources import save_model, threads_for, workers_for
-from ..analyses.explanation.terminal import explain_table
+from ..analyses.explanation.section import explain_table
+from ..analyses.explanation.sources import save_model, threads_for
+from ..analyses.explanation.tested import Tested
 from ..analyses.option_groups import groups_by_class
 from ..analyses.shared.cache_folder import cache_folder
 from ..analyses.shared.input_options import OptionalModelOptions, paths_read
 from ..corpora_loaders import LabelledTexts
-from ..probes.classifiers.trainings import Trainings
 from ..reports.page import Section
-from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
 from .corpus import title_of_files
 from .passes import PassCounts
@@ -230,45 +222,36 @@ def execute(
 ) -> Explanation:
     """Run everything that the options ask for."""
     loaded = loaded or Loaded()
-    choice = choose(options, loaded)
+    chosen = choose(options, loaded)
     cache = options.training.cache if out is None else cache_folder(options.training.cache, out)
     if out is None:
-        return _explanation(options, loaded, choice, cache, None, command, shown_options or {})
+        return _explanation(prepared(options, loaded, chosen, cache), None, command, shown_options or {})
     texts = options.texts
     reads = paths_read(options.model.model, texts.data, texts.dev, texts.test, options.classifier.vectors)
     with RunFolder(out, overwrite=overwrite, reads=reads) as folder:
         shown = {**(shown_options or {}), "out": str(out)}
-        explanation = _explanation(options, loaded, choice, cache, folder.path, command, shown)
+        explanation = _explanation(prepared(options, loaded, chosen, cache), folder.path, command, shown)
     return replace(explanation, folder=out)
 
 
-def _explanation(
-    options: ExplainOptions,
-    loaded: Loaded,
-    choice: ChosenTests,
-    cache: Path | None,
-    folder: Path | None,
-    command: str,
-    shown_options: Mapping[str, Any],
-) -> Explanation:
-    stages = Stages()
-    inputs = read_inputs(options, loaded, choice, stages)
-    trainings = Trainings(cache, workers=workers_for(inputs.model))
-    with threads_for(inputs.model):
-        subject = train_model(options, inputs, trainings, stages)
-        counted = Counted(run_tests(subject, inputs, trainings), {}, {})
-        groups, texts = OptionSet(), subject.texts
+def _explanation(tested: Tested, folder: Path | None, command: str, shown_options: Mapping[str, Any]) -> Explanation:
+    """Train → tests → results → section, and write all of it."""
+    options, stages = tested.options, tested.stages
+    with threads_for(tested.model):
+        tested = trained(tested)
+        counted = Counted(found(tested), {}, {})
+        groups, texts = OptionSet(), tested.texts
         with stages("results"):
             parts = with_results([Part(ExplanationTests(), None, (), counted)], groups)
         results: ExplainResults = parts[0].results
-        record = describe(finished(subject, inputs, trainings, results.texts, results.left_out), command, shown_options)
+        record = describe(tested, results.left_out, command, shown_options)
         complete = complete_record(record, parts, groups)
         titles = Titles(record["model"]["name"], title_of_files([file.path for file in texts.test.files]))
         with stages("tables and figures"):
             section = parts[0].section(titles)
             if folder is not None:
-                if inputs.source is not None:
-                    save_model(subject.model, folder, finetuned=options.transformer.finetune)
+                if tested.source is not None:
+                    save_model(tested.model, folder, finetuned=options.transformer.finetune)
                 run = Run(parts, titles, complete, sections=(section,), options=groups)
                 write_run(folder, run, states_of(run, PassCounts(), record, {}, texts.test), {})
-    return Explanation(results, subject.model, complete, section, titles, counted)
+    return Explanation(results, tested.model, complete, section, titles, counted)

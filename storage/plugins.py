@@ -31,15 +31,19 @@ def located(location: str) -> Any:
     return EntryPoint(name="", value=location, group="").load()
 
 
-def load_added(what: str, point: EntryPoint, base: type[Base]) -> type[Base]:
-    """Load the class that an entry point names; ``what`` says in messages what it is, for example an analysis."""
+def loaded(what: str, point: EntryPoint) -> Any:
+    """Load what an entry point names; ``what`` it is, for messages: ``"analysis"``."""
     try:
-        kind = point.load()
+        return point.load()
     except Exception as error:  # code of another package may raise anything
         raise RegistryError(
             f"the {what} {point.name!r} of {source_of(point)} cannot be loaded: {type(error).__name__}: {error}"
         ) from error
-    return checked(what, kind, base, source_of(point))
+
+
+def load_added(what: str, point: EntryPoint, base: type[Base]) -> type[Base]:
+    """Load the class that an entry point names; ``what`` says in messages what it is, for example an analysis."""
+    return checked(what, loaded(what, point), base, source_of(point))
 
 
 def checked(what: str, kind: Any, base: type[Base], source: str) -> type[Base]:

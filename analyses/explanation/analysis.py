@@ -19,12 +19,10 @@ from ..shared.merged_facts import merges_by
 from .batch import Values
 from .contract import SHARE, ExplanationTest, Findings
 from .options import ExplanationTestOptions
-from .registry import column_of, in_order_of_use, owner_of, registered_tests
+from .registry import column_of, in_order_of_use, owner_of, registered_tests, with_columns
 from .results import ExplainResults, HighlightedText
-from .section import explain_section
+from .section import explain_section, explain_table
 from .summary import Bootstrap, quality, summarize
-from .terminal import explain_table
-from .text_table import TextTable
 from .verdict import verdicts
 
 NAME = "explanation"
@@ -34,41 +32,25 @@ _FEW_TEXTS = 200
 
 @dataclass(frozen=True, eq=False)
 class ExplainFacts:
-    """Everything that the explanation tests have found, text by text. All results are made of it.
+    """Everything that the explanation tests have found, text by text. All results are made of it."""
 
-    Attributes:
-        tests: the names of the tests that ran.
-        classes: the names of the classes.
-        options: the options of the tests.
-        seed: the seed of the bootstrap, on which the keys depend.
-        keys: the hash of the words of each tested text by which it is drawn, in the column ``key``.
-        examined: the per-text table of the tested model.
-        compared: further columns of that table, by the names of the tests that have compared the model with others.
-        measured: per-text tables of other models, by the names of the tests and of the models.
-        models: what the tested model and the others predict: ``model, role`` and the probability of each class.
-        points: how much other attention differs: ``kind, name, lambda, jsd, tvd``.
-        history: ``model, epoch, loss, dev_auc`` of every training.
-        examples: texts with the weights of their words.
-        phrases: what was trained and tested on which texts.
-        notes: remarks on how the numbers were computed.
-        left_out: the tests that did not run, each with the reason.
-    """
-
-    tests: tuple[str, ...]
+    tests: tuple[str, ...]  # that ran
     classes: tuple[str, ...]
     options: ExplanationTestOptions
-    seed: int
-    keys: pd.DataFrame = merges_by("rows")
-    examined: pd.DataFrame = merges_by("rows")
-    compared: Mapping[str, pd.DataFrame] = merges_by("rows")
-    measured: Mapping[str, Mapping[str, pd.DataFrame]] = merges_by("rows")
-    models: pd.DataFrame = merges_by("rows")
-    points: pd.DataFrame = merges_by("rows")
-    history: pd.DataFrame = merges_by("first")
+    seed: int  # of the bootstrap, on which the keys depend
+    keys: pd.DataFrame = merges_by("rows")  # a column with the hash of the words of each text, by which it is drawn
+    examined: pd.DataFrame = merges_by("rows")  # the per-text table of the tested model
+    compared: Mapping[str, pd.DataFrame] = merges_by(
+        "rows"
+    )  # its further columns, by test, of comparing it with others
+    measured: Mapping[str, Mapping[str, pd.DataFrame]] = merges_by("rows")  # per-text tables, by test and other model
+    models: pd.DataFrame = merges_by("rows")  # what each model predicts, see `Tested.score`
+    points: pd.DataFrame = merges_by("rows")  # see `curve_points`
+    history: pd.DataFrame = merges_by("first")  # ``model, epoch, loss, dev_auc`` of every training
     examples: tuple[HighlightedText, ...] = merges_by("first")
-    phrases: tuple[str, ...] = merges_by("union")
-    notes: tuple[str, ...] = merges_by("union")
-    left_out: tuple[tuple[str, str], ...] = merges_by("union")
+    phrases: tuple[str, ...] = merges_by("union")  # what was trained and tested on which texts
+    notes: tuple[str, ...] = merges_by("union")  # on how the numbers were computed
+    left_out: tuple[tuple[str, str], ...] = merges_by("union")  # tests that did not run, each with the reason
 
     def bootstrap(self) -> Bootstrap:
         """Return the bootstrap over the tested texts."""
@@ -124,7 +106,7 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
     def comparable(self, counted: Counted[ExplainFacts]) -> Sequence[Comparable]:
         """Return the means over texts of all measures, a family for each test and unit."""
         facts = counted.facts
-        table, bootstrap = concluded(facts)[0].rows, facts.bootstrap()
+        (table, _), bootstrap = concluded(facts), facts.bootstrap()
         owners = {column: test for test, columns in measures_of(table).items() for column in columns}
         owners["correct"] = "decisions"
         families: dict[tuple[str, str], list[Measured]] = {}
@@ -145,35 +127,34 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
         )
 
 
-def concluded(facts: ExplainFacts) -> tuple[TextTable, list[Findings]]:
+def concluded(facts: ExplainFacts) -> tuple[pd.DataFrame, list[Findings]]:
     """Return the per-text table with the columns of all tests, and what follows from it."""
-    chosen, table = facts.chosen(), TextTable(facts.examined)
-    findings = [test.conclude(table.rows, facts.options) for test in chosen]
+    chosen, table = facts.chosen(), facts.examined
+    findings = [test.conclude(facts.examined, facts.options) for test in chosen]
     for test, found in zip(chosen, findings, strict=True):
-        table = table.with_columns(test, found.columns)
+        table = with_columns(table, test, found.columns)
     for test in in_order_of_use(chosen):
         if test.name in facts.compared:
             columns = facts.compared[test.name]
-            table = table.with_columns(test, {str(name): columns[name].to_numpy() for name in columns})
+            table = with_columns(table, test, {str(name): columns[name].to_numpy() for name in columns})
     return table, findings
 
 
 def results_of(facts: ExplainFacts) -> ExplainResults:
     """Make all tables of what was found text by text."""
-    table, findings = concluded(facts)
-    texts, bootstrap = table.rows, facts.bootstrap()
+    (texts, findings), bootstrap = concluded(facts), facts.bootstrap()
     tables: dict[str, pd.DataFrame] = {}
     for test in facts.chosen():
         tables |= test.summarize(facts.measured.get(test.name, {}), facts.classes, bootstrap)
     for found in findings:
         tables |= found.tables
-    points = [facts.points, *(point.rows() for found in findings for point in found.points)]
+    points = [rows for rows in (facts.points, *(rows for found in findings for rows in found.points)) if len(rows)]
     return ExplainResults(
         texts=texts,
         summary=summarize(texts, measures_of(texts), facts.classes, bootstrap),
         verdicts=verdicts(texts, bootstrap, epsilon=facts.options.epsilon),
         models=_scores(facts, bootstrap),
-        curve=_curve(pd.concat([each for each in points if len(each)]) if any(map(len, points)) else pd.DataFrame()),
+        curve=_curve(pd.concat(points)) if points else pd.DataFrame(),
         tables=tables,
         history=facts.history,
         classes=facts.classes,
@@ -211,8 +192,6 @@ def _scores(facts: ExplainFacts, bootstrap: Bootstrap) -> pd.DataFrame:
 
 def _curve(points: pd.DataFrame) -> pd.DataFrame:
     """The means over texts of how much other attention differs, a row for each model or search."""
-    if points.empty:
-        return pd.DataFrame()
     names = ["kind", "name", "lambda"]
     return pd.DataFrame(
         [

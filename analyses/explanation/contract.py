@@ -1,24 +1,23 @@
 """The contract of an explanation test.
 
 An explanation test asks one question about the attention of a text classifier, and so whether its weights can be read
-as an explanation of what the classifier decides. Everything that belongs to it lies in one class: how its numbers are
-computed, what they are called, which questions they decide against which floor, its figures, and its part of the
-report. Tables, page, terminal and verdicts read the registered tests and name none of them.
+as an explanation of what the classifier decides. A test is one row: what its numbers are called, which questions they
+decide against which floor, its figure and its part of the page, and the functions that compute all this. Tables, page,
+terminal and verdicts read the registered tests and name none of them.
 """
 
 from __future__ import annotations
 
-from abc import ABC
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from ...extractors import AttentionModel
     from .batch import Rows, TextBatch
-    from .compared_models import CurvePoint, ModelPredictions
     from .options import ExplanationTestOptions
     from .results import ExplainResults
     from .summary import Bootstrap
@@ -36,11 +35,13 @@ class Column:
         label: the name of the column in tables and figures.
         unit: the unit of its values.
         averaged: whether the mean over the texts is meaningful, which it is not for numbers of classes and p values.
+        significance: the column whose mean is the share of texts in which the value is significant, if there is one.
     """
 
     label: str
     unit: str
     averaged: bool = True
+    significance: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,25 +82,47 @@ class Findings:
 
     Attributes:
         columns: columns of the per-text table, with one value per text in its order.
-        models: what the models that the test has trained predict.
-        points: points of the curve.
+        models: what each model that the test has trained predicts, see `Tested.score`.
+        points: how much other attention differs, text by text, see `curve_points`.
         tables: further tables, by the names in `ExplanationTest.tables`.
         measured: per-text tables of other models, by the names of the models; see `ExplanationTest.summarize`.
+        adversary: the name of a trained adversary and the model, which other tests may use.
         notes: remarks on how the numbers were computed, one sentence each.
         left_out: the parts of the test that could not run, each with the reason.
     """
 
     columns: Rows = field(default_factory=dict)
-    models: tuple[ModelPredictions, ...] = ()
-    points: tuple[CurvePoint, ...] = ()
+    models: tuple[pd.DataFrame, ...] = ()
+    points: tuple[pd.DataFrame, ...] = ()
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     measured: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    adversary: tuple[str, AttentionModel] | None = None
     notes: tuple[str, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
 
 
-class ExplanationTest(ABC):
-    """One explanation test. Subclass it, and name the subclass in the registry or as an entry point.
+@dataclass(frozen=True)
+class Drawing:
+    """The figure of a test.
+
+    Attributes:
+        name: the name of its file.
+        caption: its caption, a Jinja template that gets ``epsilon``.
+        draw: draws it, given a title; None if there are no values to draw.
+    """
+
+    name: str
+    caption: str
+    draw: Callable[[ExplainResults, str], Figure | None]
+
+
+def _nothing(*_: Any) -> Any:
+    return {}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ExplanationTest:
+    """One explanation test. Name it in the registry or as an entry point.
 
     Attributes:
         name: the name of the test in ``--tests``.
@@ -108,100 +131,71 @@ class ExplanationTest(ABC):
         questions: the questions that the test decides.
         shown: the columns in its table on the page, which may belong to other tests. None for all columns of the test
             that are averaged.
-        significance: for each column, the column whose mean is the share of texts in which it is significant.
         key: the columns that the terminal shows.
-        captions: the captions of its figures, by their names. A caption is a Jinja template, which gets ``epsilon``.
+        figure: its figure, if there is one.
         page: a Jinja template of the HTML below the table. It gets ``there`` (the columns of the table that exist),
-            ``epsilon``, and what `page_values` returns. Its filters are ``percent``, ``number``, ``value(unit)`` and
+            ``epsilon``, and what ``page_values`` returns. Its filters are ``percent``, ``number``, ``value(unit)`` and
             ``bounds(high, unit)``.
         tables: the names of further tables, each with whether it is part of ``summary.json``.
         uses: the options of `ExplanationTestOptions` that the test reads and not all other tests do.
         reads: columns of other tests that this test also computes for other models.
-        after: the names of tests whose findings `compare` uses if they run.
+        after: the names of tests whose findings ``compare`` uses if they run.
         trains: whether the test cannot run without training models.
+        trained_part: the name of the part of the test that is left out if nothing is trained.
         small_only: whether the test is for the small classifiers that are trained here, and not for transformers.
         by_default: whether the test is part of a run that names no tests.
         always: whether the test describes a model and runs in every run. ``--tests`` does not accept its name.
         gate: whether the other tests mean little unless attention passes this one. It is reported first.
+        impossible: returns why the test cannot be run with a model and options; None if it can. This is asked before
+            any training.
+        examine: computes the columns that need no other model, with one value per text of a batch; NaN for no value.
+        compare: compares the tested model with other models on the same texts. It is called only if models are
+            trained, with the findings of the tests in ``after`` that have run, by name.
+        conclude: computes what follows from the per-text table when it has all columns of ``examine``.
+        summarize: makes the ``tables`` of `Findings.measured`, given the names of the classes and the bootstrap over
+            the tested texts.
+        page_values: returns further values for ``page``.
 
     Example:
         >>> from attentionology import ExplanationTest
-        >>> class LongTexts(ExplanationTest):
-        ...     name = "long-texts"
-        ...     heading = "How long are the texts?"
-        ...     columns = {"n_words": Column("words", "words")}
-        ...     def examine(self, batch, options):
-        ...         return {"n_words": batch.mask.sum(1).numpy().astype(float)}
-        >>> LongTexts().columns["n_words"].label
-        'words'
+        >>> long_texts = ExplanationTest(
+        ...     name="long-texts",
+        ...     heading="How long are the texts?",
+        ...     columns={"n_words": Column("words", "words")},
+        ...     examine=lambda batch, options: {"n_words": batch.mask.sum(1).numpy().astype(float)},
+        ... )
+        >>> long_texts.on_page
+        ('n_words',)
     """
 
-    name: ClassVar[str]
-    heading: ClassVar[str]
-    columns: ClassVar[Mapping[str, Column]] = {}
-    questions: ClassVar[Sequence[Question]] = ()
-    shown: ClassVar[tuple[str, ...] | None] = None
-    significance: ClassVar[Mapping[str, str]] = {}
-    key: ClassVar[tuple[str, ...]] = ()
-    captions: ClassVar[Mapping[str, str]] = {}
-    page: ClassVar[str] = ""
-    tables: ClassVar[Mapping[str, bool]] = {}
-    uses: ClassVar[tuple[str, ...]] = ()
-    reads: ClassVar[tuple[str, ...]] = ()
-    after: ClassVar[tuple[str, ...]] = ()
-    trains: ClassVar[bool] = False
-    small_only: ClassVar[bool] = False
-    by_default: ClassVar[bool] = True
-    always: ClassVar[bool] = False
-    gate: ClassVar[bool] = False
+    name: str
+    heading: str
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    questions: Sequence[Question] = ()
+    shown: tuple[str, ...] | None = None
+    key: tuple[str, ...] = ()
+    figure: Drawing | None = None
+    page: str = ""
+    tables: Mapping[str, bool] = field(default_factory=dict)
+    uses: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    trains: bool = False
+    trained_part: str = ""
+    small_only: bool = False
+    by_default: bool = True
+    always: bool = False
+    gate: bool = False
+    impossible: Callable[[AttentionModel, ExplanationTestOptions], str | None] = lambda model, options: None
+    examine: Callable[[TextBatch, ExplanationTestOptions], Rows] = _nothing
+    compare: Callable[[Tested, Mapping[str, Findings]], Findings] = lambda tested, earlier: Findings()
+    conclude: Callable[[pd.DataFrame, ExplanationTestOptions], Findings] = lambda texts, options: Findings()
+    summarize: Callable[[Mapping[str, pd.DataFrame], Sequence[str], Bootstrap], Mapping[str, pd.DataFrame]] = _nothing
+    page_values: Callable[[ExplainResults], Mapping[str, Any]] = _nothing
 
-    def impossible(self, model: Any, options: ExplanationTestOptions) -> str | None:
-        """Return why the test cannot be run with this model; None if it can. This is asked before any training."""
-        return None
-
-    def without_training(self) -> str | None:
-        """Return the name of the part of the test that is left out if nothing is trained; None if no part is."""
-        return None
-
-    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """Compute the columns that need no other model, with one value per text of the batch; NaN for no value."""
-        return {}
-
-    def compare(self, tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
-        """Compare the model with other models on the same texts. It is called only if models are trained.
-
-        Args:
-            tested: the tested model, its texts, and how other models are trained.
-            earlier: the findings of the tests in `after` that have run, by name.
-        """
-        return Findings()
-
-    def conclude(self, texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
-        """Compute what follows from the per-text table when it has all columns of `examine`."""
-        return Findings()
-
-    def summarize(
-        self, measured: Mapping[str, pd.DataFrame], classes: Sequence[str], bootstrap: Bootstrap
-    ) -> Mapping[str, pd.DataFrame]:
-        """Make further tables, by the names in `tables`, of the per-text tables of other models.
-
-        Args:
-            measured: the tables that `compare` has put into `Findings.measured`, if it has run.
-            classes: the names of the classes.
-            bootstrap: the bootstrap over the tested texts.
-        """
-        return {}
-
-    def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        """Draw the figures, by the names in `captions`. Figures without any value are left out."""
-        return {}
-
-    def page_values(self, results: ExplainResults) -> Mapping[str, Any]:
-        """Return further values for `page`."""
-        return {}
-
+    @property
     def on_page(self) -> tuple[str, ...]:
-        """Return the columns in its table on the page."""
+        """The columns in its table on the page."""
         averaged = tuple(name for name, column in self.columns.items() if column.averaged)
         return averaged if self.shown is None else self.shown
 

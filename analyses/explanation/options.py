@@ -11,13 +11,28 @@ from tyro.conf import arg
 
 from ...reports.help.options import flag
 from ...storage.nearest import did_you_mean
+from ...storage.plugins import added
 from ..contract import OptionError, OptionGroup
 from ..option_groups import Bounds
 from ..shared.numbers import Count, Number, OptionalNumber
-from .names import names_of_tests
+
+ENTRY_POINTS = "attentionology.explanation_tests"
+"""The group of entry points under which another package names its `ExplanationTest`. An entry point has the name of its
+test, so that the command knows the name without loading the package."""
+
+TESTS = (
+    *("correlation", "permutation", "adversarial", "uniform", "seeds", "guided", "imitation", "erasure", "removal"),
+    *("single-token", "eraser", "regularizers"),
+)
+"""The tests of the toolkit in the order in which they run and are reported. Each is ``TEST`` in its module."""
 
 REGULARIZERS = ("concat", "residual", "tying", "mlm", "conicity")
 _STRUCTURED = {".csv", ".tsv", ".json", ".jsonl", ".zip"}
+
+
+def names_of_tests() -> tuple[str, ...]:
+    """The names that ``--tests`` takes."""
+    return tuple(dict.fromkeys((*TESTS, *(point.name for point in added(ENTRY_POINTS)))))
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""Parts of the figures of the explanation tests: distributions over texts, split by class if there are few classes."""
+"""Parts of the figures of the explanation tests, split by class if there are few classes; the figure of training."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -11,22 +11,17 @@ import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ...reports.drawing import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    SKY,
-    STYLE,
-    YELLOW,
-)
+from ...reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, YELLOW, ticks
+from .results import ExplainResults
 
 MAX_CLASSES = 6
 """The largest number of classes by which figures and tables on the page are split."""
 
+_ROLES = {"base": BLACK, "uniform": GREY, "seed": SKY, "guided": PURPLE, "adversary": ORANGE, "regularizer": GREEN}
+_FEW_EPOCHS = 20
 _COLORS = (BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW)
 _BINS = (0.25, 0.5, 0.75)
 _BIN_NAMES = ("0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1")
@@ -75,9 +70,20 @@ def histogram(axes: Axes, values: npt.NDArray[np.float64], bins: npt.NDArray[np.
     axes.hist(values, bins=bins.tolist(), weights=np.full(len(values), 100 / len(values)), **style)
 
 
-def max_attention_figure(texts: pd.DataFrame, column: str, classes: Sequence[str], *, label: str, title: str) -> Figure:
-    """Draw a measure against the weight of the most attended word, as violins with medians or as points."""
-    groups = list(by_class(texts.dropna(subset=[column, "max_attention"]), classes))
+def max_attention_figure(column: str, label: str) -> Callable[[ExplainResults, str], Figure | None]:
+    """Return what draws a column against the weight of the most attended word, if the column has values."""
+
+    def draw(results: ExplainResults, title: str) -> Figure | None:
+        if not has_values(results.texts, column):
+            return None
+        there = results.texts.dropna(subset=[column, "max_attention"])
+        return _violins(list(by_class(there, results.classes)), column, label, title)
+
+    return draw
+
+
+def _violins(groups: Sequence[tuple[str, str, pd.DataFrame]], column: str, label: str, title: str) -> Figure:
+    """Draw a violin with its median for each range of weights and each group of texts, or few texts as points."""
     counts = np.zeros(len(_BIN_NAMES), dtype=int)
     rng = np.random.default_rng(0)
     with mpl.rc_context(STYLE):
@@ -109,4 +115,47 @@ def max_attention_figure(texts: pd.DataFrame, column: str, classes: Sequence[str
         axes.set_xlabel("attention to the most attended word")
         axes.set_ylabel(label)
         legend(figure, axes, title, [Patch(color=color, alpha=0.55, label=name) for name, color, _ in groups])
+    return figure
+
+
+def training_figure(history: pd.DataFrame, roles: Mapping[str, str], *, title: str) -> Figure:
+    """Loss and dev AUC by epoch, a line for each model; the loss of adversaries is another and has its own panel."""
+    role = history["model"].map(dict(roles)).fillna("base")
+    adversary = role == "adversary"
+    panels = [
+        (~adversary, "loss", "loss per text"),
+        (adversary, "loss", "loss of adversaries"),
+        (role.notna(), "dev_auc", "dev AUC"),
+    ]
+    panels = [panel for panel in panels if panel[0].any()]
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(0.4 + 2.1 * len(panels), 2.6), layout="constrained")
+        row = figure.subplots(1, len(panels), squeeze=False)[0]
+        handles: dict[str, Line2D] = {}
+        for axes, (chosen, column, label) in zip(row, panels, strict=True):
+            there = history[chosen & history[column].notna()]
+            last = int(there["epoch"].max()) if len(there) else 1
+            for (model,), epochs in there.groupby(["model"], sort=False):
+                kind = roles.get(str(model), "base")
+                (line,) = axes.plot(
+                    *(epochs["epoch"], epochs[column].astype(float)),
+                    marker="o" if last <= _FEW_EPOCHS else None,
+                    markersize=2.5,
+                    linewidth=0.9,
+                    color=_ROLES.get(kind, BLACK),
+                    zorder=4 if kind == "base" else 2,
+                    label=kind,
+                )
+                handles.setdefault(kind, line)
+            axes.set_xlabel("epoch")
+            axes.set_ylabel(label)
+            axes.set_xticks([tick + 1 for tick in ticks(last)])
+            axes.set_xlim(0.5, last + 0.5)
+            axes.grid(axis="y", color="#eeeeee", zorder=0)
+            if not len(there):
+                axes.text(0.5, 0.5, "no dev texts", transform=axes.transAxes, ha="center", color=GREY)
+                axes.set_yticks([])
+        named = list(handles.values())
+        figure.legend(handles=named, loc="outside lower center", ncols=len(named), frameon=False)
+        figure.suptitle(title, fontsize=8, x=0.01, ha="left")
     return figure

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+import pandas as pd
 import torch
 from jaxtyping import Float
 from numpy import ndarray
@@ -18,7 +19,6 @@ from torch import Tensor
 
 from ...extractors.replaceable.attention_model import Attend, AttentionModel, TextState, Words
 from .batch import Values, generator
-from .compared_models import CurvePoint
 from .interventions import CELLS
 from .measures import jsd, tvd, uniform
 
@@ -34,12 +34,6 @@ class ModelReading:
 
     attention: list[Float[ndarray, "_ _"]]
     probabilities: Float[ndarray, "texts classes"]
-
-    @property
-    def predicted(self) -> npt.NDArray[np.int64]:
-        """The predicted class of each text, 0-based."""
-        classes: npt.NDArray[np.int64] = np.argmax(self.probabilities, axis=1)
-        return classes
 
 
 def reading(
@@ -161,6 +155,16 @@ def chance(
     return expected
 
 
-def curve_point(kind: str, name: str, strength: float, base: ModelReading, other: ModelReading) -> CurvePoint:
-    """Measure how much another model differs from the base model in its attention and in its output."""
-    return CurvePoint(kind, name, strength, *divergences(base, other))
+def curve_points(
+    kind: str, name: str, strength: float, jsd: Values | pd.Series[Any], tvd: Values | pd.Series[Any] | float
+) -> pd.DataFrame:
+    """Return rows of how much other attention differs from the tested model's, and how much it changes the output.
+
+    Args:
+        kind: ``adversary``, ``seed`` or ``per text``.
+        name: the name of the model or the search.
+        strength: λ of a trained adversary; NaN for others.
+        jsd: the Jensen-Shannon divergence of the attention to each text, in nats; NaN where there is none.
+        tvd: the total variation distance of the output for each text; NaN where there is none.
+    """
+    return pd.DataFrame({"kind": kind, "name": name, "lambda": strength, "jsd": jsd, "tvd": tvd})

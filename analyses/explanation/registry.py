@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from importlib.metadata import EntryPoint
 
-from ...storage.nearest import did_you_mean
-from ...storage.plugins import RegistryError, added, load_added, located
-from ..contract import OptionError
-from .contract import SHARE, TVD, Column, ExplanationTest
-from .names import ENTRY_POINTS, TESTS
-from .options import ExplanationTestOptions
+import pandas as pd
 
-_DESCRIPTIONS = {"states": "states:States"}
-"""They run whatever tests are chosen."""
+from ...storage.plugins import RegistryError, added, loaded, located, source_of
+from .batch import Rows
+from .contract import SHARE, TVD, Column, ExplanationTest
+from .options import ENTRY_POINTS, TESTS, ExplanationTestOptions
+
+_DESCRIPTION = "states"  # it runs whatever tests are chosen
 
 BASIC_COLUMNS: Mapping[str, Column] = {
     "id": Column("text", "", averaged=False),
@@ -33,52 +32,79 @@ BASIC_COLUMNS: Mapping[str, Column] = {
 
 @functools.cache
 def registered_tests() -> dict[str, ExplanationTest]:
-    """All tests by name: first those that ``--tests`` takes in the order of
-    `attentionology.analyses.explanation.names.names_of_tests`, then the descriptions."""
-    room = "attentionology.analyses.explanation.tests"
-    tests = [located(f"{room}.{value}")() for value in TESTS.values()]
-    tests += [_load(point) for point in added(ENTRY_POINTS)]
-    tests += [located(f"{room}.{value}")() for value in _DESCRIPTIONS.values()]
+    """All tests by name, in the order of `names_of_tests`; at last the one that describes the model."""
+    own = [_own(name) for name in (*TESTS, _DESCRIPTION)]
+    tests = [*own[:-1], *(_added(point) for point in added(ENTRY_POINTS)), own[-1]]
     check_tests(tests)
     return {test.name: test for test in tests}
 
 
+def _own(name: str) -> ExplanationTest:
+    test: ExplanationTest = located(f"{__package__}.tests.{name.replace('-', '_')}:TEST")
+    return test
+
+
+def _added(point: EntryPoint) -> ExplanationTest:
+    test = loaded("explanation test", point)
+    if not isinstance(test, ExplanationTest):
+        raise RegistryError(f"{source_of(point)} is not an ExplanationTest")
+    if test.name != point.name:
+        raise RegistryError(f"the entry point {point.name!r} gives an explanation test of another name, {test.name!r}")
+    return test
+
+
 def check_tests(tests: Iterable[ExplanationTest]) -> None:
-    """Check that all tests can be part of one toolkit."""
+    """Check that all tests can be part of one toolkit: that each name is given once, and that what they name exists."""
     tests = list(tests)
-    owners: dict[tuple[str, str], str] = {("column", name): "every table" for name in BASIC_COLUMNS}
+    owners = {f"column {name!r}": "every table" for name in BASIC_COLUMNS}
     for test in tests:
-        named = [("test", test.name), *(("column", name) for name in test.columns)]
-        named += [("table", name) for name in test.tables] + [("figure", name) for name in test.captions]
-        for what, name in named:
-            if (what, name) in owners:
+        figures = [f"figure {test.figure.name!r}"] if test.figure else []
+        tables = [f"table {name!r}" for name in test.tables]
+        for thing in (f"test {test.name!r}", *(f"column {name!r}" for name in test.columns), *tables, *figures):
+            if thing in owners:
                 raise RegistryError(
-                    f"the explanation test {test.name!r} defines the {what} {name!r}, which {owners[what, name]!r} has "
-                    "already"
+                    f"the explanation test {test.name!r} defines the {thing}, which {owners[thing]!r} has already"
                 )
-            owners[what, name] = test.name
-        for name, column in test.columns.items():
-            if not column.label or not column.unit:
-                raise RegistryError(
-                    f"the column {name!r} of the explanation test {test.name!r} needs a label and a unit"
-                )
-    known = {option.name for option in fields(ExplanationTestOptions)}
+            owners[thing] = test.name
+    there = owners.keys() | {f"option {option.name!r}" for option in fields(ExplanationTestOptions)}
     for test in tests:
-        asked = {name for question in test.questions for name in question.columns}
-        for name in (*asked, *test.on_page(), *test.key, *test.reads):
-            if ("column", name) not in owners:
-                raise RegistryError(
-                    f"the explanation test {test.name!r} names the column {name!r}, which no explanation test gives"
-                )
-        if unknown := next((name for name in test.uses if name not in known), None):
-            raise RegistryError(f"the explanation test {test.name!r} uses an option {unknown!r}, which does not exist")
-        if unknown := next((name for name in test.after if ("test", name) not in owners), None):
-            raise RegistryError(f"the explanation test {test.name!r} comes after {unknown!r}, which does not exist")
+        asked = [name for question in test.questions for name in question.columns]
+        named = [f"column {name!r}" for name in (*asked, *test.on_page, *test.key, *test.reads)]
+        named += [f"option {name!r}" for name in test.uses] + [f"test {name!r}" for name in test.after]
+        if missing := next((thing for thing in named if thing not in there), None):
+            raise RegistryError(f"the explanation test {test.name!r} names the {missing}, which does not exist")
+
+
+def check_declared(test: ExplanationTest, names: Iterable[str]) -> None:
+    """Check that a test declares the columns that it gives."""
+    if unknown := next((name for name in names if name not in test.columns), None):
+        raise RegistryError(f"the explanation test {test.name!r} gives a column {unknown!r} that it does not declare")
+
+
+def with_columns(table: pd.DataFrame, test: ExplanationTest, columns: Rows) -> pd.DataFrame:
+    """Return the per-text table with further columns of a test, which it must declare and can give once."""
+    check_declared(test, columns)
+    for name, values in columns.items():
+        if name in table:
+            raise RegistryError(f"the explanation test {test.name!r} gives the column {name!r} twice")
+        if len(values) != len(table):
+            given = f"{len(values)} values of the column {name!r} for {len(table)} texts"
+            raise RegistryError(f"the explanation test {test.name!r} gives {given}")
+    return table.assign(**columns)
 
 
 def in_order_of_report() -> list[ExplanationTest]:
     """The tests in the order of page and verdicts: first those whose verdict decides how the others are read."""
     return sorted(registered_tests().values(), key=lambda test: not test.gate)
+
+
+def in_order_of_use(chosen: Sequence[ExplanationTest]) -> list[ExplanationTest]:
+    """Put before each test those whose findings it uses; the others keep their order."""
+    order: dict[str, ExplanationTest] = {}
+    for test in chosen:
+        order |= {other.name: other for other in chosen if other.name in test.after}
+        order[test.name] = test
+    return list(order.values())
 
 
 @functools.cache
@@ -87,34 +113,16 @@ def owner_of() -> dict[str, str]:
     return {column: name for name, test in registered_tests().items() for column in test.columns}
 
 
-def in_order_of_use(chosen: Sequence[ExplanationTest]) -> list[ExplanationTest]:
-    """Order tests so that each comes after those whose findings it uses, and otherwise as given."""
-    names, order, waiting = {test.name for test in chosen}, list[ExplanationTest](), list(chosen)
-    while waiting:
-        done = {test.name for test in order}
-        ready = next((test for test in waiting if names & {*test.after} <= done), None)
-        if ready is None:
-            raise OptionError(f"these tests wait for each other: {', '.join(test.name for test in waiting)}")
-        order.append(ready)
-        waiting.remove(ready)
-    return order
-
-
-def borrowed_by(name: str) -> dict[str, tuple[str, ...]]:
-    """Columns of other tests that the questions of a test are about, by the names of those tests."""
-    test, borrowed = registered_tests()[name], dict[str, tuple[str, ...]]()
-    asked = [column for question in test.questions for column in question.columns]
-    for column in dict.fromkeys(asked):
-        owner = owner_of().get(column, name)
-        if owner != name:
-            borrowed[owner] = (*borrowed.get(owner, ()), column)
-    return borrowed
-
-
-def all_borrowed() -> set[str]:
-    """Columns that the questions of other tests are about: they are no sign that their own test was chosen."""
-    names = registered_tests()
-    return {column for name in names for columns in borrowed_by(name).values() for column in columns}
+def borrowed(names: Collection[str]) -> dict[str, list[str]]:
+    """Columns that the questions of some tests are about and other tests give, by the names of those tests."""
+    columns: dict[str, list[str]] = {}
+    for name in names:
+        for question in registered_tests()[name].questions:
+            for column in question.columns:
+                owner = owner_of().get(column, name)
+                if owner != name and column not in columns.setdefault(owner, []):
+                    columns[owner].append(column)
+    return columns
 
 
 def column_of(name: str) -> Column:
@@ -129,26 +137,3 @@ def with_unit(name: str) -> str:
     column = column_of(name)
     short = column.unit.partition(",")[0]
     return column.label if column.label.startswith(short) else f"{column.label} ({short})"
-
-
-def choose_tests(names: Iterable[str] | None) -> list[ExplanationTest]:
-    """The tests of these names, in the order of `registered_tests`."""
-    tests = [test for test in registered_tests().values() if not test.always]
-    if names is None:
-        return [test for test in tests if test.by_default]
-    named = list(names)
-    if not named:
-        raise OptionError("--tests needs at least one name")
-    known = [test.name for test in tests]
-    if unknown := next((name for name in named if name not in (*known, "all")), None):
-        near = did_you_mean(unknown, (*known, "all"))
-        raise OptionError(f"unknown test {unknown!r}; choose from: {', '.join(known)}, all{near}")
-    return [test for test in tests if test.name in named or "all" in named]
-
-
-def _load(point: EntryPoint) -> ExplanationTest:
-    """Load the test that an entry point names, whose name must be that of the test."""
-    test = load_added("explanation test", point, ExplanationTest)()
-    if test.name != point.name:
-        raise RegistryError(f"the entry point {point.name!r} gives an explanation test of another name, {test.name!r}")
-    return test

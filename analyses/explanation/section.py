@@ -1,4 +1,4 @@
-"""The tables, the figures and the section of the report of the explanation tests."""
+"""The tables, the figures, the section of the report and the terminal of the explanation tests."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import pandas as pd
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
+from rich.console import Group, RenderableType
+from rich.markup import escape
 
 from ...reports.columns import Row, TableColumn
 from ...reports.format import number, percent, rows_of
@@ -18,15 +20,21 @@ from ...reports.json_text import records
 from ...reports.page import Section
 from ...reports.table import ShownTable
 from .columns import EXPLAIN_MODELS, EXPLAIN_VERDICTS, MEAN, shown_bounds, shown_value
-from .contract import ExplanationTest
-from .figures import training_figure
-from .plots import MAX_CLASSES, has_values
-from .registry import all_borrowed, column_of, in_order_of_report, registered_tests
+from .contract import SHARE, ExplanationTest
+from .plots import MAX_CLASSES, has_values, training_figure
+from .registry import borrowed, column_of, in_order_of_report, registered_tests, with_unit
 from .results import ExplainResults, HighlightedText
 from .summary import OVERALL
 
 _PAGE = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 _PAGE.filters |= {"percent": percent, "number": number, "value": shown_value, "bounds": shown_bounds}
+
+_COMPARED = (TableColumn("test", "text", "", "test"), TableColumn("compared", "text", "", "compared", wraps=True))
+_NUMBERS = (
+    TableColumn("label", "text", "", "measure", wraps=True),
+    MEAN,
+    TableColumn("n", "count", "", "n"),
+)
 
 
 def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "") -> Section:
@@ -113,9 +121,9 @@ def verdict_rows(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
 
 def explain_figures(results: ExplainResults, title: str) -> dict[str, Figure]:
     """Draw the figures of all tests, and the figure of training."""
-    figures: dict[str, Figure] = {}
-    for test in registered_tests().values():
-        figures |= test.figures(results, title)
+    drawings = [test.figure for test in registered_tests().values() if test.figure]
+    drawn = {drawing.name: drawing.draw(results, title) for drawing in drawings}
+    figures = {name: figure for name, figure in drawn.items() if figure is not None}
     if has_values(results.history, "loss"):
         roles = dict(zip(results.models["model"], results.models["role"], strict=True)) if len(results.models) else {}
         figures["explain_training"] = training_figure(results.history, roles, title=title)
@@ -125,11 +133,12 @@ def explain_figures(results: ExplainResults, title: str) -> dict[str, Figure]:
 def _part(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:
     """Return what the page shows of a test; empty if the test did not run."""
     there = {*results.texts.columns, *(results.summary["measure"] if len(results.summary) else ())}
-    if not test.ran(there, all_borrowed(), results):
+    lent = {column for columns in borrowed(registered_tests()).values() for column in columns}
+    if not test.ran(there, lent, results):
         return {}
-    shown = [name for name in test.on_page() if name in there]
+    shown = [name for name in test.on_page if name in there]
     values = {"there": shown, "epsilon": results.epsilon, **test.page_values(results)}
-    captions = {name: _rendered(caption, values) for name, caption in test.captions.items()}
+    captions = {test.figure.name: _rendered(test.figure.caption, values)} if test.figure else {}
     part = {"heading": test.heading, "captions": captions, "html": _rendered(test.page, values)}
     return {**part, **_numbers(results, test)}
 
@@ -145,12 +154,12 @@ def _numbers(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:
     groups = [OVERALL, *results.classes] if len(results.classes) <= MAX_CLASSES else [OVERALL]
     shown = []
     for group in groups:
-        for measure in test.on_page():
+        for measure in test.on_page:
             row = rows.get((measure, group))
             if row is None or (group != OVERALL and row["n"] + row["undefined"] == 0):
                 continue
             column = column_of(measure)
-            tested = rows.get((test.significance.get(measure, ""), group), {"mean": math.nan})
+            tested = rows.get((column.significance, group), {"mean": math.nan})
             named = {"label": column.label, "unit": column.unit, "whole": group == OVERALL}
             shown.append({**row, **named, "significant": tested["mean"]})
     whole = [row for row in shown if row["whole"]]
@@ -190,3 +199,41 @@ def _shaded(text: HighlightedText) -> dict[str, Any]:
         panels.append({"name": panel.name, "note": panel.note, "words": words})
     named = {"label": text.label, "predicted": text.predicted, "probability": text.probability}
     return {**named, "panels": panels}
+
+
+def explain_table(results: ExplainResults, *, width: int) -> RenderableType:
+    """Make the tables of the verdicts and of the most important numbers, with facts and notes below."""
+    lines = [f"{fact[0].upper()}{fact[1:]}." for fact in results.facts if fact]
+    lines += results.notes
+    lines += [f"Not run: {test} ({why})" for test, why in results.left_out]
+    parts: list[RenderableType] = []
+    if len(results.verdicts):
+        title = "What is compared with what, in the same order"
+        parts += [verdict_table(results).terminal(width), ""]
+        parts += [ShownTable("compared", title, _COMPARED, rows_of(results.verdicts)).terminal(width), ""]
+        note = (
+            "Above 0, attention does better than the floor. Passing a test does not prove that attention is faithful."
+        )
+        lines.insert(0, note)
+    if numbers := _key_numbers(results):
+        parts.append(ShownTable("numbers", "Means over texts", _NUMBERS, numbers).terminal(width))
+    if lines:
+        caption = escape("\n".join(lines))
+        parts.append(f"[table.caption]{caption}[/]")
+    return Group(*parts)
+
+
+def _key_numbers(results: ExplainResults) -> list[dict[str, Any]]:
+    """The accuracy of the tested model, and the most important measures of all tests."""
+    base = [row for row in rows_of(results.models) if row["role"] == "base"]
+    shown = [
+        {**row, "label": "accuracy of the tested model (%)", "unit": SHARE, "mean": row["accuracy"],
+         "n": len(results.texts)}
+        for row in base
+    ]  # fmt: skip
+    rows = {row["measure"]: row for row in rows_of(overall(results.summary))}
+    key = tuple(dict.fromkeys(name for test in in_order_of_report() for name in test.key))
+    for measure in key if base else ("correct", *key):
+        if measure in rows and rows[measure]["n"]:
+            shown.append({**rows[measure], "label": with_unit(measure), "unit": column_of(measure).unit})
+    return shown

@@ -181,19 +181,14 @@ ModelSource = Classifiers | Transformers
 """How the models of a run are made."""
 
 
-def is_small(model: AttentionModel) -> bool:
-    """Whether each model is best trained and examined by one thread, with several models side by side."""
-    return isinstance(model, AttentionClassifier)
-
-
 def threads_for(model: AttentionModel) -> AbstractContextManager[Any]:
     """Limit small models to one thread, so that results do not depend on the number of cores."""
-    return one_thread() if is_small(model) else nullcontext()
+    return one_thread() if isinstance(model, AttentionClassifier) else nullcontext()
 
 
 def workers_for(model: AttentionModel) -> int:
     """Return how many models to train, and batches to examine, at once. Call this before `threads_for`."""
-    return torch.get_num_threads() if is_small(model) else 1
+    return torch.get_num_threads() if isinstance(model, AttentionClassifier) else 1
 
 
 def save_model(model: Any, folder: Path, *, finetuned: bool) -> None:

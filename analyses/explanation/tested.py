@@ -1,11 +1,11 @@
-"""The tested model on its texts, and how other models are trained beside it and compared with it."""
+"""The tested model and its texts, and how other models are trained beside it and compared with it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar, Protocol, cast, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,99 +15,91 @@ from ...extractors import Attend, AttentionModel, Words
 from ...probes.classifiers import CrossEntropy, Trainable
 from ...probes.classifiers.trainings import ClassifierTraining, Trainings
 from ...reports.progress import Stages, progress_bar
-from ...storage.plugins import RegistryError
 from .batch import Rows, TextBatch, Values, examine
-from .compared_models import ModelPredictions
+from .contract import ExplanationTest
 from .options import ExplanationTestOptions
-from .readings import ModelReading
+from .readings import ModelReading, reading
+from .registry import check_declared, registered_tests
 from .run_options import ExplainOptions
 from .sources import ModelSource
 from .texts import ExplainTexts, class_numbers, digest, words_of
 
 
-@runtime_checkable
-class Examiner(Protocol):
-    """The part of an `ExplanationTest` that this module uses: its name, its columns by their names, and `examine`."""
-
-    name: ClassVar[str]
-    columns: ClassVar[Mapping[str, Any]]
-
-    def examine(self, batch: TextBatch, options: ExplanationTestOptions, /) -> Rows:
-        """Compute the columns of a batch of texts."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
-class Subject:
-    """A model and the texts that it is tested on.
+class Tested:
+    """A model, the texts that it is tested on, and the tests: all that a run works with.
 
     Attributes:
         options: the options of the run.
         texts: the texts by role, all of which the model can read.
-        model: the model whose attention is tested.
+        source: how models are made; None if the model was saved or loaded before.
+        model: the model whose attention is tested; before `attentionology.analyses.explanation.run.trained`, the
+            untrained model.
         labels: the class of each tested text, 0-based.
+        tests: the tests that run.
+        left_out: the names of those that do not run, each with the reason.
+        trainings: trains models, or takes them from the cache.
         stages: measures how long the stages of the run take.
-        workers: the number of batches to examine at once.
-        descriptions: the tests that describe a model and run whatever tests are chosen.
+        table: the per-text table of the model, once it was examined.
     """
 
     options: ExplainOptions
     texts: ExplainTexts
+    source: ModelSource | None
     model: AttentionModel
     labels: npt.NDArray[np.int64]
+    tests: tuple[ExplanationTest, ...]
+    left_out: tuple[tuple[str, str], ...]
+    trainings: Trainings
     stages: Stages
-    workers: int
-    descriptions: tuple[Examiner, ...]
+    table: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
+    def trains(self) -> bool:
+        """Whether models are trained in this run."""
+        by_name = self.options.model.model is not None and not self.options.transformer.finetune
+        return self.source is not None and not by_name
+
+    @cached_property
     def words(self) -> list[Words]:
         """The words of the tested texts."""
         return words_of(self.texts.test)
 
+    @cached_property
+    def base(self) -> ModelReading:
+        """What the model makes of the tested texts."""
+        return reading(self.model, self.words)
+
     def examined(
         self,
         model: AttentionModel,
-        tests: Sequence[Examiner],
+        tests: Sequence[ExplanationTest],
         options: ExplanationTestOptions,
         label: str,
         only: Mapping[str, Sequence[str]] | None = None,
     ) -> pd.DataFrame:
-        """Compute the per-text table of one model."""
-        every = list(dict.fromkeys((*tests, *self.descriptions)))
+        """Compute the per-text table of one model, of some tests only the columns in ``only``."""
+        described = [test for test in registered_tests().values() if test.always]
+        every = dict.fromkeys((*tests, *described))
         functions = {test.name: partial(_rows, test, options, (only or {}).get(test.name)) for test in every}
-        ids = [text.id for text in self.texts.test]
+        ids, workers = [text.id for text in self.texts.test], self.trainings.workers
         with self.stages(label), progress_bar(label, len(ids), unit="texts") as advance:
-            table = examine(
-                model,
-                ids,
-                self.words,
-                functions,
-                seed=self.options.seed,
-                workers=self.workers,
-                advance=advance,
-            )
+            table = examine(model, ids, self.words, functions, seed=self.options.seed, workers=workers, advance=advance)
         names = [self.model.classes[label] for label in self.labels]
         return table.assign(label=names, correct=(table["predicted"].to_numpy() == self.labels).astype(float))
 
-    def score(self, name: str, role: str, given: Values) -> tuple[ModelPredictions, Values]:
-        """Return what a model predicts, and 1 for each text that is classified correctly, else 0."""
-        correct: Values = (given.argmax(1) == self.labels).astype(np.float64)
-        return ModelPredictions(name, role, given), correct
+    def score(self, name: str, role: str, probabilities: Values) -> tuple[pd.DataFrame, Values]:
+        """Return what a model predicts, and 1 for each text that it classifies correctly, else 0.
 
+        Args:
+            name, role: the name of the model in tables, and what it was trained for.
+            probabilities: the probabilities of the classes, shape (texts, classes).
+        """
+        columns = [f"p{index}" for index in range(probabilities.shape[1])]
+        correct: Values = (probabilities.argmax(1) == self.labels).astype(np.float64)
+        return pd.DataFrame(probabilities, columns=columns).assign(model=name, role=role), correct
 
-@dataclass(frozen=True, eq=False)
-class TrainingOnLabels:
-    """Models to train on the labels of the training texts.
-
-    Attributes:
-        texts: the texts by role.
-        source: how the models are made.
-    """
-
-    texts: ExplainTexts
-    source: ModelSource
-
-    def __call__(
+    def training(
         self,
         name: str,
         role: str,
@@ -117,11 +109,20 @@ class TrainingOnLabels:
         attend: Attend | None = None,
         attended: str = "own",
     ) -> ClassifierTraining:
-        """Describe the training of one model."""
+        """Describe the training of another model on the labels, as the tested model was trained.
+
+        Args:
+            name, role: the name of the model in tables, and what it is trained for.
+            seed: the seed of its initial weights and of its training.
+            make: makes the untrained model; by default, one like the tested model.
+            attend: attention that replaces its own, which ``attended`` identifies in the cache.
+        """
         train, dev, source = self.texts.train, self.texts.dev, self.source
         assert train is not None  # noqa: S101 there is training
+        assert source is not None  # noqa: S101 there is training
         classes, roles = source.classes or (), self.texts.roles()
         makes: Callable[[int], Any] = make or source.make
+        digests: dict[str, str] = {role: digest(roles[role]) for role in ("train", "dev") if role in roles}
         return ClassifierTraining(
             name=name,
             role=role,
@@ -130,49 +131,24 @@ class TrainingOnLabels:
             objective=CrossEntropy(class_numbers(train, classes), len(classes)),
             recipe=source.recipe,
             seed=seed,
-            identity={"what": "labels", "attention": attended}
-            | {role: digest(roles[role]) for role in ("train", "dev") if role in roles},
+            identity={"what": "labels", "attention": attended, **digests},
             dev=None if dev is None else (words_of(dev), class_numbers(dev, classes)),
             attend=attend,
             made_of=source.identity,
         )
 
-
-@dataclass(frozen=True, eq=False)
-class Tested(Subject):
-    """The tested model after it was examined, for tests that compare it with other models.
-
-    Attributes:
-        base: what the model makes of the tested texts.
-        table: the per-text table.
-        chosen: names of the tests of the run.
-        source: how other models are made.
-        trainings: trains them, or takes them from the cache.
-    """
-
-    base: ModelReading
-    table: pd.DataFrame
-    chosen: tuple[str, ...]
-    source: ModelSource
-    trainings: Trainings
-
-    @property
-    def training(self) -> TrainingOnLabels:
-        """The training of models on the labels, as the tested model was trained."""
-        return TrainingOnLabels(self.texts, self.source)
+    def trained(self, trainings: Sequence[ClassifierTraining], label: str) -> dict[str, Any]:
+        """Train models or take them from the cache, and return them by name."""
+        with self.stages(label):
+            return self.trainings(trainings, label)
 
     def base_key(self) -> str:
         """Return the key of the tested model in the cache."""
-        return self.training("base", "base", self.options.seed).key(cast(Trainable, self.model))
+        model: Any = self.model
+        return self.training("base", "base", self.options.seed).key(model)
 
 
-def check_declared(test: Examiner, names: Iterable[str]) -> None:
-    """Check that a test declares the columns that it gives."""
-    if unknown := next((name for name in names if name not in test.columns), None):
-        raise RegistryError(f"the explanation test {test.name!r} gives a column {unknown!r} that it does not declare")
-
-
-def _rows(test: Examiner, options: ExplanationTestOptions, only: Sequence[str] | None, batch: TextBatch) -> Rows:
+def _rows(test: ExplanationTest, options: ExplanationTestOptions, only: Sequence[str] | None, batch: TextBatch) -> Rows:
     """Compute the columns of a test for a batch."""
     rows = test.examine(batch, options)
     check_declared(test, rows)

@@ -254,4 +254,4 @@ def test_copies_of_one_text_are_one_text():
 
 def test_a_reading_knows_what_is_predicted():
     found = ModelReading([np.ones((1, 1))] * 2, np.array([[0.2, 0.8], [0.6, 0.4]]))
-    assert found.predicted.tolist() == [1, 0]
+    assert found.probabilities.argmax(1).tolist() == [1, 0]

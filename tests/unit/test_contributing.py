@@ -164,7 +164,7 @@ def test_probe(load):
 def test_explanation_test(load):
     pytest.importorskip("attentionology.analyses.explanation.contract")
     registry = importlib.import_module("attentionology.analyses.explanation.registry")
-    test = load(EXPLANATION).Peak()
+    test = load(EXPLANATION).PEAK
     registry.check_tests([*registry.registered_tests().values(), test])
     words = ("a", "fine", "film", "dull")
     torch.manual_seed(0)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,50 +15,51 @@ from matplotlib.figure import Figure
 
 import attentionology
 from attentionology.analyses.contract import OptionGroup
-from attentionology.analyses.explanation import names, registry
+from attentionology.analyses.explanation import registry
 from attentionology.analyses.explanation.batch import Rows, TextBatch
-from attentionology.analyses.explanation.contract import SHARE, Column, ExplanationTest, Findings, Question
-from attentionology.analyses.explanation.options import ExplanationTestOptions
-from attentionology.analyses.explanation.registry import check_tests, registered_tests
-from attentionology.analyses.explanation.results import ExplainResults
-from attentionology.analyses.explanation.text_table import TextTable
+from attentionology.analyses.explanation.contract import SHARE, Column, Drawing, ExplanationTest, Findings, Question
+from attentionology.analyses.explanation.options import ENTRY_POINTS, TESTS, ExplanationTestOptions, names_of_tests
+from attentionology.analyses.explanation.registry import check_tests, registered_tests, with_columns
 from attentionology.scripts.cli import main
 from attentionology.storage import plugins
 from attentionology.storage.plugins import RegistryError
 
 
-class FirstWord(ExplanationTest):
+def first_word_top(batch: TextBatch, options: ExplanationTestOptions) -> Rows:
     """Whether the first word gets the most attention; longer texts have the floor of one in n words."""
-
-    name = "first-word"
-    heading = "Does attention go to the first word?"
-    columns: ClassVar[Mapping[str, Column]] = {
-        "first_word_top": Column("the first word is the most attended one", SHARE),
-        "first_word_chance": Column("the first of n words at random", SHARE),
+    top = batch.scores.argmax(-1).numpy() == 0
+    return {
+        "first_word_top": top.astype(float),
+        "first_word_chance": np.array([1 / len(text) for text in batch.texts]),
     }
-    questions: ClassVar[Sequence[Question]] = (
+
+
+COLUMNS = {
+    "first_word_top": Column("the first word is the most attended one", SHARE),
+    "first_word_chance": Column("the first of n words at random", SHARE),
+}
+FIRST_WORD = ExplanationTest(
+    name="first-word",
+    heading="Does attention go to the first word?",
+    columns=COLUMNS,
+    questions=(
         Question(
             "Is the first word special?", "share, against chance", "first_word_top", "first_word_chance", "Yes.", "No."
         ),
-    )
-    key = ("first_word_top",)
-    captions: ClassVar[Mapping[str, str]] = {"explain_first_word": "Drawn elsewhere."}
-    page = "<p>There are {{ there | length }} columns.</p>"
-    uses = ("draws",)
-
-    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        top = batch.scores.argmax(-1).numpy() == 0
-        return {
-            "first_word_top": top.astype(float),
-            "first_word_chance": np.array([1 / len(text) for text in batch.texts]),
-        }
-
-    def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        return {"explain_first_word": Figure()} if "first_word_top" in results.texts else {}
-
-
-class NoTest:
-    name = "first-word"
+    ),
+    key=("first_word_top",),
+    figure=Drawing(
+        "explain_first_word",
+        "Drawn elsewhere.",
+        lambda results, title: Figure() if "first_word_top" in results.texts else None,
+    ),
+    page="<p>There are {{ there | length }} columns.</p>",
+    uses=("draws",),
+    examine=first_word_top,
+)
+UNDECLARED = replace(FIRST_WORD, columns={"first_word_top": COLUMNS["first_word_top"]}, questions=())
+LATE = replace(FIRST_WORD, conclude=lambda texts, options: Findings({"second_word_top": np.zeros(len(texts))}))
+NO_TEST = "first-word"
 
 
 def forget() -> None:
@@ -67,11 +68,15 @@ def forget() -> None:
 
 
 @pytest.fixture
-def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    point = EntryPoint("first-word", f"{__name__}:FirstWord", names.ENTRY_POINTS)
-    monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == names.ENTRY_POINTS else [])
-    forget()
-    yield
+def add(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Let another package have an entry point."""
+
+    def added(value: str = "FIRST_WORD", name: str = "first-word") -> None:
+        point = EntryPoint(name, f"{__name__}:{value}", ENTRY_POINTS)
+        monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == ENTRY_POINTS else [])
+        forget()
+
+    yield added
     forget()
 
 
@@ -90,8 +95,10 @@ def texts(tmp_path: Path) -> Path:
 SMALL = ("--encoder", "average", "--dimensions", "4", "--epochs", "1", "--replicates", "10")
 
 
-@pytest.mark.usefixtures("added")
-def test_a_test_of_another_package_is_one_file(texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_test_of_another_package_is_one_file(
+    add: Callable[..., None], texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add()
     out = tmp_path / "run"
     assert (
         main(["explain", "--data", str(texts), *SMALL, "--tests", "first-word", "--draws", "3", "--out", str(out)]) == 0
@@ -106,7 +113,7 @@ def test_a_test_of_another_package_is_one_file(texts: Path, tmp_path: Path, caps
     assert verdict["difference"] == pytest.approx(expected, abs=1e-12)
     page = (out / "report.html").read_text()
     for shown in (
-        FirstWord.heading,
+        FIRST_WORD.heading,
         "There are 2 columns.",
         "Drawn elsewhere.",
         "the first word is the most attended one",
@@ -116,9 +123,11 @@ def test_a_test_of_another_package_is_one_file(texts: Path, tmp_path: Path, caps
     assert "the first word is the most attended one" in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.usefixtures("added")
-def test_the_command_names_tests_of_other_packages(capsys: pytest.CaptureFixture[str]) -> None:
-    assert names.names_of_tests() == (*names.TESTS, "first-word")
+def test_the_command_names_tests_of_other_packages(
+    add: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    add()
+    assert names_of_tests() == (*TESTS, "first-word")
     assert main(["explain", "--data", "x", "--tests", "colour"]) == 2
     assert "regularizers, first-word, all" in " ".join(capsys.readouterr().err.split())
     assert main(["explain", "--data", "x", "--tests", "first-word", "--steps", "4"]) == 2
@@ -128,34 +137,25 @@ def test_the_command_names_tests_of_other_packages(capsys: pytest.CaptureFixture
 def test_the_tests_of_the_toolkit_fit_together() -> None:
     tests = registered_tests()
     check_tests(tests.values())
-    assert [name for name, test in tests.items() if not test.always] == [*names.TESTS]
-    assert [name for name, test in tests.items() if test.questions] == [*names.TESTS][:-1]
-    known = {option.name for option in fields(ExplanationTestOptions)}
-    assert all(set(test.uses) <= known for test in tests.values())
-
-
-def other(**changes: Any) -> ExplanationTest:
-    """A test that is like `FirstWord`, except for some attributes."""
-    test: ExplanationTest = type("Other", (FirstWord,), changes)()
-    return test
+    assert [name for name, test in tests.items() if not test.always] == [*TESTS]
+    assert [name for name, test in tests.items() if test.questions] == [*TESTS][:-1]
 
 
 @pytest.mark.parametrize(
     ("tests", "message"),
     [
-        ([FirstWord(), other(name="other")], "the column 'first_word_top', which 'first-word' has already"),
-        ([FirstWord(), FirstWord()], "the test 'first-word'"),
-        ([other(columns={"words": Column("words", SHARE)}, questions=())], "'words', which 'every table' has already"),
         (
-            [other(columns={**FirstWord.columns, "x": Column("", SHARE)})],
-            "'x' of the explanation test 'first-word'",
+            [FIRST_WORD, replace(FIRST_WORD, name="other")],
+            "the column 'first_word_top', which 'first-word' has already",
         ),
-        ([other(columns={})], "names the column 'first_word_"),
-        ([other(shown=("nowhere",))], "names the column 'nowhere', which no explanation test gives"),
-        ([other(key=("nowhere",))], "names the column 'nowhere'"),
-        ([other(reads=("nowhere",))], "names the column 'nowhere'"),
-        ([other(uses=("colour",))], "an option 'colour', which does not exist"),
-        ([other(after=("nowhere",))], "comes after 'nowhere', which does not exist"),
+        ([FIRST_WORD, FIRST_WORD], "the test 'first-word'"),
+        ([replace(FIRST_WORD, columns={"words": Column("words", SHARE)})], "'words', which 'every table' has already"),
+        ([replace(FIRST_WORD, columns={})], "names the column 'first_word_"),
+        ([replace(FIRST_WORD, shown=("nowhere",))], "names the column 'nowhere', which does not exist"),
+        ([replace(FIRST_WORD, key=("nowhere",))], "names the column 'nowhere'"),
+        ([replace(FIRST_WORD, reads=("nowhere",))], "names the column 'nowhere'"),
+        ([replace(FIRST_WORD, uses=("colour",))], "names the option 'colour', which does not exist"),
+        ([replace(FIRST_WORD, after=("nowhere",))], "names the test 'nowhere', which does not exist"),
     ],
 )
 def test_tests_that_do_not_fit_together(tests: list[ExplanationTest], message: str) -> None:
@@ -166,68 +166,41 @@ def test_tests_that_do_not_fit_together(tests: list[ExplanationTest], message: s
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("first-word", "NoTest", "is not a subclass of ExplanationTest"),
-        ("other-name", "FirstWord", "'other-name' gives an explanation test of another name, 'first-word'"),
-        ("first-word", "Nowhere", "cannot be loaded: AttributeError"),
+        ("first-word", "NO_TEST", "is not an ExplanationTest"),
+        ("other-name", "FIRST_WORD", "'other-name' gives an explanation test of another name, 'first-word'"),
+        ("first-word", "NOWHERE", "cannot be loaded: AttributeError"),
     ],
 )
-def test_entry_points_that_give_no_test(name: str, value: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint(name, f"{__name__}:{value}", names.ENTRY_POINTS)
-    monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == names.ENTRY_POINTS else [])
-    forget()
+def test_entry_points_that_give_no_test(add: Callable[..., None], name: str, value: str, message: str) -> None:
+    add(value, name)
     with pytest.raises(RegistryError, match=message):
         registered_tests()
-    forget()
 
 
-class Undeclared(FirstWord):
-    columns: ClassVar[Mapping[str, Column]] = {"first_word_top": FirstWord.columns["first_word_top"]}
-    questions = ()
-
-
-def test_columns_that_are_not_declared_are_refused(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("first-word", f"{__name__}:Undeclared", names.ENTRY_POINTS)
-    monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == names.ENTRY_POINTS else [])
-    forget()
+@pytest.mark.parametrize(("value", "column"), [("UNDECLARED", "first_word_chance"), ("LATE", "second_word_top")])
+def test_columns_that_are_not_declared_are_refused(
+    add: Callable[..., None], value: str, column: str, texts: Path
+) -> None:
+    add(value)
     options: list[OptionGroup] = [
         attentionology.ClassifierOptions(encoder="average", dimensions=4),
         attentionology.ClassifierTrainingOptions(epochs=1),
     ]
-    with pytest.raises(RegistryError, match="gives a column 'first_word_chance' that it does not declare"):
+    with pytest.raises(RegistryError, match=f"gives a column '{column}' that it does not declare"):
         attentionology.explain(texts, tests="first-word", options=options)
-    forget()
 
 
-@pytest.mark.usefixtures("added")
 def test_the_table_takes_declared_columns_once_and_for_all_texts() -> None:
-    table, values = TextTable(pd.DataFrame({"id": ["a", "b"], "tau_loo": [0.1, 0.2]})), np.zeros(2)
-    more = table.with_columns(FirstWord(), {"first_word_top": values})
-    assert list(more.rows) == ["id", "tau_loo", "first_word_top"]
-    assert list(table.rows) == ["id", "tau_loo"]
+    table, values = pd.DataFrame({"id": ["a", "b"], "tau_loo": [0.1, 0.2]}), np.zeros(2)
+    more = with_columns(table, FIRST_WORD, {"first_word_top": values})
+    assert list(more) == ["id", "tau_loo", "first_word_top"]
+    assert list(table) == ["id", "tau_loo"]
     with pytest.raises(RegistryError, match="'first_word_top' twice"):
-        more.with_columns(FirstWord(), {"first_word_top": values})
+        with_columns(more, FIRST_WORD, {"first_word_top": values})
     with pytest.raises(RegistryError, match="'first-word' gives a column 'tau_random' that it does not declare"):
-        table.with_columns(FirstWord(), {"tau_random": values})
+        with_columns(table, FIRST_WORD, {"tau_random": values})
     with pytest.raises(RegistryError, match="3 values of the column 'first_word_top' for 2 texts"):
-        table.with_columns(FirstWord(), {"first_word_top": np.zeros(3)})
-    with pytest.raises(RegistryError, match="no explanation test declares the column 'tau'"):
-        TextTable(pd.DataFrame({"id": ["a"], "tau": [0.1]}))
-
-
-class LateColumn(FirstWord):
-    def conclude(self, texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
-        return Findings({"second_word_top": np.zeros(len(texts))})
-
-
-def test_columns_that_are_added_later_must_be_declared_too(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("first-word", f"{__name__}:LateColumn", names.ENTRY_POINTS)
-    monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == names.ENTRY_POINTS else [])
-    forget()
-    classifier = attentionology.ClassifierOptions(encoder="average", dimensions=4)
-    training = attentionology.ClassifierTrainingOptions(epochs=1)
-    with pytest.raises(RegistryError, match="gives a column 'second_word_top' that it does not declare"):
-        attentionology.explain(texts, tests="first-word", options=[classifier, training])
-    forget()
+        with_columns(table, FIRST_WORD, {"first_word_top": np.zeros(3)})
 
 
 @pytest.mark.slow

@@ -18,9 +18,8 @@ from rich.console import Console
 from attentionology.analyses.explanation.interventions import ORDERS
 from attentionology.analyses.explanation.plots import clipped
 from attentionology.analyses.explanation.results import ExplainResults, Highlight, HighlightedText
-from attentionology.analyses.explanation.section import explain_section, verdict_rows
+from attentionology.analyses.explanation.section import explain_section, explain_table, verdict_rows
 from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, summarize
-from attentionology.analyses.explanation.terminal import explain_table
 from attentionology.analyses.explanation.tests.correlation import significant
 from attentionology.analyses.explanation.tests.erasure import flip_table
 from attentionology.analyses.explanation.verdict import all_questions, verdicts
@@ -157,7 +156,7 @@ def results(
         ),
         curve=pd.DataFrame(curve if "imitation" in ran else [], columns=["kind", "name", "lambda", "jsd", "tvd"]),
         tables={
-            "flips": flip_table(texts, BEST) if "erasure" in ran else pd.DataFrame(),
+            "flips": flip_table(texts) if "erasure" in ran else pd.DataFrame(),
             "regularizers": pd.DataFrame(regularised if "regularizers" in ran else []),
         },
         history=pd.DataFrame(

@@ -7,7 +7,7 @@ import pytest
 
 from attentionology import get_kind
 from attentionology.analyses.alignment.symmetrization import symmetrized
-from attentionology.analyses.explanation.registry import choose_tests
+from attentionology.analyses.explanation.options import ExplanationTestOptions
 from attentionology.engine.run import Run
 from attentionology.extractors.translation import CrossMapMaker
 from attentionology.probes import make_probe
@@ -56,7 +56,7 @@ def test_commands_ask_for_the_nearest_name(arguments, nearest, capsys, tmp_path,
     [
         (lambda: get_kind("atnn"), "attn"),
         (lambda: make_probe("attention+word"), "attention+words"),
-        (lambda: choose_tests(["al"]), "all"),
+        (lambda: ExplanationTestOptions(tests=("al",)).named(), "all"),
         (lambda: CrossMapMaker("nrom"), "norm"),
         (lambda: symmetrized(np.eye(2) > 0, np.eye(2) > 0, "grow-dig"), "grow-diag"),
     ],

@@ -11,8 +11,7 @@ from rich.console import Console
 
 from attentionology.analyses.explanation.columns import EXPLAIN_MODELS
 from attentionology.analyses.explanation.registry import column_of, registered_tests
-from attentionology.analyses.explanation.section import explain_section, verdict_table
-from attentionology.analyses.explanation.terminal import explain_table
+from attentionology.analyses.explanation.section import explain_section, explain_table, verdict_table
 from attentionology.analyses.explanation.verdict import all_questions
 from attentionology.reports.format import rows_of
 from attentionology.reports.table import ShownTable

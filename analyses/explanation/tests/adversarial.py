@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -14,98 +13,21 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from ....extractors.replaceable.attention_model import LinearAttentionModel
+from ....extractors.replaceable.attention_model import AttentionModel, LinearAttentionModel
 from ....reports.drawing import BLACK, BLUE, GREY, ORANGE, STYLE
 from ....reports.format import number
 from ..batch import Rows, TextBatch, single_words_out
-from ..compared_models import CurvePoint
-from ..contract import (
-    NATS,
-    TVD,
-    Column,
-    ExplanationTest,
-    Findings,
-    Question,
-)
+from ..contract import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
 from ..exact_adversary import EPSILON, exact_jsd, exactly_normalized, solvable
 from ..measures import LN2, jsd, tvd
 from ..options import ExplanationTestOptions
-from ..plots import has_values, legend
+from ..plots import has_values, histogram, legend
+from ..readings import curve_points
 from ..results import ExplainResults
 
 _HINGE = 0.01  # the published loss punishes larger changes of the output, whatever ε is
 _PENALTY = 500.0
 _SPREAD = 3.0
-
-
-class Adversarial(ExplanationTest):
-    """The farthest attention that gives the same output, compared with shuffled attention."""
-
-    name = "adversarial"
-    heading = "Does only this attention give this output?"
-    columns: ClassVar[Mapping[str, Column]] = {
-        "exact_jsd": Column("JSD of the farthest attention with the same output, exact", NATS),
-        "ceiling_jsd": Column("largest JSD whatever the output", NATS),
-        "adversarial_jsd": Column("JSD of the farthest attention found by gradient", NATS),
-        "adversarial_tvd": Column("change of the output there", TVD),
-    }
-    questions = (
-        Question(
-            "Does the output rule out attention that is as different as shuffled weights?",
-            "median JSD to shuffled weights, against JSD to the farthest attention with the same output (within ε)",
-            "permutation_jsd",
-            "exact_jsd",
-            "On average, no attention that is as different as shuffled weights gives the same output.",
-            "On average, attention that is more different than shuffled weights gives the same output, so the "
-            "attention of the model is not the only explanation. (Whether a model would learn such attention is "
-            "another question.)",
-            searched="adversarial_jsd",
-            floor_is_larger=True,
-        ),
-    )
-    shown = ("exact_jsd", "adversarial_jsd", "adversarial_tvd", "ceiling_jsd", "permutation_jsd")
-    key = ("exact_jsd", "adversarial_jsd", "ceiling_jsd")
-    uses = ("draws", "steps")
-    captions: ClassVar[Mapping[str, str]] = {
-        "explain_adversarial": "The farthest attention whose output differs by at most ε = {{ epsilon }}, text by text."
-    }
-    page = """
-<p>For each single text, the test looks for attention that is as different as possible and gives the same output (Jain
-&amp; Wallace 2019, §4.2.2). The Jensen-Shannon divergence is 0 for equal attention and at most ln 2 = 0.693; the
-ceiling is the largest divergence whatever the output is. The exact maximum can be computed for two classes and a linear
-classifier; the search by gradient cannot find more, and often finds less. If the maximum is close to the ceiling, the
-output hardly constrains the attention. No model was trained to attend in this way, and whether a model would learn to
-is another question.</p>
-"""
-
-    def impossible(self, model: Any, options: ExplanationTestOptions) -> str | None:
-        """Return a reason if there is neither an exact solution nor a search."""
-        if options.steps or solvable(model):
-            return None
-        return "except for two classes and a linear classifier, there is only the search by gradient, and --steps is 0"
-
-    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """Compute the columns, see `exact` and `by_gradient`."""
-        rows = exact(batch, epsilon=options.epsilon) if solvable(batch.model) else {}
-        return rows | (by_gradient(batch, epsilon=options.epsilon, steps=options.steps) if options.steps else {})
-
-    def conclude(self, texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
-        """Add the adversaries of single texts to the figure of the trained adversaries."""
-        points = []
-        for name in ("exact", "adversarial"):
-            if f"{name}_jsd" in texts:
-                found = texts[f"{name}_jsd"].to_numpy(dtype=np.float64)
-                moved = np.full(len(texts), options.epsilon)
-                if name == "adversarial":
-                    moved = texts["adversarial_tvd"].to_numpy(dtype=np.float64)
-                points.append(CurvePoint("per text", name, math.nan, found, moved))
-        return Findings(points=tuple(points))
-
-    def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        """Draw how far attention can move, text by text."""
-        if not any(has_values(results.texts, name) for name in ("exact_jsd", "adversarial_jsd")):
-            return {}
-        return {"explain_adversarial": adversarial_figure(results.texts, title=title)}
 
 
 def exact(batch: TextBatch, *, epsilon: float = EPSILON) -> Rows:
@@ -179,13 +101,8 @@ def by_gradient(batch: TextBatch, *, epsilon: float = EPSILON, attempts: int = 5
     best = far.argmax(1, keepdim=True)
     reached = far.gather(1, best)[:, 0]
     moved = torch.where(reached > 0, off.gather(1, best)[:, 0], 0.0)
-    return single_words_out(
-        batch,
-        {
-            "adversarial_jsd": reached.double().numpy(),
-            "adversarial_tvd": moved.double().numpy(),
-        },
-    )
+    rows = {"adversarial_jsd": reached.double().numpy(), "adversarial_tvd": moved.double().numpy()}
+    return single_words_out(batch, rows)
 
 
 def _initial(batch: TextBatch, attempts: int) -> Float[Tensor, "batch k rows n"]:
@@ -198,9 +115,12 @@ def _initial(batch: TextBatch, attempts: int) -> Float[Tensor, "batch k rows n"]
     return torch.from_numpy(start)
 
 
-def adversarial_figure(texts: pd.DataFrame, *, title: str) -> Figure:
+def adversarial_figure(results: ExplainResults, title: str) -> Figure | None:
     """Draw how far attention can move without moving the output, as a histogram over texts with its bounds."""
-    bins = np.linspace(0, LN2, 29).tolist()
+    texts = results.texts
+    if not any(has_values(texts, name) for name in ("exact_jsd", "adversarial_jsd")):
+        return None
+    bins = np.linspace(0, LN2, 29)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.3, 2.9), layout="constrained")
         axes = figure.subplots()
@@ -211,8 +131,7 @@ def adversarial_figure(texts: pd.DataFrame, *, title: str) -> Figure:
         for column, label, style in drawn:
             if has_values(texts, column):
                 values = texts[column].dropna().clip(0, LN2).to_numpy()
-                weights = np.full(len(values), 100 / len(values))
-                axes.hist(values, bins=bins, weights=weights, label=f"{label}, n = {len(values):,}", **style)
+                histogram(axes, values, bins, label=f"{label}, n = {len(values):,}", **style)
         for column, label, dashes in (
             ("permutation_jsd", "shuffled weights", "-."),
             ("ceiling_jsd", "ceiling whatever the output", "--"),
@@ -228,3 +147,70 @@ def adversarial_figure(texts: pd.DataFrame, *, title: str) -> Figure:
         axes.set_ylabel("texts (%)")
         legend(figure, axes, title)
     return figure
+
+
+def _impossible(model: AttentionModel, options: ExplanationTestOptions) -> str | None:
+    if options.steps or solvable(model):
+        return None
+    return "except for two classes and a linear classifier, there is only the search by gradient, and --steps is 0"
+
+
+def _adversaries(batch: TextBatch, options: ExplanationTestOptions) -> Rows:
+    rows = exact(batch, epsilon=options.epsilon) if solvable(batch.model) else {}
+    return rows | (by_gradient(batch, epsilon=options.epsilon, steps=options.steps) if options.steps else {})
+
+
+def _points(texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
+    """The adversaries of single texts, for the figure of the trained adversaries."""
+    points = []
+    if "exact_jsd" in texts:  # its output differs by ε or less
+        points.append(curve_points("per text", "exact", math.nan, texts["exact_jsd"], options.epsilon))
+    if "adversarial_jsd" in texts:
+        found, moved = texts["adversarial_jsd"], texts["adversarial_tvd"]
+        points.append(curve_points("per text", "adversarial", math.nan, found, moved))
+    return Findings(points=tuple(points))
+
+
+TEST = ExplanationTest(
+    name="adversarial",
+    heading="Does only this attention give this output?",
+    columns={
+        "exact_jsd": Column("JSD of the farthest attention with the same output, exact", NATS),
+        "ceiling_jsd": Column("largest JSD whatever the output", NATS),
+        "adversarial_jsd": Column("JSD of the farthest attention found by gradient", NATS),
+        "adversarial_tvd": Column("change of the output there", TVD),
+    },
+    questions=(
+        Question(
+            "Does the output rule out attention that is as different as shuffled weights?",
+            "median JSD to shuffled weights, against JSD to the farthest attention with the same output (within ε)",
+            "permutation_jsd",
+            "exact_jsd",
+            "On average, no attention that is as different as shuffled weights gives the same output.",
+            "On average, attention that is more different than shuffled weights gives the same output, so the "
+            "attention of the model is not the only explanation. (Whether a model would learn such attention is "
+            "another question.)",
+            searched="adversarial_jsd",
+            floor_is_larger=True,
+        ),
+    ),
+    shown=("exact_jsd", "adversarial_jsd", "adversarial_tvd", "ceiling_jsd", "permutation_jsd"),
+    key=("exact_jsd", "adversarial_jsd", "ceiling_jsd"),
+    uses=("draws", "steps"),
+    figure=Drawing(
+        "explain_adversarial",
+        "The farthest attention whose output differs by at most ε = {{ epsilon }}, text by text.",
+        adversarial_figure,
+    ),
+    page="""
+<p>For each single text, the test looks for attention that is as different as possible and gives the same output (Jain
+&amp; Wallace 2019, §4.2.2). The Jensen-Shannon divergence is 0 for equal attention and at most ln 2 = 0.693; the
+ceiling is the largest divergence whatever the output is. The exact maximum can be computed for two classes and a linear
+classifier; the search by gradient cannot find more, and often finds less. If the maximum is close to the ceiling, the
+output hardly constrains the attention. No model was trained to attend in this way, and whether a model would learn to
+is another question.</p>
+""",
+    impossible=_impossible,
+    examine=lambda batch, options: _adversaries(batch, options),
+    conclude=_points,
+)

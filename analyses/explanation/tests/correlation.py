@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Sequence
 
 import matplotlib as mpl
 import numpy as np
@@ -17,16 +16,8 @@ from torch import Tensor
 from ....extractors.replaceable.attention_model import AttentionModel, Words, drop, probabilities
 from ....reports.drawing import BLACK, GREY, STYLE
 from ..batch import Rows, TextBatch, Values, read
-from ..contract import (
-    SHARE,
-    TAU,
-    Column,
-    ExplanationTest,
-    Findings,
-    Question,
-)
+from ..contract import SHARE, TAU, Column, Drawing, ExplanationTest, Findings, Question
 from ..measures import tvd
-from ..options import ExplanationTestOptions
 from ..plots import by_class, has_values, histogram, legend
 from ..results import ExplainResults
 from ..ties import GRADIENTS, LEFT_OUT, WEIGHTS, levels
@@ -34,95 +25,12 @@ from ..ties import GRADIENTS, LEFT_OUT, WEIGHTS, levels
 SIGNIFICANT = 0.05
 """The largest two-sided p value with which a τ counts as significant."""
 
+_SHOWN = ("tau_gradient", "tau_loo", "tau_gradient_loo", "tau_random")
 _TAUS = {
     "tau_gradient": "attention and gradient × input",
     "tau_loo": "attention and leave-one-out",
     "tau_gradient_loo": "gradient × input and leave-one-out",
 }
-
-
-class Correlation(ExplanationTest):
-    """Kendall's τ of attention with gradients and with leave-one-out, compared with that with random scores."""
-
-    name = "correlation"
-    heading = "Does attention rank words as other measures do?"
-    columns: ClassVar[Mapping[str, Column]] = {
-        "tau_gradient": Column("τ, attention and gradient × input", TAU),
-        "p_gradient": Column("p of τ, attention and gradient × input", "p", averaged=False),
-        "tau_loo": Column("τ, attention and leave-one-out", TAU),
-        "p_loo": Column("p of τ, attention and leave-one-out", "p", averaged=False),
-        "tau_gradient_loo": Column("τ, gradient × input and leave-one-out", TAU),
-        "p_gradient_loo": Column("p of τ, gradient × input and leave-one-out", "p", averaged=False),
-        "tau_random": Column("τ, attention and random scores", TAU),
-        "p_random": Column("p of τ, attention and random scores", "p", averaged=False),
-        "significant_gradient": Column("p ≤ 0.05, attention and gradient × input", SHARE),
-        "significant_loo": Column("p ≤ 0.05, attention and leave-one-out", SHARE),
-        "significant_gradient_loo": Column("p ≤ 0.05, gradient × input and leave-one-out", SHARE),
-        "significant_random": Column("p ≤ 0.05, attention and random scores", SHARE),
-    }
-    questions = (
-        Question(
-            "Does attention rank words as leave-one-out does, better than by chance?",
-            "τ of attention and leave-one-out, against τ of attention and random scores",
-            "tau_loo",
-            "tau_random",
-            "Attention agrees with leave-one-out more than with random scores.",
-            "Attention agrees with leave-one-out less than with random scores: it tends to the reverse order.",
-        ),
-        Question(
-            "Does attention rank words as gradients do, better than by chance?",
-            "τ of attention and gradient × input, against τ of attention and random scores",
-            "tau_gradient",
-            "tau_random",
-            "Attention agrees with gradients more than with random scores.",
-            "Attention agrees with gradients less than with random scores: it tends to the reverse order.",
-        ),
-        Question(
-            "Does attention agree with leave-one-out better than gradients do?",
-            "τ with leave-one-out: of attention, against that of gradient × input",
-            "tau_loo",
-            "tau_gradient_loo",
-            "Attention agrees with leave-one-out better than gradients do.",
-            "Gradients agree with leave-one-out better than attention does.",
-        ),
-        Question(
-            "Does attention agree with gradients better than leave-one-out does?",
-            "τ with gradient × input: of attention, against that of leave-one-out",
-            "tau_gradient",
-            "tau_gradient_loo",
-            "Attention agrees with gradients better than leave-one-out does.",
-            "Leave-one-out agrees with gradients better than attention does.",
-        ),
-    )
-    shown = ("tau_gradient", "tau_loo", "tau_gradient_loo", "tau_random")
-    key = shown
-    significance: ClassVar[Mapping[str, str]] = {
-        f"tau_{pair}": f"significant_{pair}" for pair in ("gradient", "loo", "gradient_loo", "random")
-    }
-    captions: ClassVar[Mapping[str, str]] = {
-        "explain_tau": "Kendall’s τ of each text. Dotted: attention and random scores, which are unrelated."
-    }
-    page = """
-<p>τ is 1 if two measures rank the words of a text alike, −1 if they rank them in reverse order, and around 0 if they
-are unrelated (Jain &amp; Wallace 2019, §4.1). Gradient × input is computed with the attention held fixed; leave-one-out
-deletes each word and reads the rest again. Short texts have few possible rankings, so their τ varies widely. The τ of
-gradient and leave-one-out shows how well two other measures agree. Texts of one word, and texts in which a measure is
-the same for all words, have no τ and are counted as undefined.</p>
-"""
-
-    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """Compute the columns, see `correlation`."""
-        return correlation(batch)
-
-    def conclude(self, texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
-        """Mark the significant τ."""
-        return Findings(columns=significant(texts[[name for name in texts if name in self.columns]]))
-
-    def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        """Draw histograms of τ."""
-        if not any(has_values(results.texts, name) for name in ("tau_gradient", "tau_loo")):
-            return {}
-        return {"explain_tau": tau_figure(results.texts, results.classes, title=title)}
 
 
 def correlation(batch: TextBatch) -> Rows:
@@ -234,10 +142,12 @@ def leave_one_out(
     return distances
 
 
-def tau_figure(texts: pd.DataFrame, classes: Sequence[str], *, title: str) -> Figure:
+def tau_figure(results: ExplainResults, title: str) -> Figure | None:
     """Draw histograms of τ over those of random scores, with a row of panels for each predicted class."""
-    columns = [name for name in _TAUS if has_values(texts, name)]
-    groups = list(by_class(texts, classes))
+    columns = [name for name in _TAUS if has_values(results.texts, name)]
+    if not {"tau_gradient", "tau_loo"} & {*columns}:
+        return None
+    groups = list(by_class(results.texts, results.classes))
     bins = np.linspace(-1, 1, 21)
     with mpl.rc_context(STYLE):
         size = (1.0 + 1.8 * len(columns), 0.9 + 1.25 * len(groups))
@@ -254,10 +164,8 @@ def tau_figure(texts: pd.DataFrame, classes: Sequence[str], *, title: str) -> Fi
                     axes.axvline(values.mean(), color=BLACK, linewidth=1, label="mean")
                     axes.text(0.02, 0.86, f"n = {len(values):,}", transform=axes.transAxes, color="#666666", fontsize=7)
                 if column != "tau_gradient_loo" and has_values(of_group, "tau_random"):
-                    random = of_group["tau_random"].dropna().to_numpy()
-                    histogram(
-                        axes, random, bins, histtype="step", color=BLACK, linestyle=":", label="with random scores"
-                    )
+                    random, style = of_group["tau_random"].dropna().to_numpy(), {"histtype": "step", "linestyle": ":"}
+                    histogram(axes, random, bins, color=BLACK, label="with random scores", **style)
             row[0].set_title(name, loc="left")
             row[0].set_ylabel("texts (%)")
         for axes, column in zip(grid[-1], columns, strict=True):
@@ -270,7 +178,79 @@ def tau_figure(texts: pd.DataFrame, classes: Sequence[str], *, title: str) -> Fi
 def significant(texts: pd.DataFrame) -> dict[str, Values]:
     """Return a column ``significant_*`` for each ``p_*``: 1 if p is at most 0.05, else 0; NaN if p is undefined."""
     columns = {}
-    for name in texts.columns[texts.columns.str.startswith("p_")]:
+    for name in (name for name in TEST.columns if name.startswith("p_") and name in texts):
         p = texts[name].to_numpy(dtype=np.float64)
         columns[f"significant_{name.removeprefix('p_')}"] = np.where(np.isnan(p), np.nan, p <= SIGNIFICANT)
     return columns
+
+
+TEST = ExplanationTest(
+    name="correlation",
+    heading="Does attention rank words as other measures do?",
+    columns={
+        "tau_gradient": Column("τ, attention and gradient × input", TAU, significance="significant_gradient"),
+        "p_gradient": Column("p of τ, attention and gradient × input", "p", averaged=False),
+        "tau_loo": Column("τ, attention and leave-one-out", TAU, significance="significant_loo"),
+        "p_loo": Column("p of τ, attention and leave-one-out", "p", averaged=False),
+        "tau_gradient_loo": Column(
+            "τ, gradient × input and leave-one-out", TAU, significance="significant_gradient_loo"
+        ),
+        "p_gradient_loo": Column("p of τ, gradient × input and leave-one-out", "p", averaged=False),
+        "tau_random": Column("τ, attention and random scores", TAU, significance="significant_random"),
+        "p_random": Column("p of τ, attention and random scores", "p", averaged=False),
+        "significant_gradient": Column("p ≤ 0.05, attention and gradient × input", SHARE),
+        "significant_loo": Column("p ≤ 0.05, attention and leave-one-out", SHARE),
+        "significant_gradient_loo": Column("p ≤ 0.05, gradient × input and leave-one-out", SHARE),
+        "significant_random": Column("p ≤ 0.05, attention and random scores", SHARE),
+    },
+    questions=(
+        Question(
+            "Does attention rank words as leave-one-out does, better than by chance?",
+            "τ of attention and leave-one-out, against τ of attention and random scores",
+            "tau_loo",
+            "tau_random",
+            "Attention agrees with leave-one-out more than with random scores.",
+            "Attention agrees with leave-one-out less than with random scores: it tends to the reverse order.",
+        ),
+        Question(
+            "Does attention rank words as gradients do, better than by chance?",
+            "τ of attention and gradient × input, against τ of attention and random scores",
+            "tau_gradient",
+            "tau_random",
+            "Attention agrees with gradients more than with random scores.",
+            "Attention agrees with gradients less than with random scores: it tends to the reverse order.",
+        ),
+        Question(
+            "Does attention agree with leave-one-out better than gradients do?",
+            "τ with leave-one-out: of attention, against that of gradient × input",
+            "tau_loo",
+            "tau_gradient_loo",
+            "Attention agrees with leave-one-out better than gradients do.",
+            "Gradients agree with leave-one-out better than attention does.",
+        ),
+        Question(
+            "Does attention agree with gradients better than leave-one-out does?",
+            "τ with gradient × input: of attention, against that of leave-one-out",
+            "tau_gradient",
+            "tau_gradient_loo",
+            "Attention agrees with gradients better than leave-one-out does.",
+            "Leave-one-out agrees with gradients better than attention does.",
+        ),
+    ),
+    shown=_SHOWN,
+    key=_SHOWN,
+    figure=Drawing(
+        "explain_tau",
+        "Kendall’s τ of each text. Dotted: attention and random scores, which are unrelated.",
+        tau_figure,
+    ),
+    page="""
+<p>τ is 1 if two measures rank the words of a text alike, −1 if they rank them in reverse order, and around 0 if they
+are unrelated (Jain &amp; Wallace 2019, §4.1). Gradient × input is computed with the attention held fixed; leave-one-out
+deletes each word and reads the rest again. Short texts have few possible rankings, so their τ varies widely. The τ of
+gradient and leave-one-out shows how well two other measures agree. Texts of one word, and texts in which a measure is
+the same for all words, have no τ and are counted as undefined.</p>
+""",
+    examine=lambda batch, options: correlation(batch),
+    conclude=lambda texts, options: Findings(significant(texts)),
+)

@@ -5,20 +5,14 @@ Words are deleted, and what remains is read again as a text of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
 
 import numpy as np
 
 from ....extractors import TransformerAttention
-from ....extractors.replaceable.attention_model import Words, probabilities
+from ....extractors.replaceable.attention_model import AttentionModel, Words, probabilities
 from ..batch import Rows, TextBatch
-from ..contract import (
-    PROBABILITY,
-    Column,
-    ExplanationTest,
-    Question,
-)
+from ..contract import PROBABILITY, Column, ExplanationTest, Question
 from ..interventions import DRAWS, ORDERS, orderings, ranks
 from ..options import ExplanationTestOptions
 
@@ -26,58 +20,6 @@ RANKINGS = ("attention", "gradient", "attention_gradient", "random")
 
 PERCENT = (0, 1, 5, 10, 20, 50)
 """The shares of the words that are deleted, or kept alone; numbers of words are rounded up."""
-
-_COLUMNS = {
-    f"{kind}_{name}": Column(f"{kind}, {ORDERS[name]}", PROBABILITY)
-    for name in RANKINGS
-    for kind in ("comprehensiveness", "sufficiency")
-}
-
-
-class Eraser(ExplanationTest):
-    """Comprehensiveness and sufficiency of the most attended words, compared with those of random words."""
-
-    name = "eraser"
-    heading = "Are the most attended words needed, and enough?"
-    columns: ClassVar[Mapping[str, Column]] = _COLUMNS
-    questions = (
-        Question(
-            "Are the most attended words needed for the decision?",
-            "loss of probability of the decision without these words, against without random words (comprehensiveness)",
-            "comprehensiveness_attention",
-            "comprehensiveness_random",
-            "Deleting them lowers the probability of the decision more than deleting random words.",
-            "Deleting them lowers the probability of the decision less than deleting random words.",
-        ),
-        Question(
-            "Are the most attended words enough for the decision?",
-            "loss of probability of the decision with these words alone, against with random words (sufficiency); less "
-            "is better",
-            "sufficiency_random",
-            "sufficiency_attention",
-            "These words alone lower the probability of the decision less than random words alone.",
-            "These words alone lower the probability of the decision more than random words alone.",
-            floor_is_larger=True,
-        ),
-    )
-    shown = tuple(f"{kind}_{name}" for kind in ("comprehensiveness", "sufficiency") for name in RANKINGS)
-    key = ("comprehensiveness_attention", "sufficiency_attention")
-    page = """
-<p>The best 1, 5, 10, 20 and 50 % of the words are deleted, or kept alone, and what is left is read as a text of its own
-(DeYoung et al. 2020, §4.2). Comprehensiveness is how much probability the decision loses without these words: more is
-better. Sufficiency is how much it loses with these words alone: less is better. Texts with missing words are unlike
-those in training, which may explain a part of the loss; the random order shows how much.</p>
-"""
-
-    def impossible(self, model: Any, options: ExplanationTestOptions) -> str | None:
-        """Return a reason if the model cannot read a text without words, which sufficiency needs."""
-        if isinstance(model, TransformerAttention) and any(model.readable([()])):
-            return "it needs a prediction for an empty text, which this model cannot read"
-        return None
-
-    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """Compute the columns, see `rationales`."""
-        return rationales(batch)
 
 
 def cuts(text: Words, order: Sequence[int]) -> list[tuple[Words, Words]]:
@@ -139,3 +81,50 @@ def rationales(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
                 )
         rows[f"comprehensiveness_{name}"], rows[f"sufficiency_{name}"] = lost
     return rows
+
+
+def _impossible(model: AttentionModel, options: ExplanationTestOptions) -> str | None:
+    if isinstance(model, TransformerAttention) and any(model.readable([()])):
+        return "it needs a prediction for an empty text, which this model cannot read"
+    return None
+
+
+TEST = ExplanationTest(
+    name="eraser",
+    heading="Are the most attended words needed, and enough?",
+    columns={
+        f"{kind}_{name}": Column(f"{kind}, {ORDERS[name]}", PROBABILITY)
+        for name in RANKINGS
+        for kind in ("comprehensiveness", "sufficiency")
+    },
+    questions=(
+        Question(
+            "Are the most attended words needed for the decision?",
+            "loss of probability of the decision without these words, against without random words (comprehensiveness)",
+            "comprehensiveness_attention",
+            "comprehensiveness_random",
+            "Deleting them lowers the probability of the decision more than deleting random words.",
+            "Deleting them lowers the probability of the decision less than deleting random words.",
+        ),
+        Question(
+            "Are the most attended words enough for the decision?",
+            "loss of probability of the decision with these words alone, against with random words (sufficiency); less "
+            "is better",
+            "sufficiency_random",
+            "sufficiency_attention",
+            "These words alone lower the probability of the decision less than random words alone.",
+            "These words alone lower the probability of the decision more than random words alone.",
+            floor_is_larger=True,
+        ),
+    ),
+    shown=tuple(f"{kind}_{name}" for kind in ("comprehensiveness", "sufficiency") for name in RANKINGS),
+    key=("comprehensiveness_attention", "sufficiency_attention"),
+    page="""
+<p>The best 1, 5, 10, 20 and 50 % of the words are deleted, or kept alone, and what is left is read as a text of its own
+(DeYoung et al. 2020, §4.2). Comprehensiveness is how much probability the decision loses without these words: more is
+better. Sufficiency is how much it loses with these words alone: less is better. Texts with missing words are unlike
+those in training, which may explain a part of the loss; the random order shows how much.</p>
+""",
+    impossible=_impossible,
+    examine=lambda batch, options: rationales(batch),
+)

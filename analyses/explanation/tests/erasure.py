@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Collection
+from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
@@ -16,17 +16,9 @@ from ....reports.drawing import BLACK, BLUE, ORANGE, STYLE, finish
 from ....reports.format import percent, rows_of
 from ....reports.table import ShownTable
 from ..batch import Rows, TextBatch
-from ..contract import (
-    NATS,
-    SHARE,
-    Column,
-    ExplanationTest,
-    Findings,
-    Question,
-)
+from ..contract import NATS, SHARE, Column, Drawing, ExplanationTest, Findings, Question
 from ..interventions import ORDERS, columns, measures, ranks, without
 from ..measures import jsd
-from ..options import ExplanationTestOptions
 from ..plots import MANY, has_values
 from ..results import ExplainResults
 
@@ -62,60 +54,6 @@ _FLIPS = (
     _share("only_random", "by the other word alone"),
     _share("neither", "by neither"),
 )
-
-
-class Erasure(ExplanationTest):
-    """The decision without the weight of the best word, compared with that without the weight of another word."""
-
-    name = "erasure"
-    heading = "Does the decision depend on the most attended word?"
-    columns: ClassVar[Mapping[str, Column]] = _COLUMNS
-    questions = (
-        Question(
-            "Does the decision depend on the most attended word?",
-            "share of decisions that change without the weight of this word, against that of a random other word",
-            "single_attention_top_flip",
-            "single_attention_random_flip",
-            "Removing its weight changes more decisions than removing the weight of another word.",
-            "Removing its weight changes fewer decisions than removing the weight of another word.",
-        ),
-    )
-    shown = tuple(f"single_{name}_{part}" for name in BEST for part in ("difference", "top_flip", "random_flip"))
-    key = ("single_attention_top_flip", "single_attention_random_flip")
-    tables: ClassVar[Mapping[str, bool]] = {"flips": True}
-    captions: ClassVar[Mapping[str, str]] = {
-        "explain_single": "Each dot is a text. Above the line, the best word changes the output more than the other "
-        "word does."
-    }
-    page = """
-{% if flips %}
-<p class="facts">Decisions that change when the weight of a word is removed, in % of the texts of two or more words:</p>
-{{ flips }}
-{% endif %}
-<p>The weight of one word is set to zero, and the weights of all others are scaled up (Serrano &amp; Smith 2019, §4).
-The other word is a random one. Often no single word changes the decision, so the comparison is what counts: decisions
-that only the best word changes, against decisions that only the other word changes. If a word has much more attention
-than another and changes the output no more, attention is misleading.</p>
-"""
-
-    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """Compute the columns, see `single_weight`."""
-        return single_weight(batch)
-
-    def conclude(self, texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
-        """Count which removals changed the decision, see `flip_table`."""
-        return Findings(tables={"flips": flip_table(texts, tuple(BEST))})
-
-    def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        """Draw how much more the best word changes than another one."""
-        if not any(has_values(results.texts, f"single_{name}_difference") for name in BEST):
-            return {}
-        return {"explain_single": single_figure(results.texts, BEST, title=title)}
-
-    def page_values(self, results: ExplainResults) -> Mapping[str, Any]:
-        """Return the table of changed decisions, in shares."""
-        rows = [row for row in rows_of(results.table("flips")) if row["n"]]
-        return {"flips": ShownTable("explain_flips", "Changed decisions (%)", _FLIPS, rows) if rows else ""}
 
 
 def single_weight(batch: TextBatch) -> Rows:
@@ -163,9 +101,12 @@ def single_weight(batch: TextBatch) -> Rows:
     return columns(values, words > 1)
 
 
-def single_figure(texts: pd.DataFrame, measures: Mapping[str, str], *, title: str) -> Figure:
+def single_figure(results: ExplainResults, title: str) -> Figure | None:
     """Draw how much more the best word changes than another one, against how much more attention it has."""
-    panels = [name for name in measures if has_values(texts, f"single_{name}_difference")]
+    texts = results.texts
+    panels = [name for name in BEST if has_values(texts, f"single_{name}_difference")]
+    if not panels:
+        return None
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(max(0.6 + 2.0 * len(panels), 3.4), 2.9), layout="constrained")
         row = figure.subplots(1, len(panels), squeeze=False, sharex=True, sharey=True)[0]
@@ -188,14 +129,14 @@ def single_figure(texts: pd.DataFrame, measures: Mapping[str, str], *, title: st
                 )
             axes.axhline(0, color=BLACK, linewidth=0.6)
             axes.axvline(0, color=BLACK, linewidth=0.6)
-            axes.set_title(f"best word by {measures[name]}", loc="left")
+            axes.set_title(f"best word by {BEST[name]}", loc="left")
         row[0].set_ylabel("JSD of the output:\nbest word minus another (nats)")
         row[len(row) // 2].set_xlabel("attention: best word minus another")
         finish(figure, row[0], title)
     return figure
 
 
-def flip_table(texts: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
+def flip_table(texts: pd.DataFrame, measures: Collection[str] = BEST.keys()) -> pd.DataFrame:
     """Count in which texts the removal of the best word, or of a random word, changed the decision.
 
     This is Table 1 of Serrano & Smith (2019).
@@ -219,3 +160,46 @@ def flip_table(texts: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows, columns=["measure", "n", "both", "only_top", "only_random", "neither"])
+
+
+def _flips(results: ExplainResults) -> dict[str, Any]:
+    rows = [row for row in rows_of(results.table("flips")) if row["n"]]
+    return {"flips": ShownTable("explain_flips", "Changed decisions (%)", _FLIPS, rows) if rows else ""}
+
+
+TEST = ExplanationTest(
+    name="erasure",
+    heading="Does the decision depend on the most attended word?",
+    columns=_COLUMNS,
+    questions=(
+        Question(
+            "Does the decision depend on the most attended word?",
+            "share of decisions that change without the weight of this word, against that of a random other word",
+            "single_attention_top_flip",
+            "single_attention_random_flip",
+            "Removing its weight changes more decisions than removing the weight of another word.",
+            "Removing its weight changes fewer decisions than removing the weight of another word.",
+        ),
+    ),
+    shown=tuple(f"single_{name}_{part}" for name in BEST for part in ("difference", "top_flip", "random_flip")),
+    key=("single_attention_top_flip", "single_attention_random_flip"),
+    tables={"flips": True},
+    figure=Drawing(
+        "explain_single",
+        "Each dot is a text. Above the line, the best word changes the output more than the other word does.",
+        single_figure,
+    ),
+    page="""
+{% if flips %}
+<p class="facts">Decisions that change when the weight of a word is removed, in % of the texts of two or more words:</p>
+{{ flips }}
+{% endif %}
+<p>The weight of one word is set to zero, and the weights of all others are scaled up (Serrano &amp; Smith 2019, §4).
+The other word is a random one. Often no single word changes the decision, so the comparison is what counts: decisions
+that only the best word changes, against decisions that only the other word changes. If a word has much more attention
+than another and changes the output no more, attention is misleading.</p>
+""",
+    examine=lambda batch, options: single_weight(batch),
+    conclude=lambda texts, options: Findings(tables={"flips": flip_table(texts)}),
+    page_values=_flips,
+)

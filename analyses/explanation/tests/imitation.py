@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ....probes.classifiers import LAMBDAS, Imitation, Trainable
+from ....probes.classifiers import LAMBDAS, Imitation
 from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, STYLE
 from ..batch import Values
-from ..contract import (
-    NATS,
-    TVD,
-    Column,
-    ExplanationTest,
-    Findings,
-    Question,
-)
+from ..contract import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
 from ..plots import legend
-from ..readings import chance, curve_point, divergences, reading
+from ..readings import chance, curve_points, divergences, reading
 from ..results import ExplainResults
 from ..tested import Tested
 from ..texts import words_of
@@ -31,131 +24,66 @@ from ..texts import words_of
 _APART = (0.085, 0.1)  # shares of the axes; dots that are closer share a label
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class AdversaryFindings(Findings):
-    """The findings of the trained adversaries, with the adversary to which the verdict refers.
+def imitation(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
+    """Train the adversaries, and choose the one with the most different attention and the same output.
 
-    Attributes:
-        name: the name of the adversary.
-        adversary: the model with the most different attention among those that give the same output on the training
-            texts.
+    The choice is made on the training texts: it is the adversary with the farthest attention among those whose output
+    is, on average, at most ε farther from that of the tested model than the output of plain imitation (λ = 0), which is
+    a candidate too.
     """
-
-    name: str
-    adversary: Trainable
-
-
-class TrainedAdversaries(ExplanationTest):
-    """Models that are trained to give the same output with other attention, compared with shuffled weights."""
-
-    name = "imitation"
-    heading = "Can a model learn to give the same output and attend elsewhere?"
-    trains = True
-    by_default = False
-    columns: ClassVar[Mapping[str, Column]] = {
-        "imitation_jsd": Column("JSD of the trained adversary", NATS),
-        "imitation_tvd": Column("change of the output, trained adversary", TVD),
-        "imitation_same_jsd": Column("JSD of the trained adversary where its output is the same", NATS),
-        "imitation_same_shuffled_jsd": Column(
-            "JSD of the trained adversary where its output is the same, its weights shuffled", NATS
-        ),
-    }
-    questions = (
-        Question(
-            "Does a model that learned to give the same output and attend elsewhere still attend to the same words?",
-            "JSD to this adversary where its output is the same, against that with shuffled weights; less is better",
-            "imitation_same_shuffled_jsd",
-            "imitation_same_jsd",
-            "Where the output of a trained adversary is the same, its attention is more similar than by chance.",
-            "Where the output of a trained adversary is the same, its attention is less similar than by chance.",
-            floor_is_larger=True,
-        ),
+    options, seed = tested.options.tests, tested.options.seed
+    assert tested.texts.train is not None  # noqa: S101 there is training
+    assert tested.source is not None  # noqa: S101 there is training
+    trained_on = words_of(tested.texts.train)
+    with tested.stages("read the training texts"):
+        base = reading(tested.model, trained_on)
+    strengths = sorted({0.0, *(LAMBDAS if options.lambdas is None else options.lambdas)})
+    trainings = []
+    for strength in strengths:
+        name = f"λ = {repr(strength).removesuffix('.0')}"
+        training = tested.training(name, "adversary", seed + 1)  # not the initial weights of the base
+        objective = Imitation(base.probabilities, base.attention, strength, options.divergence)
+        purpose = {"what": f"imitation {strength!r} {options.divergence}", "of": tested.base_key()}
+        identity, recipe = {**training.identity, **purpose}, tested.source.imitation
+        trainings.append(replace(training, objective=objective, identity=identity, recipe=recipe, dev=None))
+    models = tested.trained(trainings, "train adversaries")
+    farthest, chosen, floor = -1.0, trainings[0].name, float("nan")
+    columns: dict[str, Values] = {}
+    scores, points = [], []
+    for strength, (name, model) in zip(strengths, models.items(), strict=True):
+        shapes, outputs = divergences(base, reading(model, trained_on))
+        floor = float(outputs.mean()) if strength == 0 else floor
+        far = float(np.nan_to_num(shapes).mean())
+        on_test = reading(model, tested.words)
+        shapes, moved = divergences(tested.base, on_test)
+        scores.append(tested.score(name, "adversary", on_test.probabilities)[0])
+        points.append(curve_points("adversary", name, strength, shapes, moved))
+        if outputs.mean() <= floor + options.epsilon and far > farthest:
+            farthest, chosen = far, name
+            shuffled = chance(tested.base, [on_test], tested.words, draws=options.draws, seed=seed)
+            columns = {"imitation_jsd": shapes, "imitation_tvd": moved}
+            for column, values in (("imitation_same_jsd", shapes), ("imitation_same_shuffled_jsd", shuffled)):
+                columns[column] = np.where(moved <= options.epsilon, values, np.nan)
+    return Findings(
+        columns=columns,
+        models=tuple(scores),
+        points=tuple(points),
+        adversary=(chosen, models[chosen]),
+        notes=(f"The verdicts refer to the trained adversary with {chosen}, which was chosen on the training texts.",),
     )
-    shown = ("imitation_jsd", "imitation_tvd", "imitation_same_jsd", "imitation_same_shuffled_jsd")
-    key = ("imitation_jsd", "imitation_tvd")
-    uses = ("draws", "lambdas", "divergence", "adversary_epochs")
-    captions: ClassVar[Mapping[str, str]] = {
-        "explain_curve": "Means over the texts. The numbers at the dots are λ. A model at the lower right gives the "
-        "same output and attends elsewhere. For the exact adversary, the change of the output is its bound ε. All "
-        "values are in <code>tables/explain_curve.csv</code>."
-    }
-    page = """
-<p>New models are trained to give the output of the tested model while their attention moves away from it; the larger λ
-is, the more it moves (Wiegreffe &amp; Pinter 2019, §4). With λ = 0 the models only imitate the output, and the change
-of their output is the floor for all other points. If the curve rises early, attention cannot change without changing
-the output; if it stays flat to the right, it can. The curve depends on how long and how well the models were
-trained.</p>
-"""
-
-    def compare(self, tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
-        """Train the adversaries, and choose the one with the most different attention and the same output.
-
-        The choice is made on the training texts: it is the adversary with the farthest attention among those whose
-        output is, on average, at most ε farther from that of the tested model than the output of plain imitation
-        (λ = 0), which is a candidate too.
-        """
-        options, seed = tested.options.tests, tested.options.seed
-        assert tested.texts.train is not None  # noqa: S101 there is training
-        trained_on = words_of(tested.texts.train)
-        with tested.stages("read the training texts"):
-            base = reading(tested.model, trained_on)
-        strengths = sorted({0.0, *(LAMBDAS if options.lambdas is None else options.lambdas)})
-        trainings = []
-        for strength in strengths:
-            name = f"λ = {repr(strength).removesuffix('.0')}"
-            training = tested.training(name, "adversary", seed + 1)  # not the initial weights of the base
-            objective = Imitation(base.probabilities, base.attention, strength, options.divergence)
-            purpose = {"what": f"imitation {strength!r} {options.divergence}", "of": tested.base_key()}
-            identity, recipe = {**training.identity, **purpose}, tested.source.imitation
-            trainings.append(replace(training, objective=objective, identity=identity, recipe=recipe, dev=None))
-        with tested.stages("train adversaries"):
-            models = tested.trainings(trainings, "train adversaries")
-        best, floor = (-1.0, trainings[0].name), float("nan")
-        columns: dict[str, Values] = {}
-        scores, points = [], []
-        for strength, (name, model) in zip(strengths, models.items(), strict=True):
-            shapes, outputs = divergences(base, reading(model, trained_on))
-            floor = float(outputs.mean()) if strength == 0 else floor
-            far = float(np.nan_to_num(shapes).mean())
-            if outputs.mean() <= floor + options.epsilon and far > best[0]:
-                best = far, name
-            on_test = reading(model, tested.words)
-            scores.append(tested.score(name, "adversary", on_test.probabilities)[0])
-            points.append(curve_point("adversary", name, strength, tested.base, on_test))
-            if name == best[1]:
-                shapes, outputs = divergences(tested.base, on_test)
-                columns = {"imitation_jsd": shapes, "imitation_tvd": outputs}
-                shuffled = chance(tested.base, [on_test], tested.words, draws=options.draws, seed=seed)
-                for column, values in (("imitation_same_jsd", shapes), ("imitation_same_shuffled_jsd", shuffled)):
-                    columns[column] = np.where(outputs <= options.epsilon, values, np.nan)
-        return AdversaryFindings(
-            columns=columns,
-            models=tuple(scores),
-            points=tuple(points),
-            notes=(
-                f"The verdicts refer to the trained adversary with {best[1]}, which was chosen on the training texts.",
-            ),
-            name=best[1],
-            adversary=models[best[1]],
-        )
-
-    def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        """Draw the change of the output against the difference of the attention."""
-        curve = results.curve
-        if not len(curve) or not (curve["kind"] == "adversary").any():
-            return {}
-        if not curve.loc[curve["kind"] == "adversary", ["jsd", "tvd"]].notna().all(axis=1).any():
-            return {}
-        return {"explain_curve": curve_figure(curve, epsilon=results.epsilon, title=title)}
 
 
-def curve_figure(curve: pd.DataFrame, *, epsilon: float, title: str) -> Figure:
+def curve_figure(results: ExplainResults, title: str) -> Figure | None:
     """Draw the change of the output against the difference of the attention.
 
     The figure shows the trained adversaries by λ, the models with other seeds, and the adversaries of single texts.
     """
-    drawn = curve.dropna(subset=["jsd", "tvd"])
-    adversaries = drawn[drawn["kind"] == "adversary"].sort_values("lambda")
+    epsilon = results.epsilon
+    drawn = results.curve.dropna(subset=["jsd", "tvd"]) if len(results.curve) else pd.DataFrame({"kind": []})
+    adversaries = drawn[drawn["kind"] == "adversary"]
+    if adversaries.empty:
+        return None
+    adversaries = adversaries.sort_values("lambda")
     top = 1.15 * max(float(drawn["tvd"].max()), epsilon)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.3, 3.4), layout="constrained")
@@ -178,15 +106,8 @@ def curve_figure(curve: pd.DataFrame, *, epsilon: float, title: str) -> Figure:
         )
         for kind, label, rows, style in groups:
             if len(rows):
-                axes.scatter(
-                    rows["jsd"],
-                    rows["tvd"],
-                    s=36 if kind == "floor" else 24,
-                    zorder=3,
-                    label=label,
-                    clip_on=False,
-                    **style,
-                )
+                size = 36 if kind == "floor" else 24
+                axes.scatter(rows["jsd"], rows["tvd"], s=size, zorder=3, label=label, clip_on=False, **style)
         axes.set_xlim(0, 0.72)
         axes.set_ylim(0, top)
         for label, x, y in _lambda_labels(adversaries, 0.72, top):
@@ -212,3 +133,48 @@ def _lambda_labels(rows: pd.DataFrame, width: float, height: float) -> list[tupl
     labels = [" to ".join(dict.fromkeys(f"{run[k][0]:g}" for k in (0, -1))) for run in runs]
     positions = [((run[0][1] + run[-1][1]) / 2, max(y for *_, y in run)) for run in runs]
     return [(label, *position) for label, position in zip(labels, positions, strict=True)]
+
+
+TEST = ExplanationTest(
+    name="imitation",
+    heading="Can a model learn to give the same output and attend elsewhere?",
+    trains=True,
+    by_default=False,
+    columns={
+        "imitation_jsd": Column("JSD of the trained adversary", NATS),
+        "imitation_tvd": Column("change of the output, trained adversary", TVD),
+        "imitation_same_jsd": Column("JSD of the trained adversary where its output is the same", NATS),
+        "imitation_same_shuffled_jsd": Column(
+            "JSD of the trained adversary where its output is the same, its weights shuffled", NATS
+        ),
+    },
+    questions=(
+        Question(
+            "Does a model that learned to give the same output and attend elsewhere still attend to the same words?",
+            "JSD to this adversary where its output is the same, against that with shuffled weights; less is better",
+            "imitation_same_shuffled_jsd",
+            "imitation_same_jsd",
+            "Where the output of a trained adversary is the same, its attention is more similar than by chance.",
+            "Where the output of a trained adversary is the same, its attention is less similar than by chance.",
+            floor_is_larger=True,
+        ),
+    ),
+    shown=("imitation_jsd", "imitation_tvd", "imitation_same_jsd", "imitation_same_shuffled_jsd"),
+    key=("imitation_jsd", "imitation_tvd"),
+    uses=("draws", "lambdas", "divergence", "adversary_epochs"),
+    figure=Drawing(
+        "explain_curve",
+        "Means over the texts. The numbers at the dots are λ. A model at the lower right gives the "
+        "same output and attends elsewhere. For the exact adversary, the change of the output is its bound ε. All "
+        "values are in <code>tables/explain_curve.csv</code>.",
+        curve_figure,
+    ),
+    page="""
+<p>New models are trained to give the output of the tested model while their attention moves away from it; the larger λ
+is, the more it moves (Wiegreffe &amp; Pinter 2019, §4). With λ = 0 the models only imitate the output, and the change
+of their output is the floor for all other points. If the curve rises early, attention cannot change without changing
+the output; if it stays flat to the right, it can. The curve depends on how long and how well the models were
+trained.</p>
+""",
+    compare=imitation,
+)

@@ -2,76 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import numpy as np
 import torch
 from jaxtyping import Int
-from matplotlib.figure import Figure
 from torch import Tensor
 
 from ..batch import Rows, TextBatch, single_words_out
-from ..contract import (
-    NATS,
-    SHARE,
-    TVD,
-    Column,
-    ExplanationTest,
-    Question,
-)
+from ..contract import NATS, SHARE, TVD, Column, Drawing, ExplanationTest, Question
 from ..interventions import answers
 from ..measures import jsd, tvd
-from ..options import ExplanationTestOptions
-from ..plots import has_values, max_attention_figure
-from ..results import ExplainResults
-
-
-class Permutation(ExplanationTest):
-    """The change of the output under shuffled attention, compared with the tolerance."""
-
-    name = "permutation"
-    heading = "Does it matter which word gets which weight?"
-    columns: ClassVar[Mapping[str, Column]] = {
-        "permutation_tvd": Column("median change of the output, weights shuffled", TVD),
-        "permutation_mean_tvd": Column("mean change of the output, weights shuffled", TVD),
-        "permutation_jsd": Column("JSD of shuffled weights", NATS),
-        "permutation_flip": Column("decisions changed, weights shuffled", SHARE),
-    }
-    questions = (
-        Question(
-            "Does it matter which word gets which weight?",
-            "median change of the output over shuffles of the weights (TVD), against the tolerance ε",
-            "permutation_tvd",
-            "epsilon",
-            "Shuffling the weights changes the output by more than the tolerance.",
-            "Shuffling the weights changes the output by less than the tolerance.",
-        ),
-    )
-    key = ("permutation_tvd", "permutation_flip")
-    uses = ("draws",)
-    captions: ClassVar[Mapping[str, str]] = {
-        "explain_permutation": "Median change of the output over random orders of the weights, by how much attention "
-        "the most attended word gets. Black lines: medians. Fewer than ten texts are drawn as points, not as violins."
-    }
-    page = """
-<p>The weights of a text are shuffled among its words, and the rest of the model stays as it is (Jain &amp; Wallace
-2019, §4.2.1). If the output changes little although one word has most of the attention, it hardly depends on where the
-attention is. TVD is half the sum of the absolute differences of the class probabilities; for two classes, it is the
-change of either probability. A change of up to ε = {{ epsilon }} counts as no change.</p>
-"""
-
-    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """Compute the columns, see `permutation`."""
-        return permutation(batch, draws=options.draws)
-
-    def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        """Draw the change of the output by how much attention the most attended word gets."""
-        if not has_values(results.texts, "permutation_tvd"):
-            return {}
-        label = "median change\nof the output (TVD)"
-        drawn = max_attention_figure(results.texts, "permutation_tvd", results.classes, label=label, title=title)
-        return {"explain_permutation": drawn}
+from ..plots import max_attention_figure
 
 
 def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
@@ -125,3 +65,40 @@ def _orders(batch: TextBatch, draws: int) -> Int[Tensor, "batch draws n"]:
         order = orders[index, :, : len(text)]
         orders[index, :, : len(text)] = batch.generator(index, "permutation").permuted(order, axis=1)
     return torch.from_numpy(orders)
+
+
+TEST = ExplanationTest(
+    name="permutation",
+    heading="Does it matter which word gets which weight?",
+    columns={
+        "permutation_tvd": Column("median change of the output, weights shuffled", TVD),
+        "permutation_mean_tvd": Column("mean change of the output, weights shuffled", TVD),
+        "permutation_jsd": Column("JSD of shuffled weights", NATS),
+        "permutation_flip": Column("decisions changed, weights shuffled", SHARE),
+    },
+    questions=(
+        Question(
+            "Does it matter which word gets which weight?",
+            "median change of the output over shuffles of the weights (TVD), against the tolerance ε",
+            "permutation_tvd",
+            "epsilon",
+            "Shuffling the weights changes the output by more than the tolerance.",
+            "Shuffling the weights changes the output by less than the tolerance.",
+        ),
+    ),
+    key=("permutation_tvd", "permutation_flip"),
+    uses=("draws",),
+    figure=Drawing(
+        "explain_permutation",
+        "Median change of the output over random orders of the weights, by how much attention the most attended word "
+        "gets. Black lines: medians. Fewer than ten texts are drawn as points, not as violins.",
+        max_attention_figure("permutation_tvd", "median change\nof the output (TVD)"),
+    ),
+    page="""
+<p>The weights of a text are shuffled among its words, and the rest of the model stays as it is (Jain &amp; Wallace
+2019, §4.2.1). If the output changes little although one word has most of the attention, it hardly depends on where the
+attention is. TVD is half the sum of the absolute differences of the class probabilities; for two classes, it is the
+change of either probability. A change of up to ε = {{ epsilon }} counts as no change.</p>
+""",
+    examine=lambda batch, options: permutation(batch, draws=options.draws),
+)

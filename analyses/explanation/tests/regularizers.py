@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
@@ -20,7 +20,7 @@ from ....reports.drawing import BLACK, BLUE, STYLE, name_rows
 from ....reports.format import rows_of
 from ....reports.table import ShownTable
 from ..columns import shown_bounds, shown_value
-from ..contract import ExplanationTest, Findings
+from ..contract import Drawing, ExplanationTest, Findings
 from ..options import REGULARIZERS
 from ..plots import clipped, has_values
 from ..registry import column_of, owner_of, registered_tests, with_unit
@@ -29,105 +29,11 @@ from ..sources import Classifiers
 from ..summary import OVERALL, Bootstrap, summarize
 from ..tested import Tested
 
+_READS = (
+    *("conicity", "tau_gradient", "tau_loo", "permutation_tvd", "permutation_flip", "exact_jsd"),
+    *("single_attention_top_flip", "removal_attention", "single_token_std", "top_token_agrees"),
+)
 _PANELS = ("accuracy", "permutation_tvd", "exact_jsd", "single_token_std", "tau_loo", "conicity")
-
-
-class Regularizers(ExplanationTest):
-    """Models with every regularizer, examined by the tests that need no other model."""
-
-    name = "regularizers"
-    heading = "Does regularization tie attention to the words?"
-    trains = True
-    small_only = True
-    reads = (
-        "conicity", "tau_gradient", "tau_loo", "permutation_tvd", "permutation_flip", "exact_jsd",
-        "single_attention_top_flip", "removal_attention", "single_token_std", "top_token_agrees",
-    )  # fmt: skip
-    tables: ClassVar[Mapping[str, bool]] = {"regularizers": False}
-    uses = ("draws",)
-    captions: ClassVar[Mapping[str, str]] = {
-        "explain_regularizers": "Means with 95 % intervals over texts. Black: without regularization."
-    }
-    page = """
-{{ measures }}
-<p>The same model is trained so that the state of a word stays closer to the word itself (Tutek &amp; Šnajder 2020). If
-this ties attention to the words, shuffled weights change the output more, other attention with the same output is
-closer, and the predictions from single words differ more; the accuracy should not fall. Each model was trained once,
-and the intervals do not cover the variation between trainings.</p>
-"""
-
-    def compare(self, tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
-        """Train a model with every other regularizer and examine all of them."""
-        source, seed = tested.source, tested.options.seed
-        assert isinstance(source, Classifiers)  # noqa: S101 the test is left out otherwise
-        chosen: str = tested.options.classifier.regularizer
-        trainings, left_out = [], []
-        for name in (None, *REGULARIZERS):
-            if (name or "none") != chosen:
-                make = partial(source.make, regularizer=name)
-                try:
-                    make(seed)
-                except ValueError as error:
-                    left_out.append((f"regularizer {name}", str(error)))
-                    continue
-                trainings.append(tested.training(name or "none", "regularizer", seed, make=make))
-        with tested.stages("train regularizers"):
-            models = tested.trainings(trainings, "train regularizers")
-        tables, scores = {chosen: self._measured(tested, tested.model)}, []
-        for name, model in models.items():
-            tables[name] = self._measured(tested, model)
-            score, _ = tested.score(name, "regularizer", probabilities(model, tested.words).numpy())
-            scores.append(score)
-        compared = {
-            name: tables[name][["predicted", *(each for each in ("correct", *self.reads) if each in tables[name])]]
-            for name in ("none", *REGULARIZERS)
-            if name in tables
-        }
-        return Findings(models=tuple(scores), measured=compared, left_out=tuple(left_out))
-
-    def summarize(
-        self, measured: Mapping[str, pd.DataFrame], classes: Sequence[str], bootstrap: Bootstrap
-    ) -> Mapping[str, pd.DataFrame]:
-        """Return the means over texts of all measures, by regularizer."""
-        parts = []
-        for name, table in measured.items():
-            columns = [str(column) for column in table.columns if column != "predicted"]
-            rows = summarize(table, {self.name: columns}, classes, bootstrap)
-            overall = rows.loc[rows["predicted"] == OVERALL, ["measure", "n", "mean", "low", "high"]]
-            parts.append(overall.replace({"measure": {"correct": "accuracy"}}).assign(regularizer=name))
-        if not parts:
-            return {}
-        order = ["regularizer", "measure", "n", "mean", "low", "high"]
-        return {"regularizers": pd.concat(parts)[order].reset_index(drop=True)}
-
-    def _measured(self, tested: Tested, model: AttentionModel) -> pd.DataFrame:
-        """Return a per-text table with the columns that are compared, computed only if it does not exist yet."""
-        owners = {owner_of()[column] for column in self.reads}
-        options = replace(tested.options.tests, steps=0)  # the search by gradient is no part of the comparison
-        tests = [test for name, test in registered_tests().items() if name in owners and not test.always]
-        needed = [test for test in tests if test.impossible(model, options) is None]
-        if model is tested.model and {test.name for test in needed} <= {*tested.chosen}:
-            return tested.table
-        return tested.examined(model, needed, options, "examine regularizers")
-
-    def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        """Draw the most important measures by regularizer."""
-        table = results.table("regularizers")
-        if not has_values(table, "mean"):
-            return {}
-        return {"explain_regularizers": regularizers_figure(table, title=title)}
-
-    def page_values(self, results: ExplainResults) -> Mapping[str, Any]:
-        """Return a row for each measure, with a column for each regularizer."""
-        table = results.table("regularizers")
-        rows: dict[str, dict[str, Any]] = {}
-        for row in rows_of(table):
-            column = column_of(row["measure"])
-            of_measure = rows.setdefault(row["measure"], {"label": column.label, "unit": column.unit})
-            of_measure |= {f"{row['regularizer']} {name}": row[name] for name in ("mean", "low", "high")}
-        columns = [TableColumn("label", "text", "", "measure"), TableColumn("unit", "text", "", "unit")]
-        columns += [_regularizer(name) for name in dict.fromkeys(table["regularizer"])] if len(table) else []
-        return {"measures": ShownTable("explain_regularizers", "Regularizers", columns, list(rows.values()))}
 
 
 def _regularizer(name: str) -> TableColumn:
@@ -142,8 +48,11 @@ def _regularizer(name: str) -> TableColumn:
     return TableColumn("", "number", "", name, cell=mean, beside=bounds)
 
 
-def regularizers_figure(table: pd.DataFrame, *, title: str) -> Figure:
+def regularizers_figure(results: ExplainResults, title: str) -> Figure | None:
     """Draw a panel for each of the most important measures, with a dot and its interval for each regularizer."""
+    table = results.table("regularizers")
+    if not has_values(table, "mean"):
+        return None
     there = list(dict.fromkeys(table.loc[table["mean"].notna(), "measure"]))
     measures = [name for name in _PANELS if name in there] or there[: len(_PANELS)]
     names = list(dict.fromkeys(table["regularizer"]))
@@ -179,3 +88,97 @@ def _dot(axes: Axes, row: pd.Series[Any], height: int, factor: float, color: str
     if not math.isnan(low):
         axes.plot([low, high], [height, height], color=color, linewidth=1.2, zorder=2)
     axes.scatter([mean], [height], s=20, color=color, zorder=3)
+
+
+def regularizers(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
+    """Train a model with every other regularizer and examine all of them."""
+    source, seed = tested.source, tested.options.seed
+    assert isinstance(source, Classifiers)  # noqa: S101 the test is left out otherwise
+    chosen: str = tested.options.classifier.regularizer
+    trainings, left_out = [], []
+    for name in (None, *REGULARIZERS):
+        if (name or "none") != chosen:
+            make = partial(source.make, regularizer=name)
+            try:
+                make(seed)
+            except ValueError as error:
+                left_out.append((f"regularizer {name}", str(error)))
+                continue
+            trainings.append(tested.training(name or "none", "regularizer", seed, make=make))
+    models = tested.trained(trainings, "train regularizers")
+    tables, scores = {chosen: _measured(tested, tested.model)}, []
+    for name, model in models.items():
+        tables[name] = _measured(tested, model)
+        score, _ = tested.score(name, "regularizer", probabilities(model, tested.words).numpy())
+        scores.append(score)
+    compared = {
+        name: tables[name][["predicted", *(each for each in ("correct", *_READS) if each in tables[name])]]
+        for name in ("none", *REGULARIZERS)
+        if name in tables
+    }
+    return Findings(models=tuple(scores), measured=compared, left_out=tuple(left_out))
+
+
+def _measured(tested: Tested, model: AttentionModel) -> pd.DataFrame:
+    """Return a per-text table with the columns that are compared, computed only if it does not exist yet."""
+    owners = {owner_of()[column] for column in _READS}
+    options = replace(tested.options.tests, steps=0)  # the search by gradient is no part of the comparison
+    tests = [test for name, test in registered_tests().items() if name in owners and not test.always]
+    needed = [test for test in tests if test.impossible(model, options) is None]
+    if model is tested.model and {*needed} <= {*tested.tests}:
+        return tested.table
+    return tested.examined(model, needed, options, "examine regularizers")
+
+
+def _summarized(
+    measured: Mapping[str, pd.DataFrame], classes: Sequence[str], bootstrap: Bootstrap
+) -> dict[str, pd.DataFrame]:
+    parts = []
+    for name, table in measured.items():
+        columns = [str(column) for column in table.columns if column != "predicted"]
+        rows = summarize(table, {TEST.name: columns}, classes, bootstrap)
+        overall = rows.loc[rows["predicted"] == OVERALL, ["measure", "n", "mean", "low", "high"]]
+        parts.append(overall.replace({"measure": {"correct": "accuracy"}}).assign(regularizer=name))
+    if not parts:
+        return {}
+    order = ["regularizer", "measure", "n", "mean", "low", "high"]
+    return {"regularizers": pd.concat(parts)[order].reset_index(drop=True)}
+
+
+def _by_regularizer(results: ExplainResults) -> dict[str, Any]:
+    """A row for each measure, with a column for each regularizer."""
+    table = results.table("regularizers")
+    rows: dict[str, dict[str, Any]] = {}
+    for row in rows_of(table):
+        column = column_of(row["measure"])
+        of_measure = rows.setdefault(row["measure"], {"label": column.label, "unit": column.unit})
+        of_measure |= {f"{row['regularizer']} {name}": row[name] for name in ("mean", "low", "high")}
+    columns = [TableColumn("label", "text", "", "measure"), TableColumn("unit", "text", "", "unit")]
+    columns += [_regularizer(name) for name in dict.fromkeys(table["regularizer"])] if len(table) else []
+    return {"measures": ShownTable("explain_regularizers", "Regularizers", columns, list(rows.values()))}
+
+
+TEST = ExplanationTest(
+    name="regularizers",
+    heading="Does regularization tie attention to the words?",
+    trains=True,
+    small_only=True,
+    reads=_READS,
+    tables={"regularizers": False},
+    uses=("draws",),
+    figure=Drawing(
+        "explain_regularizers",
+        "Means with 95 % intervals over texts. Black: without regularization.",
+        regularizers_figure,
+    ),
+    page="""
+{{ measures }}
+<p>The same model is trained so that the state of a word stays closer to the word itself (Tutek &amp; Šnajder 2020). If
+this ties attention to the words, shuffled weights change the output more, other attention with the same output is
+closer, and the predictions from single words differ more; the accuracy should not fall. Each model was trained once,
+and the intervals do not cover the variation between trainings.</p>
+""",
+    compare=regularizers,
+    summarize=_summarized,
+    page_values=_by_regularizer,
+)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +15,9 @@ from torch import Tensor
 from ....reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, STYLE, finish, name_rows
 from ....reports.format import percent
 from ..batch import Rows, TextBatch
-from ..contract import (
-    SHARE,
-    TVD,
-    Column,
-    ExplanationTest,
-    Question,
-)
+from ..contract import SHARE, TVD, Column, Drawing, ExplanationTest, Question
 from ..interventions import DRAWS, ORDERS, columns, orderings, ranks, without
 from ..measures import tvd
-from ..options import ExplanationTestOptions
 from ..plots import FEW, MANY, has_values
 from ..results import ExplainResults
 
@@ -43,62 +33,6 @@ _COLUMNS = {
         "_never": Column(f"decision never changes, {label}", SHARE),
     }.items()
 }
-
-
-class Removal(ExplanationTest):
-    """How many words have to be removed until the decision changes, in the order of attention and in other orders."""
-
-    name = "removal"
-    heading = "Are the most attended words a short reason for the decision?"
-    columns: ClassVar[Mapping[str, Column]] = _COLUMNS
-    questions = (
-        Question(
-            "Are the most attended words a short reason for the decision?",
-            "share of words removed until the decision changes: in the order of attention, against random order; less "
-            "is better",
-            "removal_random",
-            "removal_attention",
-            "Fewer words have to be removed than in random order.",
-            "More words have to be removed than in random order.",
-            floor_is_larger=True,
-        ),
-        Question(
-            "Are the most attended words a shorter reason than the best by another measure?",
-            "share of words removed until the decision changes: in the order of attention, against that of attention × "
-            "gradient; less is better",
-            "removal_attention_gradient",
-            "removal_attention",
-            "Fewer words have to be removed than in the order of attention × gradient.",
-            "More words have to be removed than in the order of attention × gradient.",
-            floor_is_larger=True,
-        ),
-    )
-    shown = (
-        *(f"removal_{name}{part}" for part in ("", "_never") for name in ORDERS),
-        *("removal_never", "all_zero_tvd"),
-    )
-    key = ("removal_attention", "removal_attention_gradient", "removal_random", "removal_attention_never")
-    captions: ClassVar[Mapping[str, str]] = {
-        "explain_removal": "Boxes: middle half of the texts, with the median. Farther left is a shorter reason. Fewer "
-        "than ten texts are drawn as points."
-    }
-    page = """
-<p>Weights are set to zero one after the other, in the order of a measure, until another class is predicted (Serrano
-&amp; Smith 2019, §5). If attention marks what matters, few words have to be removed. Texts whose decision never changes
-have no share and are missing from the boxes. They are not the same texts in each order, so the right-hand panel shows
-only the texts whose decision changes in every order. If the decision without any weights is the original one, every
-order ends where it began, and orders differ only in what they change on the way.</p>
-"""
-
-    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """Compute the columns, see `removal`."""
-        return removal(batch)
-
-    def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        """Draw the shares of words removed, by order."""
-        if not any(has_values(results.texts, f"removal_{name}") for name in ORDERS):
-            return {}
-        return {"explain_removal": removal_figure(results.texts, ORDERS, title=title)}
 
 
 def until_change(batch: TextBatch, rank: Int[Tensor, "batch n"]) -> Int[Tensor, " batch"]:
@@ -149,15 +83,18 @@ def removal(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
     return columns(values, words > 0)
 
 
-def removal_figure(texts: pd.DataFrame, orders: Mapping[str, str], *, title: str) -> Figure:
+def removal_figure(results: ExplainResults, title: str) -> Figure | None:
     """Draw the share of words removed until the decision changes, by order.
 
     The left-hand panel shows the texts that each order changes, the right-hand panel those that all orders change.
     """
-    names = [name for name in orders if f"removal_{name}" in texts]
+    texts = results.texts
+    names = [name for name in ORDERS if f"removal_{name}" in texts]
+    if not any(has_values(texts, f"removal_{name}") for name in names):
+        return None
     shares = 100 * texts[[f"removal_{name}" for name in names]]
     common = shares.dropna()
-    colors = dict(zip(orders, (BLUE, GREEN, ORANGE, GREY, SKY), strict=True))
+    colors = dict(zip(ORDERS, (BLUE, GREEN, ORANGE, GREY, SKY), strict=True))
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.3, 0.9 + 0.34 * len(names)), layout="constrained")
         first, second = figure.subplots(1, 2, sharex=True)
@@ -167,7 +104,7 @@ def removal_figure(texts: pd.DataFrame, orders: Mapping[str, str], *, title: str
             axes.grid(axis="x", color="#eeeeee", zorder=0)
             axes.set_axisbelow(True)
             axes.set_xlim(0, 101)
-        name_rows(first, [orders[name] for name in names], [_never(texts, name) for name in names])
+        name_rows(first, [ORDERS[name] for name in names], [_never(texts, name) for name in names])
         name_rows(second, [""] * len(names), [""] * len(names))
         first.set_title("texts that change", loc="left")
         second.set_title(f"texts that change in every order (n = {len(common):,})", loc="left")
@@ -195,3 +132,51 @@ def _box(axes: Axes, values: npt.NDArray[np.float64], height: int, color: str) -
 def _never(texts: pd.DataFrame, order: str) -> str:
     column = f"removal_{order}_never"
     return f"{percent(texts[column].mean())} % never" if has_values(texts, column) else ""
+
+
+TEST = ExplanationTest(
+    name="removal",
+    heading="Are the most attended words a short reason for the decision?",
+    columns=_COLUMNS,
+    questions=(
+        Question(
+            "Are the most attended words a short reason for the decision?",
+            "share of words removed until the decision changes: in the order of attention, against random order; less "
+            "is better",
+            "removal_random",
+            "removal_attention",
+            "Fewer words have to be removed than in random order.",
+            "More words have to be removed than in random order.",
+            floor_is_larger=True,
+        ),
+        Question(
+            "Are the most attended words a shorter reason than the best by another measure?",
+            "share of words removed until the decision changes: in the order of attention, against that of attention × "
+            "gradient; less is better",
+            "removal_attention_gradient",
+            "removal_attention",
+            "Fewer words have to be removed than in the order of attention × gradient.",
+            "More words have to be removed than in the order of attention × gradient.",
+            floor_is_larger=True,
+        ),
+    ),
+    shown=(
+        *(f"removal_{name}{part}" for part in ("", "_never") for name in ORDERS),
+        *("removal_never", "all_zero_tvd"),
+    ),
+    key=("removal_attention", "removal_attention_gradient", "removal_random", "removal_attention_never"),
+    figure=Drawing(
+        "explain_removal",
+        "Boxes: middle half of the texts, with the median. Farther left is a shorter reason. Fewer "
+        "than ten texts are drawn as points.",
+        removal_figure,
+    ),
+    page="""
+<p>Weights are set to zero one after the other, in the order of a measure, until another class is predicted (Serrano
+&amp; Smith 2019, §5). If attention marks what matters, few words have to be removed. Texts whose decision never changes
+have no share and are missing from the boxes. They are not the same texts in each order, so the right-hand panel shows
+only the texts whose decision changes in every order. If the decision without any weights is the original one, every
+order ends where it began, and orders differ only in what they change on the way.</p>
+""",
+    examine=lambda batch, options: removal(batch),
+)

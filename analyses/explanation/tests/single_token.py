@@ -6,24 +6,14 @@ all words in context predict much the same, the attention among them explains li
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ....extractors.replaceable.attention_model import probabilities
 from ..batch import Rows, TextBatch
-from ..contract import (
-    PROBABILITY,
-    SHARE,
-    Column,
-    ExplanationTest,
-    Question,
-)
+from ..contract import PROBABILITY, SHARE, Column, ExplanationTest, Question
 from ..interventions import answers, columns, ranks
-from ..options import ExplanationTestOptions
 
 _COLUMNS = {
     f"{prefix}{name}": column
@@ -36,35 +26,6 @@ _COLUMNS = {
         "random_token_agrees": Column(f"same decision from a random word, {reading}", SHARE),
     }.items()
 }
-
-
-class SingleToken(ExplanationTest):
-    """The decision from the most attended word alone, compared with the decision from a random word."""
-
-    name = "single-token"
-    heading = "Is one word enough for the decision?"
-    columns: ClassVar[Mapping[str, Column]] = _COLUMNS
-    questions = (
-        Question(
-            "Is the most attended word enough for the decision?",
-            "share of texts with the same decision from this word alone, against that from a random word",
-            "top_token_agrees",
-            "random_token_agrees",
-            "The most attended word gives the same decision more often than a random word does.",
-            "The most attended word gives the same decision less often than a random word does.",
-        ),
-    )
-    key = ("single_token_std", "top_token_agrees")
-    page = """
-<p>All attention is put on a single word, either with the state that it has in the text, or read as a text of its own
-(Tutek &amp; Šnajder 2020). If the states of all words predict much the same (a small spread), each of them has taken up
-the rest of the text, and the attention among them explains little. In that case, the most attended word leads to the
-same decision, but so does any other word.</p>
-"""
-
-    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """Compute the columns, see `single_token`."""
-        return single_token(batch)
 
 
 def in_context(batch: TextBatch) -> Float[Tensor, "batch n classes"]:
@@ -127,3 +88,28 @@ def single_token(batch: TextBatch) -> Rows:
             values[f"{prefix}{name}_token_predicted"] = token
             values[f"{prefix}{name}_token_agrees"] = token == predicted
     return columns(values, batch.mask.any(-1))
+
+
+TEST = ExplanationTest(
+    name="single-token",
+    heading="Is one word enough for the decision?",
+    columns=_COLUMNS,
+    questions=(
+        Question(
+            "Is the most attended word enough for the decision?",
+            "share of texts with the same decision from this word alone, against that from a random word",
+            "top_token_agrees",
+            "random_token_agrees",
+            "The most attended word gives the same decision more often than a random word does.",
+            "The most attended word gives the same decision less often than a random word does.",
+        ),
+    ),
+    key=("single_token_std", "top_token_agrees"),
+    page="""
+<p>All attention is put on a single word, either with the state that it has in the text, or read as a text of its own
+(Tutek &amp; Šnajder 2020). If the states of all words predict much the same (a small spread), each of them has taken up
+the rest of the text, and the attention among them explains little. In that case, the most attended word leads to the
+same decision, but so does any other word.</p>
+""",
+    examine=lambda batch, options: single_token(batch),
+)

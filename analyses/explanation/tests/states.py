@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 import numpy as np
 
 from ....extractors import TransformerAttention
@@ -14,36 +11,6 @@ from ....probes.classifiers import cosine_to_mean
 from ....probes.classifiers.classifier_state import ClassifierState
 from ..batch import Rows, TextBatch
 from ..contract import SHARE, Column, ExplanationTest
-from ..options import ExplanationTestOptions
-
-
-class States(ExplanationTest):
-    """The conicity of the states of a classifier, or the null space of the values of a transformer."""
-
-    name = "states"
-    always = True
-    heading = "How similar are the states that attention weighs?"
-    columns: ClassVar[Mapping[str, Column]] = {
-        "conicity": Column("conicity of the states", "cosine"),
-        "null_space": Column("heads whose values have fewer dimensions than there are positions", SHARE),
-    }
-    page = """
-{% if "conicity" in there %}
-<p>Conicity is the mean cosine between the state of each word and the mean of all states (Mohankumar et al. 2020). If it
-is close to 1, all states of a text point in the same direction. It then matters little which of them gets the weight,
-and attention can explain little.</p>
-{% endif %}
-{% if "null_space" in there %}
-<p>If the values of a head have fewer dimensions than there are positions, its attention can be changed without changing
-the output of the head (Brunner et al. 2020). The model then does not use all that a reader sees in this attention.</p>
-{% endif %}
-"""
-
-    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """Describe the states that this kind of model attends to."""
-        if isinstance(batch.model, TransformerAttention):
-            return null_space(batch)
-        return conicity(batch) if isinstance(batch.state, ClassifierState) else {}
 
 
 def conicity(batch: TextBatch) -> Rows:
@@ -70,3 +37,33 @@ def null_space(batch: TextBatch) -> Rows:
     positions = state_of(batch.state, TransformerState).inside.sum(1, keepdim=True)
     # The other weights must also have the same sum, which takes one more dimension.
     return {"null_space": (model.value_rank(batch.state) + 1 < positions).double().mean(1).numpy()}
+
+
+def states(batch: TextBatch) -> Rows:
+    """Describe the states that this kind of model attends to."""
+    if isinstance(batch.model, TransformerAttention):
+        return null_space(batch)
+    return conicity(batch) if isinstance(batch.state, ClassifierState) else {}
+
+
+TEST = ExplanationTest(
+    name="states",
+    always=True,
+    heading="How similar are the states that attention weighs?",
+    columns={
+        "conicity": Column("conicity of the states", "cosine"),
+        "null_space": Column("heads whose values have fewer dimensions than there are positions", SHARE),
+    },
+    page="""
+{% if "conicity" in there %}
+<p>Conicity is the mean cosine between the state of each word and the mean of all states (Mohankumar et al. 2020). If it
+is close to 1, all states of a text point in the same direction. It then matters little which of them gets the weight,
+and attention can explain little.</p>
+{% endif %}
+{% if "null_space" in there %}
+<p>If the values of a head have fewer dimensions than there are positions, its attention can be changed without changing
+the output of the head (Brunner et al. 2020). The model then does not use all that a reader sees in this attention.</p>
+{% endif %}
+""",
+    examine=lambda batch, options: states(batch),
+)

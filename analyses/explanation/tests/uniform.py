@@ -3,81 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from ....extractors import probabilities
 from ..batch import Rows, TextBatch, single_words_out
-from ..contract import (
-    NATS,
-    SHARE,
-    TVD,
-    Column,
-    ExplanationTest,
-    Findings,
-    Question,
-)
+from ..contract import NATS, SHARE, TVD, Column, ExplanationTest, Findings, Question
 from ..interventions import answers
 from ..measures import jsd, tvd
-from ..options import ExplanationTestOptions
 from ..readings import uniform_rows
 from ..tested import Tested
-
-
-class Uniform(ExplanationTest):
-    """Uniform weights put into the trained model, and a model that is trained with them."""
-
-    name = "uniform"
-    heading = "Does the task need attention?"
-    gate = True
-    columns: ClassVar[Mapping[str, Column]] = {
-        "uniform_tvd": Column("change of the output, weights made uniform", TVD),
-        "uniform_flip": Column("decisions changed, weights made uniform", SHARE),
-        "uniform_jsd": Column("JSD of uniform weights", NATS),
-        "uniform_retrained_correct": Column("accuracy, trained with uniform attention", SHARE),
-    }
-    questions = (
-        Question(
-            "Does the task need attention?",
-            "accuracy of the model, against that of a model that was trained with uniform attention",
-            "correct",
-            "uniform_retrained_correct",
-            "The model is right more often than a model with uniform attention, so it makes sense to ask what its "
-            "attention explains.",
-            "A model with uniform attention is right more often, so the other verdicts show little about attention.",
-        ),
-    )
-    shown = ("correct", "uniform_retrained_correct", "uniform_tvd", "uniform_jsd", "uniform_flip")
-    key = ("uniform_retrained_correct",)
-    page = """
-{% if "uniform_retrained_correct" in there %}
-<p>A second model was trained with the same weight for every word (Wiegreffe &amp; Pinter 2019, §3.2). If it is as
-accurate, the task can be solved without attention, and it is unclear what passing or failing another test means. Each
-of the two models was trained once, so a small difference may come from the seed.</p>
-{% endif %}
-{% if "uniform_tvd" in there %}
-<p>Weights that are <i>made</i> uniform are another test: they are put into the trained model, which was not trained
-with them. If the output hardly changes, it matters little to this model where it attends. If the output changes, this
-does not show that the task needs attention. TVD is half the sum of the absolute differences of the class
-probabilities.</p>
-{% endif %}
-"""
-
-    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """Compute the columns, see `uniform_attention`."""
-        return uniform_attention(batch)
-
-    def without_training(self) -> str | None:
-        """Name the part with the model that is trained with uniform attention."""
-        return "uniform, trained with it"
-
-    def compare(self, tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
-        """Train a model with uniform attention and compare its accuracy."""
-        seed = tested.options.seed
-        training = tested.training("uniform", "uniform", seed, attend=uniform_rows, attended="uniform")
-        with tested.stages("train with uniform attention"):
-            model = tested.trainings([training], "train")["uniform"]
-        score, correct = tested.score("uniform", "uniform", probabilities(model, tested.words, uniform_rows).numpy())
-        return Findings({"uniform_retrained_correct": correct}, models=(score,))
 
 
 def uniform_attention(batch: TextBatch) -> Rows:
@@ -89,11 +22,59 @@ def uniform_attention(batch: TextBatch) -> Rows:
     """
     even = uniform_rows(batch.state)
     p, original = answers(batch, 1, lambda _: even[:, None])[:, 0], batch.probabilities.double()
-    return single_words_out(
-        batch,
-        {
-            "uniform_tvd": tvd(p, original).numpy(),
-            "uniform_flip": (p.argmax(-1) != original.argmax(-1)).double().numpy(),
-            "uniform_jsd": jsd(even, batch.alpha).mean(-1).double().numpy(),
-        },
-    )
+    rows = {
+        "uniform_tvd": tvd(p, original).numpy(),
+        "uniform_flip": (p.argmax(-1) != original.argmax(-1)).double().numpy(),
+        "uniform_jsd": jsd(even, batch.alpha).mean(-1).double().numpy(),
+    }
+    return single_words_out(batch, rows)
+
+
+def trained_with_it(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
+    """Train a model with uniform attention and compare its accuracy."""
+    training = tested.training("uniform", "uniform", tested.options.seed, attend=uniform_rows, attended="uniform")
+    model = tested.trained([training], "train with uniform attention")["uniform"]
+    score, correct = tested.score("uniform", "uniform", probabilities(model, tested.words, uniform_rows).numpy())
+    return Findings({"uniform_retrained_correct": correct}, models=(score,))
+
+
+TEST = ExplanationTest(
+    name="uniform",
+    heading="Does the task need attention?",
+    gate=True,
+    columns={
+        "uniform_tvd": Column("change of the output, weights made uniform", TVD),
+        "uniform_flip": Column("decisions changed, weights made uniform", SHARE),
+        "uniform_jsd": Column("JSD of uniform weights", NATS),
+        "uniform_retrained_correct": Column("accuracy, trained with uniform attention", SHARE),
+    },
+    questions=(
+        Question(
+            "Does the task need attention?",
+            "accuracy of the model, against that of a model that was trained with uniform attention",
+            "correct",
+            "uniform_retrained_correct",
+            "The model is right more often than a model with uniform attention, so it makes sense to ask what its "
+            "attention explains.",
+            "A model with uniform attention is right more often, so the other verdicts show little about attention.",
+        ),
+    ),
+    shown=("correct", "uniform_retrained_correct", "uniform_tvd", "uniform_jsd", "uniform_flip"),
+    key=("uniform_retrained_correct",),
+    page="""
+{% if "uniform_retrained_correct" in there %}
+<p>A second model was trained with the same weight for every word (Wiegreffe &amp; Pinter 2019, §3.2). If it is as
+accurate, the task can be solved without attention, and it is unclear what passing or failing another test means. Each
+of the two models was trained once, so a small difference may come from the seed.</p>
+{% endif %}
+{% if "uniform_tvd" in there %}
+<p>Weights that are <i>made</i> uniform are another test: they are put into the trained model, which was not trained
+with them. If the output hardly changes, it matters little to this model where it attends. If the output changes, this
+does not show that the task needs attention. TVD is half the sum of the absolute differences of the class
+probabilities.</p>
+{% endif %}
+""",
+    trained_part="uniform, trained with it",
+    examine=lambda batch, options: uniform_attention(batch),
+    compare=trained_with_it,
+)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.analyses.explanation.names import TESTS
+from attentionology.analyses.explanation.options import TESTS
 from attentionology.probes.classifiers import train
 from tests.acceptance.explain.explaining import (
     ALL,
