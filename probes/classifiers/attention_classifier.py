@@ -6,36 +6,45 @@ of Serrano & Smith (2019); the regularizers are Tutek & Šnajder's (2020) and th
 
 from __future__ import annotations
 
+import json
 import math
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 import torch
 from jaxtyping import Bool, Float, Int
+from safetensors import safe_open
 from torch import Tensor, nn
 from torch.nn import functional
 
 from ...corpora_loaders import WordVectors
 from ...extractors.replaceable.attention_model import Special, TextState, Words, state_of
 from ...extractors.threads import one_thread
-from .classifier_file import StoredClassifier
-from .classifier_state import ClassifierState
+from ...storage.sealed import ANYWHERE, digest_in
+from ...storage.tensors import read_tensors, write_tensors
 from .encoders import ENCODERS, EncoderName, size_of
-from .regularizers import (
-    STRENGTHS,
-    Regularizer,
-    attended_states,
-    masked_word_penalty,
-    state_penalty,
-)
+from .regularizers import STRENGTHS, Regularizer, masked_word_penalty, state_penalty
 from .training import PUBLISHED, ClassifierRecipe, CrossEntropy, train
 from .vocabulary import END, PAD, SPECIAL, START, UNKNOWN, Vocabulary
 
 Attention = Literal["additive", "dot"]
 _BATCH_CELLS = 1 << 12  # words of a batch
 _RNG = threading.Lock()  # the generator of initial weights is that of all threads
+
+
+@dataclass(frozen=True, eq=False)
+class ClassifierState(TextState):
+    """A batch of texts as a classifier has read them."""
+
+    evidence: Float[Tensor, "batch n logits"]  # what full attention to a word adds to the logits; of two classes to one
+    attended: Float[Tensor, "batch n attended"]  # the states that attention weighs, after ``concat`` or ``residual``
+    hidden: Float[Tensor, "batch n size"]  # the states as the encoder gives them
+    words: Float[Tensor, "batch n dim"]  # the embeddings of the words
+    ids: Int[Tensor, "batch positions"]  # those of ``[SOS] words [EOS]``, padded
+    lengths: Int[Tensor, " batch"]  # the numbers of words, plus 2
 
 
 class AttentionClassifier(nn.Module):
@@ -57,9 +66,8 @@ class AttentionClassifier(nn.Module):
         random_state: the seed of the initial weights and of training.
 
     Attributes:
-        vocabulary: the known words, once the model is built.
-        classes: the names of the classes in the order of the logits, once the model is built.
-        history_: the epochs of training, see `attentionology.probes.classifiers.training.train`.
+        vocabulary, classes: the known words, and the names of the classes in the order of the logits, once it is built.
+        history_: the epochs of training, see `train`.
 
     Raises:
         ValueError: a name is unknown, there are fewer than two classes, or the size is not possible.
@@ -113,13 +121,7 @@ class AttentionClassifier(nn.Module):
     def build(
         self, vocabulary: Vocabulary, classes: Sequence[str], vectors: WordVectors | None = None
     ) -> AttentionClassifier:
-        """Make the parameters, and return the classifier itself.
-
-        Args:
-            vocabulary: the words that have embeddings.
-            classes: the names of the classes.
-            vectors: the initial values of the embeddings, which training changes.
-        """
+        """Make the parameters, the embeddings from vectors if there are any; return the classifier itself."""
         if len(classes) < 2:
             raise ValueError(f"a classifier needs at least two classes, not {len(classes)}")
         self.vocabulary, self.classes = vocabulary, tuple(classes)
@@ -173,9 +175,8 @@ class AttentionClassifier(nn.Module):
         """
         classes = sorted(set(labels))
         self.build(Vocabulary.of(texts, min_count=min_count, vectors=vectors), classes, vectors)
-        indices = [classes.index(label) for label in labels]
         held = None if dev is None else (dev[0], [classes.index(label) for label in dev[1]])
-        objective = CrossEntropy(indices, len(classes))
+        objective = CrossEntropy([classes.index(label) for label in labels], len(classes))
         with one_thread():
             self.history_ = train(self, texts, objective, recipe, dev=held, seed=self.config["random_state"])
         return self
@@ -192,7 +193,7 @@ class AttentionClassifier(nn.Module):
             yield batch
 
     def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> ClassifierState:
-        """Read texts; see `attentionology.extractors.replaceable.attention_model.AttentionModel`."""
+        """See `AttentionModel`."""
         lengths = torch.tensor([len(text) + 2 for text in texts])
         n = int(lengths.max()) - 2
         ids = torch.tensor([[START, *self.vocabulary.ids(t), END] + [PAD] * (n - len(t)) for t in texts])
@@ -201,7 +202,8 @@ class AttentionClassifier(nn.Module):
             embedded = embedded.detach().requires_grad_()
         states = self.encoder(embedded, lengths)
         words, hidden = embedded[:, 1 : n + 1], states[:, 1 : n + 1]
-        attended = attended_states(self.regularizer, hidden, words)
+        attended = hidden + words if self.regularizer == "residual" else hidden
+        attended = torch.cat([hidden, words], dim=-1) if self.regularizer == "concat" else attended
         mask = torch.arange(n) < lengths[:, None] - 2
         logits = (self.attend(attended)[..., 0] / self.scale).masked_fill(~mask, -math.inf)
         alpha = torch.where(mask.any(1)[:, None], logits, 0.0).softmax(-1) * mask
@@ -227,8 +229,7 @@ class AttentionClassifier(nn.Module):
 
     def decode(self, state: TextState, alpha: Float[Tensor, "batch k 1 n"]) -> Float[Tensor, "batch k classes"]:
         """Compute the logits under k other attentions per text. Attention without any weight leaves the bias."""
-        logits = alpha[:, :, 0] @ state_of(state, ClassifierState).evidence + self.decoder.bias
-        return self._all_classes(logits)
+        return self._all_classes(alpha[:, :, 0] @ state_of(state, ClassifierState).evidence + self.decoder.bias)
 
     def evidence(self, state: TextState) -> tuple[Float[Tensor, "batch n classes"], Float[Tensor, " classes"]]:
         """Return what full attention to each word adds to the logits, and the bias."""
@@ -243,21 +244,16 @@ class AttentionClassifier(nn.Module):
         return state.alpha[:, 0]
 
     def penalty(self, state: ClassifierState, generator: torch.Generator) -> Float[Tensor, ""]:
-        """Compute what the regularizer adds to the loss, summed over the texts.
-
-        Args:
-            state: a batch of training texts.
-            generator: draws the masked words.
-        """
+        """Compute what the regularizer adds to the loss, summed over the texts; the generator draws masked words."""
         strength, tell = float(self.config["strength"]), self.tell
         if tell is None:
-            return strength * state_penalty(self.regularizer, state)
+            return strength * state_penalty(self.regularizer, state.hidden, state.words, state.mask)
 
         def predict(masked: Tensor, hit: Tensor) -> Tensor:
             states = self.encoder(self._embedded(masked), state.lengths)[:, 1:-1]
             return cast(Tensor, tell(states[hit]))
 
-        return strength * masked_word_penalty(state, generator, predict)
+        return strength * masked_word_penalty(state.ids, state.mask, generator, predict)
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
         """Return the parameter groups of an optimizer, without weight decay for the attention and the embeddings.
@@ -271,7 +267,8 @@ class AttentionClassifier(nn.Module):
 
     def save(self, path: Path) -> None:
         """Write weights, vocabulary and classes to one safetensors file."""
-        StoredClassifier(self.config, self.classes, self.vocabulary.words, self.state_dict()).write(path)
+        facts = {"config": self.config, "classes": self.classes, "words": self.vocabulary.words}
+        write_tensors(path, self.state_dict(), facts, ANYWHERE)
 
     @classmethod
     def load(cls, path: Path) -> AttentionClassifier:
@@ -282,9 +279,14 @@ class AttentionClassifier(nn.Module):
             DamagedError: the file has changed since it was written.
         """
         try:
-            stored = StoredClassifier.read(path)
-            model = cls(**stored.config).build(Vocabulary(stored.words), stored.classes)
-            model.load_state_dict(stored.tensors)
+            if digest_in(path):
+                tensors, facts = read_tensors(path, ANYWHERE)
+            else:  # the first versions wrote no digest
+                with safe_open(path, "pt") as file:
+                    facts = json.loads(file.metadata()["classifier"])
+                    tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 no mapping
+            model = cls(**facts["config"]).build(Vocabulary(tuple(facts["words"])), facts["classes"])
+            model.load_state_dict(tensors)
         except (TypeError, RuntimeError) as error:
             raise ValueError(f"{path} holds no classifier: {error}") from error
         return model

@@ -15,8 +15,6 @@ from torch import Tensor, nn
 EncoderName = Literal["lstm", "cnn", "average", "none"]
 
 KERNELS = (1, 3, 5, 7)
-
-
 _SIZES = {"lstm": 256, "cnn": 128, "average": 128}  # Jain & Wallace: 128 for each direction of the LSTM
 
 
@@ -25,10 +23,6 @@ class BiLSTM(nn.Module):
 
     Each direction is an LSTM over the padded batch. The second reads every text from its end, with the padding still
     last, so that padding never influences a word. On a CPU this takes half the time of packed sequences.
-
-    Args:
-        dimensions: the number of dimensions of the embeddings.
-        size: the size of the states, half of it for each direction.
     """
 
     def __init__(self, dimensions: int, size: int) -> None:
@@ -40,6 +34,7 @@ class BiLSTM(nn.Module):
         self, embedded: Float[Tensor, "batch positions dim"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch positions size"]:
         """Compute the states."""
+        # Padding stays where it is; only the words of each text, up to ``last``, change places.
         last = lengths[:, None] - 1
         position = torch.arange(embedded.shape[1])
         turned = torch.where(position <= last, last - position, position)[..., None]

@@ -35,9 +35,6 @@ class Imitation:
         attention: the attention of the base model to each training text, shape (rows, words).
         strength: the weight λ.
         divergence: ``kl``: KL(α ‖ α_base), as published; ``jsd``: the Jensen-Shannon divergence, which is bounded.
-
-    Raises:
-        ValueError: the divergence is unknown, or λ is negative.
     """
 
     def __init__(
@@ -62,24 +59,19 @@ class Imitation:
         alpha: Float[Tensor, "batch rows n"],
         logits: Float[Tensor, "batch classes"],
     ) -> Float[Tensor, ""]:
-        """Compute the loss, summed over a batch; see `attentionology.probes.classifiers.training.Objective`."""
+        """See `Objective`."""
         off = (logits.softmax(-1) - self.probabilities[list(indices)].to(logits)).abs().sum() / 2
         target = torch.zeros_like(alpha)
         for row, index in enumerate(indices):
             original = self.attention[index]
             target[row, :, : original.shape[1]] = original
-        return off - self.strength * self._divergence(alpha, target, state.mask[:, None]).mean(1).sum()
-
-    def _divergence(
-        self,
-        alpha: Float[Tensor, "batch rows n"],
-        target: Float[Tensor, "batch rows n"],
-        mask: Bool[Tensor, "batch 1 n"],
-    ) -> Float[Tensor, "batch rows"]:
+        mask = state.mask[:, None]
         if self.divergence == "jsd":
             middle = (alpha + target) / 2
-            return (_kl(alpha, middle, mask) + _kl(target, middle, mask)) / 2
-        return _kl(alpha, target, mask)
+            apart = (_kl(alpha, middle, mask) + _kl(target, middle, mask)) / 2
+        else:
+            apart = _kl(alpha, target, mask)
+        return off - self.strength * apart.mean(1).sum()
 
 
 def _kl(

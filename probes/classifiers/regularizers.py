@@ -10,7 +10,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from .classifier_state import ClassifierState
 from .vocabulary import MASK
 
 Regularizer = Literal["concat", "residual", "tying", "mlm", "conicity"]
@@ -22,21 +21,16 @@ an LSTM 6 and 11 points of accuracy on SST-2."""
 MASK_RATE = 0.15
 
 
-def attended_states(
-    regularizer: Regularizer | None, hidden: Float[Tensor, "batch n size"], words: Float[Tensor, "batch n dim"]
-) -> Float[Tensor, "batch n attended"]:
-    """Return the states that the attention weighs."""
-    if regularizer == "concat":
-        return torch.cat([hidden, words], dim=-1)
-    return hidden + words if regularizer == "residual" else hidden
-
-
-def state_penalty(regularizer: Regularizer | None, state: ClassifierState) -> Float[Tensor, ""]:
+def state_penalty(
+    regularizer: Regularizer | None,
+    hidden: Float[Tensor, "batch n size"],
+    words: Float[Tensor, "batch n dim"],
+    mask: Bool[Tensor, "batch n"],
+) -> Float[Tensor, ""]:
     """Compute the mean penalty per word of each text, summed over the texts; 0 unless ``tying`` or ``conicity``."""
-    hidden, mask = state.hidden, state.mask
     per_word: Tensor = hidden.new_zeros(mask.shape)
     if regularizer == "tying":
-        per_word = torch.linalg.vector_norm(hidden - state.words, dim=-1)
+        per_word = torch.linalg.vector_norm(hidden - words, dim=-1)
     elif regularizer == "conicity":
         per_word = cosine_to_mean(hidden, mask)
     share = torch.where(mask, per_word, 0.0).sum(1) / mask.sum(1).clamp(min=1)
@@ -44,12 +38,12 @@ def state_penalty(regularizer: Regularizer | None, state: ClassifierState) -> Fl
 
 
 def masked_word_penalty(
-    state: ClassifierState,
+    ids: Int[Tensor, "batch positions"],
+    mask: Bool[Tensor, "batch n"],
     generator: torch.Generator,
     predict: Callable[[Int[Tensor, "batch positions"], Bool[Tensor, "batch n"]], Float[Tensor, "masked vocabulary"]],
 ) -> Float[Tensor, ""]:
     """Compute the penalty of ``mlm``: the mean cross-entropy of the masked words of a text, summed over texts."""
-    mask, ids = state.mask, state.ids
     hit = (torch.rand(mask.shape, generator=generator) < MASK_RATE) & mask
     masked = ids.clone()
     masked[:, 1:-1][hit] = MASK

@@ -18,13 +18,7 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 from torch.nn import functional
 
-from ...extractors.replaceable.attention_model import (
-    Attend,
-    AttentionModel,
-    TextState,
-    Words,
-    probabilities,
-)
+from ...extractors.replaceable.attention_model import Attend, AttentionModel, TextState, Words, probabilities
 from ..training import TrainingError
 
 _BLOCK = 50
@@ -74,17 +68,9 @@ FINE_TUNING = ClassifierRecipe(epochs=2, learning_rate=3e-5, weight_decay=0.0, c
 class Trainable(AttentionModel, Protocol):
     """An attention model that can be trained."""
 
-    def parameters(self) -> Iterator[torch.nn.Parameter]:
-        """See `torch.nn.Module`."""
-        ...
-
-    def state_dict(self) -> dict[str, Any]:
-        """See `torch.nn.Module`."""
-        ...
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> object:
-        """See `torch.nn.Module`."""
-        ...
+    def parameters(self) -> Iterator[torch.nn.Parameter]: ...  # noqa: D102 see `torch.nn.Module`
+    def state_dict(self) -> dict[str, Any]: ...  # noqa: D102
+    def load_state_dict(self, state_dict: dict[str, Any]) -> object: ...  # noqa: D102
 
 
 @runtime_checkable
@@ -159,10 +145,7 @@ def train(
     loss.
 
     Args:
-        model: the model.
-        texts: the training texts.
-        objective: the loss.
-        recipe: the hyperparameters.
+        model, texts, objective, recipe: the model, the training texts, the loss and the hyperparameters.
         dev: the dev texts and their classes, 0-based. Their score is the ROC-AUC, averaged over the classes, each
             against all others.
         attend: attention that replaces the model's own in every text.
@@ -219,9 +202,9 @@ def train(
 
 
 def mean_auc(probabilities: Float[np.ndarray, "texts classes"], labels: np.ndarray) -> float:
-    """Compute the ROC-AUC of each class against all others, and the mean over the classes.
+    """Compute the mean ROC-AUC of the classes, each against all others, without those that no or all texts have.
 
-    Classes that no text has, or that all texts have, are left out. If no class is left, the result is 0.5.
+    If no class is left, the result is 0.5.
     """
     areas = [
         float(roc_auc_score(labels == c, probabilities[:, c]))

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,26 +29,17 @@ _LAYOUT = 5
 
 @dataclass(frozen=True, eq=False)
 class ClassifierTraining:
-    """The training of one model.
+    """The training of one model: the arguments of `train`, and what identifies it in the cache."""
 
-    Attributes:
-        name, role: the name of the model in tables, and what it is trained for.
-        make: returns the untrained model.
-        texts: the training texts.
-        objective, recipe, seed, dev, attend: see `attentionology.probes.classifiers.train`.
-        identity: identifies the texts, the objective and the attention in the cache.
-        made_of: returns what identifies the untrained model in the cache.
-    """
-
-    name: str
-    role: str
-    make: Callable[[], Trainable]
+    name: str  # of the model in tables
+    role: str  # what it is trained for
+    make: Callable[[], Trainable]  # returns the untrained model
     texts: Sequence[Words]
     objective: Objective
     recipe: ClassifierRecipe
     seed: int
-    identity: dict[str, Any]
-    made_of: Callable[[Any], dict[str, Any]]
+    identity: dict[str, Any]  # identifies the texts, the objective and the attention in the cache
+    made_of: Callable[[Any], dict[str, Any]]  # returns what identifies the untrained model there
     dev: tuple[Sequence[Words], Sequence[int]] | None = None
     attend: Attend | None = None
 
@@ -64,17 +56,11 @@ class Trainings:
         cache: the folder in which trained models are kept; None to keep none.
         workers: the number of models to train at once, with one thread each. With 1, models are trained one after the
             other, with all threads.
-
-    Attributes:
-        history: the epochs of all trainings, see `attentionology.probes.classifiers.train`, with ``model`` and
-            ``role``.
-        made, from_cache: how many were trained, and how many were taken from the cache.
-        cache_log: the files that were damaged and deleted, and those that cannot be written.
     """
 
     def __init__(self, cache: Path | None, *, workers: int) -> None:
         self.cache, self.workers = cache, workers
-        self.history: list[dict[str, Any]] = []
+        self.history: list[dict[str, Any]] = []  # the epochs of all trainings, with ``model`` and ``role``
         self.made = self.from_cache = 0
         self.cache_log = CacheLog()
         self._stop = threading.Event()
@@ -108,7 +94,7 @@ class Trainings:
     def _trained(
         self, training: ClassifierTraining, advance: Callable[..., None]
     ) -> tuple[Trainable, list[dict[str, Any]], bool]:
-        """Return the trained model, its history, and whether it was in the cache."""
+        """The trained model, its history, and whether it was in the cache."""
         model = training.make()
         path = None if self.cache is None else self.cache / "classifiers" / f"{training.key(model)}.safetensors"
         shown, whole = 0, len(training.texts) * training.recipe.epochs
@@ -137,13 +123,11 @@ class Trainings:
             except TrainingError as error:
                 raise TrainingError(f"{training.name}: {error}") from None
             if path is not None:
-                self._keep(path, model, history)
+                tensors = {name: tensor.clone() for name, tensor in model.state_dict().items()}  # some share memory
+                write = partial(write_tensors, path, tensors, {"history": history})
+                self.cache_log.keep(path, write)
         advance(whole - shown, training.name)
         return model, history, was_cached
-
-    def _keep(self, path: Path, model: Trainable, history: list[dict[str, Any]]) -> None:
-        tensors = {name: tensor.clone() for name, tensor in model.state_dict().items()}  # tied weights share memory
-        self.cache_log.keep(path, lambda: write_tensors(path, tensors, {"history": history}))
 
 
 def _load(path: Path, model: Trainable) -> list[dict[str, Any]]:

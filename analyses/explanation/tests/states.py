@@ -8,17 +8,13 @@ from ....extractors import TransformerAttention
 from ....extractors.replaceable.attention_model import state_of
 from ....extractors.replaceable.continuation import TransformerState
 from ....probes.classifiers import cosine_to_mean
-from ....probes.classifiers.classifier_state import ClassifierState
+from ....probes.classifiers.attention_classifier import ClassifierState
 from ..batch import Rows, TextBatch
 from ..contract import SHARE, Column, ExplanationTest
 
 
 def conicity(batch: TextBatch) -> Rows:
-    """Compute the mean cosine between the attended states and their mean (Mohankumar et al. 2020).
-
-    Returns:
-        ``conicity`` of each text; NaN for texts without words.
-    """
+    """Compute the mean cosine between the attended states and their mean (Mohankumar et al. 2020)."""
     cosines = cosine_to_mean(state_of(batch.state, ClassifierState).attended, batch.mask).double().sum(1).numpy()
     words = batch.mask.sum(1).numpy()
     return {"conicity": np.where(words > 0, cosines / np.maximum(words, 1), np.nan)}
@@ -28,9 +24,6 @@ def null_space(batch: TextBatch) -> Rows:
     """Compute the share of the heads in which other attention can give exactly the same output (Brunner et al. 2020).
 
     In these heads there are more positions than the dimension of the span of the value vectors plus one.
-
-    Returns:
-        ``null_space`` of each text.
     """
     model = batch.model
     assert isinstance(model, TransformerAttention)  # noqa: S101 the caller looked
