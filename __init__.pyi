@@ -19,11 +19,11 @@ from .analyses.dependency.accuracy import DependencyAccuracy as DependencyAccura
 from .analyses.dependency.options import DependencyOptions as DependencyOptions
 from .analyses.explanation.batch import examine as examine
 from .analyses.explanation.contract import ExplanationTest as ExplanationTest
-from .analyses.explanation.model_options import ClassifierOptions as ClassifierOptions
-from .analyses.explanation.model_options import ClassifierTrainingOptions as ClassifierTrainingOptions
-from .analyses.explanation.model_options import TransformerOptions as TransformerOptions
 from .analyses.explanation.options import ExplanationTestOptions as ExplanationTestOptions
 from .analyses.explanation.options import TextOptions as TextOptions
+from .analyses.explanation.run_options import ClassifierOptions as ClassifierOptions
+from .analyses.explanation.run_options import ClassifierTrainingOptions as ClassifierTrainingOptions
+from .analyses.explanation.run_options import TransformerOptions as TransformerOptions
 from .analyses.explanation.tests.correlation import correlation as correlation
 from .analyses.explanation.tests.permutation import permutation as permutation
 from .analyses.norms.options import NormsOptions as NormsOptions

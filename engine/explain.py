@@ -12,16 +12,17 @@ import pandas as pd
 
 from ..analyses.contract import Counted, OptionError, OptionGroup, OptionSet, Titles
 from ..analyses.explanation.analysis import ExplainFacts, ExplanationTests
-from ..analyses.explanation.model_options import (
-    ClassifierOptions,
-    ClassifierTrainingOptions,
-    TransformerOptions,
-)
 from ..analyses.explanation.options import ExplanationTestOptions, TextOptions
 from ..analyses.explanation.record import describe
 from ..analyses.explanation.results import ExplainResults
 from ..analyses.explanation.run import choose, found, prepared, trained
-from ..analyses.explanation.run_options import ExplainOptions, Loaded
+from ..analyses.explanation.run_options import (
+    ClassifierOptions,
+    ClassifierTrainingOptions,
+    ExplainOptions,
+    Loaded,
+    TransformerOptions,
+)
 from ..analyses.explanation.section import explain_table
 from ..analyses.explanation.sources import save_model, threads_for
 from ..analyses.explanation.tested import Tested
@@ -44,10 +45,15 @@ if TYPE_CHECKING:
 
 Texts = str | Path | Iterable[str | Path] | LabelledTexts
 
-_GROUPS = (
-    *(TextOptions, ExplanationTestOptions, ClassifierOptions),
-    *(OptionalModelOptions, TransformerOptions, ClassifierTrainingOptions),
-)
+_GROUPS = {
+    "texts": TextOptions,
+    "tests": ExplanationTestOptions,
+    "classifier": ClassifierOptions,
+    "model": OptionalModelOptions,
+    "transformer": TransformerOptions,
+    "training": ClassifierTrainingOptions,
+}
+"""The option groups by the fields of `ExplainOptions`."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -165,8 +171,9 @@ def explain(
         >>> explanation.record["corpus"]["files"][0]["path"]
         'texts.txt'
     """
-    groups = groups_by_class(options, _GROUPS, "{} is no option group of explain")
-    texts, loaded = groups.get(TextOptions, TextOptions()), dict[str, Any]()
+    given_groups = groups_by_class(options, _GROUPS.values(), "{} is no option group of explain")
+    groups: dict[str, Any] = {name: given_groups.get(kind, kind()) for name, kind in _GROUPS.items()}
+    texts, loaded = groups["texts"], dict[str, Any]()
     for role, given in (("data", data), ("test", test), ("dev", dev)):
         if given is None:
             continue
@@ -177,33 +184,21 @@ def explain(
         else:
             files = [given] if isinstance(given, str | Path) else given
             texts = replace(texts, **{role: tuple(map(str, files))})
-    named = groups.get(ExplanationTestOptions, ExplanationTestOptions())
+    groups["texts"] = texts
     if tests is not None:
-        if named.tests is not None:
+        if groups["tests"].tests is not None:
             raise OptionError("the tests are given twice, as tests and in ExplanationTestOptions")
-        named = replace(named, tests=(tests,) if isinstance(tests, str) else tuple(tests))
-    model_options = groups.get(OptionalModelOptions, OptionalModelOptions())
-    if model is not None:
-        if model_options.model is not None:
-            raise OptionError("the model is given twice, as model and in OptionalModelOptions")
-        if isinstance(model, str | Path):
-            model_options = replace(model_options, model=str(model))
-        else:
-            loaded["model"] = model
-    training = groups.get(ClassifierTrainingOptions, ClassifierTrainingOptions())
+        groups["tests"] = replace(groups["tests"], tests=(tests,) if isinstance(tests, str) else tuple(tests))
+    if model is not None and groups["model"].model is not None:
+        raise OptionError("the model is given twice, as model and in OptionalModelOptions")
+    if isinstance(model, str | Path):
+        groups["model"] = replace(groups["model"], model=str(model))
+    elif model is not None:
+        loaded["model"] = model
     if cache is not None:
-        training = replace(training, cache=Path(cache))
-    chosen = ExplainOptions(
-        texts=texts,
-        tests=named,
-        classifier=groups.get(ClassifierOptions, ClassifierOptions()),
-        model=model_options,
-        transformer=groups.get(TransformerOptions, TransformerOptions()),
-        training=training,
-        seed=seed,
-    )
+        groups["training"] = replace(groups["training"], cache=Path(cache))
     return execute(
-        chosen,
+        ExplainOptions(**groups, seed=seed),
         Loaded(**loaded),
         out=None if out is None else Path(out),
         overwrite=overwrite,
