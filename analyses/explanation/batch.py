@@ -86,7 +86,7 @@ class TextBatch:
 
 
 BatchTest = Callable[[TextBatch], Rows]
-"""Columns of a batch of texts; `attentionology.analyses.explanation.contract.ExplanationTest.examine` is one."""
+"""A function that computes columns of a batch of texts."""
 
 
 def generator(text: str, purpose: str, seed: int) -> np.random.Generator:

@@ -113,10 +113,7 @@ EXPLAIN_MODELS = Schema(
     (
         TableColumn("model", "text", "the name of the model", "model"),
         TableColumn(
-            "role",
-            "text",
-            "what it is for: `base`, `uniform`, `seed`, `guided`, `adversary`, `regularizer`",
-            "role",
+            "role", "text", "what it is for: `base`, `uniform`, `seed`, `guided`, `adversary`, `regularizer`", "role"
         ),
         TableColumn(
             "accuracy low high", "share", "tested texts that it classifies correctly", "accuracy", beside=bounds()

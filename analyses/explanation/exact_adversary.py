@@ -43,14 +43,7 @@ def exact_jsd(
     epsilon: float,
 ) -> tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]:
     """Compute the largest JSD to ``alpha`` of any attention that changes σ(z · a + bias) by at most ``epsilon``, and of
-    any attention at all.
-
-    Args:
-        z: what full attention to each word adds to the log odds; float64.
-        bias: log odds without attention.
-        alpha: the attention; sums to 1.
-        mask: True at words.
-        epsilon: the largest change of the probability.
+    any attention at all. What full attention to each word adds to the log odds, z, is in float64.
     """
     if not z.shape[1]:
         return z.sum(1), z.sum(1)
@@ -90,10 +83,7 @@ def _pairs(
 def exact_attention(batch: TextBatch, index: int, *, epsilon: float = EPSILON) -> Float[Tensor, " n"]:
     """Find the attention to one text that differs most and changes the probability by at most ε, see `exact_jsd`.
 
-    Args:
-        batch: a batch of texts that was read by a model that is `solvable`.
-        index: the index of the text, 0-based; it must have at least two words.
-        epsilon: the largest change of the probability.
+    The model must be `solvable`, and the text, at the 0-based index, must have at least two words.
     """
     model, n = batch.model, len(batch.texts[index])
     assert isinstance(model, LinearAttentionModel)  # noqa: S101 the caller looked
@@ -120,13 +110,9 @@ def _two_word_jsd(
 ) -> Float[Tensor, "batch m k"]:
     """JSD(α, w on word i and 1 − w on word j) for pairs; of one column (k = 1) all weight is on word i.
 
-    Only two terms of the entropy of the mixture differ from those of α / 2.
-
-    Args:
-        alpha: the attention.
-        weight: w of each pair.
-        part: the words i; None: all.
+    The words i are those in ``part``, by default all.
     """
+    # Only two terms of the entropy of the mixture differ from those of α / 2.
     entr = torch.special.entr
     rest = entr(alpha / 2).sum(1)[:, None, None]
     i, j = (alpha if part is None else alpha[:, part])[:, :, None], alpha[:, None, :]

@@ -50,12 +50,9 @@ def erased(
 def answers(
     batch: TextBatch, count: int, changed: Callable[[slice], Float[Tensor, "batch part rows n"]]
 ) -> Float[Tensor, "batch k classes"]:
-    """Compute class probabilities under other attention, in parts that fit into memory.
+    """Compute class probabilities after k changes of the attention per text, which ``changed`` makes in parts.
 
-    Args:
-        batch: the texts.
-        count: the number of changes per text, k.
-        changed: returns the attention after some of the changes.
+    The parts fit into memory.
     """
     step = max(CELLS // max(batch.alpha.numel(), 1), 1)
     with torch.no_grad():
@@ -76,10 +73,8 @@ def without(batch: TextBatch, gone: Bool[Tensor, "batch k n"]) -> Float[Tensor, 
 def measures(batch: TextBatch) -> dict[str, Tensor]:
     """Importance of words by the attention and what can be computed from it, signed (Serrano & Smith 2019, §4, §5).
 
-    Returns:
-        each (batch, n), 0 outside the text: ``attention``: as a reader is shown it; ``gradient``: ∂p/∂α summed over the
-        rows, p the probability of the predicted class, with everything before the attention as it was read;
-        ``attention_gradient``: α · ∂p/∂α summed over the rows.
+    Attention is as a reader is shown it. The gradient is ∂p/∂α summed over the rows, p the probability of the predicted
+    class, with everything before the attention as it was read. All are 0 outside the text.
     """
     predicted = batch.probabilities.argmax(-1, keepdim=True)
     with torch.enable_grad():
@@ -103,12 +98,7 @@ def random_scores(batch: TextBatch, draws: int) -> Float[Tensor, "batch draws n"
 
 
 def orderings(batch: TextBatch, draws: int = DRAWS) -> dict[str, Tensor]:
-    """Scores by which words are removed, the highest first (Serrano & Smith 2019, §5).
-
-    Returns:
-        each (batch, draws, n), one draw where nothing is random: the three `measures`, ``ascending`` (the least
-        attention first) and ``random``.
-    """
+    """Scores by which words are removed, the highest first, as (batch, draws, n) (Serrano & Smith 2019, §5)."""
     fixed = measures(batch)
     fixed["ascending"] = -fixed["attention"]
     return {name: scores[:, None] for name, scores in fixed.items()} | {"random": random_scores(batch, draws)}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -32,6 +33,17 @@ MANY = 400
 """With more points, they are drawn as pixels, because as vectors they would make the page heavy."""
 
 _LONGEST = 24
+
+
+@contextmanager
+def panel(width: float, height: float, grid: Literal["x", "y", "both"] = "y") -> Iterator[tuple[Figure, Axes]]:
+    """Begin a figure of one panel, in inches, with a grid behind what is drawn."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        axes = figure.subplots()
+        axes.grid(axis=grid, color="#eeeeee", zorder=0)
+        axes.set_axisbelow(True)
+        yield figure, axes
 
 
 def has_values(table: pd.DataFrame, column: str) -> bool:
@@ -86,11 +98,7 @@ def _violins(groups: Sequence[tuple[str, str, pd.DataFrame]], column: str, label
     """Draw a violin with its median for each range of weights and each group of texts, or few texts as points."""
     counts = np.zeros(len(_BIN_NAMES), dtype=int)
     rng = np.random.default_rng(0)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.3, 3.0), layout="constrained")
-        axes = figure.subplots()
-        axes.grid(axis="y", color="#eeeeee", zorder=0)
-        axes.set_axisbelow(True)
+    with panel(6.3, 3.0) as (figure, axes):
         width = 0.8 / len(groups)
         for g, (_, color, of_group) in enumerate(groups):
             bins = np.digitize(of_group["max_attention"], _BINS)

@@ -6,7 +6,7 @@ trained in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,14 +25,9 @@ from .measures import jsd, tvd, uniform
 
 @dataclass(frozen=True, eq=False)
 class ModelReading:
-    """The attention and the output of a model on some texts.
+    """The attention and the output of a model on some texts."""
 
-    Attributes:
-        attention: the attention to each text, shape (rows, words).
-        probabilities: the probabilities of the classes.
-    """
-
-    attention: list[Float[ndarray, "_ _"]]
+    attention: list[Float[ndarray, "_ _"]]  # to each text, shape (rows, words)
     probabilities: Float[ndarray, "texts classes"]
 
 
@@ -40,16 +35,8 @@ def reading(
     model: AttentionModel,
     texts: Sequence[Words],
     attend: Attend | None = None,
-    advance: Callable[[int], object] = lambda _: None,
 ) -> ModelReading:
-    """Compute the attention and the output of a model on texts.
-
-    Args:
-        model: the model.
-        texts: the texts.
-        attend: attention that replaces that of the model.
-        advance: called after every batch with the number of its texts.
-    """
+    """Compute the attention and the output of a model on texts; ``attend`` replaces its own attention."""
     attention: list[Float[ndarray, "_ _"]] = [np.zeros((0, 0), dtype=np.float32)] * len(texts)
     probabilities = np.zeros((len(texts), len(model.classes)))
     with torch.no_grad():
@@ -59,7 +46,6 @@ def reading(
             probabilities[indices] = model.decode(state, alpha[:, None])[:, 0].double().softmax(-1).numpy()
             for index, row in zip(indices, alpha.numpy(), strict=True):
                 attention[index] = row[:, : len(texts[index])]
-            advance(len(indices))
     return ModelReading(attention, probabilities)
 
 
@@ -69,22 +55,13 @@ def uniform_rows(state: TextState) -> Float[Tensor, "batch rows n"]:
 
 
 class Given:
-    """The attention of another model, looked up by text.
-
-    Args:
-        texts: the texts.
-        attention: the attention to each text, shape (rows, words).
-    """
+    """The attention of another model, of shape (rows, words), looked up by text."""
 
     def __init__(self, texts: Sequence[Words], attention: Sequence[Float[ndarray, "_ _"]]) -> None:
         self._of = dict(zip(texts, attention, strict=True))
 
     def __call__(self, state: TextState) -> Float[Tensor, "batch rows n"]:
-        """Return the attention of a batch.
-
-        Raises:
-            KeyError: a text is not among those that were given.
-        """
+        """Return the attention of a batch of these texts."""
         return padded([self._of[text] for text in state.texts], state.alpha.shape[-1]).to(state.alpha)
 
 
@@ -100,9 +77,6 @@ def divergences(first: ModelReading, second: ModelReading) -> tuple[Values, Valu
     """Compute the JSD of the attention (mean over rows) and the TVD of the output for each text.
 
     The JSD is NaN for texts with fewer than two words.
-
-    Raises:
-        ValueError: the readings are not of the same texts, or do not have the same rows of attention.
     """
     shapes_of = [[alpha.shape for alpha in each.attention] for each in (first, second)]
     if shapes_of[0] != shapes_of[1]:
@@ -129,15 +103,7 @@ def chance(
     others as they are, and then the *mean* over the shuffles: the expectation of the very number that it is held
     against, however many others there are. A median over shuffles would be another number where these are skewed.
 
-    Args:
-        base: the tested model.
-        others: the models that it is compared with, at least one.
-        texts: the texts that all of them have read.
-        draws: the number of shuffles per text.
-        seed: the seed of the shuffles.
-
-    Returns:
-        NaN for texts of fewer than two words.
+    Texts of fewer than two words have no value.
     """
     expected = np.full(len(texts), np.nan)
     for i, text in enumerate(texts):
@@ -158,13 +124,13 @@ def chance(
 def curve_points(
     kind: str, name: str, strength: float, jsd: Values | pd.Series[Any], tvd: Values | pd.Series[Any] | float
 ) -> pd.DataFrame:
-    """Return rows of how much other attention differs from the tested model's, and how much it changes the output.
+    """Return how much other attention differs from the tested model's and changes the output, a row for each text.
 
     Args:
         kind: ``adversary``, ``seed`` or ``per text``.
         name: the name of the model or the search.
         strength: λ of a trained adversary; NaN for others.
-        jsd: the Jensen-Shannon divergence of the attention to each text, in nats; NaN where there is none.
-        tvd: the total variation distance of the output for each text; NaN where there is none.
+        jsd: the divergence of the attention, in nats; NaN where there is none.
+        tvd: the distance of the output; NaN where there is none.
     """
     return pd.DataFrame({"kind": kind, "name": name, "lambda": strength, "jsd": jsd, "tvd": tvd})

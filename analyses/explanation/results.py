@@ -13,34 +13,21 @@ from ..shared.previews import results_html, results_line
 
 @dataclass(frozen=True)
 class Highlight:
-    """Weights of the words of a text by one measure.
-
-    Attributes:
-        name: of the measure.
-        weights: one per word; NaN where it has none.
-        note: what a reader should know of it.
-    """
+    """Weights of the words of a text by one measure."""
 
     name: str
-    weights: tuple[float, ...]
-    note: str = ""
+    weights: tuple[float, ...]  # one per word; NaN where it has none
+    note: str = ""  # what a reader should know of it
 
 
 @dataclass(frozen=True)
 class HighlightedText:
-    """A text to look at.
-
-    Attributes:
-        words: its words.
-        label, predicted: names of classes.
-        probability: of the predicted class.
-        panels: the weights of its words by several measures.
-    """
+    """A text to look at, with the weights of its words by several measures."""
 
     words: tuple[str, ...]
     label: str
     predicted: str
-    probability: float
+    probability: float  # of the predicted class
     panels: tuple[Highlight, ...]
 
 

@@ -17,14 +17,7 @@ from ...extractors import AttentionModel, ModelError, TransformerAttention, load
 from ...extractors.model.files import LoadedFiles
 from ...extractors.model.loading import find_model, load_tokenizer
 from ...extractors.threads import one_thread
-from ...probes.classifiers import (
-    FINE_TUNING,
-    IMITATION,
-    PUBLISHED,
-    AttentionClassifier,
-    ClassifierRecipe,
-    Vocabulary,
-)
+from ...probes.classifiers import FINE_TUNING, IMITATION, PUBLISHED, AttentionClassifier, ClassifierRecipe, Vocabulary
 from ...storage.sealed import DamagedError
 from ..contract import OptionError
 from ..shared.builtin import DEMO, DEMO_NAME, check_demo, model_location
@@ -33,19 +26,9 @@ from .texts import ExplainTexts, words_of
 
 
 class Classifiers:
-    """Makes the classifiers of the papers.
+    """Makes the classifiers of the papers. The words of all texts decide which vectors are read."""
 
-    Args:
-        options: the options of the run.
-        texts: the texts by role. Their words decide which vectors are read.
-
-    Attributes:
-        recipe: how the classifiers are trained.
-        imitation: how trained adversaries are trained.
-        seeds: the default number of models with other seeds to compare with.
-    """
-
-    seeds = 8
+    seeds = 8  # the default number of models with other seeds to compare with
 
     def __init__(self, options: ExplainOptions, texts: ExplainTexts) -> None:
         training, self.options = options.training, options.classifier
@@ -85,19 +68,11 @@ class Classifiers:
 class Transformers:
     """Makes transformers: with a new classification head if they are fine-tuned, or else with the head that they have.
 
-    Args:
-        options: the options of the run.
-        texts: the texts by role. The training texts decide the classes of a new head.
-
-    Attributes:
-        recipe: how the transformers are fine-tuned.
-        imitation: how trained adversaries are fine-tuned.
-        seeds: the default number of models with other seeds to compare with.
-        vectors: None, because transformers have no word vectors.
+    The training texts decide the classes of a new head.
     """
 
     seeds = 2
-    vectors = None
+    vectors = None  # transformers have no word vectors
 
     def __init__(self, options: ExplainOptions, texts: ExplainTexts) -> None:
         training, self.model, self.options = options.training, options.model, options.transformer
@@ -123,7 +98,8 @@ class Transformers:
                 for child in model.children():
                     if child is not model.base_model:
                         child.apply(model._init_weights)
-        name = self._name()
+        where = self.files.name  # on the Hub, or a folder
+        name = DEMO_NAME if self.model.model == DEMO else where if self.files.endpoint else Path(where).name or where
         heads = options.chosen_heads()
         n_layers, n_heads = (getattr(model.config, f"num_{what}", 0) for what in ("hidden_layers", "attention_heads"))
         if options.layer is not None and options.layer > n_layers > 0:
@@ -147,12 +123,6 @@ class Transformers:
         except ValueError as error:
             raise OptionError(str(error)) from error
 
-    def _name(self) -> str:
-        if self.model.model == DEMO:
-            return DEMO_NAME
-        name = self.files.name
-        return name if self.files.endpoint else Path(name).name or name
-
     def identity(self, model: TransformerAttention) -> dict[str, Any]:
         """Return what identifies the untrained model in the cache."""
         scope = {name: value for name, value in model.describe().items() if name not in ("score", "fast")}
@@ -170,11 +140,8 @@ def load_saved(path: str) -> AttentionClassifier:
 
 
 def _changed(recipe: ClassifierRecipe, epochs: int | None, learning_rate: float | None) -> ClassifierRecipe:
-    return replace(
-        recipe,
-        epochs=recipe.epochs if epochs is None else epochs,
-        learning_rate=recipe.learning_rate if learning_rate is None else learning_rate,
-    )
+    """The recipe with what was given."""
+    return replace(recipe, epochs=epochs or recipe.epochs, learning_rate=learning_rate or recipe.learning_rate)
 
 
 ModelSource = Classifiers | Transformers

@@ -37,12 +37,7 @@ class Bootstrap:
     differences. The result does not depend on the order of the texts or on which others were tested. And copies of one
     text get the same weight: they are one observation, not several, so a file that repeats its texts does not get
     narrower intervals. Values that are undefined for a text (NaN) are left out of the numerator and the denominator of
-    each mean.
-
-    Args:
-        texts: the words of each text, or their `text_keys`.
-        replicates: the number of bootstrap replicates; 0 for no intervals.
-        seed: the seed of the draws.
+    each mean. Without replicates there are no intervals.
     """
 
     def __init__(self, texts: Sequence[Words] | npt.NDArray[np.uint64], replicates: int = 1000, seed: int = 0) -> None:
@@ -85,18 +80,7 @@ class Bootstrap:
 def summarize(
     texts: pd.DataFrame, tests: Mapping[str, Sequence[str]], classes: Sequence[str], bootstrap: Bootstrap
 ) -> pd.DataFrame:
-    """Compute the means of per-text columns.
-
-    Args:
-        texts: the per-text table.
-        tests: the columns of each test.
-        classes: the names of the classes, in the order of ``predicted``.
-        bootstrap: the bootstrap over these texts.
-
-    Returns:
-        one row for each column and class, with ``test, measure, predicted`` (a class, or `OVERALL`), ``n`` (the number
-        of texts with a value), ``undefined`` (the number of texts without one), ``mean, sd, median, low, high``.
-    """
+    """Compute the means of the columns of each test, for all texts and by predicted class, see `EXPLAIN_SUMMARY`."""
     rows: list[dict[str, Any]] = []
     groups = [(OVERALL, np.ones(len(texts), dtype=bool))]
     groups += [(name, (texts["predicted"] == c).to_numpy()) for c, name in enumerate(classes)]
@@ -126,12 +110,9 @@ def summarize(
 
 
 def quality(probabilities: Float[ndarray, "texts classes"], labels: npt.NDArray[np.int64]) -> dict[str, float]:
-    """Measure how good a classifier is.
+    """Measure how good a classifier is, see `EXPLAIN_MODELS`. The F1 of the second class is NaN for more than two.
 
-    Returns:
-        ``accuracy``; ``macro_f1``: the mean F1 over the classes; ``f1``: the F1 of the second of two classes, as in the
-        papers, or NaN for more classes; ``auc``: the area under the ROC curve, for more than two classes the mean over
-        each class against all others, or NaN if all texts have the same label.
+    The area under the ROC curve is NaN if all texts have the same label.
     """
     predicted, classes = probabilities.argmax(1), probabilities.shape[1]
     areas = [

@@ -11,7 +11,6 @@ import numpy as np
 from ...corpora_loaders import CorpusError, LabelledTexts, load_labelled
 from ...extractors import AttentionModel, TransformerAttention, Words
 from ..shared.resampling import sentence_keys
-from .options import TextOptions
 from .run_options import ExplainOptions, Loaded
 
 TESTED_SHARE, DEV_SHARE = 0.2, 0.1
@@ -30,24 +29,15 @@ class SkippedText:
 
 @dataclass(frozen=True)
 class ExplainTexts:
-    """The texts by role.
-
-    Attributes:
-        train, dev: the texts to train on, and those that decide which epoch is taken; None if nothing is trained.
-        test: the texts to run the tests on.
-        read: the number of texts to test before the limit was applied.
-        lengths: for each role, the numbers of texts that were left out as too short and as too long.
-        held_out: the roles whose texts were held out from the training texts.
-        skipped: the texts that were left out because the model cannot read them.
-    """
+    """The texts by role. Without training, there are neither texts to train on nor those that decide on the epoch."""
 
     train: LabelledTexts | None
     dev: LabelledTexts | None
     test: LabelledTexts
-    read: int
-    lengths: dict[str, tuple[int, int]] = field(default_factory=dict)
-    held_out: tuple[str, ...] = ()
-    skipped: tuple[SkippedText, ...] = ()
+    read: int  # the number of texts to test before the limit was applied
+    lengths: dict[str, tuple[int, int]] = field(default_factory=dict)  # left out as too short and as too long, by role
+    held_out: tuple[str, ...] = ()  # the roles whose texts were held out from the training texts
+    skipped: tuple[SkippedText, ...] = ()  # the model cannot read them
 
     def roles(self) -> dict[str, LabelledTexts]:
         """Return the texts of each role that has texts."""
@@ -81,7 +71,9 @@ def read_texts(options: ExplainOptions, loaded: Loaded) -> ExplainTexts:
     ):
         if not files and before is None:
             continue
-        texts = before if before is not None else _load(files or (), choice)
+        texts = before
+        if texts is None:
+            texts = load_labelled(files or (), text=choice.text_column, label=choice.label_column)
         given[role], short, long = texts.kept(choice.min_words, choice.max_words)
         lengths[role] = (short, long)
         if not given[role]:
@@ -98,25 +90,17 @@ def read_texts(options: ExplainOptions, loaded: Loaded) -> ExplainTexts:
                     message = f"too few texts to hold some out as {role} texts; give others with --{role} FILE"
                     raise CorpusError(message, file=(choice.data or ("",))[0])
         _check_labels(given, held_out)
-    test = _limited(given["test"], choice.limit, options.seed)
+    test = given["test"]
+    if choice.limit is not None and len(test) > choice.limit:
+        order = np.argsort(sentence_keys([" ".join(text.words) for text in test], options.seed), kind="stable")
+        test = test.subset(sorted(order[: choice.limit].tolist()))
     return ExplainTexts(given.get("train"), given.get("dev"), test, len(given["test"]), lengths, tuple(held_out))
-
-
-def _load(files: Sequence[str], choice: TextOptions) -> LabelledTexts:
-    return load_labelled(files, text=choice.text_column, label=choice.label_column)
 
 
 def _cut(texts: LabelledTexts, share: float, seed: int, role: str) -> tuple[LabelledTexts, LabelledTexts]:
     keys = sentence_keys([f"{role} {' '.join(text.words)}" for text in texts], seed)
     out = keys < np.uint64(int(share * 2**64))
     return texts.subset(np.flatnonzero(out).tolist()), texts.subset(np.flatnonzero(~out).tolist())
-
-
-def _limited(test: LabelledTexts, limit: int | None, seed: int) -> LabelledTexts:
-    if limit is None or len(test) <= limit:
-        return test
-    order = np.argsort(sentence_keys([" ".join(text.words) for text in test], seed), kind="stable")
-    return test.subset(sorted(order[:limit].tolist()))
 
 
 def _check_classes(train: LabelledTexts) -> None:
@@ -132,15 +116,11 @@ def _check_labels(given: dict[str, LabelledTexts], held_out: Sequence[str]) -> N
     classes = given["train"].classes
     for role in ("dev", "test"):
         for text, label in zip(given[role], given[role].labels, strict=True):
-            if label not in classes and role in held_out:
-                message = f"all texts of the class {label!r} are among those held out; give others with --{role} FILE"
-                raise CorpusError(message, file=text.file, line=text.line)
             if label not in classes:
-                raise CorpusError(
-                    f"the label {label!r} does not occur in training, where there are: {listed(classes)}",
-                    file=text.file,
-                    line=text.line,
-                )
+                message = f"the label {label!r} does not occur in training, where there are: {_listed(classes)}"
+                if role in held_out:
+                    message = f"all texts of the class {label!r} are held out; give others with --{role} FILE"
+                raise CorpusError(message, file=text.file, line=text.line)
 
 
 def class_numbers(texts: LabelledTexts, classes: Sequence[str]) -> list[int]:
@@ -153,14 +133,12 @@ def class_numbers(texts: LabelledTexts, classes: Sequence[str]) -> list[int]:
         numbers = {str(index): index for index in range(len(classes))}
     for text, label in zip(texts, texts.labels, strict=True):
         if label not in numbers:
-            raise CorpusError(
-                f"the label {label!r} is none of the model's classes: {listed(classes)}", file=text.file, line=text.line
-            )
+            message = f"the label {label!r} is none of the model's classes: {_listed(classes)}"
+            raise CorpusError(message, file=text.file, line=text.line)
     return [numbers[label] for label in texts.labels]
 
 
-def listed(names: Sequence[str]) -> str:
-    """List at most ten names."""
+def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 

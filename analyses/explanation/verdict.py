@@ -42,19 +42,14 @@ def verdicts(
     epsilon: float = EPSILON,
     questions: Sequence[tuple[str, Question]] | None = None,
 ) -> pd.DataFrame:
-    """Decide the questions of the tests that ran.
+    """Decide the questions whose columns are in the per-text table, see `EXPLAIN_VERDICTS`.
 
     Args:
         texts: the per-text table.
         bootstrap: the bootstrap over these texts.
         epsilon: changes of the output up to this value count as no change.
-        questions: the questions, each with the name of its test. Default: those of all registered tests, in the order
-            of the report.
-
-    Returns:
-        one row per question, with ``test, question, compared, larger, larger_mean, smaller, smaller_mean, n`` (the
-        number of texts that have both values), ``difference, low, high, verdict`` (``passes``, ``fails`` or
-        ``undecided``) and ``meaning``. The numbers are NaN if no text has both values.
+        questions: the questions, each with the name of its test. By default, those of all registered tests in the
+            order of the report.
     """
     table = texts.assign(epsilon=epsilon)
     rows: list[dict[str, Any]] = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import torch
@@ -14,14 +13,14 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ....extractors.replaceable.attention_model import AttentionModel, LinearAttentionModel
-from ....reports.drawing import BLACK, BLUE, GREY, ORANGE, STYLE
+from ....reports.drawing import BLACK, BLUE, GREY, ORANGE
 from ....reports.format import number
 from ..batch import Rows, TextBatch, single_words_out
 from ..contract import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
 from ..exact_adversary import EPSILON, exact_jsd, exactly_normalized, solvable
 from ..measures import LN2, jsd, tvd
 from ..options import ExplanationTestOptions
-from ..plots import has_values, histogram, legend
+from ..plots import has_values, histogram, legend, panel
 from ..readings import curve_points
 from ..results import ExplainResults
 
@@ -33,16 +32,8 @@ _SPREAD = 3.0
 def exact(batch: TextBatch, *, epsilon: float = EPSILON) -> Rows:
     """Compute the exact maximum, for two classes and logits that are linear in one row of attention.
 
-    The module `attentionology.analyses.explanation.exact_adversary` explains why it can be computed.
-
-    Args:
-        batch: texts that were read by a model that is `solvable`.
-        epsilon: the largest change of the probability.
-
-    Returns:
-        ``exact_jsd``: the largest divergence that attention with the same output reaches; ``ceiling_jsd``: the largest
-        divergence that any attention reaches (with all weight on one word; it is below ln 2 if every weight of the
-        original is above 0). Both are NaN for texts of fewer than two words.
+    The module `attentionology.analyses.explanation.exact_adversary` explains why it can be computed. The ceiling, with
+    all weight on one word, is below ln 2 if every weight of the original is above 0. The model must be `solvable`.
     """
     model = batch.model
     assert isinstance(model, LinearAttentionModel)  # noqa: S101 the caller looked
@@ -64,16 +55,6 @@ def by_gradient(batch: TextBatch, *, epsilon: float = EPSILON, attempts: int = 5
     Σ_k [500 · max(0, TVD_k − 0.01) − JSD(a_k, α)] minus the mean over k and k' of JSD(a_k, a_k'), in which JSD is the
     mean over the rows. The result is the farthest attention whose output changes by at most ε; the original attention
     is always a candidate.
-
-    Args:
-        batch: the texts.
-        epsilon: the largest TVD of the output.
-        attempts: the number of attentions per text.
-        steps: the number of steps of Adam (amsgrad, learning rate 0.01).
-
-    Returns:
-        ``adversarial_jsd``: the largest JSD that was found; ``adversarial_tvd``: the TVD of the output with that
-        attention. Both are NaN for texts of fewer than two words.
     """
     alpha, mask = batch.alpha[:, None], batch.mask[:, None, None]
     logits = _initial(batch, attempts).to(alpha).requires_grad_()
@@ -106,7 +87,7 @@ def by_gradient(batch: TextBatch, *, epsilon: float = EPSILON, attempts: int = 5
 
 
 def _initial(batch: TextBatch, attempts: int) -> Float[Tensor, "batch k rows n"]:
-    """Draw the published starting point: the log of uniform weights plus normal noise of standard deviation 3."""
+    """The published starting point: the log of uniform weights plus normal noise of standard deviation 3."""
     rows, n = batch.alpha.shape[1:]
     start = np.zeros((len(batch), attempts, rows, n))
     for index, text in enumerate(batch.texts):
@@ -121,9 +102,7 @@ def adversarial_figure(results: ExplainResults, title: str) -> Figure | None:
     if not any(has_values(texts, name) for name in ("exact_jsd", "adversarial_jsd")):
         return None
     bins = np.linspace(0, LN2, 29)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.3, 2.9), layout="constrained")
-        axes = figure.subplots()
+    with panel(6.3, 2.9) as (figure, axes):
         drawn: list[tuple[str, str, dict[str, Any]]] = [
             ("exact_jsd", "exact maximum", {"color": BLUE, "alpha": 0.6}),
             ("adversarial_jsd", "found by gradient", {"histtype": "step", "color": ORANGE, "linewidth": 1.4}),
@@ -141,8 +120,6 @@ def adversarial_figure(results: ExplainResults, title: str) -> Figure | None:
                 axes.axvline(mean, color=BLACK, linewidth=1, linestyle=dashes, label=f"{label}, mean {number(mean)}")
         axes.axvline(LN2, color=GREY, linewidth=1.4, label="ln 2, the bound of JSD")
         axes.set_xlim(0, 0.72)
-        axes.grid(axis="y", color="#eeeeee", zorder=0)
-        axes.set_axisbelow(True)
         axes.set_xlabel("largest JSD to the attention of the model (nats)")
         axes.set_ylabel("texts (%)")
         legend(figure, axes, title)

@@ -95,10 +95,6 @@ def gradient_importance(model: AttentionModel, texts: Sequence[Words]) -> Float[
 
     With respect to the *attended states*, the gradient of a linear classifier would be α_t times a constant. Its τ with
     attention would be 1 whatever the model does, so this gradient is not computed.
-
-    Args:
-        model: the classifier.
-        texts: the words of each text.
     """
     with torch.enable_grad():
         state = model.encode(texts, gradient=True)

@@ -23,12 +23,7 @@ PERCENT = (0, 1, 5, 10, 20, 50)
 
 
 def cuts(text: Words, order: Sequence[int]) -> list[tuple[Words, Words]]:
-    """Return the text without its best words, and the best words alone in their order, for each of `PERCENT`.
-
-    Args:
-        text: the words of the text.
-        order: the positions of the words, 0-based, the best word first.
-    """
+    """Return the text without its best words, and the best words alone, for each of `PERCENT` and an order of words."""
     pairs = []
     for percent in PERCENT:
         # This is computed in integers, because in floating-point numbers 0.01 · 700 is more than 7.
@@ -46,17 +41,9 @@ def rationales(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
     without words. This bin adds 0 to comprehensiveness, which is therefore 5/6 of the mean over the five bins, and
     p(ŷ | x) − p(ŷ | no words) to sufficiency. (The published code takes the mean over the five bins alone.)
 
-    Args:
-        batch: the texts.
-        draws: the number of random orders per text, over which the mean is taken.
-
-    Returns:
-        for each order in `RANKINGS`: ``comprehensiveness_{order}``, in which x_k is the text without the best words
-        (a higher value means that they are needed), and ``sufficiency_{order}``, in which x_k are the best words alone
-        (a lower value means that they are enough). All are NaN for texts without words.
-
-    Raises:
-        ExtractionError: the model cannot read a shorter text.
+    For comprehensiveness x_k is the text without the best words, so a higher value means that they are needed; for
+    sufficiency x_k are the best words alone, so a lower value means that they are enough. Of random orders the mean is
+    taken. Texts without words have neither.
     """
     scores = orderings(batch, draws)
     shorter: dict[str, list[list[tuple[Words, Words]]]] = {}

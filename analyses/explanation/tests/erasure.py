@@ -60,14 +60,8 @@ def single_weight(batch: TextBatch) -> Rows:
     """Remove the weight of the best word, and the weight of a random other word (Serrano & Smith 2019, §4).
 
     The other word is drawn from all positions except that of the best word. (The published code draws a rank and uses
-    it as a position, so it can draw the best word, and never draws the first word.)
-
-    Returns:
-        for each measure (``attention``, ``gradient`` and ``attention_gradient``): ``single_{measure}_top_jsd`` and
-        ``…_random_jsd``, the divergence of the class probabilities from the original ones; ``…_difference``, the
-        former minus the latter; ``…_top_flip`` and ``…_random_flip``, 1 if another class is predicted, else 0;
-        ``…_weight_difference``, the attention to the best word minus that to the other word. All are NaN for texts of
-        fewer than two words.
+    it as a position, so it can draw the best word, and never draws the first word.) Texts of fewer than two words have
+    no values.
     """
     scored = measures(batch)
     position = torch.arange(batch.mask.shape[-1])
@@ -139,11 +133,7 @@ def single_figure(results: ExplainResults, title: str) -> Figure | None:
 def flip_table(texts: pd.DataFrame, measures: Collection[str] = BEST.keys()) -> pd.DataFrame:
     """Count in which texts the removal of the best word, or of a random word, changed the decision.
 
-    This is Table 1 of Serrano & Smith (2019).
-
-    Returns:
-        one row per measure, with the columns ``measure, n, both, only_top, only_random, neither``, which are numbers of
-        texts of two or more words.
+    This is Table 1 of Serrano & Smith (2019), with numbers of texts of two or more words.
     """
     rows = []
     for measure in measures:

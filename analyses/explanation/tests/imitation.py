@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from ....probes.classifiers import LAMBDAS, Imitation
-from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, STYLE
+from ....reports.drawing import BLUE, GREEN, GREY, ORANGE
 from ..batch import Values
 from ..contract import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
-from ..plots import legend
+from ..plots import legend, panel
 from ..readings import chance, curve_points, divergences, reading
 from ..results import ExplainResults
 from ..tested import Tested
@@ -85,9 +84,7 @@ def curve_figure(results: ExplainResults, title: str) -> Figure | None:
         return None
     adversaries = adversaries.sort_values("lambda")
     top = 1.15 * max(float(drawn["tvd"].max()), epsilon)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.3, 3.4), layout="constrained")
-        axes = figure.subplots()
+    with panel(6.3, 3.4, "both") as (figure, axes):
         axes.axhline(epsilon, color=GREY, linewidth=0.8, linestyle=":", label=f"ε = {epsilon:g}")
         axes.plot(
             *(adversaries["jsd"], adversaries["tvd"]),
@@ -115,8 +112,6 @@ def curve_figure(results: ExplainResults, title: str) -> Figure | None:
             axes.annotate(label, (x, y), (0, 7), textcoords="offset points", ha=side, fontsize=7, color="#a04000")
         axes.set_xlabel("difference of the attention (mean JSD, nats)")
         axes.set_ylabel("change of the output\n(mean TVD)")
-        axes.grid(color="#eeeeee", zorder=0)
-        axes.set_axisbelow(True)
         legend(figure, axes, title)
     return figure
 

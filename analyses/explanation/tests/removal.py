@@ -50,18 +50,7 @@ def removal(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
 
     Without any weights, all orders end with the same prediction. If this is the original prediction, an order changes
     it for a while or never. How often it never does is part of the result, because the shares are means over the other
-    texts.
-
-    Args:
-        batch: the texts.
-        draws: random orders per text.
-
-    Returns:
-        by order, see `orderings`: ``removal_{order}``: share of words taken out at the first change, NaN if there is
-        none; ``removal_{order}_mass``: share of all attention to words that they had; ``removal_{order}_never``: 1 if
-        there is no change. Of random orders the mean over those with a change, and the share of those without.
-        ``removal_never``: 1 if the prediction without any weights is the original one; ``all_zero_tvd``: how far its
-        probabilities are from the original ones. NaN for texts without words.
+    texts. Of random orders, the shares are means over those with a change. Texts without words have no values.
     """
     words = batch.mask.sum(-1)
     before, empty = batch.probabilities.double(), without(batch, batch.mask[:, None])[:, 0]

@@ -19,17 +19,7 @@ def seed_variance(
 ) -> Rows:
     """Measure how much models with other seeds differ from the tested model (Wiegreffe & Pinter 2019, §3.3).
 
-    Args:
-        base: the tested model.
-        others: the models with other seeds.
-        texts: the texts that all of them have read.
-        draws: the number of shuffles per text for the floor.
-        seed: the seed of the shuffles.
-
-    Returns:
-        ``seed_jsd`` and ``seed_tvd``: the medians over the seeds of the JSD of the attention and of the TVD of the
-        output; ``seed_shuffled_jsd``: the value that ``seed_jsd`` would have by chance, see `chance`;
-        ``seed_mean_tvd``: the mean over the seeds, which, except for noise, does not depend on their number.
+    JSD and TVD are medians over the seeds. The mean TVD, except for noise, does not depend on the number of seeds.
     """
     pairs = [divergences(base, other) for other in others]
     outputs = [output for _, output in pairs]

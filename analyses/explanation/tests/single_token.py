@@ -37,13 +37,7 @@ def in_context(batch: TextBatch) -> Float[Tensor, "batch n classes"]:
 
 
 def alone(batch: TextBatch) -> Float[Tensor, "batch n classes"]:
-    """Compute the class probabilities of texts of one word each; zeros outside the text.
-
-    Each distinct word is read once.
-
-    Raises:
-        ExtractionError: the model cannot read a word.
-    """
+    """Compute the class probabilities of texts of one word each; zeros outside the text."""
     result = torch.zeros(*batch.mask.shape, batch.probabilities.shape[-1], dtype=torch.float64)
     words = [(word,) for text in batch.texts for word in text]
     if words:
@@ -63,16 +57,9 @@ def spread(values: Float[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> F
 def single_token(batch: TextBatch) -> Rows:
     """Predict the class from one word, as it is in the text and as a text of its own (Tutek & Šnajder 2020).
 
-    Returns:
-        ``single_token_std``: the probability of the class that is predicted for the text is computed from the state in
-        context of each word, and this is its standard deviation over the words; ``top_token_predicted``: the class,
-        0-based, that is predicted from the word with the highest score (the first one among equals);
-        ``top_token_agrees``: 1 if this is the class of the text, else 0; ``random_token_predicted`` and
-        ``random_token_agrees``: the same for a random word. The columns with the prefix ``alone_`` are computed from
-        the word read alone. All are NaN for texts without words.
-
-    Raises:
-        ExtractionError: the model cannot read a word alone.
+    The spread is the standard deviation over the words of the probability of the class that is predicted for the text.
+    The most attended word is the one with the highest score, the first one among equals. Texts without words have no
+    values.
     """
     top = (ranks(batch.scores[:, None], batch.mask)[:, 0] == 0).int()
     drawn = torch.zeros_like(top)

@@ -14,12 +14,7 @@ from ..tested import Tested
 
 
 def uniform_attention(batch: TextBatch) -> Rows:
-    """Put the same weight for every word into the trained model, which is not trained with it.
-
-    Returns:
-        ``uniform_tvd``: the TVD of the output; ``uniform_flip``: 1 if another class is predicted, else 0;
-        ``uniform_jsd``: the JSD of the attention. All are NaN for texts of fewer than two words.
-    """
+    """Put the same weight for every word into the trained model, which is not trained with it."""
     even = uniform_rows(batch.state)
     p, original = answers(batch, 1, lambda _: even[:, None])[:, 0], batch.probabilities.double()
     rows = {
