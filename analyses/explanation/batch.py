@@ -162,6 +162,7 @@ def examine(
         advance(len(indices))
         return pd.DataFrame(columns, index=indices)
 
+    # Each thread has a number of threads of PyTorch of its own, which begins as that of all cores.
     threads = torch.get_num_threads()
     with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(threads,)) as pool:
         parts = list(pool.map(part, model.batches(texts)))

@@ -51,10 +51,12 @@ def exact_jsd(
     p = torch.sigmoid((alpha * f).sum(1))
     one_word = _two_word_jsd(alpha, torch.ones_like(alpha)[:, :, None])[:, :, 0]
     one_word = one_word.masked_fill(~mask, -math.inf)
+    # Where p − ε is below 0 or p + ε above 1, the logit is NaN: the output is not bounded on this side.
     bounds = [torch.logit(p - epsilon).nan_to_num(nan=-math.inf), torch.logit(p + epsilon).nan_to_num(nan=math.inf)]
     inside = (f >= bounds[0][:, None]) & (f <= bounds[1][:, None])
     best = one_word.masked_fill(~inside, 0.0).amax(1)
     for bound in bounds:
+        # The pairs of long texts do not fit into memory together, so the first words are taken in parts.
         for part in torch.split(torch.arange(z.shape[1]), max(1, _CELLS // z.numel())):
             weight, crossing = _pairs(f, bound, mask, part)
             divergences = _two_word_jsd(alpha, weight, part).masked_fill(~crossing, 0.0)
@@ -77,6 +79,7 @@ def _pairs(
     c = torch.where(bound.isfinite(), bound, 0.0)[:, None, None]
     crossing = (above > c) & (c > below) & bound.isfinite()[:, None, None]
     crossing &= mask[:, part, None] & mask[:, None, :]
+    # The weight w on the first word solves w · above + (1 − w) · below = c.
     return torch.where(crossing, (c - below) / (above - below), 1.0), crossing
 
 

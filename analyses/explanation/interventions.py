@@ -113,8 +113,10 @@ def ranks(scores: Float[Tensor, "batch k n"], mask: Bool[Tensor, "batch n"]) -> 
     n = scores.shape[-1]
     ordered, order = scores.double().masked_fill(~mask[:, None], -torch.inf).sort(dim=-1, descending=True, stable=True)
     magnitude = torch.where(ordered.isfinite(), ordered.abs(), 0.0)
+    # Words are cut into levels as `levels` does it, wherever two neighbors in the order are farther apart than noise.
     cut = ordered[..., :-1] - ordered[..., 1:] > FLOAT32_NOISE * torch.maximum(magnitude[..., :-1], magnitude[..., 1:])
     level = functional.pad(cut.cumsum(-1), (1, 0))[..., :n]
+    # The levels go back to the positions of the words, where a stable sort puts the earlier of two equal words first.
     levels = torch.zeros_like(order).scatter(-1, order, level)
     return levels.argsort(dim=-1, stable=True).argsort(dim=-1)
 

@@ -24,7 +24,6 @@ from attentionology.probes.classifiers import AttentionClassifier, ClassifierRec
 from attentionology.probes.classifiers.trainings import ClassifierTraining, Trainings
 from attentionology.storage.cache_log import CacheLog
 from attentionology.storage.durable import StorageError
-from attentionology.storage.sealed import ANYWHERE
 from attentionology.storage.tensors import read_tensors
 from tests.damage import DAMAGE
 
@@ -240,16 +239,6 @@ def test_a_damaged_classifier_of_an_earlier_run_is_refused(tmp_path: Path, damag
     damage(moved)
     with pytest.raises(ModelError, match=r"moved\.safetensors is (damaged|not a classifier)"):
         load_saved(str(moved))
-
-
-def test_a_classifier_of_the_first_versions_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "classifier.safetensors"
-    model = job().make()
-    assert isinstance(model, AttentionClassifier)
-    model.save(path)
-    tensors, facts = read_tensors(path, ANYWHERE)
-    path.write_bytes(save(tensors, {"classifier": json.dumps(facts)}))
-    assert all(torch.equal(a, b) for a, b in zip(weights(load_saved(str(path))), weights(model), strict=True))
 
 
 def test_the_key_changes_with_what_training_depends_on() -> None:

@@ -77,12 +77,13 @@ def curve_figure(results: ExplainResults, title: str) -> Figure | None:
 
     The figure shows the trained adversaries by λ, the models with other seeds, and the adversaries of single texts.
     """
-    epsilon = results.epsilon
-    drawn = results.curve.dropna(subset=["jsd", "tvd"]) if len(results.curve) else pd.DataFrame({"kind": []})
-    adversaries = drawn[drawn["kind"] == "adversary"]
+    curve, epsilon = results.curve, results.epsilon
+    if curve.empty:
+        return None
+    drawn = curve.dropna(subset=["jsd", "tvd"])
+    adversaries = drawn[drawn["kind"] == "adversary"].sort_values("lambda")
     if adversaries.empty:
         return None
-    adversaries = adversaries.sort_values("lambda")
     top = 1.15 * max(float(drawn["tvd"].max()), epsilon)
     with panel(6.3, 3.4, "both") as (figure, axes):
         axes.axhline(epsilon, color=GREY, linewidth=0.8, linestyle=":", label=f"ε = {epsilon:g}")
