@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib.metadata import EntryPoint
+from typing import Any
 
 import pandas as pd
 
 from ...storage.plugins import RegistryError, added, loaded, located, source_of
 from .batch import Rows
-from .contract import SHARE, TVD, Column, ExplanationTest
+from .contract import SHARE, TVD, Column, Drawing, ExplanationTest
 from .options import ENTRY_POINTS, TESTS, ExplanationTestOptions
 
 _DESCRIPTION = "states"  # it runs whatever tests are chosen
@@ -46,11 +48,36 @@ def _own(name: str) -> ExplanationTest:
 
 def _added(point: EntryPoint) -> ExplanationTest:
     test = loaded("explanation test", point)
+    if isinstance(test, type) and issubclass(test, ExplanationTest):
+        test = _of_subclass(test)
     if not isinstance(test, ExplanationTest):
         raise RegistryError(f"{source_of(point)} is not an ExplanationTest")
     if test.name != point.name:
         raise RegistryError(f"the entry point {point.name!r} gives an explanation test of another name, {test.name!r}")
     return test
+
+
+def _of_subclass(kind: type[ExplanationTest]) -> ExplanationTest:
+    """Return what a subclass declares as a test. Version 0.2 asked for subclasses, which are read until 0.4."""
+    message = f"{kind.__name__}: an explanation test is an instance of ExplanationTest; subclasses are read until 0.4"
+    warnings.warn(message, DeprecationWarning, stacklevel=2)
+    unfilled: Any = object.__new__(kind)  # its methods need no fields but those that the subclass sets itself
+    below = kind.__mro__[: kind.__mro__.index(ExplanationTest)]
+    declared = {name for each in below for name in vars(each)}
+    given = {each.name: getattr(unfilled, each.name) for each in fields(ExplanationTest) if each.name in declared}
+    if "significance" in declared:
+        of_column = unfilled.significance
+        given["columns"] = {
+            name: replace(column, significance=of_column.get(name, "")) for name, column in unfilled.columns.items()
+        }
+    if "without_training" in declared:
+        given["trained_part"] = unfilled.without_training() or ""
+    if "captions" in declared and unfilled.captions:
+        (figure, caption), *others = unfilled.captions.items()
+        if others:
+            raise RegistryError(f"the explanation test {unfilled.name!r} has several figures; one is possible")
+        given["figure"] = Drawing(figure, caption, lambda results, title: unfilled.figures(results, title).get(figure))
+    return ExplanationTest(**given)
 
 
 def check_tests(tests: Iterable[ExplanationTest]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -62,6 +62,27 @@ LATE = replace(FIRST_WORD, conclude=lambda texts, options: Findings({"second_wor
 NO_TEST = "first-word"
 
 
+class FirstWord(ExplanationTest):
+    """The same test as version 0.2 asked for it."""
+
+    name = "first-word"
+    heading = FIRST_WORD.heading
+    columns = COLUMNS
+    questions = FIRST_WORD.questions
+    significance: ClassVar = {"first_word_top": "first_word_chance"}
+    key = ("first_word_top",)
+    captions: ClassVar = {"explain_first_word": "Drawn elsewhere."}
+    page = FIRST_WORD.page
+    uses = ("draws",)
+
+    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
+        assert self.name == "first-word"
+        return first_word_top(batch, options)
+
+    def figures(self, results: Any, title: str) -> dict[str, Figure]:
+        return {"explain_first_word": Figure()} if "first_word_top" in results.texts else {}
+
+
 def forget() -> None:
     registry.registered_tests.cache_clear()
     registry.owner_of.cache_clear()
@@ -95,10 +116,12 @@ def texts(tmp_path: Path) -> Path:
 SMALL = ("--encoder", "average", "--dimensions", "4", "--epochs", "1", "--replicates", "10")
 
 
+@pytest.mark.filterwarnings("ignore:FirstWord")
+@pytest.mark.parametrize("value", ["FIRST_WORD", "FirstWord"])
 def test_a_test_of_another_package_is_one_file(
-    add: Callable[..., None], texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    value: str, add: Callable[..., None], texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    add()
+    add(value)
     out = tmp_path / "run"
     assert (
         main(["explain", "--data", str(texts), *SMALL, "--tests", "first-word", "--draws", "3", "--out", str(out)]) == 0
@@ -246,3 +269,15 @@ def test_python_gives_what_the_command_gives(texts: Path, tmp_path: Path) -> Non
 def test_calls_that_cannot_be(given: dict[str, Any], message: str) -> None:
     with pytest.raises(attentionology.OptionError, match=message):
         attentionology.explain(**given)
+
+
+def test_what_subclasses_declare_is_kept(add: Callable[..., None]) -> None:
+    add("FirstWord")
+    with pytest.warns(DeprecationWarning, match=r"until 0\.4"):
+        test = registered_tests()["first-word"]
+    assert test.columns["first_word_top"] == replace(COLUMNS["first_word_top"], significance="first_word_chance")
+    for name in ("heading", "questions", "key", "page", "uses", "by_default", "trained_part"):
+        assert getattr(test, name) == getattr(FIRST_WORD, name), name
+    assert test.figure is not None
+    assert (test.figure.name, test.figure.caption) == ("explain_first_word", "Drawn elsewhere.")
+    assert test.impossible is FIRST_WORD.impossible
