@@ -54,7 +54,8 @@ def cluster(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
     # The files are not in a folder of pytest, because names of sockets must be short.
     files = tempfile.mkdtemp(prefix="ray-", dir="/tmp")
-    Path("/tmp/ray").mkdir(exist_ok=True)  # here Ray notes the address of the cluster, wherever its other files are
+    # Here Ray notes the address of the cluster, wherever its other files are.
+    Path("/tmp/ray").mkdir(exist_ok=True)  # noqa: S108
     common = {"num_cpus": 1, "node_ip_address": LOOPBACK, "include_dashboard": False, "temp_dir": files}
     cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=common)
     cluster.add_node(num_cpus=1, node_ip_address=LOOPBACK)
