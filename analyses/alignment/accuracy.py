@@ -125,6 +125,9 @@ class AlignmentAccuracy(LinkAccuracy):
     `attentionology.analyses.alignment.series.Series`.
     """
 
+    rests: Int[Tensor, "layers heads 3"]
+    size: Int[Tensor, "layers heads"]
+
     def __init__(
         self,
         setting: str,
