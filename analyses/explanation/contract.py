@@ -8,9 +8,11 @@ terminal and verdicts read the registered tests and name none of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from ...storage.plugins import RegistryError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from .options import ExplanationTestOptions
     from .results import ExplainResults
     from .summary import Bootstrap
-    from .tested import Tested
 
 SHARE, TVD, NATS, TAU, PROBABILITY = "%", "TVD, 0 to 1", "nats", "τ, −1 to 1", "probability"
 """Units. Values in ``%`` are stored as shares from 0 to 1."""
@@ -149,8 +150,9 @@ class ExplanationTest:
         impossible: returns why the test cannot be run with a model and options; None if it can. This is asked before
             any training.
         examine: computes the columns that need no other model, with one value per text of a batch; NaN for no value.
-        compare: compares the tested model with other models on the same texts. It is called only if models are
-            trained, with the findings of the tests in ``after`` that have run, by name.
+        compare: compares the tested model, given as `attentionology.analyses.explanation.tested.Tested`, with other
+            models on the same texts. It is called only if models are trained, with the findings of the tests in
+            ``after`` that have run, by name.
         conclude: computes what follows from the per-text table when it has all columns of ``examine``.
         summarize: makes the ``tables`` of `Findings.measured`, given the names of the classes and the bootstrap over
             the tested texts.
@@ -188,7 +190,8 @@ class ExplanationTest:
     gate: bool = False
     impossible: Callable[[AttentionModel, ExplanationTestOptions], str | None] = lambda model, options: None
     examine: Callable[[TextBatch, ExplanationTestOptions], Rows] = _nothing
-    compare: Callable[[Tested, Mapping[str, Findings]], Findings] = lambda tested, earlier: Findings()
+    # The first argument is a `Tested`, which knows its tests, so that its module imports this one.
+    compare: Callable[[Any, Mapping[str, Findings]], Findings] = lambda tested, earlier: Findings()
     conclude: Callable[[pd.DataFrame, ExplanationTestOptions], Findings] = lambda texts, options: Findings()
     summarize: Callable[[Mapping[str, pd.DataFrame], Sequence[str], Bootstrap], Mapping[str, pd.DataFrame]] = _nothing
     page_values: Callable[[ExplainResults], Mapping[str, Any]] = _nothing
@@ -198,6 +201,13 @@ class ExplanationTest:
         """The columns in its table on the page."""
         averaged = tuple(name for name, column in self.columns.items() if column.averaged)
         return averaged if self.shown is None else self.shown
+
+    def check_declared(self, names: Iterable[str]) -> None:
+        """Check that the test declares the columns that it gives."""
+        if unknown := next((name for name in names if name not in self.columns), None):
+            raise RegistryError(
+                f"the explanation test {self.name!r} gives a column {unknown!r} that it does not declare"
+            )
 
     def ran(self, there: Collection[str], borrowed: Collection[str], results: ExplainResults) -> bool:
         """Return whether the results hold anything of this test that was not computed for another test."""

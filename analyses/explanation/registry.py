@@ -102,15 +102,9 @@ def check_tests(tests: Iterable[ExplanationTest]) -> None:
             raise RegistryError(f"the explanation test {test.name!r} names the {missing}, which does not exist")
 
 
-def check_declared(test: ExplanationTest, names: Iterable[str]) -> None:
-    """Check that a test declares the columns that it gives."""
-    if unknown := next((name for name in names if name not in test.columns), None):
-        raise RegistryError(f"the explanation test {test.name!r} gives a column {unknown!r} that it does not declare")
-
-
 def with_columns(table: pd.DataFrame, test: ExplanationTest, columns: Rows) -> pd.DataFrame:
     """Return the per-text table with further columns of a test, which it must declare and can give once."""
-    check_declared(test, columns)
+    test.check_declared(columns)
     for name, values in columns.items():
         if name in table:
             raise RegistryError(f"the explanation test {test.name!r} gives the column {name!r} twice")

@@ -95,7 +95,8 @@ def prepared(options: ExplainOptions, loaded: Loaded, chosen: Chosen, cache: Pat
     texts = without_unreadable(texts, model)
     labels = np.asarray(class_numbers(texts.test, model.classes))
     trainings = Trainings(cache, workers=workers_for(model))
-    return Tested(options, texts, source, model, labels, tests, left_out, trainings, stages)
+    described = tuple(test for test in registered_tests().values() if test.always)
+    return Tested(options, texts, source, model, labels, tests, described, left_out, trainings, stages)
 
 
 def _model(options: ExplainOptions, source: ModelSource | None) -> AttentionModel:

@@ -19,7 +19,6 @@ from .batch import Rows, TextBatch, Values, examine
 from .contract import ExplanationTest
 from .options import ExplanationTestOptions
 from .readings import ModelReading, reading
-from .registry import check_declared, registered_tests
 from .run_options import ExplainOptions
 from .sources import ModelSource
 from .texts import ExplainTexts, class_numbers, digest, words_of
@@ -37,6 +36,7 @@ class Tested:
             untrained model.
         labels: the class of each tested text, 0-based.
         tests: the tests that run.
+        described: the tests that describe every model.
         left_out: the names of those that do not run, each with the reason.
         trainings: trains models, or takes them from the cache.
         stages: measures how long the stages of the run take.
@@ -49,6 +49,7 @@ class Tested:
     model: AttentionModel
     labels: npt.NDArray[np.int64]
     tests: tuple[ExplanationTest, ...]
+    described: tuple[ExplanationTest, ...]
     left_out: tuple[tuple[str, str], ...]
     trainings: Trainings
     stages: Stages
@@ -79,8 +80,7 @@ class Tested:
         only: Mapping[str, Sequence[str]] | None = None,
     ) -> pd.DataFrame:
         """Compute the per-text table of one model, of some tests only the columns in ``only``."""
-        described = [test for test in registered_tests().values() if test.always]
-        every = dict.fromkeys((*tests, *described))
+        every = dict.fromkeys((*tests, *self.described))
         functions = {test.name: partial(_rows, test, options, (only or {}).get(test.name)) for test in every}
         ids, workers = [text.id for text in self.texts.test], self.trainings.workers
         with self.stages(label), progress_bar(label, len(ids), unit="texts") as advance:
@@ -151,5 +151,5 @@ class Tested:
 def _rows(test: ExplanationTest, options: ExplanationTestOptions, only: Sequence[str] | None, batch: TextBatch) -> Rows:
     """Compute the columns of a test for a batch."""
     rows = test.examine(batch, options)
-    check_declared(test, rows)
+    test.check_declared(rows)
     return rows if only is None else {name: rows[name] for name in only if name in rows}
