@@ -35,6 +35,7 @@ _MOST_BYTES = {True: 5_000_000, False: 12_000_000}
 
 
 _ByKind = dict[str, tuple[InputSample, SampledInput]]
+_Contributions = Sequence[tuple[Part, Contribution]]
 
 
 def explorer_of(
@@ -47,6 +48,9 @@ def explorer_of(
     """Make the explorer of a run, from its counts alone."""
     contributions = [(part, part.analysis.explored(options, part.counted, part.results, part.kind)) for part in parts]
     contributed = [(part, each) for part, each in contributions if each is not None]
+    # Findings and summaries are about the first kind of map of each analysis, all else is about all kinds.
+    first_kinds = {part.analysis.name: part.kind for part, _ in reversed(contributed)}
+    first = [(part, each) for part, each in contributed if first_kinds[part.analysis.name] == part.kind]
     measures = [measure for _, each in contributed for measure in each.measures]
     layers = int(record["model"]["layers"])
     heads = max((len(measure.values) // layers for measure in measures), default=int(record["model"]["heads"]))
@@ -57,8 +61,8 @@ def explorer_of(
         layers=layers,
         heads=heads,
         measures=tuple(_for_all_heads(measure, layers, heads) for measure in measures),
-        cards=_cards(contributed, layers, heads),
-        findings=_findings(contributed),
+        cards=_cards(contributed, first, layers, heads),
+        findings=_findings([each.findings for _, each in first]),
         sample=_sample(samples, layers, heads),
     )
 
@@ -76,33 +80,18 @@ def _for_all_heads(measure: Measure, layers: int, heads: int) -> Measure:
     return replace(measure, values=values, low=repeated(measure.low), high=repeated(measure.high), note=note)
 
 
-def _findings(contributed: Sequence[tuple[Part, Contribution]]) -> tuple[Finding, ...]:
-    """Return the most important findings of each analysis, those of the first kind of map first."""
-    first = _first_kinds(contributed)
-    chosen = [each.findings for part, each in contributed if first[part.analysis.name] == part.kind]
-    in_turn = [finding for findings in zip_longest(*chosen) for finding in findings if finding is not None]
+def _findings(of_analyses: Sequence[Sequence[Finding]]) -> tuple[Finding, ...]:
+    """Return the most important findings of each analysis. Each gives its first before any gives its second."""
+    in_turn = [finding for findings in zip_longest(*of_analyses) for finding in findings if finding is not None]
     kept = {id(finding) for finding in in_turn[:MOST_FINDINGS]}
-    return tuple(finding for findings in chosen for finding in findings if id(finding) in kept)
+    return tuple(finding for findings in of_analyses for finding in findings if id(finding) in kept)
 
 
-def _first_kinds(contributed: Sequence[tuple[Part, Contribution]]) -> dict[str, str | None]:
-    """Return the first kind of map of each analysis, by the name of the analysis."""
-    return {part.analysis.name: part.kind for part, _ in reversed(contributed)}
-
-
-def _cards(contributed: Sequence[tuple[Part, Contribution]], layers: int, heads: int) -> tuple[Card, ...]:
-    """Return a card for each head, with what all analyses say about it.
-
-    The summary is about the first kind of map of each analysis; the facts are about all.
-    """
+def _cards(contributed: _Contributions, first: _Contributions, layers: int, heads: int) -> tuple[Card, ...]:
+    """Return a card for each head, with what all analyses say about it."""
     contributions = [each for _, each in contributed]
-    kinds = {part.kind for part, _ in contributed if part.kind is not None}
-    first = _first_kinds(contributed)
-    summarized = [
-        (each, f" (map {part.kind})" if part.kind is not None and len(kinds) > 1 else "")
-        for part, each in contributed
-        if first[part.analysis.name] == part.kind
-    ]
+    several = len({part.kind for part, _ in contributed if part.kind is not None}) > 1
+    summarized = [(each, f" (map {part.kind})" if part.kind is not None and several else "") for part, each in first]
     cards = []
     for layer in range(1, layers + 1):
         for head in range(1, heads + 1):
@@ -117,10 +106,7 @@ def _cards(contributed: Sequence[tuple[Part, Contribution]], layers: int, heads:
 
 
 def _sample(samples: Mapping[str, InputSample], layers: int, heads: int) -> Sample | None:
-    """Return the sampled inputs, as many as the page has room for; None if none were kept.
-
-    Maps that all heads of a layer share are stored as those of its first head.
-    """
+    """Return the sampled inputs, as many as the page has room for; None if none were kept."""
     fitting = {name: each for name, each in samples.items() if each.n_layers == layers and each.n_heads in (1, heads)}
     sets: dict[str, dict[str, InputSample]] = {}
     for name, metric in fitting.items():
@@ -171,18 +157,11 @@ def _sentence(by_kind: _ByKind, heads: int) -> SampledSentence:
     """Return an input for the page, given its maps of each kind and the number of heads of the model."""
     annotation = next(iter(by_kind.values()))[1].annotation
     annotated = {each.name: getattr(annotation, each.name) for each in fields(annotation)}
-    return SampledSentence(
-        **{**annotated, "file": Path(annotation.file or "").name},
-        maps={kind: _encoded(metric, each, heads) for kind, (metric, each) in by_kind.items()},
-        guesses={
-            f"{kind}/{name}": deflated(each.guesses(index))
-            for kind, (metric, each) in by_kind.items()
-            for index, name in enumerate(metric.guesses)
-        },
-    )
-
-
-def _encoded(metric: InputSample, sampled: SampledInput, heads: int) -> EncodedMap:
-    shared = metric.n_heads < heads
-    stored = tuple(range(0, metric.n_layers * heads, heads)) if shared else None
-    return EncodedMap(deflated(sampled.maps), sampled.scales, stored)
+    maps, guesses = {}, {}
+    for kind, (metric, each) in by_kind.items():
+        # Maps that all heads of a layer share are stored as those of its first head.
+        stored = tuple(range(0, metric.n_layers * heads, heads)) if metric.n_heads < heads else None
+        maps[kind] = EncodedMap(deflated(each.maps), each.scales, stored)
+        for index, name in enumerate(metric.guesses):
+            guesses[f"{kind}/{name}"] = deflated(each.guesses(index))
+    return SampledSentence(**{**annotated, "file": Path(annotation.file or "").name}, maps=maps, guesses=guesses)

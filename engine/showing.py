@@ -74,14 +74,14 @@ def show(
     if not sentences:
         raise OptionError("there is no sentence to show")
     encoder = load_encoder(str(model)) if isinstance(model, str | Path) else model
-    heads = chosen_heads(encoder, head)
+    heads = _chosen(encoder, head)
     views = tuple(tuple(_views(encoder, sentence, heads, options)) for sentence in sentences)
     return Shown(views, layout, encoder.name, special)
 
 
-def chosen_heads(encoder: Encoder, head: Head | Sequence[Head]) -> list[tuple[int, int]]:
+def _chosen(encoder: Encoder, head: Head | Sequence[Head]) -> list[tuple[int, int]]:
     """Return the heads as pairs of numbers that count from 1."""
-    heads = [_head(item) for item in ([head] if isinstance(head, str) or _is_pair(head) else head)]
+    heads = [_pair(item) for item in ([head] if isinstance(head, str) or _is_pair(head) else head)]
     if not heads:
         raise OptionError("give at least one head, such as 3-9")
     for layer, number in heads:
@@ -99,15 +99,13 @@ def _is_pair(head: object) -> bool:
     return isinstance(head, tuple) and len(head) == 2 and all(isinstance(number, int) for number in head)
 
 
-def _head(head: Any) -> tuple[int, int]:
-    if isinstance(head, str):
-        match = _HEAD.fullmatch(head)
-        if match is None:
-            raise OptionError(f"a head must be LAYER-HEAD, counted from 1, for example 3-9, not {head!r}")
+def _pair(head: Any) -> tuple[int, int]:
+    match = _HEAD.fullmatch(head) if isinstance(head, str) else None
+    if match is not None:
         return int(match[1]), int(match[2])
-    if not _is_pair(head) or min(head) < 1:
-        raise OptionError(f"a head is a layer and a head, counted from 1, for example (3, 9), not {head!r}")
-    return head[0], head[1]
+    if _is_pair(head) and min(head) >= 1:
+        return head[0], head[1]
+    raise OptionError(f"a head must be LAYER-HEAD, counted from 1, for example 3-9 or (3, 9), not {head!r}")
 
 
 def find_sentences(corpus: Corpus, ids: Sequence[str]) -> list[Sentence]:
