@@ -7,6 +7,7 @@ import json
 import re
 from html.parser import HTMLParser
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +17,7 @@ from attentionology.analyses.contract import Titles
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.section import DependencyResults, best_table, dependency_section
 from attentionology.analyses.shared.best_head import with_control
+from attentionology.reports.drawing import STYLE, figure_formats, heads_map, panels, save, styled
 from attentionology.reports.format import interval, percent, shown_rows
 from attentionology.reports.json_text import records, to_json
 from attentionology.reports.page import write_report, write_section
@@ -220,3 +222,27 @@ def test_number_formats():
     assert (percent(0.1234), percent(0.05, sign=True), percent(float("nan"))) == ("12.3", "+5.0", "–")
     nan = float("nan")
     assert [interval(*ends) for ends in ((0.1, 0.2), (nan, nan), (1.0, 1.0))] == ["[10.0, 20.0]", "", ""]
+
+
+@styled
+def laid_out():
+    """A figure whose labels and color bar need room, which its layout makes when it is drawn."""
+    figure, grid = panels(3, 2, 1, 2)
+    for axes in grid.flat:
+        image = heads_map(axes, pd.DataFrame(np.arange(12).reshape(3, 4) / 12))
+        axes.set_ylabel("a long label\nof two lines")
+    figure.colorbar(image, ax=list(grid.flat), label="accuracy (%)")
+    return figure
+
+
+def test_a_figure_is_what_matplotlib_itself_writes(tmp_path):
+    """`save` skips the drawing that `savefig` makes only for the layout."""
+    with figure_formats("png"):
+        save(laid_out(), tmp_path, "saved")
+    with mpl.rc_context(STYLE):
+        figure = laid_out()
+        figure.savefig(tmp_path / "plain.svg", metadata={"Date": None}, bbox_inches="tight")
+        figure.savefig(tmp_path / "plain.png", bbox_inches="tight")
+    for ending in ("svg", "png"):
+        assert (tmp_path / f"saved.{ending}").read_bytes() == (tmp_path / f"plain.{ending}").read_bytes()
+    assert "of two lines" in (tmp_path / "saved.svg").read_text()
