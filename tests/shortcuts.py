@@ -71,6 +71,9 @@ def scale_quickly(patch: pytest.MonkeyPatch) -> None:
     """Let the map and the tests of ``clusters`` end after a tenth of their iterations and permutations or less."""
     from attentionology.analyses.clusters import geography
 
-    patch.setattr(geography, "STARTS", 1)
-    patch.setattr(geography, "STEPS", 50)
+    class QuickMDS(geography.MDS):  # type: ignore[misc, name-defined]
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**{**settings, "n_init": 1, "max_iter": 50})
+
+    patch.setattr(geography, "MDS", QuickMDS)
     patch.setattr(geography, "PERMUTATIONS", 100)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
+from sklearn.manifold import MDS
+from sklearn.metrics import silhouette_score
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
 CLUSTERS = 8
 PERMUTATIONS = 9999
-STARTS, STEPS, TOLERANCE = 5, 1000, 1e-10
 
 
 class Geography(NamedTuple):
@@ -89,61 +90,34 @@ def geography(distances: pd.DataFrame, *, clusters: int = CLUSTERS, seed: int = 
 
 def _scaled(square: Array, seed: int) -> tuple[Array, float]:
     """Return the coordinates of the heads, shape (heads, 2), and the stress of the embedding."""
-    # The bits are those of `sklearn.manifold.MDS`, whose import alone takes longer than a short run.
-    best, lowest = np.zeros((len(square), 2)), np.inf
     if not square.any():  # a single head, or heads that all attend alike
-        return best, 0.0
-    random = np.random.RandomState(seed)
-    for _ in range(STARTS):
-        points = random.uniform(size=best.size).reshape(best.shape)
-        distances, before = _between(points), np.inf
-        for _ in range(STEPS):
-            # The Guttman transform puts each point where the others want it to be: at its distance from each of them,
-            # in its present direction. No step raises the stress (de Leeuw 1977), so no length of steps is needed.
-            distances[distances == 0] = 1e-5
-            ratios = square / distances
-            pulls = np.diag(ratios.sum(1)) - ratios
-            points = 1.0 / len(square) * (pulls @ points)
-            distances = _between(points)
-            off = ((distances - square) ** 2).sum() / 2
-            size = (distances**2).sum() / 2
-            if (before - off) / size < TOLERANCE:
-                break
-            before = off
-        stress = np.sqrt(off / size)
-        if stress < lowest:
-            best, lowest = points, stress
-    return best, float(lowest)
-
-
-def _between(points: Array) -> Array:
-    """Return the distances between points, shape (points, points)."""
-    lengths = np.einsum("ij,ij->i", points, points)
-    squares = -2 * (points @ points.T) + lengths[:, None] + lengths
-    np.fill_diagonal(squares, 0)
-    distances: Array = np.sqrt(np.maximum(squares, 0))  # rounding may make a small square negative
-    return distances
+        return np.zeros((len(square), 2)), 0.0
+    # Every argument is given, because the defaults differ between versions of scikit-learn.
+    scaling = MDS(
+        n_components=2,
+        metric_mds=True,
+        n_init=5,
+        init="random",
+        max_iter=1000,
+        verbose=0,
+        eps=1e-10,
+        n_jobs=1,
+        random_state=seed,
+        metric="precomputed",
+        metric_params=None,
+        normalized_stress=cast(Any, True),  # type checkers infer str from the default value
+    )
+    points = cast(Array, scaling.fit_transform(square))
+    return points, float(cast(float, scaling.stress_))  # the stress is None only before the fit
 
 
 def _clustered(square: Array, merges: Array, clusters: int) -> tuple[list[int], float]:
     """Return the number of the cluster of each head, the largest cluster being 1, and the mean silhouette."""
     members = fcluster(merges, clusters, "maxclust").tolist() if len(square) > 1 else [1]
     order = sorted(set(members), key=lambda cluster: (-members.count(cluster), members.index(cluster)))
-    silhouette = _silhouette(square, np.array(members) - 1) if 1 < len(order) < len(square) else float("nan")
+    is_defined = 1 < len(order) < len(square)
+    silhouette = float(silhouette_score(square, members, metric="precomputed")) if is_defined else float("nan")
     return [order.index(cluster) + 1 for cluster in members], silhouette
-
-
-def _silhouette(square: Array, members: Indices) -> float:
-    """Return the mean silhouette (Rousseeuw 1987), with the bits of `sklearn.metrics.silhouette_score`."""
-    sizes, heads = np.bincount(members), np.arange(len(square))
-    sums = np.array([np.bincount(members, weights=row, minlength=len(sizes)) for row in square])
-    alone = sizes[members] == 1
-    within = sums[heads, members] / np.maximum(sizes[members] - 1, 1)
-    sums[heads, members] = np.inf
-    others = (sums / sizes).min(1)
-    with np.errstate(invalid="ignore"):  # heads that are all alike
-        silhouettes = np.where(alone, 0, (others - within) / np.maximum(within, others))
-    return float(np.nan_to_num(silhouettes).mean())
 
 
 def _neighbors(square: Array, nearest: npt.NDArray[np.bool_], layers: Indices, seed: int) -> pd.DataFrame:

@@ -32,22 +32,6 @@ def test_points_of_a_plane_are_found_again():
     pd.testing.assert_frame_equal(found.embedding, geography(given, seed=3).embedding)
 
 
-@pytest.mark.parametrize("seed", [0, 3])
-def test_the_map_and_the_silhouette_are_those_of_scikit_learn(seed):
-    from sklearn.manifold import MDS
-    from sklearn.metrics import silhouette_score
-
-    given = square(np.random.default_rng(seed).random((12, 5)), names(3, 4))
-    given.iloc[0, 1] = given.iloc[1, 0] = 0  # two heads that attend alike
-    found = geography(given, clusters=4, seed=seed)
-    options = {"n_init": 5, "init": "random", "max_iter": 1000, "eps": 1e-10, "normalized_stress": True}
-    scaling = MDS(2, metric="precomputed", random_state=seed, **options)
-    assert (found.embedding[["x", "y"]].to_numpy() == scaling.fit_transform(given.to_numpy())).all()
-    assert found.stress == scaling.stress_
-    clusters = found.embedding["cluster"]
-    assert found.silhouette == silhouette_score(given.to_numpy(), clusters, metric="precomputed")
-
-
 def test_stress_is_that_of_the_drawing():
     """Four points all equally far from each other do not fit into a plane."""
     given = pd.DataFrame(1 - np.eye(4), index=names(2, 2), columns=names(2, 2))
