@@ -63,11 +63,10 @@ def figure_formats(*further: str) -> Iterator[None]:
 
 def save(figure: Figure, folder: Path, name: str) -> None:
     """Write a figure as ``name.svg``, and in the formats of `figure_formats`."""
-
     engine = figure.get_layout_engine()
 
     def lay_out(renderer: RendererBase) -> None:
-        del vars(figure)["draw"]
+        del vars(figure)["draw"]  # so that the next call, which writes the file, draws
         if engine:
             engine.execute(figure)
 
