@@ -9,8 +9,9 @@ from .maps.extraction import extract, extract_many, make_batches, shared_cells
 from .maps.gradients import GradientBatch, GradientLoss, GradientMaker
 from .maps.map_batch import DIRECTIONS, FLOAT32_NOISE, Columns, Level, MapBatch
 from .maps.map_maker import MapMaker, Merge, Normalize
-from .maps.norm_batch import NormBatch, NormMaker, StageBatch, StageMaker
+from .maps.norm_batch import NormBatch, NormMaker
 from .maps.shared_pass import BatchMaker, SharedBatch, shared_batches
+from .maps.stage_batch import StageBatch, StageMaker
 from .maps.store_reader import StoredMaps
 from .maps.store_writer import StoreType, store_maps
 from .model.encoder import Encoder

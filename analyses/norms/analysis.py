@@ -28,6 +28,7 @@ from ..contract import (
 from ..shared.counting import CountWith
 from ..shared.merged_facts import merges_by
 from ..shared.options import FeedForwardOptions
+from .block import CountBlock, FeedForwardBlock
 from .explored import explored_norms
 from .feed_forward import CountStages, FeedForwardChange, FeedForwardTables, ReadText, read_texts, with_examples
 from .frequency import FrequencyCorrelation, frequency_ranks
@@ -37,6 +38,7 @@ from .paper import published
 from .section import norms_section
 from .shares import NormShares
 from .shown_tables import NormResults, layers_table
+from .weights_and_norms import WeightsAndNorms
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,10 @@ class Norms(Analysis[NormFacts, NormResults], row=NORMS):
         vocabulary = 1 + max(encoder.tokenizer.get_vocab().values())
         frequency = CountWith(FrequencyCorrelation, (("vocabulary", vocabulary), ("ranks", ranks)))
         mixing = CountWith(MixingRatios, (size,))
+        spread = CountWith(WeightsAndNorms, (size, ("n_heads", encoder.n_heads)))
         requests = [
             Request("norms-shares", "norms", corpus, maker, shares),
+            Request("norms-spread", "norms", corpus, maker, spread),
             Request("norms-frequency", "norms", corpus, maker, frequency),
             Request("norms-mixing", "context mixing", corpus, maker, mixing, masking=masking),
         ]
@@ -87,7 +91,10 @@ class Norms(Analysis[NormFacts, NormResults], row=NORMS):
         if len(first):
             count = CountStages(encoder.n_layers)
             stages = "norms-stages"
-            requests.append(Request(stages, "feed-forward block", first, StageMaker(ff_bias), count, optional=True))
+            label, stage_maker = "feed-forward block", StageMaker(ff_bias)
+            requests.append(Request(stages, label, first, stage_maker, count, optional=True))
+            block = CountBlock(encoder.n_layers, tuple(corpus.relations))
+            requests.append(Request("norms-block", label, first, stage_maker, block, optional=True))
             if len(first) < len(corpus):
                 notes.append(
                     f"What the feed-forward block changes is measured on the first {len(first):,} {corpus.unit}."
@@ -110,18 +117,26 @@ class Norms(Analysis[NormFacts, NormResults], row=NORMS):
         """Make all tables."""
         facts = counted.facts
         frequency = counted.metric("norms-frequency", FrequencyCorrelation)
-        change = amplified = None
+        change = amplified = block = spread = None
+        if "norms-spread" in counted.metrics:
+            spread = counted.metric("norms-spread", WeightsAndNorms).compute()
         if facts.stages:
             tables = _stages(counted)
             change, amplified = tables.change, with_examples(tables.amplified, looked)
+            # Runs of earlier versions have no such states.
+            if "norms-block" in counted.metrics and "norms-block" not in counted.failures:
+                block = counted.metric("norms-block", FeedForwardBlock).compute()
         rates = facts.expansion
         return NormResults(
             shares=counted.metric("norms-shares", NormShares).compute(),
             mixing=counted.metric("norms-mixing", MixingRatios).compute(),
             frequency=frequency.compute(),
             expansion=pd.DataFrame({"layer": range(1, len(rates) + 1), "expansion": rates}),
+            spread=spread,
+            points=frequency.points(),
             change=change,
             amplified=amplified,
+            block=block,
             published=published(facts.model),
             notes=(*facts.notes, *_sample_notes(*frequency.sampled())),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...extractors import MIXING_VARIANTS
 from ...reports.columns import Schema, TableColumn
 
 SHARES = Schema(
@@ -112,5 +113,138 @@ AMPLIFIED = Schema(
     ),
 )
 
-SCHEMAS = (SHARES, MIXING, FREQUENCY, EXPANSION, CHANGE, AMPLIFIED)
+DISPERSION = Schema(
+    "norms_dispersion",
+    "One row per measure, layer and head: how much norms and weights vary.",
+    (
+        TableColumn(
+            "measure",
+            "text",
+            "`input_norm` is ‖x‖, `value_norm` ‖f(x)‖ of tokens; `weight` is α, `norm` ‖αf(x)‖ of pairs of tokens",
+            "measure",
+            cell=lambda row: {"input_norm": "‖x‖", "value_norm": "‖f(x)‖", "weight": "α", "norm": "‖αf(x)‖"}[
+                row["measure"]
+            ],
+        ),
+        TableColumn("layer head", "number from 1", "the layer and the head; 0 stands for all of them together"),
+        TableColumn("mean", "number", "the mean", "mean"),
+        TableColumn("sd", "number", "the standard deviation", "SD"),
+        TableColumn("cv", "number", "the coefficient of variation: the standard deviation over the mean", "CV"),
+        TableColumn("min", "number", "the smallest value", "smallest"),
+        TableColumn("max", "number", "the largest value", "largest"),
+        TableColumn("count", "count", "values: tokens, or pairs of them with a weight above 0", "values"),
+    ),
+)
+
+CORRELATION = Schema(
+    "norms_correlation",
+    "One row per layer, head and class of attended tokens: do weight and norm go together?",
+    (
+        TableColumn("layer head", "number from 1", "the layer and the head; 0 stands for all of them together"),
+        TableColumn("class", "text", "the class of the attended tokens, or `all`"),
+        TableColumn(
+            "rho",
+            "number, −1 to 1",
+            "Spearman's ρ between α and ‖f(x)‖ of pairs of tokens, on a grid. Empty if the values hardly vary",
+        ),
+        TableColumn("pairs", "count", "pairs with a weight above 0"),
+    ),
+)
+
+GRID = Schema(
+    "norms_grid",
+    "One row per layer, class of attended tokens and cell of the grid: what the scatter plots of α and ‖f(x)‖ show.",
+    (
+        TableColumn("layer", "number from 1", "the layer; 0 stands for all layers together"),
+        TableColumn("class", "text", "the class of the attended tokens"),
+        TableColumn(
+            "weight", "number", "the lower edge of the cell: α; a cell is one octave wide, the first ends at 2⁻¹⁶"
+        ),
+        TableColumn(
+            "value_norm", "number", "the lower edge of the cell: ‖f(x)‖; a cell is a quarter of an octave wide"
+        ),
+        TableColumn("pairs", "count", "pairs of tokens in the cell, of all heads together"),
+    ),
+)
+
+POINTS = Schema(
+    "norms_frequency_points",
+    "One row per token of a few sentences: what the scatter plots of frequency show.",
+    (
+        TableColumn("rank", "number from 1", "the frequency rank"),
+        TableColumn("special", "true or false", "whether the token is [CLS] or [SEP]"),
+        TableColumn("value_norm", "number", "its ‖f(x)‖, as the mean over layers and heads"),
+        TableColumn(
+            "weight norm", "number", "the weight and ‖αf(x)‖ that it receives, as means over layers, heads, queries"
+        ),
+        TableColumn(
+            " ".join(MIXING_VARIANTS),
+            "share",
+            "its mixing ratios, as means over layers; the names are those of `norms_mixing.csv`",
+        ),
+    ),
+)
+
+OVERWRITING = Schema(
+    "norms_overwriting",
+    "One row per layer and quantity: what the feed-forward network adds to the residual.",
+    (
+        TableColumn("layer", "number from 1", "the layer"),
+        TableColumn(
+            "quantity",
+            "text",
+            "`FF`, the norm of what the network computes; `residual`, the norm of what it is added to; or `angle`, "
+            "the angle between both in degrees",
+        ),
+        TableColumn("median", "number", "the median over tokens"),
+        TableColumn("low high", "number", "the quartiles"),
+        TableColumn("tokens", "count", "tokens"),
+    ),
+)
+
+DIMENSIONS = Schema(
+    "norms_dimensions",
+    "One row per layer and rank: the largest dimensions of what the layer norm of the feed-forward block reads.",
+    (
+        TableColumn("layer", "number from 1", "the layer", "layer"),
+        TableColumn("rank", "number from 1", "the rank of the dimension", "rank"),
+        TableColumn("dimension", "number from 0", "the dimension, counted from 0 as in the weights", "dimension"),
+        TableColumn("size", "number", "its mean absolute value", "mean |x|", digits=2),
+        TableColumn("median_size", "number", "the median of this over all dimensions", "median of all", digits=2),
+        TableColumn("gamma", "number", "the weight γ of the layer norm for it", "γ", digits=2),
+        TableColumn("median_gamma", "number", "the median of γ over all dimensions", "median γ", digits=2),
+    ),
+)
+
+LEFT = Schema(
+    "norms_left_out",
+    "One row per layer and number of dimensions that are left out.",
+    (
+        TableColumn("layer", "number from 1", "the layer"),
+        TableColumn("left_out", "count", "how many dimensions are left out, those that are largest in the sentence"),
+        TableColumn(
+            "change", "number, 0 to 2", "1 − Spearman's ρ between the maps before and after the layer norm without them"
+        ),
+        TableColumn("sentences", "count", "sentences for which it is defined"),
+    ),
+)
+
+PAIRS = Schema(
+    "norms_pairs",
+    "One row per layer, type of pair and relation: which pairs of tokens the feed-forward network amplifies.",
+    (
+        TableColumn("layer", "number from 1", "the layer"),
+        TableColumn("type", "text", "the type of the pair", "type"),
+        TableColumn("relation", "text", "the relation, if one word is the head of the other", "relation"),
+        TableColumn("amplified", "count", "pairs of the type among those that are amplified most", "amplified"),
+        TableColumn("share", "share", "their share of those that are amplified most", "of amplified"),
+        TableColumn("pairs", "count", "pairs of the type", "pairs"),
+        TableColumn("share_of_all", "share", "their share of all pairs", "of all pairs"),
+    ),
+)
+
+SCHEMAS = (
+    SHARES, DISPERSION, CORRELATION, GRID, MIXING, FREQUENCY, POINTS, EXPANSION, CHANGE, AMPLIFIED, PAIRS, OVERWRITING,
+    DIMENSIONS, LEFT,
+)  # fmt: skip
 """The tables that the analysis writes."""

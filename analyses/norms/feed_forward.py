@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from scipy.stats import rankdata
 from torch import Tensor
 
@@ -79,12 +79,11 @@ class FeedForwardChange(ExactMetric):
             if length < 2:
                 continue
             maps = batch.maps[row, :, :, :length, :length].cpu().double()
-            changes = torch.from_numpy(_changes(maps.numpy()))
+            changes = torch.from_numpy(map_changes(maps.numpy()))
             defined = changes.isfinite()
             self.sums = added(self.sums, torch.where(defined, changes, 0)[None])
             self.sentences += defined.to(self.sentences.device)
-            shares = maps[:, ff : ff + 2] / maps[:, ff : ff + 2].sum(-1, keepdim=True)
-            raised = (shares[:, 1] - shares[:, 0]).masked_fill(torch.eye(length, dtype=torch.bool), -1)
+            raised = raised_shares(maps, ff).masked_fill(torch.eye(length, dtype=torch.bool), -1)
             amplification, index = raised.flatten(1).topk(min(self.top.shape[1], length * (length - 1)))
             pairs = torch.stack(
                 [
@@ -128,7 +127,7 @@ class FeedForwardChange(ExactMetric):
         return FeedForwardTables(pd.DataFrame(change), pd.DataFrame(amplified, columns=columns))
 
 
-def _changes(maps: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def map_changes(maps: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return ``1 − ρ`` from each stage to the next and from the first to the last."""
     changes = []
     for layer in maps:
@@ -141,6 +140,12 @@ def _changes(maps: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
             rho = np.corrcoef(rankdata(cells[:, seen], axis=1))
         changes.append([*(1 - rho[stage, stage + 1] for stage in range(len(layer) - 1)), 1 - rho[0, -1]])
     return np.array(changes)
+
+
+def raised_shares(maps: Float[Tensor, "layers stages n n"], ff: int) -> Float[Tensor, "layers n n"]:
+    """Return by how much the component ``ff`` raises each cell after rows of both maps are divided by their sums."""
+    shares = maps[:, ff : ff + 2] / maps[:, ff : ff + 2].sum(-1, keepdim=True)
+    return shares[:, 1] - shares[:, 0]
 
 
 def _best(pairs: Int[Tensor, "layers candidates 4"], top: int) -> Int[Tensor, "layers top 4"]:

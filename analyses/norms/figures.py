@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pandas as pd
-from matplotlib.figure import Figure
+from typing import Literal
 
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from ...extractors.maps.stage_batch import LEFT_OUT
 from ...reports.drawing import (
     BLACK,
     BLUE,
@@ -21,7 +27,9 @@ from ...reports.drawing import (
     panels,
     styled,
 )
+from .block import PAIR_TYPES, BlockTables
 from .shown_tables import NormResults
+from .weights_and_norms import WeightsAndNormsTables
 
 _VARIANTS = {
     "attn-w": (GREY, "o", ":"),
@@ -38,6 +46,14 @@ _SHARES = (
     ("value_norm", "norm of f(x)", 1),
     ("norm_share", "share of norms ‖αf(x)‖ (%)", 100),
 )
+_AGAINST_RANK = (
+    ("value_norm", "norm of f(x)", 1),
+    ("weight", "attention weight received (%)", 100),
+    ("attnresln-n", "mixing ratio, attnresln-n (%)", 100),
+)
+_TYPES = dict(zip(PAIR_TYPES, (ORANGE, BLUE, SKY, GREEN, PURPLE, YELLOW, GREY), strict=True))
+_PANELS_PER_ROW = 4
+_SMALLEST_SHARE = 0.002
 _COMPONENTS = {"FF": (BLUE, "o"), "RES": (GREEN, "^"), "LN": (PURPLE, "D"), "FFB": (BLACK, "s")}
 
 
@@ -47,8 +63,16 @@ def norm_figures(results: NormResults, title: str) -> dict[str, Figure]:
         "norms_shares": shares_figure(results.shares, title=title),
         "norms_mixing": mixing_figure(results.mixing, title=title),
     }
+    figures["norms_frequency"] = frequency_figure(results.points, title=title)
+    if results.spread is not None and len(results.spread.grid):
+        figures["norms_grid"] = grid_figure(results.spread, title=title)
     if results.change is not None:
         figures["norms_change"] = change_figure(results.change, title=title)
+    if results.block is not None:
+        if len(results.block.overwriting):
+            figures["norms_block"] = block_figure(results.block, title=title)
+        if len(results.block.pairs):
+            figures["norms_pairs"] = pairs_figure(results.block.pairs, title=title)
     return figures
 
 
@@ -95,4 +119,127 @@ def change_figure(change: pd.DataFrame, *, title: str = "") -> Figure:
     axes.set_ylim(bottom=0)
     by_layer(axes, change["layer"], "change of the map (1 − ρ)")
     finish(figure, axes, title)
+    return figure
+
+
+@styled
+def grid_figure(spread: WeightsAndNormsTables, *, title: str = "") -> Figure:
+    """Draw α against ‖f(x)‖ by class, for all layers and each. The area of a dot is its share of the class's pairs."""
+    by_layer_and_class = spread.grid.groupby(["layer", "class"], sort=False)
+    layers = list(dict.fromkeys(spread.grid["layer"]))
+    rho = spread.correlation[spread.correlation["head"] == 0].set_index(["layer", "class"])["rho"]
+    columns = min(len(layers), _PANELS_PER_ROW)
+    rows = -(-len(layers) // columns)
+    figure, grid = panels(6.9, 1.75 * rows + 0.5, rows, columns, sharex=True, sharey=True)
+    for axes, layer in zip(grid.flat, layers, strict=False):
+        for name in dict.fromkeys(spread.grid["class"]):
+            if (layer, name) not in by_layer_and_class.groups:
+                continue
+            cells = by_layer_and_class.get_group((layer, name))
+            # The lowest cell has no lower edge on a logarithmic axis, and rare cells would cover what is frequent.
+            share = cells["pairs"] / cells["pairs"].sum()
+            drawn = (share >= _SMALLEST_SHARE) & (cells["weight"] > 0) & (cells["value_norm"] > 0)
+            color, marker = CLASSES[str(name)]
+            axes.scatter(
+                cells["weight"][drawn] * 2**0.5 * 100,  # the middle of the octave
+                cells["value_norm"][drawn] * 2**0.125,
+                s=250 * share[drawn],
+                color=color,
+                marker=marker,
+                alpha=0.55,
+                linewidths=0,
+                label=str(name) if axes is grid.flat[0] else None,
+            )
+        number = rho.get((layer, "all"), float("nan"))
+        axes.set_title(f"{f'layer {layer}' if layer else 'all layers'}, ρ = {number:.2f}")
+        _log_scale(axes, "x", "y")
+    for axes in grid.flat[len(layers) :]:
+        axes.set_visible(False)
+    for axes in grid[-1]:
+        axes.set_xlabel("attention weight α (%)")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("norm of f(x)")
+    finish(figure, grid[0, 0], title)
+    for handle in figure.legends[0].legend_handles:
+        if isinstance(handle, PathCollection):
+            handle.set_sizes([20])  # in the panels, sizes have a meaning
+    return figure
+
+
+def _log_scale(axes: Axes, *names: Literal["x", "y"]) -> None:
+    """Make the axes of these names logarithmic, with a plain number at each power of 10."""
+    for name in names:
+        axes.set(**{f"{name}scale": "log"})
+        axis = axes.xaxis if name == "x" else axes.yaxis
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
+@styled
+def frequency_figure(points: pd.DataFrame, *, title: str = "") -> Figure:
+    """Draw the frequency rank of tokens against ‖f(x)‖, the weight that they receive, and their mixing ratio."""
+    figure, grid = panels(6.9, 2.5, columns=3)
+    for axes, (column, label, factor) in zip(grid.flat, _AGAINST_RANK, strict=True):
+        for special, name, (color, marker) in ((False, "words", (BLUE, "o")), (True, "[CLS], [SEP]", (ORANGE, "s"))):
+            chosen = points[points["special"] == special]
+            axes.scatter(
+                chosen["rank"], chosen[column] * factor, s=5, color=color, marker=marker, alpha=0.5, linewidths=0
+            )
+            axes.scatter([], [], s=12, color=color, marker=marker, label=name)
+        _log_scale(axes, "x")
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("frequency rank")
+        axes.set_ylabel(label)
+    finish(figure, grid[0, 0], title)
+    return figure
+
+
+@styled
+def block_figure(block: BlockTables, *, title: str = "") -> Figure:
+    """Draw the norms of FF and residual, the angle between them, and what LN changes without its largest dimensions."""
+    figure, ((norms, angles, changes),) = panels(6.9, 2.5, columns=3)
+    by_quantity = {name: rows.set_index("layer") for name, rows in block.overwriting.groupby("quantity")}
+    for axes, name, color, marker in (
+        (norms, "residual", GREY, "s"), (norms, "FF", BLUE, "o"), (angles, "angle", PURPLE, "D"),
+    ):  # fmt: skip
+        rows = by_quantity[name]
+        axes.fill_between(rows.index, rows["low"], rows["high"], color=color, alpha=0.25, linewidth=0)
+        layer_line(axes, rows["median"], color, marker, name)
+    for number, color, marker in zip((0, *LEFT_OUT), (BLACK, YELLOW, ORANGE, GREEN), "sov^", strict=True):
+        rows = block.left_out[block.left_out["left_out"] == number]
+        name = f"without {number}" if number else "all dimensions"
+        layer_line(changes, rows.set_index("layer")["change"], color, marker, name)
+    layers = block.overwriting["layer"]
+    by_layer(norms, layers, "norm: median and quartiles")
+    by_layer(angles, layers, "angle of FF and residual (°)")
+    by_layer(changes, layers, "change by LN (1 − ρ)")
+    norms.set_ylim(bottom=0)
+    angles.set_ylim(0, 180)
+    angles.set_yticks([0, 45, 90, 135, 180])
+    changes.set_ylim(bottom=0)
+    for axes in (norms, changes):
+        axes.legend(frameon=False, fontsize=6.5, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.25))
+    figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+    return figure
+
+
+@styled
+def pairs_figure(pairs: pd.DataFrame, *, title: str = "") -> Figure:
+    """Draw the types of the pairs that FF amplifies most, layer by layer, beside those of all pairs."""
+    figure, ((axes,),) = panels(4.6, 2.8)
+    shares = pairs.pivot_table(index="layer", columns="type", values="share", aggfunc="sum").fillna(0)
+    of_all = pairs.pivot_table(index="layer", columns="type", values="share_of_all", aggfunc="sum").fillna(0)
+    shares.loc[0] = of_all.mean()
+    shares = shares.sort_index()
+    bottom = pd.Series(0.0, index=shares.index)
+    for name in (name for name in PAIR_TYPES if name in shares):
+        axes.bar(shares.index, shares[name] * 100, bottom=bottom * 100, color=_TYPES[name], width=0.8, label=name)
+        bottom += shares[name]
+    axes.set_xticks(shares.index, ["all\npairs", *(str(layer) for layer in shares.index[1:])])
+    axes.set_xlabel("layer, the pairs that are amplified most")
+    axes.set_ylabel("share of pairs (%)")
+    axes.set_ylim(0, 100)
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles[::-1], labels[::-1], loc="outside right center", frameon=False)
+    figure.suptitle(title, fontsize=8, x=0.01, ha="left")
     return figure

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import torch
 from jaxtyping import Float, Int
@@ -27,6 +28,9 @@ from ..shared.resampling import sentence_keys
 
 MOST_TOKENS = 1_000_000
 """The largest number of tokens whose measures are kept."""
+
+MOST_POINTS = 600
+"""How many tokens scatter plots show."""
 
 _BYTES_PER_TOKEN = 76
 
@@ -106,6 +110,32 @@ class FrequencyCorrelation(ExactMetric):
         The column ``count`` is their number. ρ is NaN if the ranks or the values do not vary, or if there are fewer
         than `FEWEST_POINTS` tokens.
         """
+        ranks, special, values = self._ranked()
+        rows = []
+        for column, measure in enumerate(MEASURES):
+            for name, included in (("all", np.ones(len(ranks), dtype=bool)), ("words", ~special)):
+                x, y = ranks[included], values[included, column]
+                enough = len(x) >= FEWEST_POINTS and len(np.unique(x)) > 1 and len(np.unique(y)) > 1
+                # SciPy is not annotated, and the result that type checkers infer lacks the attribute.
+                rho = cast(Any, spearmanr(x, y)).statistic if enough else float("nan")
+                rows.append({"measure": measure, "tokens": name, "rho": float(rho), "count": int(included.sum())})
+        return pd.DataFrame(rows)
+
+    def points(self, most: int = MOST_POINTS) -> pd.DataFrame:
+        """Return a table with one row per token of a few sentences, those with the lowest hashes, for scatter plots.
+
+        The columns are ``rank``, ``special`` (whether it is [CLS] or [SEP]) and the measures.
+        """
+        ranks, special, values = self._ranked()
+        # The tokens are sorted by hash, and a sentence is shown if it ends within the limit. The first one always is.
+        keys = self.tokens[0][:, 0].cpu().numpy()
+        ends = np.searchsorted(keys, keys, side="right")
+        fits = ends <= max(most, int(ends[:1].sum()))
+        table = pd.DataFrame({"rank": ranks[fits], "special": special[fits]})
+        return table.assign(**{measure: values[fits, column] for column, measure in enumerate(MEASURES)})
+
+    def _ranked(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.float32]]:
+        """Return the rank of each token of the sample, whether it is special, and its measures."""
         self._thin()
         tokens, values = (state.cpu().numpy() for state in self._compact())
         counts = self.counts.cpu().numpy()
@@ -118,16 +148,7 @@ class FrequencyCorrelation(ExactMetric):
         for token, rank in by_id.items():
             if token < len(rank_of):
                 rank_of[token] = rank
-        ranks, special = rank_of[tokens[:, 2]], tokens[:, 3].astype(bool)
-        rows = []
-        for column, measure in enumerate(MEASURES):
-            for name, included in (("all", np.ones(len(tokens), dtype=bool)), ("words", ~special)):
-                x, y = ranks[included], values[included, column]
-                enough = len(x) >= FEWEST_POINTS and len(np.unique(x)) > 1 and len(np.unique(y)) > 1
-                # SciPy is not annotated, and the result that type checkers infer lacks the attribute.
-                rho = cast(Any, spearmanr(x, y)).statistic if enough else float("nan")
-                rows.append({"measure": measure, "tokens": name, "rho": float(rho), "count": int(included.sum())})
-        return pd.DataFrame(rows)
+        return rank_of[tokens[:, 2]], tokens[:, 3].astype(bool), values
 
     def sampled(self) -> tuple[int, int]:
         """Return the number of sentences in the sample, and the number of all sentences."""

@@ -21,10 +21,15 @@ def norms_section(results: NormResults, titles: Titles | None = None) -> Section
         "norms_shares": results.shares,
         "norms_mixing": mixing,
         "norms_frequency": frequency,
+        "norms_frequency_points": results.points,
         "norms_expansion": expansion,
         "norms_change": results.change,
         "norms_amplified": results.amplified,
     }
+    if results.spread is not None:
+        tables |= {f"norms_{name}": table for name, table in results.spread._asdict().items()}
+    if results.block is not None:
+        tables |= {f"norms_{name}": table for name, table in results.block._asdict().items()}
     columns = ["weight", "value_norm", "norm", "norm_share", "sentences"]
     over_heads = results.shares.groupby(["layer", "class"], sort=False, as_index=False)[columns].mean()
     present = {name: table for name, table in tables.items() if table is not None}
@@ -34,15 +39,25 @@ def norms_section(results: NormResults, titles: Titles | None = None) -> Section
         context={
             "mixed_tokens": int(mixing["tokens"].max()),
             "changed_sentences": None if results.change is None else int(results.change["sentences"].iloc[0]),
+            "points": len(results.points),
             "published": results.published,
             "notes": results.notes,
         },
         shown=shown_tables(results, mixing, frequency, expansion),
-        summary={name: records(table) for name, table in present.items() if name != "norms_shares"}
+        summary={name: records(_summarized(table)) for name, table in present.items() if name not in _TOO_LONG}
         | {"norms_shares": records(over_heads)},
         tables=present,
         figures=norm_figures(results, titles.figure),
     )
+
+
+_TOO_LONG = ("norms_shares", "norms_grid", "norms_frequency_points")
+"""The tables that are too long for the summary of the run."""
+
+
+def _summarized(table: pd.DataFrame) -> pd.DataFrame:
+    """Return those rows of a table of heads that are about all heads together."""
+    return table[table["head"] == 0] if "head" in table else table
 
 
 def with_published(results: NormResults) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:

@@ -11,13 +11,17 @@ from ...reports.columns import Row, TableColumn
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ..shared.previews import Previewed
-from .columns import AMPLIFIED, MIXING, SHARES
+from .block import PAIR_TYPES, BlockTables
+from .columns import AMPLIFIED, DIMENSIONS, DISPERSION, MIXING, PAIRS, SHARES
 from .paper import Published
+from .weights_and_norms import WeightsAndNormsTables
 
 _SPECIAL = ("[CLS]", "[SEP]")
 _BY_LAYER = ("attn-w", "attnresln-n", "atbffresln-n")
 _BY_CLASS = "attnresln-n"
 _SHOWN_PAIRS = 5
+_SHOWN_RELATIONS = 10
+_SHOWN_DIMENSIONS = 3
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,10 +32,13 @@ class NormResults(Previewed):
     mixing: pd.DataFrame  # the table of `attentionology.analyses.norms.mixing.MixingRatios`
     frequency: pd.DataFrame  # the table of `attentionology.analyses.norms.frequency.FrequencyCorrelation`
     expansion: pd.DataFrame
+    points: pd.DataFrame  # the tokens of a few sentences with their frequency ranks
+    spread: WeightsAndNormsTables | None = None  # how weights and norms vary; None in runs of earlier versions
     # the tables of `attentionology.analyses.norms.feed_forward.FeedForwardChange`, the pairs with their pieces; None
     # if they were not asked for
     change: pd.DataFrame | None = None
     amplified: pd.DataFrame | None = None
+    block: BlockTables | None = None  # what lies behind these changes
     published: Published | None = None  # the papers' numbers of the same model, None if there are none
     notes: tuple[str, ...] = ()  # sentences about how the numbers were computed
 
@@ -47,11 +54,21 @@ def shown_tables(
         _mixing_by_layer(mixing, expansion),
         _frequency(frequency),
     ]
+    if results.spread is not None:
+        tables += [_dispersion(results.spread.dispersion), _correlation(results.spread.correlation)]
     if results.change is not None:
         tables.append(_change(results.change))
     if results.amplified is not None:
         pairs = rows_of(results.amplified[results.amplified["rank"] <= _SHOWN_PAIRS])
         tables.append(ShownTable("norms_amplified", "Pairs that are amplified most (%)", AMPLIFIED.columns, pairs))
+    if results.block is not None:
+        tables += [
+            _pairs(results.block.pairs),
+            _relations(results.block.pairs),
+            _overwriting(results.block.overwriting),
+            _dimensions(results.block.dimensions),
+            _left_out(results.block.left_out),
+        ]
     return tables
 
 
@@ -138,8 +155,101 @@ def _frequency(frequency: pd.DataFrame) -> ShownTable:
 
 def _change(change: pd.DataFrame) -> ShownTable:
     """Return the changes with layers as rows and components as columns."""
-    components = list(dict.fromkeys(change["component"]))
-    table = change.pivot_table(index="layer", columns="component", values="change", dropna=False)[components]
-    columns = [TableColumn("layer", "number from 1", "", "layer")]
-    columns += [TableColumn(name, "number", "", name) for name in components]
-    return ShownTable("norms_change", "Change of the maps, 1 − ρ", columns, rows_of(table.reset_index()))
+    return _by_layer(change, "component", "change", "Change of the maps, 1 − ρ", name="norms_change")
+
+
+def _dispersion(dispersion: pd.DataFrame) -> ShownTable:
+    """Return how much norms and weights vary, over all layers and heads."""
+    rows = dispersion[(dispersion["layer"] == 0) & (dispersion["head"] == 0)]
+    return ShownTable("norms_dispersion", "How much norms and weights vary", DISPERSION.columns, rows_of(rows))
+
+
+def _by_layer(table: pd.DataFrame, column: str, value: str, title: str, *, name: str, digits: int = 3) -> ShownTable:
+    """Return a table with layers as rows, in which layer 0 is called all, and the values of a column as columns."""
+    names = list(dict.fromkeys(table[column]))
+    wide = table.pivot_table(index="layer", columns=column, values=value, dropna=False)[names]
+    wide.columns = [f"{value}:{position}" for position in range(len(names))]
+    columns = [
+        TableColumn(
+            "layer", "number from 1", "", "layer", cell=lambda row: f"{row['layer']:.0f}" if row["layer"] else "all"
+        ),
+        *(
+            TableColumn(key, "number", "", str(each), digits=digits)
+            for key, each in zip(wide.columns, names, strict=True)
+        ),
+    ]
+    return ShownTable(name, title, columns, rows_of(wide.reset_index()))
+
+
+def _correlation(correlation: pd.DataFrame) -> ShownTable:
+    """Return ρ of weight and norm with layers as rows and classes as columns, all heads together."""
+    together = correlation[correlation["head"] == 0]
+    return _by_layer(together, "class", "rho", "Spearman’s ρ of α and ‖f(x)‖", name="norms_correlation", digits=2)
+
+
+def _pairs(pairs: pd.DataFrame) -> ShownTable:
+    """Return the shares of the types of pairs among those that are amplified most, layer by layer, and among all."""
+    sums = pairs.groupby(["layer", "type"], sort=False)[["share", "share_of_all"]].sum(min_count=1).reset_index()
+    of_all = sums.groupby("type")["share_of_all"].mean()
+    rows = []
+    for name in PAIR_TYPES:
+        of_type = sums[sums["type"] == name]
+        if len(of_type):
+            by_layer = {f"share:{row['layer']}": row["share"] for row in rows_of(of_type)}
+            rows.append({"type": name, "share_of_all": float(of_all[name]), **by_layer})
+    columns = [
+        TableColumn("type", "text", "", "type of pair"),
+        TableColumn("share_of_all", "share", "", "of all pairs"),
+        *(TableColumn(f"share:{layer}", "share", "", f"layer {layer}") for layer in dict.fromkeys(sums["layer"])),
+    ]
+    return ShownTable("norms_pairs", "Types of the pairs that are amplified most (%)", columns, rows)
+
+
+def _relations(pairs: pd.DataFrame) -> ShownTable:
+    """Return the relations that are most frequent among the amplified pairs of all layers."""
+    sums = pairs.groupby(["type", "relation"], as_index=False)[["amplified", "pairs"]].sum()
+    sums["share"], sums["share_of_all"] = (
+        sums["amplified"] / sums["amplified"].sum(),
+        sums["pairs"] / sums["pairs"].sum(),
+    )
+    related = sums[(sums["relation"] != "") & (sums["amplified"] > 0)]
+    rows = rows_of(related.sort_values(["amplified", "relation"], ascending=[False, True]).head(_SHOWN_RELATIONS))
+    columns = [column for column in PAIRS.columns if column.names not in ("layer", "type")]
+    return ShownTable("norms_relations", "Relations of pairs that are amplified most, all layers (%)", columns, rows)
+
+
+def _overwriting(overwriting: pd.DataFrame) -> ShownTable:
+    """Return the medians and quartiles of the norms and of the angle, layer by layer."""
+    rows: dict[int, dict[str, Any]] = {}
+    for row in rows_of(overwriting):
+        cells = {f"{column}:{row['quantity']}": row[column] for column in ("median", "low", "high")}
+        rows.setdefault(row["layer"], {"layer": row["layer"], "tokens": row["tokens"]}).update(cells)
+
+    def column(quantity: str, heading: str, digits: int) -> TableColumn:
+        def quartiles(row: Row) -> str:
+            return f"[{row[f'low:{quantity}']:.{digits}f}, {row[f'high:{quantity}']:.{digits}f}]"
+
+        return TableColumn(f"median:{quantity}", "number", "", heading, digits=digits, beside=quartiles)
+
+    columns = [
+        TableColumn("layer", "number from 1", "", "layer"),
+        column("FF", "‖FF‖", 2),
+        column("residual", "‖residual‖", 2),
+        column("angle", "angle (°)", 0),
+        TableColumn("tokens", "count", "", "tokens"),
+    ]
+    title = "What the network adds, and to what: medians and quartiles"
+    return ShownTable("norms_overwriting", title, columns, list(rows.values()))
+
+
+def _dimensions(dimensions: pd.DataFrame) -> ShownTable:
+    """Return the largest dimensions of each layer."""
+    rows = rows_of(dimensions[dimensions["rank"] <= _SHOWN_DIMENSIONS])
+    return ShownTable("norms_dimensions", "The largest dimensions before the layer norm", DIMENSIONS.columns, rows)
+
+
+def _left_out(left_out: pd.DataFrame) -> ShownTable:
+    """Return the change by the layer norm without its largest dimensions, layer by layer."""
+    title = "Change by the layer norm without the largest dimensions, 1 − ρ"
+    named = left_out.assign(left_out=[f"without {n}" if n else "with all" for n in left_out["left_out"]])
+    return _by_layer(named, "left_out", "change", title, name="norms_left_out")

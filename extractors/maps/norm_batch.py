@@ -11,8 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ...corpora_loaders import Sentence
-from ..kinds.attention_block import attnres, attnresln, value_norms
-from ..kinds.feed_forward import FF_KINDS, feed_forward_norms
+from ..kinds.attention_block import value_norms
 from ..kinds.mixing import MIXING_VARIANTS, mixing_ratios
 from ..layers import FFBias
 from .attention_checks import check_attention
@@ -27,6 +26,7 @@ class NormBatch:
     Attributes:
         alpha: attention weights, shape (batch, layers, heads, n, n).
         value_norms: ‖f(x)‖, shape (batch, layers, heads, n).
+        input_norms: ‖x‖ of the vectors that each layer reads, shape (batch, layers, n).
         ratios: mixing ratios, shape (batch, variants, layers, n), variants as in `MIXING_VARIANTS`.
         lengths: the number of pieces of each sentence.
         ids: vocabulary ids; shape (batch, n).
@@ -43,6 +43,7 @@ class NormBatch:
 
     alpha: Float[Tensor, "batch layers heads n n"]
     value_norms: Float[Tensor, "batch layers heads n"]
+    input_norms: Float[Tensor, "batch layers n"]
     ratios: Float[Tensor, "batch variants layers n"]
     lengths: Int[Tensor, " batch"]
     ids: Int[Tensor, "batch n"]
@@ -66,37 +67,6 @@ class NormBatch:
     def received(self) -> Float[Tensor, "batch layers heads n"]:
         """The attention weight that each piece receives, averaged over queries."""
         return torch.einsum("blhij,bi->blhj", self.alpha, self.rows)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class StageBatch:
-    """Maps before, between and after the components of the feed-forward block, for a padded batch at token level.
-
-    Attributes:
-        maps: shape (batch, layers, stages, n, n), 0 outside the sentence.
-        components: what lies between one stage and the next: FF, RES and LN in the architecture's order.
-        lengths: the number of pieces of each sentence.
-        classes: as in `NormBatch`.
-        labels: the pieces of each sentence.
-        sentences: the sentences.
-
-    Example:
-        >>> from attentionology import Sentence, extract_many, load_encoder
-        >>> from attentionology.extractors import StageMaker
-        >>> [(batch,)] = extract_many(load_encoder("demo"), [Sentence.from_text("Cats sleep.")], [StageMaker()])
-        >>> batch
-        StageBatch(token level, FF→RES→LN, 1 sentence, shape (1, 6, 4, 5, 5))
-    """
-
-    maps: Float[Tensor, "batch layers stages n n"]
-    components: tuple[str, ...]
-    lengths: Int[Tensor, " batch"]
-    classes: Int[Tensor, "batch n"]
-    labels: tuple[tuple[str, ...], ...]
-    sentences: tuple[Sentence, ...]
-
-    def __repr__(self) -> str:
-        return batch_line(self, ["token level", "→".join(self.components)], self.sentences, self.maps)
 
 
 @dataclass(frozen=True)
@@ -125,60 +95,19 @@ class NormMaker:
         """Compute value norms and mixing ratios of a batch."""
         forward, encoder, pieces = batch.forward, batch.encoder, batch.pieces
         check_attention(forward.attentions, forward.mask, forward.mask, encoder.label)
-        norms, ratios = [], []
+        norms, inputs, ratios = [], [], []
         for layer in forward.layers(ff_bias=self.ff_bias):
             norms.append(value_norms(layer))
+            inputs.append(layer.x.norm(dim=-1))
             by_variant = mixing_ratios(layer)
             ratios.append(torch.stack([by_variant[variant] for variant in MIXING_VARIANTS], dim=1))
         return NormBatch(
             alpha=torch.stack(forward.attentions, dim=1),
             value_norms=torch.stack(norms, dim=1),
+            input_norms=torch.stack(inputs, dim=1),
             ratios=torch.stack(ratios, dim=2),
             lengths=torch.tensor([len(p) for p in pieces]),
             ids=encoder.pad(pieces)[0].cpu(),
             classes=encoder.classes(pieces),
-            sentences=batch.sentences,
-        )
-
-
-@dataclass(frozen=True)
-class StageMaker:
-    """Makes a `StageBatch` of a forward pass, at tens of times the cost of the pass.
-
-    Attributes:
-        ff_bias: see `attentionology.extractors.extract`.
-
-    Example:
-        >>> from attentionology import Sentence, extract_many, load_encoder
-        >>> from attentionology.extractors import StageMaker
-        >>> sentences = [Sentence.from_text("Cats sleep.")]
-        >>> [(batch,)] = extract_many(load_encoder("demo"), sentences, [StageMaker("fixed")])
-        >>> batch.components
-        ('FF', 'RES', 'LN')
-    """
-
-    reads_weights: ClassVar[bool] = True
-
-    ff_bias: FFBias = "input"
-
-    @torch.inference_mode()
-    def of(self, batch: SharedBatch) -> StageBatch:
-        """Compute the maps around the feed-forward block of a batch."""
-        forward, encoder, pieces = batch.forward, batch.encoder, batch.pieces
-        check_attention(forward.attentions, forward.mask, forward.mask, encoder.label)
-        by_layer, pre_norm = [], False
-        for layer in forward.layers(ff_bias=self.ff_bias):
-            pre_norm = layer.weights.pre_norm
-            through = feed_forward_norms(layer)
-            before = [attnres(layer), attnresln(layer)] if pre_norm else [attnresln(layer)]
-            after = FF_KINDS[:2] if pre_norm else FF_KINDS
-            by_layer.append(torch.cat([*before, *(through[kind] for kind in after)], dim=1))
-        inside = forward.mask[:, None, None, :, None] & forward.mask[:, None, None, None, :]
-        return StageBatch(
-            maps=torch.stack(by_layer, dim=1).masked_fill(~inside, 0),
-            components=("LN", "FF", "RES") if pre_norm else ("FF", "RES", "LN"),
-            lengths=torch.tensor([len(p) for p in pieces]),
-            classes=encoder.classes(pieces),
-            labels=tuple(tuple(p.tokens) for p in pieces),
             sentences=batch.sentences,
         )

@@ -24,10 +24,12 @@ from scipy.stats import spearmanr
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+from attentionology.analyses.norms.block import FeedForwardBlock
 from attentionology.analyses.norms.feed_forward import FeedForwardChange
 from attentionology.analyses.norms.frequency import MEASURES, FrequencyCorrelation
 from attentionology.analyses.norms.mixing import MixingRatios
 from attentionology.analyses.norms.shares import NormShares
+from attentionology.analyses.norms.weights_and_norms import WeightsAndNorms
 from attentionology.analyses.shared.exact_sums import LIMIT, ExactSumError
 from attentionology.analyses.shared.metric import Metric
 from attentionology.analyses.shared.metric_states import MetricStates
@@ -36,11 +38,12 @@ from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.statistics import STATISTICS, SurfaceStatistics
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MIXING_VARIANTS, TOKEN_CLASSES, GradientBatch, MapBatch, NormBatch, StageBatch
+from attentionology.extractors.maps.stage_batch import LEFT_OUT
 from tests import documents
 from tests.maps import RELATIONS, batch_of, random_sentence
 from tests.reference import naive_surface
 
-LAYERS, HEADS, VOCABULARY = 2, 3, 12
+LAYERS, HEADS, DIM, VOCABULARY = 2, 3, 5, 12
 COMPONENTS = ("FF", "RES", "LN")
 
 
@@ -84,6 +87,7 @@ def norm_batch(rng: np.random.Generator) -> NormBatch:
     return NormBatch(
         attention(rng, lengths),
         torch.from_numpy(rng.exponential(3, (size, LAYERS, HEADS, n))).float(),
+        torch.from_numpy(rng.exponential(100, (size, LAYERS, n))).float(),
         torch.from_numpy(rng.random((size, len(MIXING_VARIANTS), LAYERS, n))).float(),
         torch.tensor(lengths),
         torch.from_numpy(rng.integers(0, VOCABULARY, (size, n))),
@@ -97,9 +101,26 @@ def stage_batch(rng: np.random.Generator) -> StageBatch:
     maps = torch.zeros(len(lengths), LAYERS, 4, max(lengths), max(lengths))
     for row, n in enumerate(lengths):
         maps[row, ..., :n, :n] = torch.from_numpy(rng.random((LAYERS, 4, n, n)))
-    labels = tuple(("w",) * n for n in lengths)
-    sizes, classes = torch.tensor(lengths), classes_of(rng, lengths)
-    return StageBatch(maps, COMPONENTS, sizes, classes, labels, sentences_of(rng, lengths))
+    without = torch.zeros(len(lengths), LAYERS, len(LEFT_OUT), 2, max(lengths), max(lengths))
+    words = torch.full((len(lengths), max(lengths)), -1)
+    for row, n in enumerate(lengths):
+        without[row, ..., :n, :n] = torch.from_numpy(rng.random((LAYERS, len(LEFT_OUT), 2, n, n)))
+        words[row, :n] = torch.arange(n)
+    return StageBatch(
+        maps=maps,
+        without=without,
+        components=COMPONENTS,
+        ff_norms=torch.from_numpy(rng.exponential(3, (len(lengths), LAYERS, max(lengths)))),
+        residual_norms=torch.from_numpy(rng.exponential(9, (len(lengths), LAYERS, max(lengths)))),
+        angles=torch.from_numpy(rng.uniform(0, 180, (len(lengths), LAYERS, max(lengths)))),
+        sizes=torch.from_numpy(rng.exponential(1, (len(lengths), LAYERS, DIM))),
+        gammas=torch.linspace(0, 1, LAYERS * DIM).view(LAYERS, DIM),
+        lengths=torch.tensor(lengths),
+        classes=classes_of(rng, lengths),
+        words=words,
+        labels=tuple(("w",) * n for n in lengths),
+        sentences=sentences_of(rng, lengths),
+    )
 
 
 def gradient_batch(rng: np.random.Generator) -> GradientBatch:
@@ -136,6 +157,8 @@ METRICS: dict[str, tuple[Callable[[], Metric], Callable[[np.random.Generator], A
     "frequency": (lambda: FrequencyCorrelation(VOCABULARY), norm_batch),
     "frequency-sample": (lambda: FrequencyCorrelation(VOCABULARY, most_tokens=7), norm_batch),
     "mixing": (lambda: MixingRatios(LAYERS), norm_batch),
+    "spread": (lambda: WeightsAndNorms(LAYERS, HEADS), norm_batch),
+    "block": (lambda: FeedForwardBlock(LAYERS, COMPONENTS, DIM, []), stage_batch),
     "change": (lambda: FeedForwardChange(LAYERS, COMPONENTS, top=4), stage_batch),
 }
 """How to make each metric, and a random batch for it."""

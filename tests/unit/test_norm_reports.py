@@ -10,6 +10,7 @@ import pytest
 
 import attentionology
 from attentionology.analyses.contract import Titles
+from attentionology.analyses.norms.block import FeedForwardBlock
 from attentionology.analyses.norms.feed_forward import FeedForwardChange, ReadText, with_examples
 from attentionology.analyses.norms.frequency import FrequencyCorrelation
 from attentionology.analyses.norms.mixing import MixingRatios
@@ -17,6 +18,7 @@ from attentionology.analyses.norms.paper import PUBLISHED, published
 from attentionology.analyses.norms.section import norms_section
 from attentionology.analyses.norms.shares import NormShares
 from attentionology.analyses.norms.shown_tables import NormResults, layers_table
+from attentionology.analyses.norms.weights_and_norms import WeightsAndNorms
 from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
@@ -26,18 +28,25 @@ from attentionology.reports.page import write_report, write_section
 from tests import tiny
 from tests.unit.test_reports import RUN
 
+COMPONENTS = ("FF", "RES", "LN")
+
 
 @pytest.fixture(scope="module")
 def results():
     encoder = tiny.encoder()
-    sentences = [Sentence("<s>", ("the", "man", "&", "<b>", ".")), Sentence("t", ("a", "dog"))]
+    sentences = [
+        Sentence("<s>", ("the", "man", "&", "<b>", "."), heads=(2, 0, 2, 2, 2), relations=("det", *["nsubj"] * 4)),
+        Sentence("t", ("a", "dog"), heads=(2, 0), relations=("det", "nsubj")),
+    ]
     shares, mixing, frequency = NormShares(3, 4), MixingRatios(3), FrequencyCorrelation(1000)
+    spread = WeightsAndNorms(3, 4)
     for batch in tiny.batches(NormMaker(), encoder, sentences):
-        for metric in (shares, mixing, frequency):
+        for metric in (shares, spread, mixing, frequency):
             metric.update(batch)
-    change = FeedForwardChange(3, ("FF", "RES", "LN"), top=3)
+    change, block = FeedForwardChange(3, COMPONENTS, top=3), FeedForwardBlock(3, COMPONENTS, 24, ["det", "nsubj"])
     for stages in tiny.batches(StageMaker(), encoder, sentences):
         change.update(stages)
+        block.update(stages)
     found = change.compute()
     texts = {
         int(key): ReadText(sentence.id, sentence.words, tuple(pieces.tokens))
@@ -51,8 +60,11 @@ def results():
         mixing=mixing.compute(),
         frequency=frequency.compute(),
         expansion=pd.DataFrame({"layer": [1, 2, 3], "expansion": [0.5, 1.0, 2.0]}),
+        points=frequency.points(),
+        spread=spread.compute(),
         change=found.change,
         amplified=with_examples(found.amplified, texts),
+        block=block.compute(),
         notes=("mind the <gap>",),
     )
 
@@ -101,15 +113,15 @@ def test_page_escapes_what_others_wrote(results, tmp_path, with_published):
     assert "<m>" not in page
     assert "<b>." not in page
     assert ("published" in page) == with_published
-    assert page.count("<svg") == 3
+    assert page.count("<svg") == 7
 
 
 @pytest.mark.slow
 def test_without_the_feed_forward_block(results, tmp_path):
-    section = norms_section(dataclasses.replace(results, change=None, amplified=None))
+    section = norms_section(dataclasses.replace(results, change=None, amplified=None, block=None))
     write_report(tmp_path, run=RUN, sections=[section])
     assert not (tmp_path / "tables" / "norms_change.csv").exists()
-    assert (tmp_path / "report.html").read_text().count("<svg") == 2
+    assert (tmp_path / "report.html").read_text().count("<svg") == 4
     assert "FFB" not in [column.heading for column in layers_table(dataclasses.replace(results, change=None)).columns]
     assert "FFB" in [column.heading for column in layers_table(results).columns]
 

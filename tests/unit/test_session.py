@@ -222,9 +222,9 @@ def test_results_that_are_named_tuples_are_shown_like_the_others(kind):
 
 def test_results_of_the_analyses():
     assert repr(DependencyResults(TABLE, TABLE[:2])) == "DependencyResults(cells: 9 × 2, best: 2 × 2)"
-    norms = NormResults(TABLE, TABLE, TABLE, TABLE, amplified=TABLE[:3])
+    norms = NormResults(TABLE, TABLE, TABLE, TABLE, TABLE, amplified=TABLE[:3])
     assert repr(norms) == (
-        "NormResults(shares: 9 × 2, mixing: 9 × 2, frequency: 9 × 2, expansion: 9 × 2, amplified: 3 × 2)"
+        "NormResults(shares: 9 × 2, mixing: 9 × 2, frequency: 9 × 2, expansion: 9 × 2, points: 9 × 2, amplified: 3 × 2)"
     )
     tables = SurfaceTables(TABLE, TABLE[:1], TABLE, TABLE)
     assert repr(SurfaceResults(tables, {}, TABLE[:4])) == (

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 
+from attentionology.analyses.norms.figures import block_figure, frequency_figure, grid_figure, pairs_figure
 from attentionology.analyses.norms.paper import Published
 from attentionology.analyses.norms.section import norms_section
 from attentionology.analyses.norms.shown_tables import layers_table
@@ -23,7 +26,10 @@ PAPER = Published(
 @pytest.fixture(scope="module")
 def results(computed):  # noqa: F811  # the fixture
     names = ("shares", "mixing", "frequency", "expansion", "change", "amplified")
-    return replace(computed, **{name: distinct(getattr(computed, name)) for name in names})
+    block = computed.block._replace(
+        **{name: distinct(getattr(computed.block, name)) for name in ("overwriting", "left_out")}
+    )
+    return replace(computed, block=block, **{name: distinct(getattr(computed, name)) for name in names})
 
 
 @pytest.fixture(scope="module")
@@ -149,3 +155,158 @@ def test_amplified_pairs(results, tables):
         if row["rank"] <= 5
     ]
     assert on_page(tables["norms_amplified"]) == expected
+
+
+def test_dispersion(results, tables):
+    dispersion = results.spread.dispersion
+    together = dispersion[(dispersion["layer"] == 0) & (dispersion["head"] == 0)].set_index("measure")
+    rows = on_page(tables["norms_dispersion"])
+    assert in_latex(tables["norms_dispersion"]) == rows
+    for row, measure in zip(rows, ("input_norm", "value_norm", "weight", "norm"), strict=True):
+        values = together.loc[measure]
+        assert row == {
+            "measure": {"input_norm": "‖x‖", "value_norm": "‖f(x)‖", "weight": "α", "norm": "‖αf(x)‖"}[measure],
+            "mean": f"{values['mean']:.3f}",
+            "SD": f"{values['sd']:.3f}",
+            "CV": f"{values['cv']:.3f}",
+            "smallest": f"{values['min']:.3f}",
+            "largest": f"{values['max']:.3f}",
+            "values": f"{values['count']:,.0f}",
+        }
+
+
+def test_correlations_of_weight_and_norm(results, tables):
+    rho = results.spread.correlation.set_index(["layer", "head", "class"])["rho"]
+    rows = on_page(tables["norms_correlation"])
+    assert [row["layer"] for row in rows] == ["all", "1", "2", "3"]
+    for layer, row in enumerate(rows):
+        for name in ("all", "[CLS]", "[SEP]", "other"):
+            assert row[name] == f"{rho[layer, 0, name]:.2f}"
+
+
+def test_types_of_amplified_pairs(results, tables):
+    pairs = results.block.pairs
+    sums = pairs.groupby(["layer", "type"])[["share", "share_of_all"]].sum()
+    rows = on_page(tables["norms_pairs"])
+    assert {row["type of pair"] for row in rows} == set(pairs["type"])
+    for row in rows:
+        own = sums.xs(row["type of pair"], level="type")
+        assert row["of all pairs %"] == percent(own["share_of_all"].mean())
+        assert [row[f"layer {layer} %"] for layer in (1, 2, 3)] == [percent(own["share"][n]) for n in (1, 2, 3)]
+
+
+def test_relations_of_amplified_pairs(results, tables):
+    pairs = results.block.pairs
+    sums = pairs.groupby("relation")[["amplified", "pairs"]].sum()
+    related = sums.drop(index="").query("amplified > 0").sort_values("amplified", ascending=False, kind="stable")
+    expected = [
+        {
+            "relation": relation,
+            "amplified": f"{row['amplified']:,}",
+            "of amplified %": percent(row["amplified"] / sums["amplified"].sum()),
+            "pairs": f"{row['pairs']:,}",
+            "of all pairs %": percent(row["pairs"] / sums["pairs"].sum()),
+        }
+        for relation, row in related.iterrows()
+    ]
+    assert on_page(tables["norms_relations"]) == expected
+    assert expected
+
+
+def test_what_the_network_adds(results, tables):
+    values = results.block.overwriting.set_index(["layer", "quantity"])
+    for row in on_page(tables["norms_overwriting"]):
+        for quantity, heading, digits in (("FF", "‖FF‖", 2), ("residual", "‖residual‖", 2), ("angle", "angle (°)", 0)):
+            own = values.loc[(int(row["layer"]), quantity)]
+            low, median, high = (f"{own[name]:.{digits}f}" for name in ("low", "median", "high"))
+            assert row[heading] == f"{median} [{low}, {high}]"
+
+
+def test_largest_dimensions(results, tables):
+    own = results.block.dimensions
+    expected = [
+        {
+            "layer": f"{row['layer']}",
+            "rank": f"{row['rank']}",
+            "dimension": f"{row['dimension']}",
+            "mean |x|": f"{row['size']:.2f}",
+            "median of all": f"{row['median_size']:.2f}",
+            "γ": f"{row['gamma']:.2f}",
+            "median γ": f"{row['median_gamma']:.2f}",
+        }
+        for row in own[own["rank"] <= 3].to_dict("records")
+    ]
+    assert on_page(tables["norms_dimensions"]) == expected
+
+
+def test_change_without_the_largest_dimensions(results, tables):
+    change = results.block.left_out.set_index(["layer", "left_out"])["change"]
+    for row in on_page(tables["norms_left_out"]):
+        layer = int(row["layer"])
+        headings = ("with all", "without 1", "without 3", "without 10")
+        assert [row[name] for name in headings] == [f"{change[layer, count]:.3f}" for count in (0, 1, 3, 10)]
+
+
+def test_figure_of_weight_and_norm(results):
+    panels: Any = grid_figure(results.spread).axes
+    for axes, layer in zip(panels, range(4), strict=True):
+        assert axes.get_title() == f"{f'layer {layer}' if layer else 'all layers'}, ρ = {rho_of(results, layer):.2f}"
+        grid = results.spread.grid[results.spread.grid["layer"] == layer]
+        for dots, (_, cells) in zip(axes.collections, grid.groupby("class", sort=False), strict=True):
+            frequent = cells["pairs"] >= 0.002 * cells["pairs"].sum()
+            drawn = cells[frequent & (cells["weight"] > 0) & (cells["value_norm"] > 0)]
+            offsets = np.asarray(dots.get_offsets())
+            np.testing.assert_allclose(offsets[:, 0], drawn["weight"] * 100 * 2**0.5)
+            np.testing.assert_allclose(offsets[:, 1], drawn["value_norm"] * 2**0.125)
+            np.testing.assert_allclose(dots.get_sizes(), 250 * drawn["pairs"] / cells["pairs"].sum())
+
+
+def rho_of(results, layer):
+    rows = results.spread.correlation.set_index(["layer", "head", "class"])["rho"]
+    return rows[layer, 0, "all"]
+
+
+def test_figure_of_frequency(results):
+    figure = frequency_figure(results.points)
+    assert len(results.points) == results.frequency["count"].max()
+    for axes, (column, factor) in zip(
+        figure.axes, (("value_norm", 1), ("weight", 100), ("attnresln-n", 100)), strict=True
+    ):
+        words, _, special, _ = axes.collections
+        for dots, chosen in ((words, ~results.points["special"]), (special, results.points["special"])):
+            own = results.points[chosen]
+            np.testing.assert_allclose(
+                np.asarray(dots.get_offsets()), np.stack([own["rank"], own[column] * factor], axis=1)
+            )
+
+
+def test_figure_of_the_block(results):
+    panels: Any = block_figure(results.block).axes
+    norms, angles, changes = panels
+    values = results.block.overwriting.set_index(["quantity", "layer"])
+    drawn = {line.get_label(): line.get_ydata() for axes in (norms, angles) for line in axes.lines}
+    bands = dict(zip(("residual", "FF", "angle"), [*norms.collections, *angles.collections], strict=True))
+    assert set(drawn) == {"FF", "residual", "angle"}
+    for name, line in drawn.items():
+        np.testing.assert_allclose(line, values.loc[name, "median"])
+        edges = bands[name].get_paths()[0].vertices[:, 1]
+        assert edges.min() == pytest.approx(values.loc[name, "low"].min())
+        assert edges.max() == pytest.approx(values.loc[name, "high"].max())
+    left_out = results.block.left_out.set_index(["left_out", "layer"])["change"]
+    names = {"all dimensions": 0, "without 1": 1, "without 3": 3, "without 10": 10}
+    assert [line.get_label() for line in changes.lines] == list(names)
+    for line in changes.lines:
+        np.testing.assert_allclose(line.get_ydata(), left_out[names[line.get_label()]])
+
+
+def test_figure_of_pairs(results):
+    panels: Any = pairs_figure(results.block.pairs).axes
+    (axes,) = panels
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["all\npairs", "1", "2", "3"]
+    sums = results.block.pairs.groupby(["layer", "type"])[["share", "share_of_all"]].sum()
+    for bars in axes.containers:
+        own = sums.xs(bars.get_label(), level="type")
+        heights = [own["share_of_all"].mean(), *own["share"]]
+        np.testing.assert_allclose([bar.get_height() for bar in bars], np.array(heights) * 100)
+    tops = [bar.get_y() + bar.get_height() for bar in axes.containers[-1]]
+    np.testing.assert_allclose(tops, 100)

@@ -1,0 +1,281 @@
+"""The metric of what lies behind the changes in the feed-forward block (Kobayashi et al. 2024, §4.2).
+
+*RES overwrites.* What the feed-forward network computes is small beside what the residual connection adds to it, or it
+points elsewhere. Norms and angles are counted on fixed grids, so that parts of a corpus add up exactly. Quantiles are
+those of the tokens up to half a step: 0.4 % of a norm, an eighth of a degree.
+
+*LN shrinks outliers.* If a few dimensions make up most of a vector, the map before the layer norm is the map of these
+dimensions. The weights γ of the layer norm are small there, so the map after it is another one. Without the largest
+dimensions, the layer norm should then change little.
+
+*Which pairs FF amplifies.* In each sentence, these are the hundredth part of the pairs of different pieces, rounded up,
+whose cells FF raises most after the rows were divided by their sums. Each pair has one type, the first in the order of
+`PAIR_TYPES` that fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from ...corpora_loaders import Sentence
+from ...extractors import TOKEN_CLASSES, StageBatch
+from ...extractors.maps.stage_batch import LEFT_OUT
+from ..shared.counting import Counting
+from ..shared.exact_sums import ExactMetric, ExactSumError, added, floating
+from ..shared.grid import OctaveGrid
+from ..shared.metric import Metric
+from ..shared.metric_states import equal_but
+from .feed_forward import map_changes, raised_shares
+
+PAIR_TYPES = ("special token", "pieces of a word", "same form", "punctuation", "relation", "adjacent", "other")
+"""The types of pairs: one of both is a special token; both are pieces of one word; their words are equal but for case;
+one of both is punctuation; one word is the head of the other; their words are neighbors; none of these."""
+
+_NORMS = OctaveGrid(-10, 14, steps=128)
+_DEGREES = 720
+"""The number of steps of angles from 0 to 180°."""
+
+_MOST_DIMENSIONS = max(LEFT_OUT)
+_AMPLIFIED = 100
+_SPECIAL = [TOKEN_CLASSES.index(name) for name in ("[CLS]", "[SEP]")]
+
+
+class BlockTables(NamedTuple):
+    """The results of `FeedForwardBlock`. Layers and ranks are 1-based; dimensions are 0-based, as in the weights."""
+
+    overwriting: pd.DataFrame  # columns layer, quantity, median, low, high, tokens
+    dimensions: pd.DataFrame  # columns layer, rank, dimension, size, median_size, gamma, median_gamma
+    left_out: pd.DataFrame  # columns layer, left_out, change, sentences
+    pairs: pd.DataFrame  # columns layer, type, relation, amplified, share, pairs, share_of_all
+
+
+class FeedForwardBlock(ExactMetric):
+    """How large FF and the residual are, what outlier dimensions do in LN, and which pairs FF amplifies."""
+
+    norms: Int[Tensor, "layers 2 cells"]  # of what FF computes, and of the residual
+    angles: Int[Tensor, "layers degrees"]
+    sizes: Int[Tensor, "layers dim"]
+    gammas: Float[Tensor, "layers dim"]  # the same in all parts
+    changes: Int[Tensor, "layers counts"]
+    changed: Int[Tensor, "layers counts"]
+    pairs: Int[Tensor, "layers 2 types"]  # of the pairs that are amplified most, and of all pairs
+    sentences: Int[Tensor, ""]
+
+    def __init__(self, n_layers: int, components: Sequence[str], dim: int, relations: Sequence[str]) -> None:
+        super().__init__()
+        self.components, self.relations = tuple(components), tuple(relations)
+        counts = torch.zeros(n_layers, 1 + len(LEFT_OUT), dtype=torch.int64)
+        self.add_state("norms", torch.zeros(n_layers, 2, len(_NORMS), dtype=torch.int64), "sum")
+        self.add_state("angles", torch.zeros(n_layers, _DEGREES, dtype=torch.int64), "sum")
+        self.add_state("sizes", torch.zeros(n_layers, dim, dtype=torch.int64), "sum")
+        self.add_state("gammas", torch.full((n_layers, dim), -torch.inf, dtype=torch.float64), "max")
+        self.add_state("changes", counts, "sum")
+        self.add_state("changed", counts.clone(), "sum")
+        # Pairs with a relation are counted behind the types, relation by relation.
+        types = len(PAIR_TYPES) + len(self.relations)
+        self.add_state("pairs", torch.zeros(n_layers, 2, types, dtype=torch.int64), "sum")
+        self.add_state("sentences", torch.tensor(0), "sum")
+
+    @staticmethod
+    def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the arguments of a metric that can `absorb` metrics of other inventories of relations."""
+        relations = dict.fromkeys(relation for each in arguments for relation in each["relations"])
+        return {**equal_but(arguments, "relations"), "relations": list(relations)}
+
+    def absorb(self, other: FeedForwardBlock) -> None:
+        """Add the counts of another corpus, whose relations are among those of this metric."""
+        n = len(PAIR_TYPES)
+        pairs = self.pairs.new_zeros(self.pairs.shape)
+        pairs[..., :n] = other.pairs[..., :n]
+        pairs[..., [n + self.relations.index(relation) for relation in other.relations]] = other.pairs[..., n:]
+        self.merge_state({**other.metric_state, "pairs": pairs})
+
+    def update(self, batch: StageBatch) -> None:
+        """Add a batch. Sentences of a single piece have no pairs."""
+        if not bool(batch.maps.isfinite().all()):
+            raise ExactSumError("a norm is not finite")
+        device, n_layers = self.norms.device, len(self.norms)
+        mask = (batch.classes >= 0).cpu()
+        for layer in range(n_layers):
+            for side, norms in enumerate((batch.ff_norms, batch.residual_norms)):
+                cells = _NORMS.cells(norms[:, layer].cpu()[mask])
+                self.norms[layer, side] += torch.bincount(cells, minlength=len(_NORMS)).to(device)
+            steps = (batch.angles[:, layer].cpu()[mask] * (_DEGREES / 180)).long().clamp(max=_DEGREES - 1)
+            self.angles[layer] += torch.bincount(steps, minlength=_DEGREES).to(device)
+        self.sizes = added(self.sizes, batch.sizes.cpu())
+        self.gammas = torch.maximum(self.gammas, batch.gammas.to(self.gammas))
+        self.sentences += len(batch.lengths)
+        ln = self.components.index("LN")
+        for row, length in enumerate(batch.lengths.tolist()):
+            if length < 2:
+                continue
+            maps = batch.maps[row, :, :, :length, :length].cpu().double()
+            without = batch.without[row, :, :, :, :length, :length].cpu().double()
+            around = torch.cat([maps[:, None, ln : ln + 2], without], dim=1).flatten(0, 1)
+            changes = torch.from_numpy(map_changes(around.numpy())[:, 0]).view_as(self.changes)
+            defined = changes.isfinite()
+            self.changes = added(self.changes, torch.where(defined, changes, 0)[None])
+            self.changed += defined.to(device)
+            types = self._types(batch, row, length)
+            raised = raised_shares(maps, self.components.index("FF"))
+            for layer in range(n_layers):
+                # Pairs that cannot see each other have no cell before or after FF.
+                seen = maps[layer].sum(0).fill_diagonal_(0) > 0
+                values, of_seen = raised[layer][seen].numpy(), types[seen]
+                most = np.argsort(-values, kind="stable")[: -(-len(values) // _AMPLIFIED)]
+                for side, chosen in enumerate((of_seen[most[values[most] > 0]], of_seen)):
+                    self.pairs[layer, side] += torch.bincount(chosen, minlength=self.pairs.shape[-1]).to(device)
+
+    def _types(self, batch: StageBatch, row: int, length: int) -> Int[Tensor, "n n"]:
+        """Return the index of the type of all pairs of pieces; those of relations come after all others."""
+        sentence, words = batch.sentences[row], batch.words[row, :length].numpy()
+        classes = batch.classes[row, :length].cpu().numpy()
+        special, punctuation = np.isin(classes, _SPECIAL), classes == TOKEN_CLASSES.index("punctuation")
+        forms = np.unique([word.casefold() for word in sentence.words] or [""], return_inverse=True)[1]
+        form = np.where(special, -1, forms[words])
+        either = special[:, None] | special
+        related = np.full((length, length), -1)
+        if sentence.heads:
+            related = self._relations(sentence)[np.ix_(words, words)]
+        conditions = [
+            either,
+            words[:, None] == words,
+            form[:, None] == form,
+            punctuation[:, None] | punctuation,
+            related >= 0,
+            abs(words[:, None] - words) == 1,
+        ]
+        types = [np.full_like(related, number) for number in range(len(conditions))]
+        types[PAIR_TYPES.index("relation")] = len(PAIR_TYPES) + related
+        return torch.from_numpy(np.select(conditions, types, PAIR_TYPES.index("other")))
+
+    def _relations(self, sentence: Sentence) -> npt.NDArray[np.int64]:
+        """Return the index of the relation of each pair of words, −1 for none."""
+        found = np.full((len(sentence), len(sentence)), -1)
+        for word, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
+            if head:
+                found[word, head - 1] = found[head - 1, word] = self.relations.index(relation)
+        return found
+
+    def compute(self) -> BlockTables:
+        """Return the tables."""
+        return BlockTables(self._overwriting(), self._dimensions(), self._left_out(), self._pair_types())
+
+    def _overwriting(self) -> pd.DataFrame:
+        edges = _NORMS.edges
+        # The last cell has no end, and the middle of the first one says nothing.
+        middles = np.append((edges[:-1] + edges[1:]) / 2, edges[-1])
+        degrees = (np.arange(_DEGREES) + 0.5) * (180 / _DEGREES)
+        norms, angles = self.norms.cpu().numpy(), self.angles.cpu().numpy()
+        rows = []
+        for layer in range(len(norms)):
+            quantities = {
+                "FF": (norms[layer, 0], middles),
+                "residual": (norms[layer, 1], middles),
+                "angle": (angles[layer], degrees),
+            }
+            for name, (counts, values) in quantities.items():
+                if counts.any():
+                    low, median, high = _quartiles(counts, values)
+                    rows.append(
+                        {
+                            "layer": layer + 1,
+                            "quantity": name,
+                            "median": median,
+                            "low": low,
+                            "high": high,
+                            "tokens": int(counts.sum()),
+                        }
+                    )
+        return pd.DataFrame(rows, columns=["layer", "quantity", "median", "low", "high", "tokens"])
+
+    def _dimensions(self) -> pd.DataFrame:
+        count = int(self.sentences)
+        sizes, gammas = floating(self.sizes.cpu()).numpy() / max(count, 1), self.gammas.cpu().numpy()
+        rows = [
+            {
+                "layer": layer + 1,
+                "rank": rank,
+                "dimension": int(dimension),
+                "size": sizes[layer, dimension],
+                "median_size": float(np.median(sizes[layer])),
+                "gamma": gammas[layer, dimension],
+                "median_gamma": float(np.median(gammas[layer])),
+            }
+            for layer in range(len(sizes) if count else 0)
+            for rank, dimension in enumerate(np.argsort(-sizes[layer], kind="stable")[:_MOST_DIMENSIONS], start=1)
+        ]
+        columns = ["layer", "rank", "dimension", "size", "median_size", "gamma", "median_gamma"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def _left_out(self) -> pd.DataFrame:
+        sums, sentences = floating(self.changes.cpu()).numpy(), self.changed.cpu().numpy()
+        rows = [
+            {
+                "layer": layer + 1,
+                "left_out": left_out,
+                "change": sums[layer, column] / count if count else float("nan"),
+                "sentences": count,
+            }
+            for layer in range(len(sums))
+            for column, left_out in enumerate((0, *LEFT_OUT))
+            for count in [int(sentences[layer, column])]
+        ]
+        return pd.DataFrame(rows)
+
+    def _pair_types(self) -> pd.DataFrame:
+        names = [(name, "") for name in PAIR_TYPES] + [("relation", relation) for relation in self.relations]
+        # Relations stand where their type stands, in the order of the list.
+        order = sorted(range(len(names)), key=lambda index: (PAIR_TYPES.index(names[index][0]), index))
+        rows = []
+        for layer, (amplified, pairs) in enumerate(self.pairs.cpu().numpy()):
+            for index in order:
+                if not pairs[index]:
+                    continue
+                rows.append(
+                    {
+                        "layer": layer + 1,
+                        "type": names[index][0],
+                        "relation": names[index][1],
+                        "amplified": int(amplified[index]),
+                        "share": amplified[index] / amplified.sum() if amplified.any() else float("nan"),
+                        "pairs": int(pairs[index]),
+                        "share_of_all": pairs[index] / pairs.sum(),
+                    }
+                )
+        columns = ["layer", "type", "relation", "amplified", "share", "pairs", "share_of_all"]
+        return pd.DataFrame(rows, columns=columns)
+
+
+def _quartiles(counts: npt.NDArray[np.int64], values: npt.NDArray[np.float64]) -> list[float]:
+    """Return the first value that at least a quarter, half and three quarters of all counted values do not exceed."""
+    below = np.cumsum(counts)
+    return [float(values[np.searchsorted(below, share * below[-1])]) for share in (0.25, 0.5, 0.75)]
+
+
+@dataclass(frozen=True)
+class CountBlock(Counting):
+    """A factory of the metric, which takes the components and the dimensions from the first batch."""
+
+    n_layers: int
+    relations: tuple[str, ...]
+    metric: type[Metric] = FeedForwardBlock
+    arguments: tuple[tuple[str, Any], ...] = ()
+
+    def arguments_of(self, first: StageBatch) -> dict[str, Any]:
+        """Return all arguments of the metric, which are stored with its states."""
+        return {
+            "n_layers": self.n_layers,
+            "components": first.components,
+            "dim": first.gammas.shape[1],
+            "relations": self.relations,
+        }

@@ -1,0 +1,227 @@
+"""The metric of how weights and norms vary, and of how they vary together (Kobayashi et al. 2020, §4).
+
+A head that wants to move nothing can put a large weight on a token whose ‖f(x)‖ is small. Over pairs of tokens, weight
+and norm then go in opposite directions. Spearman's ρ over all pairs of a corpus would need all pairs in memory, so
+pairs are counted on a fixed grid of half octaves of α and sixteenths of octaves of ‖f(x)‖, and ρ is that of the grid:
+pairs in one cell are tied. Counts on a grid add up exactly over the parts of a corpus. How far ρ moves by this is
+measured in ``docs/reference/definitions/norms.md``. Where the values of a class lie in so few cells that ρ is lost, it
+is left open.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from ...extractors import TOKEN_CLASSES, NormBatch
+from ..shared.exact_sums import ExactMetric, ExactSumError, added, floating
+from ..shared.grid import OctaveGrid
+
+ALL = "all"
+DISPERSED = ("input_norm", "value_norm", "weight", "norm")
+"""What the dispersion is measured of: ‖x‖ and ‖f(x)‖ of tokens, α and ‖αf(x)‖ of pairs of tokens."""
+
+WEIGHTS = OctaveGrid(-16, 0, steps=2)
+NORMS = OctaveGrid(-6, 7, steps=16)
+
+_JOINED = (2, 4)
+"""How many steps of α and of ‖f(x)‖ are one cell of the table that is drawn."""
+
+_LARGEST_TIES = 1 / 9
+"""The largest share of the variance of ranks that may lie within the cells of the grid. With more, ρ is not known."""
+
+_LIMB = 64
+"""Sums of squares are kept as multiples of this number and a rest. In one sum, either large values would reach the
+limit of exact sums, or small ones would be rounded to nothing."""
+
+
+class WeightsAndNormsTables(NamedTuple):
+    """The results of `WeightsAndNorms`. Layers and heads are 1-based, and 0 stands for all of them together."""
+
+    dispersion: pd.DataFrame  # columns measure, layer, head, mean, sd, cv, min, max, count
+    correlation: pd.DataFrame  # columns layer, head, class, rho, pairs
+    grid: pd.DataFrame  # columns layer, class, weight, value_norm (lower edges of a cell), pairs
+
+
+class WeightsAndNorms(ExactMetric):
+    """The dispersion of ‖x‖, ‖f(x)‖, α and ‖αf(x)‖, and the correlation of α with ‖f(x)‖ by class of tokens."""
+
+    # Pairs whose weight is 0 are left out: a causal model or a window does not let one token of them see the other.
+    # The states have one cell per head; ‖x‖ is the same for all heads of a layer and stands at the first of them.
+
+    whole: Int[Tensor, "measures 2 layers heads"]  # sums and sums of squares, in multiples of `_LIMB`
+    rest: Int[Tensor, "measures 2 layers heads"]  # what is left of them, in fixed point
+    lowest: Float[Tensor, "measures layers heads"]
+    highest: Float[Tensor, "measures layers heads"]
+    counts: Int[Tensor, "measures layers heads"]
+    pairs: Int[Tensor, "layers heads classes weights norms"]
+
+    def __init__(self, n_layers: int, n_heads: int) -> None:
+        super().__init__()
+        shape = (len(DISPERSED), n_layers, n_heads)
+        moments = torch.zeros(len(DISPERSED), 2, n_layers, n_heads, dtype=torch.int64)
+        self.add_state("whole", moments, "sum")
+        self.add_state("rest", moments.clone(), "sum")
+        self.add_state("lowest", torch.full(shape, torch.inf, dtype=torch.float64), "min")
+        self.add_state("highest", torch.full(shape, -torch.inf, dtype=torch.float64), "max")
+        self.add_state("counts", torch.zeros(shape, dtype=torch.int64), "sum")
+        cells = (n_layers, n_heads, len(TOKEN_CLASSES), len(WEIGHTS), len(NORMS))
+        self.add_state("pairs", torch.zeros(cells, dtype=torch.int64), "sum")
+
+    @staticmethod
+    def state_bytes(n_layers: int, n_heads: int) -> int:
+        """Return the bytes of the grids, which are nearly all of the states."""
+        return 8 * n_layers * n_heads * len(TOKEN_CLASSES) * len(WEIGHTS) * len(NORMS)
+
+    def update(self, batch: NormBatch) -> None:
+        """Add a batch of norms, layer by layer, because one map in float64 is as large as two in float32."""
+        mask, classes = batch.mask.cpu(), batch.classes.cpu().clamp(min=0)
+        if not bool(batch.value_norms.cpu().movedim(-1, 1)[mask].isfinite().all()):
+            raise ExactSumError("a norm is not finite")
+        grid = len(WEIGHTS) * len(NORMS)
+        for layer in range(self.pairs.shape[0]):
+            inputs, norms = batch.input_norms[:, layer, None].cpu().double(), batch.value_norms[:, layer].cpu().double()
+            tokens = mask[:, None].expand_as(norms)
+            self._spread(0, layer, *[x[:, :1] for x in (inputs, inputs**2, inputs, inputs, tokens.long())])
+            self._spread(1, layer, norms, norms**2, norms, norms, tokens.long())
+            alpha = batch.alpha[:, layer].cpu()
+            seen = (alpha > 0) & tokens[..., None] & tokens[:, :, None]
+            weights = torch.where(seen, alpha, 0).double()
+            # All pairs with one key have the same ‖f(x)‖, so sums over queries serve α and ‖αf(x)‖.
+            columns = (
+                weights.sum(2),
+                weights.square().sum(2),
+                torch.where(seen, alpha, torch.inf).amin(2).double(),
+                weights.amax(2),
+                seen.sum(2),
+            )
+            self._spread(2, layer, *columns)
+            first, second, low, high, count = columns
+            self._spread(3, layer, first * norms, second * norms**2, low * norms, high * norms, count)
+            cells = WEIGHTS.cells(alpha) * len(NORMS) + (
+                classes[:, None] * grid + NORMS.cells(batch.value_norms[:, layer].cpu())
+            ).unsqueeze(2)
+            for head in range(alpha.shape[1]):
+                found = torch.bincount(cells[:, head][seen[:, head]], minlength=len(TOKEN_CLASSES) * grid)
+                self.pairs[layer, head] += found.view_as(self.pairs[layer, head]).to(self.pairs.device)
+
+    def _spread(
+        self,
+        measure: int,
+        layer: int,
+        sums: Float[Tensor, "batch heads n"],
+        squares: Float[Tensor, "batch heads n"],
+        low: Float[Tensor, "batch heads n"],
+        high: Float[Tensor, "batch heads n"],
+        counts: Int[Tensor, "batch heads n"],
+    ) -> None:
+        """Add what is known of each token: its sum, its sum of squares, its extremes, and its number of values."""
+        device, cell = self.whole.device, (measure, layer, slice(sums.shape[1]))
+        some = counts > 0
+        moments = torch.stack([torch.where(some, x, 0).sum(2) for x in (sums, squares)], dim=1)
+        whole = (moments / _LIMB).floor()
+        heads = cell[2]
+        self.whole[measure, :, layer, heads] += whole.long().sum(0).to(device)
+        rest = self.rest[measure, :, layer, heads]
+        self.rest[measure, :, layer, heads] = added(rest, moments - _LIMB * whole)
+        lowest, highest = torch.where(some, low, torch.inf), torch.where(some, high, -torch.inf)
+        self.lowest[cell] = torch.minimum(self.lowest[cell], lowest.amin((0, 2)).to(device))
+        self.highest[cell] = torch.maximum(self.highest[cell], highest.amax((0, 2)).to(device))
+        self.counts[cell] += counts.sum((0, 2)).to(device)
+
+    def compute(self) -> WeightsAndNormsTables:
+        """Return the tables."""
+        pairs = self.pairs.cpu().numpy()
+        return WeightsAndNormsTables(self._dispersion(), _correlations(pairs), _grid(pairs))
+
+    def _dispersion(self) -> pd.DataFrame:
+        moments = _LIMB * self.whole.cpu().double().numpy() + floating(self.rest.cpu()).numpy()
+        low, high, counts = (state.cpu().numpy() for state in (self.lowest, self.highest, self.counts))
+        rows = []
+        for measure, name in enumerate(DISPERSED):
+            for layer, head, cell in _cells(counts[measure]):
+                count = int(counts[measure][cell].sum())
+                if not count:
+                    continue
+                mean = float(moments[measure, 0][cell].sum()) / count
+                # The difference is rounded, so it can be below 0 where all values are equal.
+                variance = max(0.0, float(moments[measure, 1][cell].sum()) / count - mean**2)
+                rows.append(
+                    {
+                        "measure": name,
+                        "layer": layer,
+                        "head": head,
+                        "mean": mean,
+                        "sd": variance**0.5,
+                        "cv": variance**0.5 / mean if mean else float("nan"),
+                        "min": float(low[measure][cell].min()),
+                        "max": float(high[measure][cell].max()),
+                        "count": count,
+                    }
+                )
+        return pd.DataFrame(rows)
+
+
+def _cells(counts: npt.NDArray[Any]) -> list[tuple[int, int, tuple[slice, slice]]]:
+    """Return all choices of layers and heads as their numbers, 0 for all, and the slices of an array."""
+    layers, heads = ([(0, slice(None)), *((k + 1, slice(k, k + 1)) for k in range(n))] for n in counts.shape[:2])
+    return [(layer, head, (rows, columns)) for layer, rows in layers for head, columns in heads]
+
+
+def _correlations(pairs: npt.NDArray[np.int64]) -> pd.DataFrame:
+    """Return Spearman's ρ of α and ‖f(x)‖ for each layer, head and class."""
+    rows = []
+    for layer, head, cell in _cells(pairs):
+        by_class = pairs[cell].sum((0, 1))
+        for name, counts in zip((ALL, *TOKEN_CLASSES), (by_class.sum(0), *by_class), strict=True):
+            if counts.any():
+                rho = spearman_of_counts(counts)
+                rows.append({"layer": layer, "head": head, "class": name, "rho": rho, "pairs": int(counts.sum())})
+    return pd.DataFrame(rows)
+
+
+def spearman_of_counts(counts: npt.NDArray[np.int64]) -> float:
+    """Return Spearman's ρ of pairs that are counted on a grid, whose cells are in rising order.
+
+    It is NaN if the values of one side do not vary, or nearly all lie in the same few cells.
+
+    Example:
+        >>> import numpy as np
+        >>> round(spearman_of_counts(np.diag([1] * 8) + np.diag([1] * 7, k=1)), 3)
+        0.982
+    """
+    total = int(counts.sum())
+    ranks, spreads = [], []
+    for sizes in (counts.sum(1), counts.sum(0)):
+        if (sizes / total) @ (sizes / total) ** 2 > _LARGEST_TIES:
+            return float("nan")
+        # The mean rank of the values of a row or column, which are tied, minus that of all values.
+        ranks.append(np.cumsum(sizes) - (sizes - 1) / 2 - (total + 1) / 2)
+        spreads.append(sizes @ ranks[-1] ** 2)
+    return float(ranks[0] @ counts @ ranks[1] / np.sqrt(spreads[0] * spreads[1]))
+
+
+def _grid(pairs: npt.NDArray[np.int64]) -> pd.DataFrame:
+    """Return the cells that have pairs, by layer and class, all heads together."""
+    # The first cell has all that is smaller than the grid, so steps are joined from the second cell on.
+    first = [np.array([0, *range(1, len(grid), step)]) for grid, step in zip((WEIGHTS, NORMS), _JOINED, strict=True)]
+    by_layer = np.add.reduceat(np.add.reduceat(pairs.sum(1), first[0], axis=-2), first[1], axis=-1)
+    weights, norms = WEIGHTS.edges[first[0]], NORMS.edges[first[1]]
+    rows = [
+        {
+            "layer": layer,
+            "class": TOKEN_CLASSES[group],
+            "weight": weights[row],
+            "value_norm": norms[column],
+            "pairs": int(grids[group, row, column]),
+        }
+        for layer, grids in enumerate((by_layer.sum(0), *by_layer))
+        for group, row, column in zip(*np.nonzero(grids), strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["layer", "class", "weight", "value_norm", "pairs"])

@@ -1,0 +1,55 @@
+"""Fixed grids on which positive numbers are counted, so that counts of parts of a corpus add up exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+_MANTISSA_BITS, _BIAS = 23, 127
+
+
+@dataclass(frozen=True)
+class OctaveGrid:
+    """A grid whose octaves, from one power of 2 to the next, are cut into equally wide steps.
+
+    The cell of a number is read off the bits of its float32: the exponent, and the first bits of the mantissa. So it is
+    the same on every machine, and larger numbers never come before smaller ones. Cell 0 has what is below the grid.
+
+    Args:
+        low, high: the exponents of the powers of 2 where the grid begins and ends. Numbers from the end on are in the
+            last cell.
+        steps: how many steps an octave has, a power of 2.
+
+    Example:
+        >>> import torch
+        >>> grid = OctaveGrid(-1, 2, steps=2)
+        >>> grid.edges.tolist()
+        [0.0, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0]
+        >>> grid.cells(torch.tensor([0.0, 0.5, 0.7, 1.0, 3.0, 100.0])).tolist()
+        [0, 1, 1, 3, 6, 7]
+    """
+
+    low: int
+    high: int
+    steps: int
+
+    def __len__(self) -> int:
+        return (self.high - self.low) * self.steps + 2
+
+    @property
+    def edges(self) -> npt.NDArray[np.float64]:
+        """The lower edge of each cell."""
+        steps = np.arange(len(self) - 1)
+        return np.concatenate([[0.0], 2.0 ** (self.low + steps // self.steps) * (1 + steps % self.steps / self.steps)])
+
+    def cells(self, values: Float[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+        """Return the cell of each number, none of which is negative."""
+        bits = self.steps.bit_length() - 1
+        step = values.float().contiguous().view(torch.int32) >> (_MANTISSA_BITS - bits)
+        first = (self.low + _BIAS) << bits
+        return (step - first + 1).clamp_(0, len(self) - 1).long()

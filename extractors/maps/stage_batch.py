@@ -1,0 +1,179 @@
+"""What the analysis of norms needs to know of the feed-forward block: maps around its components, vectors, outliers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from ...corpora_loaders import Sentence
+from ..kinds.attention_block import attnres, attnresln
+from ..kinds.feed_forward import FF_KINDS, feed_forward_projections, feed_forward_vectors
+from ..layers import FFBias, Layer
+from ..layers.contributions import Block, contribution_blocks
+from .attention_checks import check_attention
+from .map_batch import batch_line
+from .shared_pass import SharedBatch
+
+LEFT_OUT = (1, 3, 10)
+"""How many of the largest dimensions are left out of the layer norm, one number after the other."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StageBatch:
+    """Maps before, between and after the components of the feed-forward block, for a padded batch at token level.
+
+    Attributes:
+        maps: shape (batch, layers, stages, n, n), 0 outside the sentence.
+        without: the maps before and after LN without the largest dimensions, shape (batch, layers, counts, 2, n, n),
+            counts as in `LEFT_OUT`. The largest dimensions are those in which the vectors that LN reads have the
+            largest absolute values, on average over the pieces of the sentence. LN is computed with all dimensions; its
+            mean and its deviation do not change.
+        components: what lies between one stage and the next: FF, RES and LN in the architecture's order.
+        ff_norms: the norms of what FF computes, its bias included, shape (batch, layers, n).
+        residual_norms: the norms of what RES adds to it, shape (batch, layers, n).
+        angles: the angle between both in degrees, shape (batch, layers, n).
+        sizes: the mean absolute value of each dimension of what LN reads, shape (batch, layers, dim).
+        gammas: the weight γ that LN has for each dimension, shape (layers, dim).
+        lengths: the number of pieces of each sentence.
+        classes: as in `NormBatch`.
+        words: the 0-based word of each piece, −1 at special tokens and on padding; shape (batch, n).
+        labels: the pieces of each sentence.
+        sentences: the sentences.
+
+    Example:
+        >>> from attentionology import Sentence, extract_many, load_encoder
+        >>> from attentionology.extractors import StageMaker
+        >>> [(batch,)] = extract_many(load_encoder("demo"), [Sentence.from_text("Cats sleep.")], [StageMaker()])
+        >>> batch
+        StageBatch(token level, FF→RES→LN, 1 sentence, shape (1, 6, 4, 5, 5))
+    """
+
+    maps: Float[Tensor, "batch layers stages n n"]
+    without: Float[Tensor, "batch layers counts 2 n n"]
+    components: tuple[str, ...]
+    ff_norms: Float[Tensor, "batch layers n"]
+    residual_norms: Float[Tensor, "batch layers n"]
+    angles: Float[Tensor, "batch layers n"]
+    sizes: Float[Tensor, "batch layers dim"]
+    gammas: Float[Tensor, "layers dim"]
+    lengths: Int[Tensor, " batch"]
+    classes: Int[Tensor, "batch n"]
+    words: Int[Tensor, "batch n"]
+    labels: tuple[tuple[str, ...], ...]
+    sentences: tuple[Sentence, ...]
+
+    def __repr__(self) -> str:
+        return batch_line(self, ["token level", "→".join(self.components)], self.sentences, self.maps)
+
+
+@dataclass(frozen=True)
+class StageMaker:
+    """Makes a `StageBatch` of a forward pass, at tens of times the cost of the pass.
+
+    Attributes:
+        ff_bias: see `attentionology.extractors.extract`.
+
+    Example:
+        >>> from attentionology import Sentence, extract_many, load_encoder
+        >>> from attentionology.extractors import StageMaker
+        >>> sentences = [Sentence.from_text("Cats sleep.")]
+        >>> [(batch,)] = extract_many(load_encoder("demo"), sentences, [StageMaker("fixed")])
+        >>> batch.components
+        ('FF', 'RES', 'LN')
+    """
+
+    reads_weights: ClassVar[bool] = True
+
+    ff_bias: FFBias = "input"
+
+    @torch.inference_mode()
+    def of(self, batch: SharedBatch) -> StageBatch:
+        """Compute the maps around the feed-forward block of a batch."""
+        forward, encoder, pieces = batch.forward, batch.encoder, batch.pieces
+        check_attention(forward.attentions, forward.mask, forward.mask, encoder.label)
+        layers = [_around_block(layer) for layer in forward.layers(ff_bias=self.ff_bias)]
+        inside = forward.mask[:, None, None, :, None] & forward.mask[:, None, None, None, :]
+        pre_norm = encoder.layers.weights[0].pre_norm
+        norms = [weights.norm if pre_norm else weights.last_norm for weights in encoder.layers.weights]
+        words = [torch.tensor(p.word_of) for p in pieces]
+        return StageBatch(
+            maps=torch.stack([layer.maps for layer in layers], dim=1).masked_fill(~inside, 0),
+            without=torch.stack([layer.without for layer in layers], dim=1),
+            components=("LN", "FF", "RES") if pre_norm else ("FF", "RES", "LN"),
+            ff_norms=torch.stack([layer.ff_norms for layer in layers], dim=1),
+            residual_norms=torch.stack([layer.residual_norms for layer in layers], dim=1),
+            angles=torch.stack([layer.angles for layer in layers], dim=1),
+            sizes=torch.stack([layer.sizes for layer in layers], dim=1),
+            gammas=torch.stack([norm.gamma for norm in norms]),
+            lengths=torch.tensor([len(p) for p in pieces]),
+            classes=encoder.classes(pieces),
+            words=pad_sequence(words, batch_first=True, padding_value=-1),
+            labels=tuple(tuple(p.tokens) for p in pieces),
+            sentences=batch.sentences,
+        )
+
+
+class _AroundBlock(NamedTuple):
+    """The fields of a `StageBatch` for one layer."""
+
+    maps: Float[Tensor, "batch stages n n"]
+    without: Float[Tensor, "batch counts 2 n n"]
+    ff_norms: Float[Tensor, "batch n"]
+    residual_norms: Float[Tensor, "batch n"]
+    angles: Float[Tensor, "batch n"]
+    sizes: Float[Tensor, "batch dim"]
+
+
+def _around_block(layer: Layer) -> _AroundBlock:
+    """Compute what a `StageBatch` has of one layer."""
+    weights = layer.weights
+    ff, residual = weights.feed_forward(layer.u), layer.p if weights.pre_norm else layer.a
+    read = layer.p if weights.pre_norm else layer.q
+    sizes = torch.einsum("bnd,bn->bd", read.abs(), layer.mask / layer.mask.sum(1, keepdim=True))
+    largest = sizes.topk(min(max(LEFT_OUT), sizes.shape[-1])).indices
+    cosine = torch.cosine_similarity(ff.double(), residual.double(), dim=-1)
+    # Pre-LN models begin the block with the layer norm, and post-LN models end it with theirs.
+    first = [attnres(layer), attnresln(layer)] if weights.pre_norm else [attnresln(layer)]
+    through = layer.alpha.new_zeros(len(sizes), 4 - len(first), *layer.alpha.shape[-2:])
+    without = layer.alpha.new_zeros(len(sizes), len(LEFT_OUT), 2, *layer.alpha.shape[-2:])
+    projections = feed_forward_projections(weights)
+    for b, sentence in enumerate(layer.sentences()):
+        for block, vectors in feed_forward_vectors(sentence, projections):
+            for stage in range(through.shape[1]):
+                through[b, stage, block.queries, block.keys] = vectors[FF_KINDS[stage]].norm(dim=-1).T
+            if not weights.pre_norm:
+                _fill(without[b], block, (vectors["atbffres"], vectors["atbffresln"]), largest[b])
+        if weights.pre_norm:
+            for block in contribution_blocks(sentence, [weights.w_o], residuals=[sentence.x[0]]):
+                (before,) = block.vectors
+                after = weights.norm.linear(before) * sentence.scale[0, block.queries]
+                _fill(without[b], block, (before, after), largest[b])
+    return _AroundBlock(
+        torch.cat([*first, through], dim=1),
+        without,
+        ff.norm(dim=-1),
+        residual.norm(dim=-1),
+        cosine.clamp(-1, 1).acos().rad2deg(),
+        sizes,
+    )
+
+
+def _fill(
+    without: Float[Tensor, "counts 2 n n"],
+    block: Block,
+    around: tuple[Float[Tensor, "keys queries dim"], Float[Tensor, "keys queries dim"]],
+    largest: Int[Tensor, " most"],
+) -> None:
+    """Fill in the norms of a block's vectors before and after the layer norm, without the largest dimensions."""
+    for side, vectors in enumerate(around):
+        # Squares are added to what is left, and not subtracted from the whole, nearly all of which an outlier can be.
+        squares = vectors[..., largest].square()
+        others = vectors.index_fill(-1, largest, 0).square().sum(-1)
+        for row, count in enumerate(LEFT_OUT):
+            norms = (others + squares[..., count:].sum(-1)).sqrt()
+            without[row, side, block.queries, block.keys] = norms.T
