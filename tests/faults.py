@@ -227,6 +227,42 @@ _COLUMNS = (
         f"{_NORMS}test_correlations_with_frequency",
     ),
     Fault(
+        "analyses/norms/columns.py",
+        'TableColumn("sd", "number", "the standard deviation", "SD")',
+        'TableColumn("max", "number", "the standard deviation", "SD")',
+        f"{_NORMS}test_dispersion",
+    ),
+    Fault(
+        "analyses/norms/shown_tables.py",
+        'correlation[correlation["head"] == 0]',
+        'correlation[correlation["head"] == 1]',
+        f"{_NORMS}test_correlations_of_weight_and_norm",
+    ),
+    Fault(
+        "analyses/norms/shown_tables.py",
+        'column("residual", "‖residual‖", 2)',
+        'column("FF", "‖residual‖", 2)',
+        f"{_NORMS}test_what_the_network_adds",
+    ),
+    Fault(
+        "analyses/norms/figures.py",
+        '_AGAINST_RANK = (\n    ("value_norm"',
+        '_AGAINST_RANK = (\n    ("norm"',
+        f"{_NORMS}test_figure_of_frequency",
+    ),
+    Fault(
+        "analyses/norms/figures.py",
+        'rows["low"], rows["high"]',
+        'rows["low"], rows["median"]',
+        f"{_NORMS}test_figure_of_the_block",
+    ),
+    Fault(
+        "analyses/norms/figures.py",
+        'values="share_of_all"',
+        'values="share"',
+        f"{_NORMS}test_figure_of_pairs",
+    ),
+    Fault(
         "analyses/alignment/columns.py",
         '"on_special",\n            "share",',
         '"on_word",\n            "share",',

@@ -2,10 +2,9 @@
 
 A head that wants to move nothing can put a large weight on a token whose ‖f(x)‖ is small. Over pairs of tokens, weight
 and norm then go in opposite directions. Spearman's ρ over all pairs of a corpus would need all pairs in memory, so
-pairs are counted on a fixed grid of half octaves of α and sixteenths of octaves of ‖f(x)‖, and ρ is that of the grid:
-pairs in one cell are tied. Counts on a grid add up exactly over the parts of a corpus. How far ρ moves by this is
-measured in ``docs/reference/definitions/norms.md``. Where the values of a class lie in so few cells that ρ is lost, it
-is left open.
+pairs are counted on a fixed grid, with four steps per octave of α and 128 of ‖f(x)‖, and ρ is that of the grid: pairs
+in one cell are tied. Counts on a grid add up exactly over the parts of a corpus. How far ρ moves by this is measured in
+``docs/reference/definitions/norms.md``. Where nearly all pairs of a class lie in a few cells, ρ is left open.
 """
 
 from __future__ import annotations
@@ -27,10 +26,11 @@ ALL = "all"
 DISPERSED = ("input_norm", "value_norm", "weight", "norm")
 """What the dispersion is measured of: ‖x‖ and ‖f(x)‖ of tokens, α and ‖αf(x)‖ of pairs of tokens."""
 
-WEIGHTS = OctaveGrid(-16, 0, steps=2)
-NORMS = OctaveGrid(-6, 7, steps=16)
+WEIGHTS = OctaveGrid(-16, 0, steps=4)
+NORMS = OctaveGrid(-6, 7, steps=128)
+_GRID = len(WEIGHTS) * len(NORMS)
 
-_JOINED = (2, 4)
+_JOINED = (4, 32)
 """How many steps of α and of ‖f(x)‖ are one cell of the table that is drawn."""
 
 _LARGEST_TIES = 1 / 9
@@ -60,7 +60,9 @@ class WeightsAndNorms(ExactMetric):
     lowest: Float[Tensor, "measures layers heads"]
     highest: Float[Tensor, "measures layers heads"]
     counts: Int[Tensor, "measures layers heads"]
-    pairs: Int[Tensor, "layers heads classes weights norms"]
+    # The cells with pairs, sorted: the index of the cell in an array (layer, head, class, α, ‖f(x)‖), and its pairs.
+    # Few of all cells have any, since the norms of a class of tokens differ little within a head.
+    cells: list[Tensor]
 
     def __init__(self, n_layers: int, n_heads: int) -> None:
         super().__init__()
@@ -71,21 +73,19 @@ class WeightsAndNorms(ExactMetric):
         self.add_state("lowest", torch.full(shape, torch.inf, dtype=torch.float64), "min")
         self.add_state("highest", torch.full(shape, -torch.inf, dtype=torch.float64), "max")
         self.add_state("counts", torch.zeros(shape, dtype=torch.int64), "sum")
-        cells = (n_layers, n_heads, len(TOKEN_CLASSES), len(WEIGHTS), len(NORMS))
-        self.add_state("pairs", torch.zeros(cells, dtype=torch.int64), "sum")
+        self.add_state("cells", [], "cat")
 
-    @staticmethod
-    def state_bytes(n_layers: int, n_heads: int) -> int:
-        """Return the bytes of the grids, which are nearly all of the states."""
-        return 8 * n_layers * n_heads * len(TOKEN_CLASSES) * len(WEIGHTS) * len(NORMS)
+    def most_bytes(self) -> float:
+        """Return the bytes that the cells take if all of them have pairs, which is far from what happens."""
+        return 16 * self.counts[0].numel() * len(TOKEN_CLASSES) * _GRID
 
     def update(self, batch: NormBatch) -> None:
         """Add a batch of norms, layer by layer, because one map in float64 is as large as two in float32."""
         mask, classes = batch.mask.cpu(), batch.classes.cpu().clamp(min=0)
         if not bool(batch.value_norms.cpu().movedim(-1, 1)[mask].isfinite().all()):
             raise ExactSumError("a norm is not finite")
-        grid = len(WEIGHTS) * len(NORMS)
-        for layer in range(self.pairs.shape[0]):
+        n_layers, n_heads = self.counts.shape[1:]
+        for layer in range(n_layers):
             inputs, norms = batch.input_norms[:, layer, None].cpu().double(), batch.value_norms[:, layer].cpu().double()
             tokens = mask[:, None].expand_as(norms)
             self._spread(0, layer, *[x[:, :1] for x in (inputs, inputs**2, inputs, inputs, tokens.long())])
@@ -104,12 +104,28 @@ class WeightsAndNorms(ExactMetric):
             self._spread(2, layer, *columns)
             first, second, low, high, count = columns
             self._spread(3, layer, first * norms, second * norms**2, low * norms, high * norms, count)
-            cells = WEIGHTS.cells(alpha) * len(NORMS) + (
-                classes[:, None] * grid + NORMS.cells(batch.value_norms[:, layer].cpu())
-            ).unsqueeze(2)
-            for head in range(alpha.shape[1]):
-                found = torch.bincount(cells[:, head][seen[:, head]], minlength=len(TOKEN_CLASSES) * grid)
-                self.pairs[layer, head] += found.view_as(self.pairs[layer, head]).to(self.pairs.device)
+            columns_on_grid = classes[:, None] * _GRID + NORMS.cells(batch.value_norms[:, layer].cpu())
+            cells = WEIGHTS.cells(alpha) * len(NORMS) + columns_on_grid.unsqueeze(2)
+            for head in range(n_heads):
+                pairs = torch.bincount(cells[:, head][seen[:, head]])
+                (filled,) = pairs.nonzero(as_tuple=True)
+                offset = (layer * n_heads + head) * len(TOKEN_CLASSES) * _GRID
+                self.cells.append(torch.stack([offset + filled, pairs[filled]], dim=1).to(self.counts.device))
+        self._compact()
+
+    def _compact(self) -> Int[Tensor, "cells 2"]:
+        """Add up the pairs of equal cells, and return the cells with their pairs."""
+        found = torch.cat(self.cells) if self.cells else self.counts.new_zeros(0, 2)
+        cells, where = torch.unique(found[:, 0], return_inverse=True)
+        pairs = torch.zeros_like(cells).index_add_(0, where, found[:, 1])
+        self.cells = [torch.stack([cells, pairs], dim=1)]
+        return self.cells[0]
+
+    @property
+    def metric_state(self) -> dict[str, Any]:
+        """The states. They depend on the pairs that were counted, and not on their order."""
+        self._compact()
+        return super().metric_state
 
     def _spread(
         self,
@@ -137,8 +153,12 @@ class WeightsAndNorms(ExactMetric):
 
     def compute(self) -> WeightsAndNormsTables:
         """Return the tables."""
-        pairs = self.pairs.cpu().numpy()
-        return WeightsAndNormsTables(self._dispersion(), _correlations(pairs), _grid(pairs))
+        found = self._compact().cpu().numpy()
+        n_layers, n_heads = self.counts.shape[1:]
+        shape = (n_layers, n_heads, len(TOKEN_CLASSES), len(WEIGHTS), len(NORMS))
+        indices = np.unravel_index(found[:, 0], shape)
+        cells = _Cells(*map(np.asarray, (*indices, found[:, 1])))
+        return WeightsAndNormsTables(self._dispersion(), _correlations(cells, n_layers, n_heads), _grid(cells))
 
     def _dispersion(self) -> pd.DataFrame:
         moments = _LIMB * self.whole.cpu().double().numpy() + floating(self.rest.cpu()).numpy()
@@ -174,54 +194,71 @@ def _cells(counts: npt.NDArray[Any]) -> list[tuple[int, int, tuple[slice, slice]
     return [(layer, head, (rows, columns)) for layer, rows in layers for head, columns in heads]
 
 
-def _correlations(pairs: npt.NDArray[np.int64]) -> pd.DataFrame:
+class _Cells(NamedTuple):
+    """The cells with pairs, by their 0-based indices."""
+
+    layer: npt.NDArray[np.int64]
+    head: npt.NDArray[np.int64]
+    group: npt.NDArray[np.int64]  # the class of tokens
+    weight: npt.NDArray[np.int64]
+    norm: npt.NDArray[np.int64]
+    pairs: npt.NDArray[np.int64]
+
+    def where(self, chosen: npt.NDArray[np.bool_]) -> _Cells:
+        """Return some of the cells."""
+        return _Cells(*(column[chosen] for column in self))
+
+
+def _correlations(cells: _Cells, n_layers: int, n_heads: int) -> pd.DataFrame:
     """Return Spearman's ρ of α and ‖f(x)‖ for each layer, head and class."""
     rows = []
-    for layer, head, cell in _cells(pairs):
-        by_class = pairs[cell].sum((0, 1))
-        for name, counts in zip((ALL, *TOKEN_CLASSES), (by_class.sum(0), *by_class), strict=True):
-            if counts.any():
-                rho = spearman_of_counts(counts)
-                rows.append({"layer": layer, "head": head, "class": name, "rho": rho, "pairs": int(counts.sum())})
-    return pd.DataFrame(rows)
+    for layer in range(n_layers + 1):
+        of_layer = cells.where(cells.layer == layer - 1) if layer else cells
+        for head in range(n_heads + 1):
+            of_head = of_layer.where(of_layer.head == head - 1) if head else of_layer
+            for index, name in enumerate((ALL, *TOKEN_CLASSES)):
+                found = of_head.where(of_head.group == index - 1) if index else of_head
+                if len(found.pairs):
+                    rho = spearman_of_counts(found.weight, found.norm, found.pairs)
+                    rows.append({"layer": layer, "head": head, "class": name, "rho": rho, "pairs": found.pairs.sum()})
+    return pd.DataFrame(rows, columns=["layer", "head", "class", "rho", "pairs"])
 
 
-def spearman_of_counts(counts: npt.NDArray[np.int64]) -> float:
-    """Return Spearman's ρ of pairs that are counted on a grid, whose cells are in rising order.
+def spearman_of_counts(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> float:
+    """Return Spearman's ρ of pairs of whole numbers, of which there are as many as ``counts`` says.
 
-    It is NaN if the values of one side do not vary, or nearly all lie in the same few cells.
+    It is NaN if the values of one side do not vary, or nearly all of them are equal.
 
     Example:
         >>> import numpy as np
-        >>> round(spearman_of_counts(np.diag([1] * 8) + np.diag([1] * 7, k=1)), 3)
-        0.982
+        >>> numbers = np.arange(8)
+        >>> round(spearman_of_counts(numbers, numbers**2, np.full(8, 10)), 3)
+        1.0
     """
     total = int(counts.sum())
     ranks, spreads = [], []
-    for sizes in (counts.sum(1), counts.sum(0)):
+    for values in (x, y):
+        sizes = np.bincount(values, weights=counts)
         if (sizes / total) @ (sizes / total) ** 2 > _LARGEST_TIES:
             return float("nan")
-        # The mean rank of the values of a row or column, which are tied, minus that of all values.
-        ranks.append(np.cumsum(sizes) - (sizes - 1) / 2 - (total + 1) / 2)
-        spreads.append(sizes @ ranks[-1] ** 2)
-    return float(ranks[0] @ counts @ ranks[1] / np.sqrt(spreads[0] * spreads[1]))
+        # The mean rank of equal values minus that of all.
+        mean_ranks = np.cumsum(sizes) - (sizes - 1) / 2 - (total + 1) / 2
+        ranks.append(mean_ranks[values])
+        spreads.append(sizes @ mean_ranks**2)
+    return float((ranks[0] * ranks[1]) @ counts / np.sqrt(spreads[0] * spreads[1]))
 
 
-def _grid(pairs: npt.NDArray[np.int64]) -> pd.DataFrame:
-    """Return the cells that have pairs, by layer and class, all heads together."""
+def _grid(cells: _Cells) -> pd.DataFrame:
+    """Return the pairs by layer and class on a coarser grid, all heads together."""
     # The first cell has all that is smaller than the grid, so steps are joined from the second cell on.
     first = [np.array([0, *range(1, len(grid), step)]) for grid, step in zip((WEIGHTS, NORMS), _JOINED, strict=True)]
-    by_layer = np.add.reduceat(np.add.reduceat(pairs.sum(1), first[0], axis=-2), first[1], axis=-1)
-    weights, norms = WEIGHTS.edges[first[0]], NORMS.edges[first[1]]
-    rows = [
-        {
-            "layer": layer,
-            "class": TOKEN_CLASSES[group],
-            "weight": weights[row],
-            "value_norm": norms[column],
-            "pairs": int(grids[group, row, column]),
-        }
-        for layer, grids in enumerate((by_layer.sum(0), *by_layer))
-        for group, row, column in zip(*np.nonzero(grids), strict=True)
-    ]
-    return pd.DataFrame(rows, columns=["layer", "class", "weight", "value_norm", "pairs"])
+    weight, norm = (np.searchsorted(edges, at, "right") - 1 for edges, at in zip(first, cells[3:5], strict=True))
+    table = pd.DataFrame({"class": cells.group, "weight": weight, "value_norm": norm, "pairs": cells.pairs})
+    by_layer = pd.concat([table.assign(layer=0), table.assign(layer=cells.layer + 1)])
+    names = ["layer", "class", "weight", "value_norm"]
+    grid = by_layer.groupby(names)["pairs"].sum().reset_index()
+    return grid.assign(
+        **{"class": [TOKEN_CLASSES[index] for index in grid["class"]]},
+        weight=WEIGHTS.edges[first[0][grid["weight"]]],
+        value_norm=NORMS.edges[first[1][grid["value_norm"]]],
+    )

@@ -24,7 +24,7 @@ from tests.reference.test_norm_analyses import classes_of
 
 FAMILIES = tuple(READERS)
 LEFT_OUT = (1, 3, 10)
-GRIDS = (OctaveGrid(-16, 0, steps=2), OctaveGrid(-6, 7, steps=16))
+GRIDS = (OctaveGrid(-16, 0, steps=4), OctaveGrid(-6, 7, steps=128))
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_dispersion(family, sentences):
     assert set(table.index) == set(values)
     for key, numbers in values.items():
         row = table.loc[key]
-        expected = [np.mean(numbers), np.std(numbers), np.std(numbers) / np.mean(numbers), max(numbers)]
+        expected: list[Any] = [np.mean(numbers), np.std(numbers), np.std(numbers) / np.mean(numbers), max(numbers)]
         np.testing.assert_allclose(row[["mean", "sd", "cv", "max"]], expected, rtol=1e-4)
         assert row["min"] == pytest.approx(min(numbers), rel=1e-3, abs=1e-9)
         assert row["count"] == len(numbers)
@@ -117,8 +117,8 @@ def test_correlation_of_weight_and_norm(family, sentences):
             assert rho == pytest.approx(spearmanr(*tied).statistic, abs=0.02)
             errors.append(abs(rho - spearmanr(*exact).statistic))
     assert len(errors) > len(points) / 4
-    assert np.mean(errors) < 0.02
-    assert max(errors) < 0.15
+    assert np.mean(errors) < 0.01
+    assert max(errors) < 0.1
     assert not math.isnan(table.loc[(0, 0, "all"), "rho"])
     grid = tables.grid.set_index(["layer", "class"])
     for name in set(grid.index.get_level_values("class")):
@@ -134,10 +134,12 @@ def test_spearman_of_a_grid_is_that_of_tied_values():
     rng = np.random.default_rng(3)
     for _ in range(20):
         counts = rng.integers(0, 4, (6, 9))
-        x, y = (np.repeat(np.indices(counts.shape)[axis].ravel(), counts.ravel()) for axis in (0, 1))
-        assert spearman_of_counts(counts) == pytest.approx(spearmanr(x, y).statistic)
-    assert math.isnan(spearman_of_counts(np.array([[5, 1, 1, 1, 1, 1]])))
-    assert math.isnan(spearman_of_counts(np.array([[50, 1], [1, 0]])))  # nearly all pairs are tied
+        cells = np.array([(i, j, count) for (i, j), count in np.ndenumerate(counts) if count]).T
+        x, y = (np.repeat(cells[axis], cells[2]) for axis in (0, 1))
+        assert spearman_of_counts(*cells) == pytest.approx(spearmanr(x, y).statistic)
+    ten, equal = np.arange(10), np.zeros(10, dtype=int)
+    assert math.isnan(spearman_of_counts(equal, ten, np.ones(10, dtype=int)))
+    assert math.isnan(spearman_of_counts(ten, ten, np.array([99, *[1] * 9])))  # nearly all pairs are tied
 
 
 def test_cells_of_a_grid_hold_the_values_between_their_edges():
