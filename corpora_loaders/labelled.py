@@ -12,7 +12,8 @@ from typing import ClassVar, Self
 
 from .corpus import DivisibleCorpus, Tally
 from .describing import amount
-from .labelled_formats import LabelledFile
+from .errors import CorpusError
+from .labelled_formats import UNDECIDED, LabelledFile
 from .lines import WHOLE_NUMBER
 from .sentence import Sentence
 from .stream import read_files
@@ -24,12 +25,15 @@ class LabelledTexts(DivisibleCorpus):
 
     Attributes:
         labels: the label of each text.
+        queries: the words of the query that goes with each text, such as a question or a hypothesis; empty if texts
+            have none.
+        undecided: the number of pairs of SNLI without a label (``-``), which are left out.
         blank: the number of blank lines, which are skipped.
         wordless: ``file:line`` of the texts without words, which are skipped.
         headless: ``file:line`` of first lines that were read as texts, because columns were chosen by number.
 
     Raises:
-        ValueError: there are not as many labels as texts.
+        ValueError: there are not as many labels as texts, or queries, but not one for each text.
 
     Example:
         >>> from attentionology.corpora_loaders import LabelledTexts, Sentence
@@ -45,6 +49,8 @@ class LabelledTexts(DivisibleCorpus):
     limit_unit: ClassVar[str] = "texts"
 
     labels: tuple[str, ...] = ()
+    queries: tuple[tuple[str, ...], ...] = ()
+    undecided: int = 0
     blank: int = 0
     wordless: tuple[str, ...] = ()
     headless: tuple[str, ...] = ()
@@ -52,6 +58,8 @@ class LabelledTexts(DivisibleCorpus):
     def __post_init__(self) -> None:
         if len(self.labels) != len(self.sentences):
             raise ValueError(f"{len(self.sentences)} texts but {len(self.labels)} labels")
+        if self.queries and len(self.queries) != len(self.sentences):
+            raise ValueError(f"{len(self.sentences)} texts but {len(self.queries)} queries")
 
     def _amounts(self) -> list[str]:
         """The amounts that `repr` shows: texts, words and classes."""
@@ -71,7 +79,9 @@ class LabelledTexts(DivisibleCorpus):
     def subset(self, indices: Sequence[int]) -> Self:
         """The texts with these indices, in this order. The records of files and of skipped lines stay the same."""
         sentences = tuple(self.sentences[index] for index in indices)
-        return replace(self, sentences=sentences, labels=tuple(self.labels[index] for index in indices))
+        labels = tuple(self.labels[index] for index in indices)
+        queries = tuple(self.queries[index] for index in indices) if self.queries else ()
+        return replace(self, sentences=sentences, labels=labels, queries=queries)
 
     def _part(self, index: slice) -> Self:
         return self.subset(range(len(self))[index])
@@ -94,9 +104,9 @@ class LabelledTexts(DivisibleCorpus):
 
     def counts(self) -> dict[str, int]:
         """Numbers of sentences, words, documents, classes, repeated texts, and skipped lines."""
-        labels_of: dict[tuple[str, ...], list[str]] = {}
-        for text, label in zip(self, self.labels, strict=True):
-            labels_of.setdefault(text.words, []).append(label)
+        labels_of: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+        for text, query, label in zip(self, self.queries or [()] * len(self), self.labels, strict=True):
+            labels_of.setdefault((text.words, query), []).append(label)
         return {
             **super().counts(),
             "classes": len(self.classes),
@@ -110,6 +120,10 @@ class LabelledTexts(DivisibleCorpus):
         """Remarks on skipped lines and repeated texts."""
         counts = self.counts()
         remarks = []
+        if self.undecided:
+            remarks.append(
+                f"Pairs without a label on which the annotators agreed, which were left out: {self.undecided:,}."
+            )
         if self.blank:
             remarks.append(f"Blank lines that were skipped: {self.blank:,}.")
         if number := len(self.wordless):
@@ -128,29 +142,39 @@ class LabelledTexts(DivisibleCorpus):
 
 
 def load_labelled(
-    paths: str | Path | Iterable[str | Path], *, text: str = "text", label: str = "label", limit: int | None = None
+    paths: str | Path | Iterable[str | Path],
+    *,
+    text: str = "text",
+    label: str = "label",
+    query: str | None = None,
+    limit: int | None = None,
 ) -> LabelledTexts:
-    """Read labeled texts in UTF-8, which may be compressed with gzip, bzip2, xz or zip.
+    """Read labeled texts in UTF-8, with or without queries, which may be compressed with gzip, bzip2, xz or zip.
 
     The name of a file determines its format:
 
     * ``.csv``, ``.tsv``: a header names the columns. For a file without a header, give both ``text`` and ``label`` as
       column numbers, counted from 1. (If the first line has both numbers as names, it is still a header.) In TSV,
       quotes have no special meaning.
-    * ``.jsonl``, ``.json``: each line is an object. The text may be a list of words.
-    * any other name: each line is a label, a space or tab, and the text.
+    * ``.jsonl``, ``.json``: each line is an object. The text may be a list of words. The keys of SNLI (``gold_label``,
+      ``sentence1``, ``sentence2``) are known: the premise is the text, the hypothesis is the query, and words are the
+      leaves of the binary parse, if there is one.
+    * any other name: each line is a label, a space or tab, and the text; or the file has the stories of bAbI, whose
+      lines are numbered: the text is the story so far, the question is the query, and the answer is the label.
 
-    Words are separated by white space. The id of a text is ``file:line``. Blank lines and texts without words are
-    skipped.
+    Words are separated by white space, in bAbI also at punctuation. The id of a text is ``file:line``. Blank lines and
+    texts without words are skipped.
 
     Args:
         paths: one file or several.
         text, label: the names or the numbers of the columns, or the names of the keys.
+        query: the same for the query that goes with each text; None if texts have none.
         limit: read at most this many texts.
 
     Raises:
-        ValueError: text and label are the same column, no file is given, or the limit is less than 1.
-        CorpusError: a file is not in its format, a label is empty, a file has no text, or two files are the same.
+        ValueError: two of text, label and query are the same column, no file is given, or the limit is less than 1.
+        CorpusError: a file is not in its format, a label or a query is empty, some texts have queries and others have
+            none, a file has no text, or two files are the same.
 
     Example:
         >>> import tempfile
@@ -163,43 +187,68 @@ def load_labelled(
         >>> texts.labels, texts[0].words
         (('1', '0'), ('a', 'fine', 'film'))
     """
-    if text == label or (all(map(WHOLE_NUMBER.fullmatch, (text, label))) and int(text) == int(label)):
-        raise ValueError(f"text and label must be two columns, not both {text!r}")
+    columns = [text, label, *([] if query is None else [query])]
+    numbers = [int(column) if WHOLE_NUMBER.fullmatch(column) else column for column in columns]
+    if twice := next(
+        (column for column, number in zip(columns, numbers, strict=True) if numbers.count(number) > 1), ""
+    ):
+        raise ValueError(f"text, label and query must be different columns, not both {twice!r}")
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     names = [Path(path).name for path in paths]
-    blank = 0
+    blank = undecided = 0
     wordless: list[str] = []
     headless: list[str] = []
 
-    def read(path: str, _: None) -> Iterator[tuple[tuple[Sentence, str], None]]:
-        nonlocal blank
+    def read(path: str, _: None) -> Iterator[tuple[tuple[Sentence, str, tuple[str, ...]], None]]:
+        nonlocal blank, undecided
         name = Path(path).name if names.count(Path(path).name) == 1 else path
-        source = LabelledFile(path, label, text)
+        source = LabelledFile(path, label, text, query)
         for record in source.records():
             if record is None:
                 blank += 1
                 continue
-            line, label_cell, content = record
+            line, label_cell, content, asked = record
             if not label_cell.strip():
                 raise source.fault("the label is empty", line)
             if label_cell.startswith("\ufeff"):
                 raise source.fault("there is a byte-order mark before the label; were files concatenated?", line)
-            words = content.split() if isinstance(content, str) else [word for word in content if word.strip()]
+            if asked is not None and label_cell == UNDECIDED:
+                undecided += 1
+                continue
+            words, query_words = _words(content), _words(asked or ())
+            if asked is not None and not query_words:
+                raise source.fault("the query is empty", line)
             if words:
                 running = content if isinstance(content, str) else " ".join(words)
-                sentence = Sentence(f"{name}:{line}", tuple(words), text=running, file=path, line=line)
-                yield (sentence, label_cell.strip()), None
+                sentence = Sentence(f"{name}:{line}", words, text=running, file=path, line=line)
+                yield (sentence, label_cell.strip(), query_words), None
             else:
                 wordless.append(f"{path}:{line}")
         headless.extend(f"{path}:{line}" for line in source.headless)
 
     tally = Tally()
 
-    def add(text: tuple[Sentence, str]) -> tuple[Sentence, str]:
+    def add(text: tuple[Sentence, str, tuple[str, ...]]) -> tuple[Sentence, str, tuple[str, ...]]:
         tally.add(text[0])
         return text
 
     _, records, held = read_files(paths, read, add, tally, contents="text", limit=limit, hold=sys.maxsize)
-    sentences, labels = zip(*held, strict=True)
-    texts = LabelledTexts(sentences, records, labels, blank, tuple(wordless), tuple(headless))
+    sentences, labels, queries = zip(*held, strict=True)
+    if any(queries) and (alone := next((s for s, query in zip(sentences, queries, strict=True) if not query), None)):
+        raise CorpusError("this text has no query, and others have one", file=alone.file, line=alone.line)
+    texts = LabelledTexts(
+        sentences,
+        records,
+        labels,
+        queries if any(queries) else (),
+        undecided=undecided,
+        blank=blank,
+        wordless=tuple(wordless),
+        headless=tuple(headless),
+    )
     return texts.knowing(counted=tally.counted())
+
+
+def _words(text: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the words of running text, or those words of a list that are not blank."""
+    return tuple(text.split() if isinstance(text, str) else [word for word in text if word.strip()])

@@ -1,4 +1,4 @@
-"""The formats of labeled texts, by the ending of the file name."""
+"""The formats of labeled texts, with or without queries: tables, JSON Lines (also SNLI's), plain lines, and bAbI's."""
 
 from __future__ import annotations
 
@@ -18,11 +18,17 @@ from .lines import WHOLE_NUMBER, text_lines
 Text = str | list[str]
 """Running text, or a list of words."""
 
-Record = tuple[int, str, Text]
-"""The line where a text starts, from 1; its label; and the text."""
+Record = tuple[int, str, Text, Text | None]
+"""The line where a text starts, from 1; its label; the text; and its query, or None for a text without one."""
+
+UNDECIDED = "-"
+"""What SNLI has as the label of a pair on which the annotators did not agree."""
 
 _COMPRESSED = re.compile(r"\.(gz|bz2|xz|zip)$")
 _BLANK_OR_TAB = re.compile(r"[ \t]")
+_SNLI_KEYS = ("gold_label", "sentence1", "sentence2")
+_BABI_LINE = re.compile(r"(\d+) ([^\t]+?)(?: ?\t([^\t]+)\t[\d ]+)?\s*")
+_TOKEN = re.compile(r"\w+|[^\w\s]")
 _LONGEST_FIELD = 2**31 - 1
 """The longest CSV field, in characters. The default of the csv module, 131,072, is too short for long texts."""
 
@@ -37,6 +43,7 @@ class LabelledFile:
     path: str | Path  # of the file, or of a file in a zip file
     label: str  # the names or numbers of the columns, or the keys
     text: str
+    query: str | None = None
     # The number of the first line, if that was read as a text because columns are chosen by number; known after reading
     headless: list[int] = field(default_factory=list)
 
@@ -51,7 +58,18 @@ class LabelledFile:
                 names += zipped.namelist()
         uncompressed = [_COMPRESSED.sub("", name.lower()) for name in names]
         endings = (ending for name in uncompressed for ending in FORMATS if ending and name.endswith(ending))
-        return FORMATS[next(endings, "")](self)
+        ending = next(endings, "")
+        return self.babi_records() if not ending and self._is_babi() else FORMATS[ending](self)
+
+    def _is_babi(self) -> bool:
+        """Whether a file begins with a story: lines that are numbered from 1, of which the last is a question."""
+        for expected, (_, _, line) in enumerate(text_lines(self.path), start=1):
+            found = _BABI_LINE.fullmatch(line)
+            if found is None or int(found[1]) != expected:
+                return False
+            if found[3] is not None:
+                return True
+        return False
 
     def fault(self, message: str, line: int) -> CorpusError:
         """An error in a line of the file."""
@@ -61,7 +79,31 @@ class LabelledFile:
         """Yield the records of lines that consist of a label, a space or tab, and the text."""
         for number, _, line in text_lines(self.path):
             label = _BLANK_OR_TAB.split(line, maxsplit=1)[0]
-            yield (number, label, line[len(label) + 1 :]) if line.strip() else None
+            yield (number, label, line[len(label) + 1 :], None) if line.strip() else None
+
+    def babi_records(self) -> Iterator[Record | None]:
+        """Yield the questions of bAbI's stories: the text is the story so far, the label is the answer.
+
+        Every line has a number, which is 1 where a story begins. A question has its answer and the numbers of the lines
+        that support it behind tabs.
+        """
+        story: list[str] = []
+        for number, _, line in text_lines(self.path):
+            if not line.strip():
+                yield None
+                continue
+            found = _BABI_LINE.fullmatch(line)
+            if found is None:
+                raise self.fault(
+                    f"expected a numbered sentence, or a question with its answer, found {line[:60]}", number
+                )
+            count, words, answer = int(found[1]), _TOKEN.findall(found[2]), found[3]
+            if count == 1:
+                story = []
+            if answer is None:
+                story += words
+            else:
+                yield number, answer, list(story), words
 
     def json_records(self) -> Iterator[Record | None]:
         """Yield the records of a file with a JSON object in each line."""
@@ -83,13 +125,27 @@ class LabelledFile:
             raise self.fault(f"expected a JSON object on every line: {error}", number) from error
         if not isinstance(value, dict):
             raise self.fault(f"expected a JSON object on every line, found {line[:60]}", number)
+        if self._is_snli(value):
+            label, *texts = (value[key] for key in _SNLI_KEYS)
+            parses = [value.get(f"{key}_binary_parse", text) for key, text in zip(_SNLI_KEYS[1:], texts, strict=True)]
+            if not all(isinstance(each, str) for each in (label, *parses)):
+                raise self.fault(f"{', '.join(map(repr, _SNLI_KEYS))} must be strings", number)
+            # The leaves of the binary parse are the words of the sentence, with punctuation apart.
+            words = [[word for word in parse.split() if word not in "()"] for parse in parses]
+            return number, label, words[0], words[1]
         self._check_names("keys", list(value), number)
         label, text = value[self.label], value[self.text]
+        query = None if self.query is None else value[self.query]
         if not isinstance(label, str | int):
             raise self.fault(f"{self.label!r} must be a string, whole number or boolean, not {label!r:.60}", number)
-        if not all(isinstance(part, str) for part in (text if isinstance(text, list) else [text])):
-            raise self.fault(f"{self.text!r} must be a string or a list of strings, not {text!r:.60}", number)
-        return number, label if isinstance(label, str) else json.dumps(label), text
+        for name, given in ((self.text, text), (self.query, "" if query is None else query)):
+            if not all(isinstance(part, str) for part in (given if isinstance(given, list) else [given])):
+                raise self.fault(f"{name!r} must be a string or a list of strings, not {given!r:.60}", number)
+        return number, label if isinstance(label, str) else json.dumps(label), text, query
+
+    def _is_snli(self, value: Mapping[str, Any]) -> bool:
+        """Whether an object has the keys of SNLI, and none of those that are read otherwise."""
+        return not {self.label, self.text} & set(value) and set(_SNLI_KEYS) <= set(value)
 
     def _csv_rows(self) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader((line + "\n" for _, _, line in text_lines(self.path, returns=True)), strict=True)
@@ -105,7 +161,7 @@ class LabelledFile:
             csv.field_size_limit(limit)
 
     def _table(self, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Record | None]:
-        columns: tuple[int, int] | None = None
+        columns: list[int] | None = None
         width = 0
         for number, row in rows:
             if not any(map(str.strip, row)):
@@ -118,27 +174,35 @@ class LabelledFile:
             if len(row) != width:
                 first = "first line" if self.headless else "header"
                 raise self.fault(f"expected {width} fields as in the {first}, found {len(row)}", number)
-            yield number, row[columns[0]], row[columns[1]]
+            label, text, *query = (row[column] for column in columns)
+            yield number, label, text, query[0] if query else None
 
-    def _columns(self, row: list[str], number: int) -> tuple[int, int]:
-        """The 0-based columns of label and text, by the first row; `headless` says whether that is a text, too."""
+    def _columns(self, row: list[str], number: int) -> list[int]:
+        """The 0-based columns of label, text and query, by the first row; `headless` says if that is a text, too."""
         names = [name.strip() for name in row]
-        wanted = (self.label, self.text)
+        wanted = self._wanted
         if not all(map(WHOLE_NUMBER.fullmatch, wanted)) or set(wanted) <= set(names):
             self._check_names("columns", names, number)
-            return names.index(self.label), names.index(self.text)
+            return [names.index(name) for name in wanted]
         for column in wanted:
             if not 1 <= int(column) <= len(row):
                 raise self.fault(f"there is no column {column}; there are {len(row)}, counted from 1", number)
         self.headless.append(number)
-        return int(self.label) - 1, int(self.text) - 1
+        return [int(column) - 1 for column in wanted]
+
+    @property
+    def _wanted(self) -> list[str]:
+        """The columns or keys of label, text and, if there are queries, query."""
+        return [self.label, self.text, *([] if self.query is None else [self.query])]
 
     def _check_names(self, noun: str, names: list[str], number: int) -> None:
-        """Check that text and label each occur once among the names of columns or keys."""
-        if names.count(self.text) != 1 or names.count(self.label) != 1:
+        """Check that label, text and query each occur once among the names of columns or keys."""
+        if any(names.count(name) != 1 for name in self._wanted):
             listed = ", ".join(map(repr, names))[:200] or "none"
+            label, text, *query = self._wanted
+            expected = " and ".join(map(repr, (text, label, *query)))
             advice = "name those to read with text= and label= (--text-column, --label-column)"
-            raise self.fault(f"expected {noun} {self.text!r} and {self.label!r}, found {listed}; {advice}", number)
+            raise self.fault(f"expected {noun} {expected}, found {listed}; {advice}", number)
 
 
 def _parse_json(text: str) -> Any:

@@ -24,6 +24,7 @@ from .replaceable.attention_model import (
     Special,
     TextState,
     Words,
+    WordsWithQuery,
     drop,
     probabilities,
 )
@@ -81,6 +82,7 @@ __all__ = [
     "Window",
     "Windows",
     "Words",
+    "WordsWithQuery",
     "drop",
     "extract",
     "extract_many",

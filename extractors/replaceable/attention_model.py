@@ -7,9 +7,9 @@ model reads are sequences of words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, Self, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -17,6 +17,55 @@ from torch import Tensor
 
 Words = tuple[str, ...]
 """The words of a text."""
+
+
+class WordsWithQuery(tuple[str, ...]):
+    """The words of a text that is read together with a query: a question about it, or a hypothesis.
+
+    It is a text like any other, whose words can be attended to and deleted. The query goes with it wherever it goes,
+    and its words are not among those of the text. Two of them are equal if their words and their queries are.
+
+    Attributes:
+        query: the words of the query.
+
+    Example:
+        >>> from attentionology.extractors import WordsWithQuery, drop
+        >>> text = WordsWithQuery(("Mary", "went", "home", "."), query=("Where", "is", "Mary", "?"))
+        >>> len(text), drop(text, 3).query
+        (4, ('Where', 'is', 'Mary', '?'))
+    """
+
+    query: Words
+
+    def __new__(cls, words: Iterable[str], query: Iterable[str]) -> Self:
+        """Make a text of words and the words of its query."""
+        text = super().__new__(cls, words)
+        text.query = tuple(query)
+        return text
+
+    def __eq__(self, other: object) -> bool:
+        return tuple.__eq__(self, other) is True and self.query == query_of(other)
+
+    def __hash__(self) -> int:
+        return hash((tuple(self), self.query))
+
+    def __repr__(self) -> str:
+        return f"WordsWithQuery({tuple(self)}, query={self.query})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return WordsWithQuery, (tuple(self), self.query)
+
+
+def query_of(text: object) -> Words:
+    """Return the words of the query of a text, none if it has no query."""
+    return text.query if isinstance(text, WordsWithQuery) else ()
+
+
+def replaced(text: Words, words: Iterable[str]) -> Words:
+    """Return a text of other words with the same query, if it has one."""
+    return WordsWithQuery(words, text.query) if isinstance(text, WordsWithQuery) else tuple(words)
+
+
 State = TypeVar("State", bound="TextState")
 
 Special = Literal["keep", "renormalise"]
@@ -188,4 +237,4 @@ def drop(words: Words, index: int) -> Words:
         >>> drop(("not", "a", "dull", "film"), 0)
         ('a', 'dull', 'film')
     """
-    return words[:index] + words[index + 1 :]
+    return replaced(words, words[:index] + words[index + 1 :])

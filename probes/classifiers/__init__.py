@@ -2,6 +2,7 @@
 
 from .attention_classifier import AttentionClassifier
 from .imitation import LAMBDAS, Divergence, Imitation
+from .query_classifier import QueryClassifier
 from .regularizers import cosine_to_mean
 from .training import (
     FINE_TUNING,
@@ -26,6 +27,7 @@ __all__ = [
     "Divergence",
     "Imitation",
     "Objective",
+    "QueryClassifier",
     "Trainable",
     "Vocabulary",
     "cosine_to_mean",

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, ClassVar, Literal, cast, get_args
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -32,19 +32,25 @@ from .vocabulary import END, PAD, SPECIAL, START, UNKNOWN, Vocabulary
 
 Attention = Literal["additive", "dot"]
 _BATCH_CELLS = 1 << 12  # words of a batch
-_RNG = threading.Lock()  # the generator of initial weights is that of all threads
+INITIAL_WEIGHTS = threading.Lock()  # the generator of initial weights is that of all threads
 
 
 @dataclass(frozen=True, eq=False)
-class ClassifierState(TextState):
+class WordStates(TextState):
     """A batch of texts as a classifier has read them."""
 
-    evidence: Float[Tensor, "batch n logits"]  # what full attention to a word adds to the logits; of two classes to one
     attended: Float[Tensor, "batch n attended"]  # the states that attention weighs, after ``concat`` or ``residual``
     hidden: Float[Tensor, "batch n size"]  # the states as the encoder gives them
     words: Float[Tensor, "batch n dim"]  # the embeddings of the words
     ids: Int[Tensor, "batch positions"]  # those of ``[SOS] words [EOS]``, padded
     lengths: Int[Tensor, " batch"]  # the numbers of words, plus 2
+
+
+@dataclass(frozen=True, eq=False)
+class ClassifierState(WordStates):
+    """A batch of texts as a classifier of texts without queries has read them."""
+
+    evidence: Float[Tensor, "batch n logits"]  # what full attention to a word adds to the logits; of two classes to one
 
 
 class AttentionClassifier(nn.Module):
@@ -83,6 +89,7 @@ class AttentionClassifier(nn.Module):
     """
 
     special: Special = "keep"
+    reads_queries: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -132,7 +139,7 @@ class AttentionClassifier(nn.Module):
         attended = size + dimensions if self.regularizer == "concat" else size
         additive = config["attention"] == "additive"
         self.scale = 1.0 if additive else math.sqrt(attended)
-        with _RNG, torch.random.fork_rng(devices=[]):
+        with INITIAL_WEIGHTS, torch.random.fork_rng(devices=[]):
             torch.manual_seed(config["random_state"])
             self.table = nn.Embedding(len(vocabulary), dimensions, padding_idx=PAD)
             self.encoder = ENCODERS[config["encoder"]](dimensions, size)
@@ -194,6 +201,13 @@ class AttentionClassifier(nn.Module):
 
     def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> ClassifierState:
         """See `AttentionModel`."""
+        read = self._read(texts, gradient=gradient)
+        scores = self.attend(read["attended"])[..., 0] / self.scale
+        evidence = functional.linear(read["attended"], self.decoder.weight)
+        return ClassifierState(**read, alpha=normalized(scores, read["mask"]), evidence=evidence)
+
+    def _read(self, texts: Sequence[Words], *, gradient: bool) -> dict[str, Any]:
+        """Compute all fields of `WordStates` but the attention."""
         lengths = torch.tensor([len(text) + 2 for text in texts])
         n = int(lengths.max()) - 2
         ids = torch.tensor([[START, *self.vocabulary.ids(t), END] + [PAD] * (n - len(t)) for t in texts])
@@ -205,23 +219,18 @@ class AttentionClassifier(nn.Module):
         attended = hidden + words if self.regularizer == "residual" else hidden
         attended = torch.cat([hidden, words], dim=-1) if self.regularizer == "concat" else attended
         mask = torch.arange(n) < lengths[:, None] - 2
-        logits = (self.attend(attended)[..., 0] / self.scale).masked_fill(~mask, -math.inf)
-        alpha = torch.where(mask.any(1)[:, None], logits, 0.0).softmax(-1) * mask
-        evidence = functional.linear(attended, self.decoder.weight)
         position = torch.arange(n + 2).expand(len(texts), -1) - 1
-        return ClassifierState(
-            texts=tuple(texts),
-            alpha=alpha[:, None],
-            mask=mask,
-            embeddings=embedded,
-            word_of=torch.where((position >= 0) & (position < lengths[:, None] - 2), position, -1),
-            evidence=evidence,
-            attended=attended,
-            hidden=hidden,
-            words=words,
-            ids=ids,
-            lengths=lengths,
-        )
+        return {
+            "texts": tuple(texts),
+            "mask": mask,
+            "embeddings": embedded,
+            "word_of": torch.where((position >= 0) & (position < lengths[:, None] - 2), position, -1),
+            "attended": attended,
+            "hidden": hidden,
+            "words": words,
+            "ids": ids,
+            "lengths": lengths,
+        }
 
     def attention(self, state: TextState) -> tuple[Float[Tensor, "batch 1 n"], Bool[Tensor, "batch n"]]:
         """Return the one row of attention, and the mask of words."""
@@ -243,7 +252,7 @@ class AttentionClassifier(nn.Module):
         """Return the attention."""
         return state.alpha[:, 0]
 
-    def penalty(self, state: ClassifierState, generator: torch.Generator) -> Float[Tensor, ""]:
+    def penalty(self, state: WordStates, generator: torch.Generator) -> Float[Tensor, ""]:
         """Compute what the regularizer adds to the loss, summed over the texts; the generator draws masked words."""
         strength, tell = float(self.config["strength"]), self.tell
         if tell is None:
@@ -268,6 +277,8 @@ class AttentionClassifier(nn.Module):
     def save(self, path: Path) -> None:
         """Write weights, vocabulary and classes to one safetensors file."""
         facts = {"config": self.config, "classes": self.classes, "words": self.vocabulary.words}
+        if self.reads_queries:
+            facts["queries"] = True
         write_tensors(path, self.state_dict(), facts, ANYWHERE)
 
     @classmethod
@@ -285,7 +296,8 @@ class AttentionClassifier(nn.Module):
                 with safe_open(path, "pt") as file:
                     facts = json.loads(file.metadata()["classifier"])
                     tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 no mapping
-            model = cls(**facts["config"]).build(Vocabulary(tuple(facts["words"])), facts["classes"])
+            kind = {each.reads_queries: each for each in (cls, *cls.__subclasses__())}[facts.get("queries", False)]
+            model = kind(**facts["config"]).build(Vocabulary(tuple(facts["words"])), facts["classes"])
             model.load_state_dict(tensors)
         except (TypeError, RuntimeError) as error:
             raise ValueError(f"{path} holds no classifier: {error}") from error
@@ -298,3 +310,9 @@ class AttentionClassifier(nn.Module):
         """Turn the one logit z of two classes into (0, z)."""
         both: Tensor = logits if logits.shape[-1] > 1 else functional.pad(logits, (1, 0))
         return both
+
+
+def normalized(scores: Float[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, "batch 1 n"]:
+    """Return the softmax of scores over the words of each text. A text without words has a row of zeros."""
+    scores = scores.masked_fill(~mask, -math.inf)
+    return (torch.where(mask.any(1)[:, None], scores, 0.0).softmax(-1) * mask)[:, None]

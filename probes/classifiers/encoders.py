@@ -88,6 +88,23 @@ class Embeddings(nn.Module):
         return embedded
 
 
+def last_state(
+    encoder: str, states: Float[Tensor, "batch positions size"], lengths: Int[Tensor, " batch"]
+) -> Float[Tensor, "batch size"]:
+    """Return the state with which an encoder ends a text, as in the code of Jain & Wallace.
+
+    These are the last states of both directions of an LSTM, the largest values of a CNN, and else the mean.
+    """
+    inside = torch.arange(states.shape[1])[None, :, None] < lengths[:, None, None]
+    if encoder == "lstm":
+        half = states.shape[-1] // 2
+        ahead = states[torch.arange(len(states)), lengths - 1, :half]
+        return torch.cat([ahead, states[:, 0, half:]], dim=-1)
+    if encoder == "cnn":
+        return states.masked_fill(~inside, -torch.inf).amax(1)
+    return (states * inside).sum(1) / lengths[:, None]
+
+
 ENCODERS: dict[str, type[nn.Module]] = {"lstm": BiLSTM, "cnn": CNN, "average": Projection, "none": Embeddings}
 
 

@@ -314,7 +314,7 @@ class TestColumnsByNumber:
             load("yes,one\nno,two,three\n", "a.csv", text="2", label="1")
 
     def test_the_same_column(self, load):
-        with pytest.raises(ValueError, match="two columns"):
+        with pytest.raises(ValueError, match="different columns"):
             load("yes,one\n", "a.csv", text="01", label="1")
 
     def test_keys_of_json_have_no_numbers(self, load):
@@ -332,7 +332,7 @@ def test_files_that_are_not_there(tmp_path):
 
 
 def test_text_and_label_are_two_columns(load):
-    with pytest.raises(ValueError, match="two columns, not both 'label'"):
+    with pytest.raises(ValueError, match="different columns, not both 'label'"):
         load(CSV, "a.csv", text="label")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....extractors import TransformerAttention
-from ....extractors.replaceable.attention_model import AttentionModel, Words, probabilities
+from ....extractors.replaceable.attention_model import AttentionModel, Words, probabilities, replaced
 from ..batch import Rows, TextBatch
 from ..contract import PROBABILITY, Column, ExplanationTest, Question
 from ..interventions import DRAWS, ORDERS, orderings, ranks
@@ -28,8 +28,8 @@ def cuts(text: Words, order: Sequence[int]) -> list[tuple[Words, Words]]:
     for percent in PERCENT:
         # This is computed in integers, because in floating-point numbers 0.01 · 700 is more than 7.
         best = set(order[: -(-percent * len(text) // 100)])
-        rest = tuple(word for position, word in enumerate(text) if position not in best)
-        pairs.append((rest, tuple(word for position, word in enumerate(text) if position in best)))
+        rest = replaced(text, (word for position, word in enumerate(text) if position not in best))
+        pairs.append((rest, replaced(text, (word for position, word in enumerate(text) if position in best))))
     return pairs
 
 

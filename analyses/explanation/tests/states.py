@@ -8,14 +8,14 @@ from ....extractors import TransformerAttention
 from ....extractors.replaceable.attention_model import state_of
 from ....extractors.replaceable.continuation import TransformerState
 from ....probes.classifiers import cosine_to_mean
-from ....probes.classifiers.attention_classifier import ClassifierState
+from ....probes.classifiers.attention_classifier import WordStates
 from ..batch import Rows, TextBatch
 from ..contract import SHARE, Column, ExplanationTest
 
 
 def conicity(batch: TextBatch) -> Rows:
     """Compute the mean cosine between the attended states and their mean (Mohankumar et al. 2020)."""
-    cosines = cosine_to_mean(state_of(batch.state, ClassifierState).attended, batch.mask).double().sum(1).numpy()
+    cosines = cosine_to_mean(state_of(batch.state, WordStates).attended, batch.mask).double().sum(1).numpy()
     words = batch.mask.sum(1).numpy()
     return {"conicity": np.where(words > 0, cosines / np.maximum(words, 1), np.nan)}
 
@@ -36,7 +36,7 @@ def states(batch: TextBatch) -> Rows:
     """Describe the states that this kind of model attends to."""
     if isinstance(batch.model, TransformerAttention):
         return null_space(batch)
-    return conicity(batch) if isinstance(batch.state, ClassifierState) else {}
+    return conicity(batch) if isinstance(batch.state, WordStates) else {}
 
 
 TEST = ExplanationTest(

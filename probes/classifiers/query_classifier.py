@@ -1,0 +1,113 @@
+"""The attention classifier for texts with queries: questions about a text, or hypotheses (Jain & Wallace 2019, §2).
+
+Text and query are embedded by one table and encoded apart. Attention is paid to the words of the text, and what it
+looks for is the query: with h_i the states of the text and q the state with which the encoder ends the query,
+φ(h_i, q) = v · tanh(W₁ h_i + W₂ q) or h_i · q / √m, and α is the softmax of φ over the words of the text.
+
+The paper does not say how the context h_α = Σ α_i h_i and the query become logits. Here they are
+W_o tanh(W_p h_α + W_q q) plus a bias. They are not linear in α, so what is exact for a linear decoder, such as the
+strongest adversary, is not computed for this model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from ...corpora_loaders import WordVectors
+from ...extractors.replaceable.attention_model import TextState, Words, WordsWithQuery, query_of, state_of
+from .attention_classifier import INITIAL_WEIGHTS, AttentionClassifier, WordStates, normalized
+from .encoders import ENCODERS, last_state
+from .vocabulary import END, PAD, START, Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class QueryStates(WordStates):
+    """A batch of texts with queries as a classifier has read them."""
+
+    query: Float[Tensor, "batch size"]  # the state with which the encoder ends the query
+
+
+class QueryClassifier(AttentionClassifier):
+    """A classifier of texts with queries that reads a weighted mean of the words of the text, given the query.
+
+    It is an `attentionology.extractors.AttentionModel` without dropout. The arguments and attributes are those of
+    `AttentionClassifier`; every text is an `attentionology.extractors.WordsWithQuery`.
+
+    Example:
+        >>> from attentionology.extractors import WordsWithQuery
+        >>> from attentionology.probes.classifiers import QueryClassifier
+        >>> story = ("Mary", "home", "John", "school")
+        >>> texts = [WordsWithQuery(story, ("Where", "is", who)) for who in ("Mary", "John")]
+        >>> classifier = QueryClassifier("average", dimensions=16).fit(texts * 20, ["home", "school"] * 20)
+        >>> classifier.encode(texts).alpha.shape  # 2 texts, 1 row of attention, 4 words
+        torch.Size([2, 1, 4])
+    """
+
+    reads_queries: ClassVar[bool] = True
+
+    evidence = None  # type: ignore[assignment]  # the logits are not linear in the attention
+
+    def build(
+        self, vocabulary: Vocabulary, classes: Sequence[str], vectors: WordVectors | None = None
+    ) -> QueryClassifier:
+        """Make the parameters, the embeddings from vectors if there are any; return the classifier itself.
+
+        Raises:
+            ValueError: for the same reasons as in `AttentionClassifier`, or states cannot be compared with queries by
+                their dot product, because ``concat`` makes them larger.
+        """
+        super().build(vocabulary, classes, vectors)
+        config = self.config
+        size, attended, dimensions = config["size"], self.decoder.in_features, config["dimensions"]
+        additive = config["attention"] == "additive"
+        if not additive and attended != size:
+            raise ValueError("with queries, the attention dot cannot be used with the regularizer concat")
+        self.scale = 1.0 if additive else math.sqrt(size)
+        with INITIAL_WEIGHTS, torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config["random_state"] + 1)
+            self.query_encoder = ENCODERS[config["encoder"]](dimensions, size)
+            self.attend = nn.ModuleDict()
+            if additive:
+                self.attend["text"] = nn.Linear(attended, attended // 2)
+                self.attend["query"] = nn.Linear(size, attended // 2, bias=False)
+                self.attend["score"] = nn.Linear(attended // 2, 1, bias=False)
+            self.from_text = nn.Linear(attended, attended // 2)
+            self.from_query = nn.Linear(size, attended // 2, bias=False)
+            self.decoder = nn.Linear(attended // 2, self.decoder.out_features)
+        return self
+
+    def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> QueryStates:
+        """See `attentionology.extractors.AttentionModel`. Gradients are those of the words of the text.
+
+        Raises:
+            ValueError: a text has no query.
+        """
+        if not all(isinstance(text, WordsWithQuery) for text in texts):
+            raise ValueError("this classifier reads texts with queries (WordsWithQuery)")
+        read, query = self._read(texts, gradient=gradient), self._read_queries(texts)
+        if isinstance(self.attend, nn.ModuleDict) and len(self.attend):
+            both = self.attend["text"](read["attended"]) + self.attend["query"](query)[:, None]
+            scores = self.attend["score"](both.tanh())[..., 0]
+        else:
+            scores = torch.einsum("bnd,bd->bn", read["attended"], query) / self.scale
+        return QueryStates(**read, alpha=normalized(scores, read["mask"]), query=query)
+
+    def _read_queries(self, texts: Sequence[Words]) -> Float[Tensor, "batch size"]:
+        queries = [[START, *self.vocabulary.ids(query_of(text)), END] for text in texts]
+        lengths = torch.tensor([len(query) for query in queries])
+        ids = torch.tensor([query + [PAD] * (int(lengths.max()) - len(query)) for query in queries])
+        return last_state(self.config["encoder"], self.query_encoder(self._embedded(ids), lengths), lengths)
+
+    def decode(self, state: TextState, alpha: Float[Tensor, "batch k 1 n"]) -> Float[Tensor, "batch k classes"]:
+        """Compute the logits under k other attentions per text. Attention without any weight leaves the query."""
+        state = state_of(state, QueryStates)
+        context = alpha[:, :, 0] @ state.attended
+        both = self.from_text(context) + self.from_query(state.query)[:, None]
+        return self._all_classes(self.decoder(both.tanh()))
