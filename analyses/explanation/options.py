@@ -48,7 +48,8 @@ class TextOptions(OptionGroup):
     """
 
     data: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """Labeled texts to train on. Each line is a label, a space or tab, and a text."""
+    """Labeled texts to train on. Each line is a label, a space or tab, and a text; or the file is a table, JSON Lines,
+    SNLI or bAbI."""
 
     test: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
     """Labeled texts to run the tests on. By default, a fifth of the texts of --data is held out."""
@@ -64,6 +65,10 @@ class TextOptions(OptionGroup):
 
     label_column: Annotated[str, arg(metavar="NAME")] = "label"
     """The column that holds the label: its name, or its number."""
+
+    query_column: Annotated[str | None, arg(metavar="NAME")] = None
+    """The column that holds the query of each text, such as a question or a hypothesis. Attention is then tested for
+    the words of the text, given the query. SNLI's JSON Lines and bAbI's stories have queries without this."""
 
     min_words: OptionalNumber = None
     """Leave out texts with fewer words. (Jain & Wallace use 6.)"""
@@ -85,11 +90,11 @@ class TextOptions(OptionGroup):
                 raise OptionError(f"--{name} needs at least one file")
         if self.min_words and self.max_words and self.min_words > self.max_words:
             raise OptionError(f"--min-words {self.min_words} is above --max-words {self.max_words}")
-        numbers = all(map(WHOLE_NUMBER.fullmatch, (self.text_column, self.label_column)))
-        if self.text_column == self.label_column or (numbers and int(self.text_column) == int(self.label_column)):
-            raise OptionError("--text-column and --label-column cannot be the same")
+        named = [name for name in (self.text_column, self.label_column, self.query_column) if name is not None]
+        if len({int(name) if WHOLE_NUMBER.fullmatch(name) else name for name in named}) < len(named):
+            raise OptionError("--text-column, --label-column and --query-column cannot be the same")
         if not any(_STRUCTURED & set(file.suffixes) for file in self.files()):
-            for name in ("text_column", "label_column"):
+            for name in ("text_column", "label_column", "query_column"):
                 if name in changed(self):
                     raise OptionError(f"{flag(name)} is for .csv, .tsv and .jsonl")
 

@@ -11,6 +11,7 @@ import torch
 from ...extractors import AttentionModel, TransformerAttention
 from ...extractors.model.files import LoadedFiles
 from ...extractors.model.loaded_model import weights_sha256
+from ...extractors.replaceable.attention_model import query_of
 from ...probes.classifiers import AttentionClassifier
 from ..shared.record import describe_command, describe_corpus, describe_files
 from .tested import Tested
@@ -86,12 +87,13 @@ def describe_model(model: AttentionModel) -> dict[str, Any]:
         return {**described, **named, "scope": model.describe(), **describe_files(model.files)}
     if isinstance(model, AttentionClassifier):
         config = model.config
+        query = " to the text, given the query" if model.reads_queries else ""
         encoder, regularizer = config["encoder"], f", {config['regularizer']}" if config["regularizer"] else ""
         return {
             **described,
             "name": f"{_ABBREVIATIONS.get(encoder, encoder)} classifier",
             "family": encoder,
-            "shape": f"{config['attention']} attention, {config['size']} dimensions{regularizer}",
+            "shape": f"{config['attention']} attention{query}, {config['size']} dimensions{regularizer}",
             "config": config,
             "vocabulary": len(model.vocabulary),
         }
@@ -138,7 +140,7 @@ def notes(tested: Tested, remarks: Sequence[str]) -> Iterator[str]:
             yield f"{_NAMES[role].capitalize()} that the model cannot read, left out: {len(unread):,} (see the report)."
     if source is not None and source.vectors is not None:
         vectors = source.vectors
-        words = [word for text in texts.test for word in text.words]
+        words = [word for text in tested.words for word in (*text, *query_of(text))]
         without = int((vectors.rows(words) < 0).sum())
         yield f"Tested words without a vector: {without:,} of {len(words):,} ({100 * without / len(words):.0f} %)."
         yield from vectors.remarks()

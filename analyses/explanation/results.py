@@ -29,6 +29,7 @@ class HighlightedText:
     predicted: str
     probability: float  # of the predicted class
     panels: tuple[Highlight, ...]
+    query: tuple[str, ...] = ()
 
 
 class ExplainResults(NamedTuple):

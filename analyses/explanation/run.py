@@ -11,6 +11,7 @@ import pandas as pd
 
 from ...corpora_loaders import AttentionologyError
 from ...extractors import AttentionModel
+from ...extractors.replaceable.attention_model import query_of
 from ...probes.classifiers.trainings import Trainings
 from ...reports.help.options import flag
 from ...reports.progress import Stages
@@ -30,7 +31,7 @@ from .sources import Classifiers, ModelSource, Transformers, load_saved, workers
 from .summary import text_keys
 from .tested import Tested
 from .tests.correlation import gradient_importance
-from .texts import class_numbers, read_texts, without_unreadable
+from .texts import check_queries, class_numbers, read_texts, without_unreadable
 
 _EXAMPLES = 4
 _SHORTEST, _LONGEST = 5, 25  # in words; such texts can be read at a glance
@@ -92,6 +93,7 @@ def prepared(options: ExplainOptions, loaded: Loaded, chosen: Chosen, cache: Pat
     if not options.trains(loaded):
         parts = [test.trained_part for test in tests if test.trained_part]
         left_out += tuple((part, "nothing is trained in this run") for part in parts)
+    check_queries(texts, model)
     texts = without_unreadable(texts, model)
     labels = np.asarray(class_numbers(texts.test, model.classes))
     trainings = Trainings(cache, workers=workers_for(model))
@@ -168,7 +170,7 @@ def highlighted_texts(tested: Tested) -> tuple[HighlightedText, ...]:
     drawn = [fitting[i] for i in np.argsort(keys, kind="stable")[:_EXAMPLES].tolist()]
     shown = []
     for i in drawn:
-        batch = read(model, [texts[i].id], [texts[i].words], seed)
+        batch = read(model, [texts[i].id], [tested.words[i]], seed)
         n, predicted = len(texts[i]), int(batch.predicted[0])
         panels = [
             Highlight("attention", tuple(batch.scores[0, :n].tolist())),
@@ -182,6 +184,7 @@ def highlighted_texts(tested: Tested) -> tuple[HighlightedText, ...]:
         shown.append(
             HighlightedText(
                 words=texts[i].words,
+                query=query_of(tested.words[i]),
                 label=model.classes[tested.labels[i]],
                 predicted=model.classes[predicted],
                 probability=float(batch.probabilities[0, predicted]),

@@ -197,7 +197,12 @@ def _shaded(text: HighlightedText) -> dict[str, Any]:
             for word, weight in zip(text.words, panel.weights, strict=True)
         ]
         panels.append({"name": panel.name, "note": panel.note, "words": words})
-    named = {"label": text.label, "predicted": text.predicted, "probability": text.probability}
+    named = {
+        "query": " ".join(text.query),
+        "label": text.label,
+        "predicted": text.predicted,
+        "probability": text.probability,
+    }
     return {**named, "panels": panels}
 
 

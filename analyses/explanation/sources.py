@@ -16,8 +16,17 @@ from ...corpora_loaders import CorpusError, load_vectors
 from ...extractors import AttentionModel, ModelError, TransformerAttention, load_classifier
 from ...extractors.model.files import LoadedFiles
 from ...extractors.model.loading import find_model, load_tokenizer
+from ...extractors.replaceable.attention_model import query_of
 from ...extractors.threads import one_thread
-from ...probes.classifiers import FINE_TUNING, IMITATION, PUBLISHED, AttentionClassifier, ClassifierRecipe, Vocabulary
+from ...probes.classifiers import (
+    FINE_TUNING,
+    IMITATION,
+    PUBLISHED,
+    AttentionClassifier,
+    ClassifierRecipe,
+    QueryClassifier,
+    Vocabulary,
+)
 from ...storage.sealed import DamagedError
 from ..contract import OptionError
 from ..shared.builtin import DEMO, DEMO_NAME, check_demo, model_location
@@ -36,7 +45,9 @@ class Classifiers:
         self.imitation = _changed(IMITATION, options.tests.adversary_epochs, training.learning_rate)
         assert texts.train is not None  # noqa: S101 the options are checked
         self.classes = texts.train.classes
-        words = (word for part in texts.roles().values() for text in part for word in text.words)
+        self.kind = QueryClassifier if texts.train.queries else AttentionClassifier
+        roles = texts.roles().values()
+        words = (word for part in roles for text in words_of(part) for word in (*text, *query_of(text)))
         self.vectors = None if self.options.vectors is None else load_vectors(self.options.vectors, words)
         if self.vectors is not None and not len(self.vectors.array):
             raise CorpusError("no word of the texts has a vector in it", file=self.options.vectors)
@@ -46,7 +57,7 @@ class Classifiers:
         """Make an untrained classifier."""
         options = self.options
         chosen = None if options.regularizer == "none" else options.regularizer
-        classifier = AttentionClassifier(
+        classifier = self.kind(
             encoder or options.encoder,  # type: ignore[arg-type]
             options.attention,
             chosen if regularizer == "base" else regularizer,  # type: ignore[arg-type]
@@ -59,6 +70,7 @@ class Classifiers:
     def identity(self, model: AttentionClassifier) -> dict[str, Any]:
         """Return what identifies the untrained model in the cache."""
         return {
+            **({"queries": True} if model.reads_queries else {}),
             "config": model.config,
             "words": hashlib.sha256("\n".join(self.vocabulary.words).encode()).hexdigest(),
             "vectors": self.vectors and self.vectors.sha256,

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...corpora_loaders import CorpusError, LabelledTexts, load_labelled
-from ...extractors import AttentionModel, TransformerAttention, Words
+from ...extractors import AttentionModel, TransformerAttention, Words, WordsWithQuery
+from ...extractors.replaceable.attention_model import query_of
+from ...probes.classifiers import AttentionClassifier
 from ..shared.resampling import sentence_keys
 from .run_options import ExplainOptions, Loaded
 
@@ -47,13 +49,15 @@ class ExplainTexts:
     def overlap(self, role: str = "train") -> int:
         """Count the tested texts of more than three words that also occur, word for word, in another role."""
         others = self.roles().get(role)
-        seen = set() if others is None else {text.words for text in others}
-        return sum(len(text) > 3 and text.words in seen for text in self.test)
+        seen = set() if others is None else set(words_of(others))
+        return sum(len(text) > 3 and text in seen for text in words_of(self.test))
 
 
 def words_of(texts: LabelledTexts) -> list[Words]:
-    """Return the words of each text."""
-    return [text.words for text in texts]
+    """Return the words of each text, which carry those of its query if it has one."""
+    if not texts.queries:
+        return [text.words for text in texts]
+    return [WordsWithQuery(text.words, query) for text, query in zip(texts, texts.queries, strict=True)]
 
 
 def read_texts(options: ExplainOptions, loaded: Loaded) -> ExplainTexts:
@@ -73,12 +77,17 @@ def read_texts(options: ExplainOptions, loaded: Loaded) -> ExplainTexts:
             continue
         texts = before
         if texts is None:
-            texts = load_labelled(files or (), text=choice.text_column, label=choice.label_column)
+            text, label, query = choice.text_column, choice.label_column, choice.query_column
+            texts = load_labelled(files or (), text=text, label=label, query=query)
         given[role], short, long = texts.kept(choice.min_words, choice.max_words)
         lengths[role] = (short, long)
         if not given[role]:
             why = "no text has the length that is asked for" if len(texts) else "there is no text in it"
             raise CorpusError(why, file=(files or ("",))[0])
+        if bool(given[role].queries) != bool(given[next(iter(given))].queries):
+            raise CorpusError(
+                "some files have texts with queries, and others have texts without", file=(files or ("",))[0]
+            )
     held_out = []
     if "train" in given:
         _check_classes(given["train"])
@@ -160,9 +169,19 @@ def without_unreadable(texts: ExplainTexts, model: AttentionModel) -> ExplainTex
     return replace(texts, train=kept.get("train"), dev=kept.get("dev"), test=kept["test"], skipped=tuple(skipped))
 
 
+def check_queries(texts: ExplainTexts, model: AttentionModel) -> None:
+    """Raise `CorpusError` if texts have queries that a classifier does not read, or the reverse."""
+    if isinstance(model, AttentionClassifier) and model.reads_queries != bool(texts.test.queries):
+        message = "these texts have queries, and the classifier was trained on texts without"
+        if model.reads_queries:
+            message = "these texts have no queries, and the classifier was trained on texts with queries"
+        raise CorpusError(message, file=texts.test[0].file)
+
+
 def digest(texts: LabelledTexts) -> str:
-    """Return a hash of the words and labels of all texts."""
+    """Return a hash of the words, queries and labels of all texts."""
     known = hashlib.sha256()
-    for text, label in zip(texts, texts.labels, strict=True):
-        known.update("\x1f".join((label, *text.words)).encode() + b"\n")
+    for text, label in zip(words_of(texts), texts.labels, strict=True):
+        query = ("\x1e", *query_of(text)) if isinstance(text, WordsWithQuery) else ()
+        known.update("\x1f".join((label, *text, *query)).encode() + b"\n")
     return known.hexdigest()

@@ -108,9 +108,9 @@ class Encoder(LoadedModel):
         """
         return cls(*load_pretrained(transformers.AutoModel, name_or_path, revision, device, dtype))
 
-    def align(self, sentences: Sequence[Sentence]) -> list[Pieces | Unalignable]:
+    def align(self, sentences: Sequence[Sentence], queries: Sequence[Sequence[str]] = ()) -> list[Pieces | Unalignable]:
         """Tokenize sentences and match words with pieces, see `attentionology.extractors.tokens.pieces.align`."""
-        return align(self.tokenizer, sentences)
+        return align(self.tokenizer, sentences, queries)
 
     def forward(
         self, batch: Sequence[Pieces], *, hidden_states: bool = False, first_layers: int | None = None

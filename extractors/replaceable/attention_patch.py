@@ -154,10 +154,11 @@ def input_embeddings(
 
 
 def model_logits(
-    model: Any, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]
+    model: Any, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"], segment_ids: Tensor | None = None
 ) -> Float[Tensor, "batch classes"]:
-    """Run a classifier on a padded batch."""
-    logits: Tensor = model(input_ids=ids, attention_mask=mask.long(), return_dict=True).logits
+    """Run a classifier on a padded batch. The segment ids are those of pairs of texts."""
+    segments = {} if segment_ids is None else {"token_type_ids": segment_ids}
+    logits: Tensor = model(input_ids=ids, attention_mask=mask.long(), return_dict=True, **segments).logits
     return logits
 
 

@@ -79,6 +79,7 @@ class TransformerState(TextState):
     pieces: list[Pieces]
     ids: Int[Tensor, "batch positions"]
     inside: Bool[Tensor, "batch positions"]  # True at pieces and special tokens, False at padding
+    segment_ids: Int[Tensor, "batch positions"] | None  # of texts and their queries; None without queries
     rows: WordRows  # the rows of attention that can be replaced
     first: Float[Tensor, "batch all_heads positions"]  # the attention of the first position
     values: Float[Tensor, "batch all_heads positions head_dim"]
@@ -111,6 +112,8 @@ class ReplacedHeads:
             first[:, :, self.heads] = weights[..., 0, :]
             context = torch.einsum("bkhn,bhnd->bkhd", first, state.values).flatten(0, 1)[:, None]
         ids, inside = (tensor[:, positions].repeat_interleave(k, 0) for tensor in (state.ids, state.inside))
+        segments = state.segment_ids
+        segments = None if segments is None else segments[:, positions].repeat_interleave(k, 0)
         with ExitStack() as stack:
             if way == "whole model":
                 stack.enter_context(input_embeddings(self.model, state.embeddings.repeat_interleave(k, 0)))
@@ -121,7 +124,7 @@ class ReplacedHeads:
                 stack.enter_context(resumed(self.modules, self.layer, hidden))
                 call = 0
             stack.enter_context(AttentionPatch(call, weights.flatten(0, 1), self.heads, context))
-            logits = model_logits(self.model, ids, inside)
+            logits = model_logits(self.model, ids, inside, segments)
         return logits.view(len(state), k, -1)
 
 

@@ -11,7 +11,7 @@ from ..errors import ExtractionError
 from ..maps.batching import cut, most_pieces, obstacle
 from ..model.encoder import Encoder
 from ..tokens.pieces import Pieces, Unalignable
-from .attention_model import Words
+from .attention_model import Words, query_of
 
 TextLevel = Literal["word", "piece"]
 
@@ -58,7 +58,9 @@ class TextReader:
         if not texts:
             return []
         aligned: list[Pieces | Unalignable] = []
-        for read in self.encoder.align([Sentence(id=str(i), words=tuple(text)) for i, text in enumerate(texts)]):
+        sentences = [Sentence(id=str(i), words=tuple(text)) for i, text in enumerate(texts)]
+        queries = [query_of(text) for text in texts]
+        for read in self.encoder.align(sentences, queries if any(queries) else ()):
             reason = obstacle(read, self.encoder.max_length)
             if isinstance(read, Unalignable) or reason is not None:
                 aligned.append(Unalignable(reason))

@@ -9,6 +9,7 @@ How the model is run with a replaced attention is in `attentionology.extractors.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -119,6 +120,8 @@ class TransformerAttention(nn.Module):
         self.warnings = self._encoder.warnings
         self._reader = TextReader(self._encoder, level, batch_cells)
         self.layer, self.heads = self._scope(layer, heads)
+        # Tokenizers number the texts of a pair for all models, but not all models read these numbers.
+        self._reads_segments = "token_type_ids" in inspect.signature(model.forward).parameters
         self._layers = layer_modules(model) if self._encoder.family in ARCHITECTURES else []
         self._replaced = ReplacedHeads(model, self.layer, self.heads, self._layers)
         self.way: Way = "whole model"
@@ -173,6 +176,7 @@ class TransformerAttention(nn.Module):
         if self.query == "all" and len({len(p) for p in pieces}) > 1:
             raise ValueError("with query='all' texts read together must have the same number of pieces, see batches()")
         ids, mask = self._encoder.pad(pieces)
+        segment_ids = self._encoder.segment_ids(pieces) if self._reads_segments else None
         word_of = pad_sequence([torch.tensor(each.word_of) for each in pieces], batch_first=True, padding_value=-1)
         word_of = word_of.to(self._encoder.device)
         n_words = word_of.amax(1, keepdim=True) + 1
@@ -182,7 +186,7 @@ class TransformerAttention(nn.Module):
             seen = stack.enter_context(AttentionPatch(self.layer))
             embedded = stack.enter_context(input_embeddings(self.model, leaf=gradient))
             recorded = stack.enter_context(Recorder(self._layers))
-            model_logits(self.model, ids, mask)
+            model_logits(self.model, ids, mask, segment_ids)
             chosen = seen.weights[:, self.heads, : 1 if self.query == "cls" else None].flatten(1, 2)
             rows, alpha = WordRows.split(chosen, word_of, n)
             first = seen.weights[:, :, 0]
@@ -195,6 +199,7 @@ class TransformerAttention(nn.Module):
             pieces=pieces,
             ids=ids,
             inside=mask,
+            segment_ids=segment_ids,
             rows=rows,
             first=first,
             values=seen.values,

@@ -142,7 +142,9 @@ class Unalignable(ValueError):  # noqa: N818
     """A sentence whose words and pieces cannot be matched; the message says why."""
 
 
-def align(tokenizer: Any, sentences: Sequence[Sentence]) -> list[Pieces | Unalignable]:
+def align(
+    tokenizer: Any, sentences: Sequence[Sentence], queries: Sequence[Sequence[str]] = ()
+) -> list[Pieces | Unalignable]:
     """Tokenize sentences word by word and record which pieces belong to which word, or why there are none.
 
     Each word is tokenized by itself (``is_split_into_words``), so punctuation or a space within it does not start
@@ -150,13 +152,17 @@ def align(tokenizer: Any, sentences: Sequence[Sentence]) -> list[Pieces | Unalig
     of the words given one by one therefore gets a space, because the model would read one long string otherwise. A
     literal ``[SEP]`` in the text is text; if the tokenizer insists on the special token, the unknown token takes its
     place. Nothing is truncated.
+
+    A sentence and its query are read as the tokenizer's pair. The pieces of the query are special tokens then: the
+    model reads them, and they belong to no word.
     """
     if any(isinstance(sentence, Segment) for sentence in sentences):
         return [s.pieces if isinstance(s, Segment) else align(tokenizer, [s])[0] for s in sentences]
     reserved = reserved_ids(tokenizer)
     space = " " if needs_space(tokenizer) else ""
+    texts = [sentence.words for sentence in sentences]
     encodings = tokenizer(
-        [[space + word for word in sentence.words] for sentence in sentences],
+        *([[space + word for word in words] for words in side] for side in (texts, queries) if side),
         is_split_into_words=True,
         split_special_tokens=True,
         verbose=False,
@@ -177,14 +183,16 @@ def reserved_ids(tokenizer: Any) -> set[int]:
 
 
 def _align(tokenizer: Any, reserved: set[int], n_words: int, encoding: Any) -> Pieces:
-    """Match the pieces of an encoding with its words."""
+    """Match the pieces of an encoding with the words of its first text."""
     unk, unk_token = tokenizer.unk_token_id, tokenizer.unk_token or ""
-    missing = sorted(set(range(n_words)).difference(encoding.word_ids))
+    sides = zip(encoding.word_ids, encoding.sequence_ids, strict=True)
+    words = [word if side == 0 else None for word, side in sides]
+    missing = sorted(set(range(n_words)).difference(words))
     if missing and unk is None:
         raise Unalignable(f"the tokenizer has no piece for word {missing[0] + 1} and no unknown token")
     pieces: list[tuple[int | None, int, str]] = []  # the word, or None for a special token, the id, and the text
     furthest = 0
-    for index, (word, piece, token) in enumerate(zip(encoding.word_ids, encoding.ids, encoding.tokens, strict=True)):
+    for index, (word, piece, token) in enumerate(zip(words, encoding.ids, encoding.tokens, strict=True)):
         if word is not None:
             if word < furthest:
                 raise Unalignable(f"piece {index + 1} ({token!r}) goes back to word {word + 1}")
@@ -199,7 +207,9 @@ def _align(tokenizer: Any, reserved: set[int], n_words: int, encoding: Any) -> P
     positions, special = positions_of([word for word, _, _ in pieces])
     unknown = {word for word, piece, _ in pieces if word is not None and piece == unk}
     ids, tokens = [piece for _, piece, _ in pieces], [token for _, _, token in pieces]
-    return Pieces(ids, tokens, positions, special, len(missing), len(unknown))
+    # Only a pair has two segments, and a word that was added above has the id of the first one.
+    segment_ids = [0] * len(missing) + encoding.type_ids if any(encoding.type_ids) else None
+    return Pieces(ids, tokens, positions, special, len(missing), len(unknown), segment_ids)
 
 
 def positions_of(words: Iterable[Any]) -> tuple[list[int], list[bool]]:

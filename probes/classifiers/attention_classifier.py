@@ -199,7 +199,7 @@ class AttentionClassifier(nn.Module):
         if batch:
             yield batch
 
-    def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> ClassifierState:
+    def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> WordStates:
         """See `AttentionModel`."""
         read = self._read(texts, gradient=gradient)
         scores = self.attend(read["attended"])[..., 0] / self.scale
@@ -276,7 +276,7 @@ class AttentionClassifier(nn.Module):
 
     def save(self, path: Path) -> None:
         """Write weights, vocabulary and classes to one safetensors file."""
-        facts = {"config": self.config, "classes": self.classes, "words": self.vocabulary.words}
+        facts: dict[str, Any] = {"config": self.config, "classes": self.classes, "words": self.vocabulary.words}
         if self.reads_queries:
             facts["queries"] = True
         write_tensors(path, self.state_dict(), facts, ANYWHERE)

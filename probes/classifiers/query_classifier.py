@@ -60,15 +60,12 @@ class QueryClassifier(AttentionClassifier):
         """Make the parameters, the embeddings from vectors if there are any; return the classifier itself.
 
         Raises:
-            ValueError: for the same reasons as in `AttentionClassifier`, or states cannot be compared with queries by
-                their dot product, because ``concat`` makes them larger.
+            ValueError: for the same reasons as in `AttentionClassifier`.
         """
         super().build(vocabulary, classes, vectors)
         config = self.config
         size, attended, dimensions = config["size"], self.decoder.in_features, config["dimensions"]
         additive = config["attention"] == "additive"
-        if not additive and attended != size:
-            raise ValueError("with queries, the attention dot cannot be used with the regularizer concat")
         self.scale = 1.0 if additive else math.sqrt(size)
         with INITIAL_WEIGHTS, torch.random.fork_rng(devices=[]):
             torch.manual_seed(config["random_state"] + 1)
@@ -96,7 +93,8 @@ class QueryClassifier(AttentionClassifier):
             both = self.attend["text"](read["attended"]) + self.attend["query"](query)[:, None]
             scores = self.attend["score"](both.tanh())[..., 0]
         else:
-            scores = torch.einsum("bnd,bd->bn", read["attended"], query) / self.scale
+            # The states as the encoder gives them, because ``concat`` makes those that are weighed larger than q.
+            scores = torch.einsum("bnd,bd->bn", read["hidden"], query) / self.scale
         return QueryStates(**read, alpha=normalized(scores, read["mask"]), query=query)
 
     def _read_queries(self, texts: Sequence[Words]) -> Float[Tensor, "batch size"]:

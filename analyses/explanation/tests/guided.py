@@ -10,13 +10,14 @@ from ..contract import SHARE, Column, ExplanationTest, Findings, Question
 from ..readings import Given, reading, uniform_rows
 from ..sources import Classifiers
 from ..tested import Tested
+from ..texts import words_of
 
 
 def guided(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
     """Train classifiers that see each word without its context, with the attention of other models."""
     source = tested.source
     assert isinstance(source, Classifiers)  # noqa: S101 the test is left out otherwise
-    texts = list(dict.fromkeys(text.words for part in tested.texts.roles().values() for text in part))
+    texts = list(dict.fromkeys(text for part in tested.texts.roles().values() for text in words_of(part)))
     guides: dict[str, tuple[Attend | None, str]] = {
         "uniform": (uniform_rows, "uniform"),
         "own": (None, "own"),

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from ....extractors.replaceable.attention_model import probabilities
+from ....extractors.replaceable.attention_model import probabilities, replaced
 from ..batch import Rows, TextBatch
 from ..contract import PROBABILITY, SHARE, Column, ExplanationTest, Question
 from ..interventions import answers, columns, ranks
@@ -39,7 +39,7 @@ def in_context(batch: TextBatch) -> Float[Tensor, "batch n classes"]:
 def alone(batch: TextBatch) -> Float[Tensor, "batch n classes"]:
     """Compute the class probabilities of texts of one word each; zeros outside the text."""
     result = torch.zeros(*batch.mask.shape, batch.probabilities.shape[-1], dtype=torch.float64)
-    words = [(word,) for text in batch.texts for word in text]
+    words = [replaced(text, (word,)) for text in batch.texts for word in text]
     if words:
         result[batch.mask] = probabilities(batch.model, words)
     return result
