@@ -46,6 +46,9 @@ class WordsWithQuery(tuple[str, ...]):
     def __eq__(self, other: object) -> bool:
         return tuple.__eq__(self, other) is True and self.query == query_of(other)
 
+    def __ne__(self, other: object) -> bool:  # that of tuples does not ask `__eq__`
+        return not self == other
+
     def __hash__(self) -> int:
         return hash((tuple(self), self.query))
 

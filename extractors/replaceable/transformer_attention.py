@@ -120,8 +120,9 @@ class TransformerAttention(nn.Module):
         self.warnings = self._encoder.warnings
         self._reader = TextReader(self._encoder, level, batch_cells)
         self.layer, self.heads = self._scope(layer, heads)
-        # Tokenizers number the texts of a pair for all models, but not all models read these numbers.
-        self._reads_segments = "token_type_ids" in inspect.signature(model.forward).parameters
+        # The texts of a pair are always numbered, but models read these numbers only if their tokenizer gives them.
+        named = set(inspect.signature(model.forward).parameters) & set(tokenizer.model_input_names)
+        self._reads_segments = "token_type_ids" in named
         self._layers = layer_modules(model) if self._encoder.family in ARCHITECTURES else []
         self._replaced = ReplacedHeads(model, self.layer, self.heads, self._layers)
         self.way: Way = "whole model"
