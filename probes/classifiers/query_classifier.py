@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 import torch
 from jaxtyping import Float
@@ -53,6 +53,12 @@ class QueryClassifier(AttentionClassifier):
     reads_queries: ClassVar[bool] = True
 
     evidence = None  # type: ignore[assignment]  # the logits are not linear in the attention
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        # `build` replaces these layers, as it replaces those of the base.
+        self.query_encoder = cast(nn.Module, nn.Identity())
+        self.from_text = self.from_query = nn.Linear(1, 1, device="meta")
 
     def build(
         self, vocabulary: Vocabulary, classes: Sequence[str], vectors: WordVectors | None = None
