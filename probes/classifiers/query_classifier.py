@@ -57,8 +57,9 @@ class QueryClassifier(AttentionClassifier):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         # `build` replaces these layers, as it replaces those of the base.
-        self.query_encoder = cast(nn.Module, nn.Identity())
-        self.from_text = self.from_query = nn.Linear(1, 1, device="meta")
+        self.query_encoder, self.attend = cast(nn.Module, nn.Identity()), cast(nn.Module, nn.Identity())
+        self.from_text = self.from_query = self.decoder = nn.Linear(1, 1, device="meta")
+        self.scale = 1.0
 
     def build(
         self, vocabulary: Vocabulary, classes: Sequence[str], vectors: WordVectors | None = None
