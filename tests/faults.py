@@ -368,6 +368,12 @@ _DRAWN = (
         f"{_FIGURES}test_attention_by_offset",
     ),
     Fault(
+        "analyses/surface/figures.py",
+        '(f"{end}_to_{end}", "special tokens',
+        '(f"rest_to_{end}", "special tokens',
+        f"{_FIGURES}test_attention_to_special_tokens_from_themselves_and_others",
+    ),
+    Fault(
         "analyses/norms/figures.py",
         '("norm_share", "share of norms',
         '("norm", "share of norms',

@@ -33,6 +33,8 @@ def surface_figures(results: SurfaceResults, title: str) -> dict[str, Figure]:
         "surface_offsets": offsets_figure(offsets, title=title),
         "surface_entropy": entropy_figure(heads, layers, results.specials, title=title),
     }
+    if results.specials:
+        figures["surface_special"] = special_figure(heads, results.specials, title=title)
     if results.gradients is not None:
         figures["surface_gradients"] = gradients_figure(results.gradients, results.specials, title=title)
     return figures
@@ -48,6 +50,22 @@ def statistics_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title
         axes.set_ylim(-2, 102)
     for axes in grid[0]:
         axes.set_xlabel("")
+    finish(figure, grid[0, 0], title)
+    return figure
+
+
+@styled
+def special_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title: str = "") -> Figure:
+    """Draw attention to special tokens from themselves and from all others (Clark et al. 2019, Figure 2 below)."""
+    shown = [(end, specials[f"{end}_special"]) for end in ("first", "last") if f"{end}_special" in specials]
+    figure, grid = panels(3.45 * len(shown), 2.6, columns=len(shown), sharey=True)
+    for axes, (end, name) in zip(grid.flat, shown, strict=True):
+        for column, source, color, marker in (
+            (f"rest_to_{end}", "all other tokens", BLUE, "o"),
+            (f"{end}_to_{end}", "special tokens of this kind", ORANGE, "s"),
+        ):
+            _dots(axes, heads, heads[column] * 100, f"attention to {name} (%)", f"from {source}", color, marker)
+        axes.set_ylim(-2, 102)
     finish(figure, grid[0, 0], title)
     return figure
 
@@ -113,10 +131,19 @@ def layer_colors(n_layers: int) -> tuple[Colormap, BoundaryNorm]:
     return colors, BoundaryNorm(np.arange(0.5, n_layers + 1), colors.N)
 
 
-def _dots(axes: Axes, heads: pd.DataFrame, values: pd.Series, label: str) -> None:
-    """Draw a dot per head by layer, and the mean of each layer."""
+def _dots(
+    axes: Axes,
+    heads: pd.DataFrame,
+    values: pd.Series,
+    label: str,
+    name: str = "",
+    color: str = BLUE,
+    marker: str = "o",
+) -> None:
+    """Draw a dot per head by layer, and the mean of each layer, in one color if there is a name for both."""
     table = heads[["layer"]].assign(value=values)
     means = table.groupby("layer")["value"].mean()
-    axes.plot(table["layer"], table["value"], "o", color=BLUE, ms=3, mew=0, alpha=0.55, label="head", zorder=2)
-    axes.plot(means.index, means, "-", color=BLACK, lw=1.2, label="mean of the layer", zorder=3)
+    dots, line = (f"{name}: head", f"{name}: mean") if name else ("head", "mean of the layer")
+    axes.plot(table["layer"], table["value"], marker, color=color, ms=3, mew=0, alpha=0.55, label=dots, zorder=2)
+    axes.plot(means.index, means, "-", color=color if name else BLACK, lw=1.2, label=line, zorder=3)
     by_layer(axes, table["layer"], label)

@@ -16,7 +16,13 @@ from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
 from attentionology.analyses.norms.figures import change_figure, mixing_figure, shares_figure
 from attentionology.analyses.shared.best_head import with_control
-from attentionology.analyses.surface.figures import entropy_figure, gradients_figure, offsets_figure, statistics_figure
+from attentionology.analyses.surface.figures import (
+    entropy_figure,
+    gradients_figure,
+    offsets_figure,
+    special_figure,
+    statistics_figure,
+)
 from tests.documents import corpus, random_document, window
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.shown_tables import distinct
@@ -163,6 +169,20 @@ def test_where_attention_goes(surface):
         assert axes.get_ylabel() == f"to {'the ' if 'token' in label else ''}{label} (%)"
         assert_values(lines(axes)["head"], 100 * heads[column])
         assert_values(lines(axes)["mean of the layer"], 100 * heads.groupby("layer")[column].mean())
+
+
+def test_attention_to_special_tokens_from_themselves_and_others(surface):
+    heads, *_ = surface
+    first, last = special_figure(heads, SPECIALS).axes
+    for axes, end, name in ((first, "first", "<cls>"), (last, "last", "[SEP]")):
+        assert axes.get_ylabel() == f"attention to {name} (%)"
+        shown = lines(axes)
+        for source, column in (
+            ("all other tokens", f"rest_to_{end}"),
+            ("special tokens of this kind", f"{end}_to_{end}"),
+        ):
+            assert_values(shown[f"from {source}: head"], heads[column] * 100)
+            assert_values(shown[f"from {source}: mean"], heads.groupby("layer")[column].mean() * 100)
 
 
 def test_entropy_beside_that_of_uniform_attention(surface):

@@ -125,7 +125,7 @@ def test_svg_is_the_same_for_the_same_tables(tmp_path):
         write_section(tmp_path / name, surface_section(surface))
         write_section(tmp_path / name, clusters_section(clusters))
     paths = sorted((tmp_path / "a" / "figures").glob("*.svg"))
-    assert len(paths) == 6
+    assert len(paths) == 7
     for path in paths:
         assert path.read_text() == (tmp_path / "b" / "figures" / path.name).read_text()
 
@@ -162,5 +162,5 @@ def test_a_figure_that_the_template_does_not_place_follows_it(tmp_path, monkeypa
     write_report(tmp_path, run={**RUN, "options": {"map": "weight", "limit": None, **OPTIONS}}, sections=[made])
     page = (tmp_path / "report.html").read_text()
     assert page.count("The caption of &lt;one&gt; more figure.") == 1
-    assert page.count("<figure>") == len(made.figures) == 5
+    assert page.count("<figure>") == len(made.figures) == 6
     assert page.index("Does it matter?") < page.index("The caption of &lt;one&gt;")
