@@ -369,8 +369,8 @@ _DRAWN = (
     ),
     Fault(
         "analyses/surface/figures.py",
-        '(f"{end}_to_{end}", "special tokens',
-        '(f"rest_to_{end}", "special tokens',
+        '(f"{end}_to_{end}", "themselves',
+        '(f"rest_to_{end}", "themselves',
         f"{_FIGURES}test_attention_to_special_tokens_from_themselves_and_others",
     ),
     Fault(

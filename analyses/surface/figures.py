@@ -61,8 +61,8 @@ def special_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title: s
     figure, grid = panels(3.45 * len(shown), 2.6, columns=len(shown), sharey=True)
     for axes, (end, name) in zip(grid.flat, shown, strict=True):
         for column, source, color, marker in (
-            (f"rest_to_{end}", "all other tokens", BLUE, "o"),
-            (f"{end}_to_{end}", "special tokens of this kind", ORANGE, "s"),
+            (f"rest_to_{end}", "all others", BLUE, "o"),
+            (f"{end}_to_{end}", "themselves", ORANGE, "s"),
         ):
             _dots(axes, heads, heads[column] * 100, f"attention to {name} (%)", f"from {source}", color, marker)
         axes.set_ylim(-2, 102)

@@ -178,8 +178,8 @@ def test_attention_to_special_tokens_from_themselves_and_others(surface):
         assert axes.get_ylabel() == f"attention to {name} (%)"
         shown = lines(axes)
         for source, column in (
-            ("all other tokens", f"rest_to_{end}"),
-            ("special tokens of this kind", f"{end}_to_{end}"),
+            ("all others", f"rest_to_{end}"),
+            ("themselves", f"{end}_to_{end}"),
         ):
             assert_values(shown[f"from {source}: head"], heads[column] * 100)
             assert_values(shown[f"from {source}: mean"], heads.groupby("layer")[column].mean() * 100)
