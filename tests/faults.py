@@ -374,6 +374,12 @@ _DRAWN = (
         f"{_FIGURES}test_attention_to_special_tokens_from_themselves_and_others",
     ),
     Fault(
+        "analyses/explanation/tests/imitation.py",
+        'max_attention_figure("imitation_jsd"',
+        'max_attention_figure("imitation_tvd"',
+        f"{_EXPLANATION}test_violins_have_the_medians_of_their_column_by_class_and_weight",
+    ),
+    Fault(
         "analyses/norms/figures.py",
         '("norm_share", "share of norms',
         '("norm", "share of norms',

@@ -134,6 +134,7 @@ class ExplanationTest:
             that are averaged.
         key: the columns that the terminal shows.
         figure: its figure, if there is one.
+        more_figures: further figures, which follow it.
         page: a Jinja template of the HTML below the table. It gets ``there`` (the columns of the table that exist),
             ``epsilon``, and what ``page_values`` returns. Its filters are ``percent``, ``number``, ``value(unit)`` and
             ``bounds(high, unit)``.
@@ -177,6 +178,7 @@ class ExplanationTest:
     shown: tuple[str, ...] | None = None
     key: tuple[str, ...] = ()
     figure: Drawing | None = None
+    more_figures: tuple[Drawing, ...] = ()
     page: str = ""
     tables: Mapping[str, bool] = field(default_factory=dict)
     uses: tuple[str, ...] = ()
@@ -195,6 +197,11 @@ class ExplanationTest:
     conclude: Callable[[pd.DataFrame, ExplanationTestOptions], Findings] = lambda texts, options: Findings()
     summarize: Callable[[Mapping[str, pd.DataFrame], Sequence[str], Bootstrap], Mapping[str, pd.DataFrame]] = _nothing
     page_values: Callable[[ExplainResults], Mapping[str, Any]] = _nothing
+
+    @property
+    def drawings(self) -> tuple[Drawing, ...]:
+        """All its figures."""
+        return (*([self.figure] if self.figure else []), *self.more_figures)
 
     @property
     def on_page(self) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ def check_tests(tests: Iterable[ExplanationTest]) -> None:
     tests = list(tests)
     owners = {f"column {name!r}": "every table" for name in BASIC_COLUMNS}
     for test in tests:
-        figures = [f"figure {test.figure.name!r}"] if test.figure else []
+        figures = [f"figure {drawing.name!r}" for drawing in test.drawings]
         tables = [f"table {name!r}" for name in test.tables]
         for thing in (f"test {test.name!r}", *(f"column {name!r}" for name in test.columns), *tables, *figures):
             if thing in owners:

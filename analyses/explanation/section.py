@@ -121,7 +121,7 @@ def verdict_rows(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
 
 def explain_figures(results: ExplainResults, title: str) -> dict[str, Figure]:
     """Draw the figures of all tests, and the figure of training."""
-    drawings = [test.figure for test in registered_tests().values() if test.figure]
+    drawings = [drawing for test in registered_tests().values() for drawing in test.drawings]
     drawn = {drawing.name: drawing.draw(results, title) for drawing in drawings}
     figures = {name: figure for name, figure in drawn.items() if figure is not None}
     if has_values(results.history, "loss"):
@@ -138,7 +138,7 @@ def _part(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:
         return {}
     shown = [name for name in test.on_page if name in there]
     values = {"there": shown, "epsilon": results.epsilon, **test.page_values(results)}
-    captions = {test.figure.name: _rendered(test.figure.caption, values)} if test.figure else {}
+    captions = {drawing.name: _rendered(drawing.caption, values) for drawing in test.drawings}
     part = {"heading": test.heading, "captions": captions, "html": _rendered(test.page, values)}
     return {**part, **_numbers(results, test)}
 

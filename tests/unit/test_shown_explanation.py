@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -140,3 +141,22 @@ def test_regularizers_are_columns(results):
 
 def test_the_section_writes_the_verdicts_as_latex(results):
     assert {table.name for table in explain_section(results).shown} >= {"explain_verdicts", "explain_models"}
+
+
+@pytest.mark.parametrize(
+    ("test", "figure", "column"),
+    [
+        ("permutation", "explain_permutation", "permutation_tvd"),
+        ("adversarial", "explain_adversarial_weight", "exact_jsd"),
+        ("imitation", "explain_imitation", "imitation_jsd"),
+    ],
+)
+def test_violins_have_the_medians_of_their_column_by_class_and_weight(results, test, figure, column):
+    drawing = next(each for each in registered_tests()[test].drawings if each.name == figure)
+    drawn: Any = drawing.draw(results, "")
+    (axes,) = drawn.axes
+    medians = [line.get_ydata()[0] for line in axes.lines if line.get_color() == "#000000"]
+    texts = results.texts.dropna(subset=[column, "max_attention"])
+    cuts = pd.cut(texts["max_attention"], [-1, 0.25, 0.5, 0.75, 2], right=False)
+    expected = texts.groupby(["predicted", cuts], observed=True)[column].median()
+    np.testing.assert_allclose(medians, expected)

@@ -20,7 +20,7 @@ from ..contract import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Qu
 from ..exact_adversary import EPSILON, exact_jsd, exactly_normalized, solvable
 from ..measures import LN2, jsd, tvd
 from ..options import ExplanationTestOptions
-from ..plots import has_values, histogram, legend, panel
+from ..plots import has_values, histogram, legend, max_attention_figure, panel
 from ..readings import curve_points
 from ..results import ExplainResults
 
@@ -94,6 +94,13 @@ def _initial(batch: TextBatch, attempts: int) -> Float[Tensor, "batch k rows n"]
         noise = batch.generator(index, "adversarial").normal(size=(attempts, rows, len(text)))
         start[index, ..., : len(text)] = _SPREAD * noise - math.log(max(1, len(text)))
     return torch.from_numpy(start)
+
+
+def farthest_by_weight(results: ExplainResults, title: str) -> Figure | None:
+    """Draw the largest JSD against the weight of the most attended word, by predicted class: exact, or as found."""
+    exact = has_values(results.texts, "exact_jsd")
+    column, how = ("exact_jsd", "exact") if exact else ("adversarial_jsd", "found by gradient")
+    return max_attention_figure(column, f"largest JSD, {how}\n(nats)")(results, title)
 
 
 def adversarial_figure(results: ExplainResults, title: str) -> Figure | None:
@@ -178,6 +185,13 @@ TEST = ExplanationTest(
         "explain_adversarial",
         "The farthest attention whose output differs by at most ε = {{ epsilon }}, text by text.",
         adversarial_figure,
+    ),
+    more_figures=(
+        Drawing(
+            "explain_adversarial_weight",
+            "The same divergences by how much attention the most attended word gets. Black lines: medians.",
+            farthest_by_weight,
+        ),
     ),
     page="""
 <p>For each single text, the test looks for attention that is as different as possible and gives the same output (Jain

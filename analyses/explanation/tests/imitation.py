@@ -14,7 +14,7 @@ from ....probes.classifiers import LAMBDAS, Imitation
 from ....reports.drawing import BLUE, GREEN, GREY, ORANGE
 from ..batch import Values
 from ..contract import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
-from ..plots import legend, panel
+from ..plots import legend, max_attention_figure, panel
 from ..readings import chance, curve_points, divergences, reading
 from ..results import ExplainResults
 from ..tested import Tested
@@ -164,6 +164,14 @@ TEST = ExplanationTest(
         "same output and attends elsewhere. For the exact adversary, the change of the output is its bound ε. All "
         "values are in <code>tables/explain_curve.csv</code>.",
         curve_figure,
+    ),
+    more_figures=(
+        Drawing(
+            "explain_imitation",
+            "Divergence of the attention of the trained adversary from that of the tested model, by how much attention "
+            "the most attended word gets. Black lines: medians.",
+            max_attention_figure("imitation_jsd", "JSD of the trained\nadversary (nats)"),
+        ),
     ),
     page="""
 <p>New models are trained to give the output of the tested model while their attention moves away from it; the larger λ

@@ -14,7 +14,19 @@ from attentionology.scripts.cli import main
 GOOD, BAD = ("good", "great", "fine"), ("bad", "awful", "poor")
 FILLERS = ("the", "a", "film", "story", "was", "of", "with", "it", "that", "plot", "long", "in")
 TABLES = ("curve", "flips", "models", "regularizers", "summary", "texts", "training", "verdicts")
-FIGURES = ("adversarial", "curve", "permutation", "regularizers", "removal", "seeds", "single", "tau", "training")
+FIGURES = (
+    "adversarial",
+    "adversarial_weight",
+    "curve",
+    "imitation",
+    "permutation",
+    "regularizers",
+    "removal",
+    "seeds",
+    "single",
+    "tau",
+    "training",
+)
 ALL = "(all)"
 OF_ONE_MODEL = "correlation,permutation,adversarial,uniform,erasure,removal,single-token,eraser"
 FEWEST = 30  # texts that a verdict needs
