@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
-from contextlib import ExitStack, redirect_stderr
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from importlib.metadata import PackageNotFoundError, version
 
 import tyro
@@ -51,6 +51,9 @@ $ attentionology compare runs/mine runs/other --out runs/comparison
 To compare several models and kinds of maps on several treebanks:
 $ attentionology survey --models MODEL MODEL --treebanks A.conllu B.conllu --maps weight norm --parts parts/survey
 
+To run explain for several encoders and seeds, with one table of all runs:
+$ attentionology grid explain --vary encoder=lstm,cnn seed=0,1,2 --over seed --arguments="--data LABELED.txt"
+
 To check a model that you have not used before:
 $ attentionology doctor --model MODEL
 
@@ -61,7 +64,7 @@ The exit status is
 - 0 if the command succeeded;
 - 1 if the input or the model cannot be used (the message says why), or if doctor found a problem;
 - 2 if the options are wrong;
-- 3 if some cells of a survey failed (the results of the others are written);
+- 3 if some cells of a survey or a grid failed (the results of the others are written);
 - 130 if the command was interrupted;
 - 141 if the reader of the output closed it.
 
@@ -139,6 +142,21 @@ def _parsed(arguments: list[str]) -> Runnable:
         for line in filter(None, messages.getvalue().split("\n")):
             complain(line, 2)  # with its control characters escaped, which tyro repeats as they are
         raise
+    return command
+
+
+def run_words(arguments: Sequence[str]) -> None:
+    """Run a command line for another command, without what it prints, and raise its errors."""
+    command = checked(arguments)
+    with redirect_stdout(io.StringIO()):
+        command.run(shlex.join(["attentionology", *arguments]))
+
+
+def checked(arguments: Sequence[str]) -> Runnable:
+    """Return the command of a command line whose options parse and are within their bounds."""
+    _check_words(list(arguments))
+    command = _parsed(list(arguments))
+    check_bounds(command)
     return command
 
 

@@ -1,0 +1,245 @@
+"""``grid``: one command for every combination of some options, with one table of all runs.
+
+Each combination is a cell: a run like any other, in a folder of its own, which `report`, `compare` and `merge` read.
+A cell that has been run by the same command line is not run again, so a grid that was interrupted goes on where it
+stopped. A cell that fails is named, and the others are run.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..analyses.contract import OptionError
+from ..corpora_loaders import AttentionologyError
+from ..reports.columns import Row, TableColumn
+from ..reports.format import number, rows_of
+from ..reports.progress import progress_bar
+from ..reports.table import ShownTable
+from ..storage.durable import write_durably
+
+Run = Callable[[Sequence[str]], None]
+"""A function that runs a command line and raises the errors of the toolkit."""
+
+DONE = "done"
+
+_NUMBERS: Mapping[str, tuple[tuple[str, tuple[str, ...], str], ...]] = {
+    "analyze": (
+        ("dependency_best", ("relation",), "heldout_accuracy"),
+        ("coreference_best", ("candidates", "type"), "heldout_accuracy"),
+    ),
+    "align": (("alignment_best", ("setting", "measure", "heads"), "error_rate"),),
+    "probe": (("probe", ("method", "decoding"), "uas"),),
+    "explain": (
+        ("explain_models", ("model",), "accuracy"),
+        ("explain_models", ("model",), "macro_f1"),
+        ("explain_models", ("model",), "f1"),
+        ("explain_summary", ("measure",), "mean"),
+        ("explain_verdicts", ("question",), "verdict"),
+    ),
+}
+"""The columns of the grid by command: a table, the columns that name its rows, and the column with the value."""
+
+_ROWS: Mapping[str, tuple[str, str]] = {"explain_models": ("role", "base"), "explain_summary": ("predicted", "(all)")}
+"""The rows of a table that are meant, if it has others, too: a column and its value there."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The cells of a grid.
+
+    Attributes:
+        command: the command that is run.
+        varied: the values of the varied options, in the order in which they vary, the last one fastest.
+        arguments: the options that all cells have.
+        folder: where the results are.
+    """
+
+    command: str
+    varied: Mapping[str, tuple[str, ...]]
+    arguments: tuple[str, ...]
+    folder: Path
+
+    def __post_init__(self) -> None:
+        if self.command not in _NUMBERS:
+            raise OptionError(f"grid runs {', '.join(_NUMBERS)}, not {self.command}")
+        given = {word.partition("=")[0] for word in self.arguments if word.startswith("--")}
+        for name, values in self.varied.items():
+            if f"--{name}" in given:
+                raise OptionError(f"--{name} is varied, so it cannot be among the options of all cells")
+            if len(set(values)) < len(values):
+                raise OptionError(f"--vary {name}: a value is given twice")
+        if {"--out", "--overwrite", "--json"} & given:
+            raise OptionError("--out, --overwrite and --json are options of the grid, not of its cells")
+
+    def cells(self) -> list[dict[str, str]]:
+        """Return the values of the varied options in each cell."""
+        names = list(self.varied)
+        return [dict(zip(names, values, strict=True)) for values in itertools.product(*self.varied.values())]
+
+    def folder_of(self, cell: Mapping[str, str]) -> Path:
+        """Return the folder of a cell, whose name has its values."""
+        number = self.cells().index(dict(cell)) + 1
+        words = "-".join(re.sub(r"[^\w.+]+", "_", Path(value).name) for value in cell.values())
+        return self.folder / "cells" / f"{number:03d}-{words[:80]}"
+
+    def words_of(self, cell: Mapping[str, str]) -> list[str]:
+        """Return the command line of a cell, without the name of the program."""
+        varied = [word for name, value in cell.items() for word in (f"--{name}", *value.split("+"))]
+        return [self.command, *self.arguments, *varied, "--out", str(self.folder_of(cell)), "--overwrite"]
+
+
+def run_grid(grid: Grid, run: Run) -> pd.DataFrame:
+    """Run the cells that are not there yet, and return the table of the grid.
+
+    The table has a row for each cell: the varied values, ``status`` (`DONE`, or why it failed), ``folder``, and the
+    most important numbers of the run.
+    """
+    rows, cells = [], grid.cells()
+    with progress_bar("cells", len(cells), unit="cells", remarks=True) as advance:
+        for cell in cells:
+            folder, words = grid.folder_of(cell), grid.words_of(cell)
+            status = DONE
+            if not _is_done(folder, words):
+                try:
+                    run(words)
+                except (AttentionologyError, OSError) as error:
+                    status = str(error)
+            numbers = numbers_of(grid.command, folder) if status == DONE else {}
+            rows.append({**cell, "status": status, "folder": str(folder.relative_to(grid.folder)), **numbers})
+            advance(1, ", ".join(cell.values()))
+    table = pd.DataFrame(rows)
+    _write(grid.folder / "grid.csv", table)
+    return table
+
+
+def _is_done(folder: Path, words: Sequence[str]) -> bool:
+    """Whether a folder has the results of this command line."""
+    try:
+        record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(record, dict) and record.get("command") == shlex.join(["attentionology", *words])
+
+
+def numbers_of(command: str, folder: Path) -> dict[str, Any]:
+    """Return the most important numbers of a run by their names."""
+    found: dict[str, Any] = {}
+    for name, keys, column in _NUMBERS[command]:
+        path = folder / "tables" / f"{name}.csv"
+        if not path.exists():
+            continue
+        table = pd.read_csv(path)
+        if name in _ROWS:
+            where, value = _ROWS[name]
+            table = table[table[where] == value]
+        if not {*keys, column} <= set(table.columns):
+            continue
+        # Tables of several kinds of maps or directions say which one in a column of their own.
+        further = [each for each in ("map", "corpus") if each in table]
+        for row in table.to_dict("records"):
+            label = " ".join(str(row[key]) for key in (*keys, *further))
+            found[column if name == "explain_models" else label] = row[column]
+    return found
+
+
+def spread(table: pd.DataFrame, varied: Sequence[str], over: str) -> pd.DataFrame:
+    """Return mean, standard deviation and number of each numeric column over the values of one varied option.
+
+    Cells that failed are left out. The standard deviation is that of a sample (n − 1), as in the tables of papers over
+    training seeds; of a single cell it is NaN.
+    """
+    rest = [name for name in varied if name != over]
+    done = table[table["status"] == DONE]
+    numbers = _numeric(done, varied)
+    rows = []
+    groups = done.groupby(rest, sort=False, dropna=False) if rest else [((), done)]
+    for values, group in groups:
+        for name in numbers:
+            column = group[name].dropna()
+            if len(column):
+                rows.append(
+                    {
+                        **dict(zip(rest, values, strict=True)),
+                        "quantity": name,
+                        "mean": column.mean(),
+                        "sd": column.std(ddof=1),
+                        "n": len(column),
+                    }
+                )
+    return pd.DataFrame(rows, columns=[*rest, "quantity", "mean", "sd", "n"])
+
+
+def _numeric(table: pd.DataFrame, varied: Sequence[str]) -> list[str]:
+    """Return the columns of a table that are numbers of runs."""
+    return [str(name) for name in table.select_dtypes("number") if name not in varied]
+
+
+def shown_grid(table: pd.DataFrame, varied: Sequence[str], over: pd.DataFrame | None, name: str) -> list[ShownTable]:
+    """Return the tables that people read: the cells, and means ± standard deviations over one option, if there is one.
+
+    They have the first numbers of each cell; the CSV files have all of them.
+    """
+    numbers = _numeric(table, varied)[:_SHOWN]
+    tables = [_shown("grid", "Cells of the grid", table, varied, numbers, lambda value: number(value))]
+    if over is not None:
+        rest = [option for option in varied if option != name]
+        rows: dict[Any, dict[str, Any]] = {}
+        for row in rows_of(over):
+            of_rest = rows.setdefault(tuple(row[option] for option in rest), {option: row[option] for option in rest})
+            of_rest |= {row["quantity"]: (row["mean"], row["sd"]), "n": row["n"]}
+        means = pd.DataFrame(list(rows.values()))
+        title = f"Means ± standard deviations over {name}"
+        tables.append(
+            _shown(f"grid_over_{name}", title, means, [*rest, "n"], numbers, lambda pair: " ± ".join(map(number, pair)))
+        )
+    return tables
+
+
+def _shown(
+    name: str,
+    title: str,
+    table: pd.DataFrame,
+    options: Sequence[str],
+    numbers: Sequence[str],
+    written: Callable[[Any], str],
+) -> ShownTable:
+    """Return a table with options in its first columns and numbers in the others."""
+    # The names of quantities can have spaces, which columns are separated by.
+    keys = {column: f"number_{index}" for index, column in enumerate(numbers)}
+
+    def cell(key: str) -> Callable[[Row], str]:
+        return lambda row: "–" if isinstance(row[key], float) and math.isnan(row[key]) else written(row[key])
+
+    columns = [
+        *(TableColumn(option, "text", "", option) for option in options),
+        *([TableColumn("status", "text", "", "status", wraps=True)] if "status" in table else []),
+        *(TableColumn(key, "number", "", column, cell=cell(key)) for column, key in keys.items()),
+    ]
+    return ShownTable(name, title, columns, rows_of(table.rename(columns=keys)))
+
+
+_SHOWN = 5
+"""How many numbers of each cell people see at once."""
+
+
+def _write(path: Path, table: pd.DataFrame) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_durably(path, table.to_csv(index=False, lineterminator="\n").encode())
+
+
+def write_tables(folder: Path, tables: Sequence[ShownTable], over: pd.DataFrame | None, name: str) -> None:
+    """Write the means, and all tables as LaTeX."""
+    if over is not None:
+        _write(folder / f"grid_over_{name}.csv", over)
+    for table in tables:
+        write_durably(folder / f"{table.name}.tex", table.latex().encode())

@@ -1,0 +1,100 @@
+"""``attentionology grid``: one command for all combinations of some options."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from ..analyses.contract import OptionError
+
+
+@dataclass(frozen=True)
+class GridCommand:
+    """Run a command for every combination of some options, with one table of all runs.
+
+    The tables of papers are grids: data sets × encoders × seeds. Each combination is a run of its own in a folder below
+    cells, which report, compare and merge read. A cell that is there is not run again, so the same command line
+    continues a grid that was interrupted; a cell that fails is named, and the others are run. grid.csv has a row for
+    each cell with its most important numbers: for explain the accuracy, the means of all measures and the verdicts, for
+    align the lowest error rates, for probe the attachment scores, and for analyze the held-out accuracies of the best
+    heads.
+    """
+
+    command: Annotated[Positional[str], arg(metavar="COMMAND")]
+    """The command to run: analyze, align, probe or explain."""
+
+    vary: Annotated[tuple[str, ...], arg(metavar="NAME=VALUES [NAME=VALUES ...]")] = ()
+    """The options that vary, each with its values: encoder=lstm,cnn seed=0,1,2. A value with several parts, such as
+    several files, has a plus sign between them: data=a.txt+b.txt,c.txt."""
+
+    arguments: Annotated[str | None, arg(metavar="OPTIONS")] = None
+    """The options that all cells have, in quotes behind an equals sign: --arguments="--data texts.txt --epochs 3"."""
+
+    over: Annotated[str | None, arg(metavar="NAME")] = None
+    """Also write means and standard deviations over the values of this varied option, for example over seed, or over
+    model for models that were trained with several seeds."""
+
+    out: Annotated[Path, arg(metavar="FOLDER")] = Path("runs/grid")
+    """The folder for the cells and the tables. The cells in it that have the same command line are kept."""
+
+    dry_run: bool = False
+    """Check the options of all cells and print their command lines. Nothing is run."""
+
+    json: bool = False
+    """Print the table of the cells as JSON."""
+
+    def run(self, command: str = "") -> int:
+        """Run the cells, print the table, and return the exit status."""
+        from ..engine.grid import DONE, Grid, run_grid, shown_grid, spread, write_tables
+        from ..reports.console import Terminal
+        from ..reports.json_text import records, to_json
+        from ..reports.streams import say, say_json
+        from .cli import checked, run_words
+
+        grid = Grid(self.command, self._varied(), tuple(shlex.split(self.arguments or "")), self.out)
+        if self.over is not None and self.over not in grid.varied:
+            raise OptionError(
+                f"--over {self.over}: this option does not vary; those that do are {', '.join(grid.varied)}"
+            )
+        lines = [grid.words_of(cell) for cell in grid.cells()]
+        for words in lines:
+            try:
+                checked(words)
+            except SystemExit as stop:  # the message of the parser is printed already
+                raise OptionError(f"a cell of this grid has no valid options: {shlex.join(words)}") from stop
+        if self.dry_run:
+            for words in lines:
+                say(shlex.join(["attentionology", *words]))
+            return 0
+        table = run_grid(grid, run_words)
+        over = None if self.over is None else spread(table, list(grid.varied), self.over)
+        tables = shown_grid(table, list(grid.varied), over, self.over or "")
+        write_tables(self.out, tables, over, self.over or "")
+        if self.json:
+            say_json(to_json({"cells": records(table), "over": [] if over is None else records(over)}))
+        else:
+            console = Terminal(None)
+            for shown in tables:
+                console.print(shown.terminal(console.width))
+            say(f"Tables: {self.out}")
+        return 0 if (table["status"] == DONE).all() else 3
+
+    def _varied(self) -> dict[str, tuple[str, ...]]:
+        """Return the values of the varied options."""
+        if not self.vary:
+            raise OptionError("--vary NAME=VALUE,VALUE is missing: the options that vary, with their values")
+        varied: dict[str, tuple[str, ...]] = {}
+        for given in self.vary:
+            name, equals, values = given.partition("=")
+            name = name.removeprefix("--").replace("_", "-")
+            chosen = tuple(filter(None, values.split(",")))
+            if not equals or not name or not chosen:
+                raise OptionError(f"--vary takes NAME=VALUE,VALUE, not {given!r}")
+            if name in varied:
+                raise OptionError(f"--vary {name} is given twice")
+            varied[name] = chosen
+        return varied

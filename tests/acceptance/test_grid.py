@@ -1,0 +1,140 @@
+"""``attentionology grid``: every combination of some options, with one table."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attentionology.scripts.cli import main
+
+TESTS = "--tests permutation --epochs 1 --replicates 10"
+
+
+def grid(*arguments: object) -> int:
+    return main(["grid", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder, rng = tmp_path_factory.mktemp("texts"), np.random.default_rng(0)
+    for name, words in (("a", "up down"), ("b", "good bad")):
+        labels = rng.integers(0, 2, 60)
+        lines = [
+            f"{y} {' '.join(rng.choice(['it', 'is', 'so'], 4))} {words.split()[y]} {k}" for k, y in enumerate(labels)
+        ]
+        (folder / f"{name}.txt").write_text("\n".join(lines))
+    (folder / "one-class.txt").write_text("\n".join(f"1 text number {k}" for k in range(40)))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def done(files, tmp_path_factory):
+    out = tmp_path_factory.mktemp("grid") / "grid"
+    vary = (f"data={files}/a.txt,{files}/one-class.txt,{files}/b.txt", "encoder=average,none", "seed=0,1,2")
+    line = ("explain", "--vary", *vary, "--over", "seed", f"--arguments={TESTS}", "--out", out)
+    return line, grid(*line), out
+
+
+def test_a_row_for_each_cell_with_the_numbers_of_its_run(done, files):
+    _, status, out = done
+    table = pd.read_csv(out / "grid.csv")
+    assert status == 3
+    assert list(table.columns[:5]) == ["data", "encoder", "seed", "status", "folder"]
+    expected = [
+        (f"{files}/{d}.txt", e, s) for d in ("a", "one-class", "b") for e in ("average", "none") for s in (0, 1, 2)
+    ]
+    assert list(table[["data", "encoder", "seed"]].itertuples(index=False, name=None)) == expected
+    failed = table["data"].str.contains("one-class")
+    assert (table["status"] == "done").tolist() == (~failed).tolist()
+    assert table.loc[failed, "status"].str.contains("one-class.txt: all training texts have the label '1'").all()
+    for row in table[~failed].to_dict("records"):
+        tables = out / row["folder"] / "tables"
+        base = pd.read_csv(tables / "explain_models.csv").iloc[0]
+        assert (row["accuracy"], row["macro_f1"]) == (base["accuracy"], base["macro_f1"])
+        summary = pd.read_csv(tables / "explain_summary.csv")
+        overall = summary[summary["predicted"] == "(all)"].set_index("measure")["mean"]
+        assert row["permutation_tvd"] == overall["permutation_tvd"]
+        [verdict] = pd.read_csv(tables / "explain_verdicts.csv").to_dict("records")
+        assert row[verdict["question"]] == verdict["verdict"]
+        run = json.loads((out / row["folder"] / "run.json").read_text())
+        assert run["options"]["encoder"] == row["encoder"]
+        assert run["seed"] == row["seed"]
+        assert run["options"]["data"] == [row["data"]]
+    assert table.loc[~failed, "permutation_tvd"].nunique() > 6
+
+
+def test_means_over_the_seeds(done, files):
+    _, _, out = done
+    table, over = pd.read_csv(out / "grid.csv"), pd.read_csv(out / "grid_over_seed.csv")
+    assert set(over["data"]) == {f"{files}/a.txt", f"{files}/b.txt"}
+    for row in over.to_dict("records"):
+        cells = table[(table["data"] == row["data"]) & (table["encoder"] == row["encoder"])][row["quantity"]].to_numpy()
+        assert row["n"] == len(cells) == 3
+        assert row["mean"] == pytest.approx(sum(cells) / 3)
+        assert row["sd"] == pytest.approx(np.sqrt(((cells - cells.mean()) ** 2).sum() / 2))
+    assert {"accuracy", "permutation_tvd"} <= set(over["quantity"])
+    tex = (out / "grid_over_seed.tex").read_text()
+    first = over[over["quantity"] == "accuracy"].iloc[0]
+    assert f"{first['mean']:.3f} ± {first['sd']:.3f}" in tex
+
+
+def test_cells_that_are_there_are_not_run_again(done, capsys):
+    line, _, out = done
+    folders = sorted((out / "cells").glob("0*"))
+    before = {folder.name: (folder / "run.json").stat().st_mtime_ns for folder in folders}
+    assert len(before) == 12
+    table = (out / "grid.csv").read_bytes()
+    shutil.rmtree(folders[0])
+    assert grid(*line, "--json") == 3
+    after = {folder.name: (folder / "run.json").stat().st_mtime_ns for folder in folders}
+    assert {name for name in before if before[name] != after[name]} == {folders[0].name}
+    assert (out / "grid.csv").read_bytes() == table
+    shown = json.loads(capsys.readouterr().out)
+    assert len(shown["cells"]) == 18
+    assert shown["over"][0]["n"] == 3
+
+
+def test_models_that_align(tmp_path, capsys):
+    vary = ("limit=20,40",)
+    common = "--arguments=--replicates 0"
+    assert grid("align", "--vary", *vary, common, "--over", "limit", "--out", tmp_path / "g") == 0
+    assert "Means ± standard deviations over limit" in capsys.readouterr().out
+    table = pd.read_csv(tmp_path / "g" / "grid.csv")
+    best = pd.read_csv(tmp_path / "g" / table["folder"][1] / "tables" / "alignment_best.csv")
+    for row in best.to_dict("records"):
+        assert table[f"{row['setting']} {row['measure']} {row['heads']}"][1] == row["error_rate"]
+
+
+def test_dry_run_prints_the_command_lines(files, tmp_path, capsys):
+    data = f"data={files}/a.txt+{files}/b.txt"
+    assert grid("explain", "--vary", data, "seed=3,4", "--dry-run", "--out", tmp_path / "g") == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert f"--data {files}/a.txt {files}/b.txt --seed 3 --out {tmp_path}/g/cells/001-" in first
+    assert "--seed 4" in second
+    assert not (tmp_path / "g").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["explain"], "--vary NAME=VALUE,VALUE is missing"),
+        (["explain", "--vary", "seed"], "--vary takes NAME=VALUE,VALUE, not 'seed'"),
+        (["explain", "--vary", "seed=1,1"], "a value is given twice"),
+        (["explain", "--vary", "seed=1", "--over", "encoder"], "--over encoder: this option does not vary"),
+        (["explain", "--vary", "seed=1", "--arguments=--seed 2"], "--seed is varied"),
+        (
+            ["explain", "--vary", "seed=1", "--arguments=--out here"],
+            "--out, --overwrite and --json are options of the grid",
+        ),
+        (["explain", "--vary", "sede=1"], "--sede"),
+        (["compare", "--vary", "seed=1"], "grid runs analyze, align, probe, explain, not compare"),
+    ],
+)
+def test_refusals(arguments, message, tmp_path, capsys):
+    assert grid(*arguments, "--out", tmp_path / "g") == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "g").exists()
