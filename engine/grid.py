@@ -32,22 +32,26 @@ Run = Callable[[Sequence[str]], None]
 
 DONE = "done"
 
-_NUMBERS: Mapping[str, tuple[tuple[str, tuple[str, ...], str], ...]] = {
+_NUMBERS: Mapping[str, tuple[tuple[str, tuple[str, ...], str, str], ...]] = {
     "analyze": (
-        ("dependency_best", ("relation",), "heldout_accuracy"),
-        ("coreference_best", ("candidates", "type"), "heldout_accuracy"),
+        ("dependency_best", ("relation",), "heldout_accuracy", ""),
+        ("coreference_best", ("candidates", "type"), "heldout_accuracy", ""),
     ),
-    "align": (("alignment_best", ("setting", "measure", "heads"), "error_rate"),),
-    "probe": (("probe", ("method", "decoding"), "uas"),),
+    "align": (
+        ("alignment_best", ("setting", "measure", "heads"), "error_rate", ""),
+        ("alignment_best", ("setting", "measure", "heads"), "mean_error_rate", "mean"),
+    ),
+    "probe": (("probe", ("method", "decoding"), "uas", ""),),
     "explain": (
-        ("explain_models", ("model",), "accuracy"),
-        ("explain_models", ("model",), "macro_f1"),
-        ("explain_models", ("model",), "f1"),
-        ("explain_summary", ("measure",), "mean"),
-        ("explain_verdicts", ("question",), "verdict"),
+        ("explain_models", (), "accuracy", "accuracy"),
+        ("explain_models", (), "macro_f1", "macro_f1"),
+        ("explain_models", (), "f1", "f1"),
+        ("explain_summary", ("measure",), "mean", ""),
+        ("explain_verdicts", ("question",), "verdict", ""),
     ),
 }
-"""The columns of the grid by command: a table, the columns that name its rows, and the column with the value."""
+"""The numbers of a run by command: a table, the columns that name its rows, the column with the value, and a word that
+is added to the name."""
 
 _ROWS: Mapping[str, tuple[str, str]] = {"explain_models": ("role", "base"), "explain_summary": ("predicted", "(all)")}
 """The rows of a table that are meant, if it has others, too: a column and its value there."""
@@ -134,7 +138,7 @@ def _is_done(folder: Path, words: Sequence[str]) -> bool:
 def numbers_of(command: str, folder: Path) -> dict[str, Any]:
     """Return the most important numbers of a run by their names."""
     found: dict[str, Any] = {}
-    for name, keys, column in _NUMBERS[command]:
+    for name, keys, column, word in _NUMBERS[command]:
         path = folder / "tables" / f"{name}.csv"
         if not path.exists():
             continue
@@ -142,13 +146,10 @@ def numbers_of(command: str, folder: Path) -> dict[str, Any]:
         if name in _ROWS:
             where, value = _ROWS[name]
             table = table[table[where] == value]
-        if not {*keys, column} <= set(table.columns):
-            continue
-        # Tables of several kinds of maps or directions say which one in a column of their own.
-        further = [each for each in ("map", "corpus") if each in table]
-        for row in table.to_dict("records"):
-            label = " ".join(str(row[key]) for key in (*keys, *further))
-            found[column if name == "explain_models" else label] = row[column]
+        # Tables of several kinds of maps or corpora say which one in a column of their own.
+        named = [*keys, *(each for each in ("map", "corpus") if each in table)]
+        for row in table.to_dict("records") if column in table else []:
+            found[" ".join(filter(None, [*(str(row[key]) for key in named), word]))] = row[column]
     return found
 
 

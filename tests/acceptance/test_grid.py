@@ -106,7 +106,9 @@ def test_models_that_align(tmp_path, capsys):
     table = pd.read_csv(tmp_path / "g" / "grid.csv")
     best = pd.read_csv(tmp_path / "g" / table["folder"][1] / "tables" / "alignment_best.csv")
     for row in best.to_dict("records"):
-        assert table[f"{row['setting']} {row['measure']} {row['heads']}"][1] == row["error_rate"]
+        name = f"{row['setting']} {row['measure']} {row['heads']}"
+        assert table[name][1] == row["error_rate"]
+        assert table[f"{name} mean"][1] == row["mean_error_rate"]
 
 
 def test_dry_run_prints_the_command_lines(files, tmp_path, capsys):
