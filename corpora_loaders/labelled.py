@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 from .corpus import DivisibleCorpus, Tally
 from .describing import amount
@@ -17,6 +17,9 @@ from .labelled_formats import UNDECIDED, LabelledFile
 from .lines import WHOLE_NUMBER
 from .sentence import Sentence
 from .stream import read_files
+
+_Read = tuple[Sentence, str, tuple[str, ...], bool]
+"""A text, its label, the words of its query, and whether it is a document."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,6 +30,7 @@ class LabelledTexts(DivisibleCorpus):
         labels: the label of each text.
         queries: the words of the query that goes with each text, such as a question or a hypothesis; empty if texts
             have none.
+        of_sentences: whether the "words" of a text are its sentences, because the files have documents.
         undecided: the number of pairs of SNLI without a label (``-``), which are left out.
         blank: the number of blank lines, which are skipped.
         wordless: ``file:line`` of the texts without words, which are skipped.
@@ -50,6 +54,7 @@ class LabelledTexts(DivisibleCorpus):
 
     labels: tuple[str, ...] = ()
     queries: tuple[tuple[str, ...], ...] = ()
+    of_sentences: bool = False
     undecided: int = 0
     blank: int = 0
     wordless: tuple[str, ...] = ()
@@ -64,6 +69,11 @@ class LabelledTexts(DivisibleCorpus):
     def _amounts(self) -> list[str]:
         """The amounts that `repr` shows: texts, words and classes."""
         return [*super()._amounts(), amount(len(set(self.labels)), "classes", "class")]
+
+    @property
+    def reads(self) -> Literal["words", "queries", "sentences"]:
+        """What a model attends to: words, the words of a text given a query, or the sentences of a document."""
+        return "sentences" if self.of_sentences else "queries" if self.queries else "words"
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -109,6 +119,7 @@ class LabelledTexts(DivisibleCorpus):
             labels_of.setdefault((text.words, query), []).append(label)
         return {
             **super().counts(),
+            **({"words": sum(len(" ".join(text.words).split()) for text in self)} if self.of_sentences else {}),
             "classes": len(self.classes),
             "repeated_texts": sum(len(labels) - 1 for labels in labels_of.values()),
             "repeated_with_other_labels": sum(len(labels) - 1 for labels in labels_of.values() if len(set(labels)) > 1),
@@ -147,6 +158,7 @@ def load_labelled(
     text: str = "text",
     label: str = "label",
     query: str | None = None,
+    blocks: bool = False,
     limit: int | None = None,
 ) -> LabelledTexts:
     """Read labeled texts in UTF-8, with or without queries, which may be compressed with gzip, bzip2, xz or zip.
@@ -158,7 +170,8 @@ def load_labelled(
       quotes have no special meaning.
     * ``.jsonl``, ``.json``: each line is an object. The text may be a list of words. The keys of SNLI (``gold_label``,
       ``sentence1``, ``sentence2``) are known: the premise is the text, the hypothesis is the query, and words are the
-      leaves of the binary parse, if there is one.
+      leaves of the binary parse, if there is one. An object with the key ``sentences`` in place of the text is a
+      document: a list of sentences, which take the place of words.
     * any other name: each line is a label, a space or tab, and the text; or the file has the stories of bAbI, whose
       lines are numbered: the text is the story so far, the question is the query, and the answer is the label.
 
@@ -169,6 +182,8 @@ def load_labelled(
         paths: one file or several.
         text, label: the names or the numbers of the columns, or the names of the keys.
         query: the same for the query that goes with each text; None if texts have none.
+        blocks: files of lines have documents: blocks between blank lines with a sentence in each line, the first of
+            which begins with the label and a space or tab.
         limit: read at most this many texts.
 
     Raises:
@@ -198,11 +213,12 @@ def load_labelled(
     blank = undecided = 0
     wordless: list[str] = []
     headless: list[str] = []
+    documents: list[str] = []
 
-    def read(path: str, _: None) -> Iterator[tuple[tuple[Sentence, str, tuple[str, ...]], None]]:
+    def read(path: str, _: None) -> Iterator[tuple[_Read, None]]:
         nonlocal blank, undecided
         name = Path(path).name if names.count(Path(path).name) == 1 else path
-        source = LabelledFile(path, label, text, query)
+        source = LabelledFile(path, label, text, query, in_blocks=blocks)
         for record in source.records():
             if record is None:
                 blank += 1
@@ -221,26 +237,32 @@ def load_labelled(
             if words:
                 running = content if isinstance(content, str) else " ".join(words)
                 sentence = Sentence(f"{name}:{line}", words, text=running, file=path, line=line)
-                yield (sentence, label_cell.strip(), query_words), None
+                yield (sentence, label_cell.strip(), query_words, bool(source.documents)), None
             else:
                 wordless.append(f"{path}:{line}")
         headless.extend(f"{path}:{line}" for line in source.headless)
+        documents.extend(f"{path}:{line}" for line in source.documents)
 
     tally = Tally()
 
-    def add(text: tuple[Sentence, str, tuple[str, ...]]) -> tuple[Sentence, str, tuple[str, ...]]:
-        tally.add(text[0])
+    def add(text: _Read) -> _Read:
+        sentence = text[0]
+        # The words of documents are counted, and not only their sentences.
+        tally.add(replace(sentence, words=tuple(" ".join(sentence.words).split())) if text[3] else sentence)
         return text
 
     _, records, held = read_files(paths, read, add, tally, contents="text", limit=limit, hold=sys.maxsize)
-    sentences, labels, queries = zip(*held, strict=True)
+    sentences, labels, queries, _ = zip(*held, strict=True)
     if any(queries) and (alone := next((s for s, query in zip(sentences, queries, strict=True) if not query), None)):
         raise CorpusError("this text has no query, and others have one", file=alone.file, line=alone.line)
+    if documents and len(documents) < len(sentences) + len(wordless):
+        raise CorpusError(f"some texts are lists of sentences, as that of {documents[0]}, and others are not")
     texts = LabelledTexts(
         sentences,
         records,
         labels,
         queries if any(queries) else (),
+        of_sentences=bool(documents),
         undecided=undecided,
         blank=blank,
         wordless=tuple(wordless),

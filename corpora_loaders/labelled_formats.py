@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -44,8 +45,11 @@ class LabelledFile:
     label: str  # the names or numbers of the columns, or the keys
     text: str
     query: str | None = None
+    in_blocks: bool = False  # whether a file of lines has a document in each block, with a sentence in each line
     # The number of the first line, if that was read as a text because columns are chosen by number; known after reading
     headless: list[int] = field(default_factory=list)
+    # The numbers of the lines where documents begin, whose texts are lists of sentences; known after reading
+    documents: list[int] = field(default_factory=list)
 
     def records(self) -> Iterator[Record | None]:
         """Yield the texts with their lines and labels, and None for a blank line.
@@ -59,6 +63,8 @@ class LabelledFile:
         uncompressed = [_COMPRESSED.sub("", name.lower()) for name in names]
         endings = (ending for name in uncompressed for ending in FORMATS if ending and name.endswith(ending))
         ending = next(endings, "")
+        if not ending and self.in_blocks:
+            return self.block_records()
         return self.babi_records() if not ending and self._is_babi() else FORMATS[ending](self)
 
     def _is_babi(self) -> bool:
@@ -74,6 +80,20 @@ class LabelledFile:
     def fault(self, message: str, line: int) -> CorpusError:
         """An error in a line of the file."""
         return CorpusError(message, file=self.path, line=line)
+
+    def block_records(self) -> Iterator[Record | None]:
+        """Yield the documents of a file whose blocks have a sentence in each line, the first behind the label."""
+        start, label, sentences = 0, "", list[str]()
+        for number, _, line in itertools.chain(text_lines(self.path), [(0, 0, "")]):
+            if line.strip() and not sentences:
+                start, label = number, _BLANK_OR_TAB.split(line, maxsplit=1)[0]
+                line = line[len(label) + 1 :]
+            if line.strip():
+                sentences.append(" ".join(line.split()))
+            elif sentences:
+                self.documents.append(start)
+                yield start, label, sentences, None
+                sentences = []
 
     def plain_records(self) -> Iterator[Record | None]:
         """Yield the records of lines that consist of a label, a space or tab, and the text."""
@@ -133,6 +153,14 @@ class LabelledFile:
             # The leaves of the binary parse are the words of the sentence, with punctuation apart.
             words = [[word for word in parse.split() if word not in "()"] for parse in parses]
             return number, label, words[0], words[1]
+        named = self
+        if self.text not in value and "sentences" in value:
+            named = replace(self, text="sentences")
+            self.documents.append(number)
+        return named._object_record(number, value)
+
+    def _object_record(self, number: int, value: Mapping[str, Any]) -> Record:
+        """Return the record of an object with the keys of label, text and query."""
         self._check_names("keys", list(value), number)
         label, text = value[self.label], value[self.text]
         query = None if self.query is None else value[self.query]

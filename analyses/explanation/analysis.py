@@ -19,7 +19,7 @@ from ..shared.merged_facts import merges_by
 from .batch import Values
 from .contract import SHARE, ExplanationTest, Findings
 from .options import ExplanationTestOptions
-from .registry import column_of, in_order_of_use, owner_of, registered_tests, with_columns
+from .registry import attending_to, column_of, in_order_of_use, owner_of, registered_tests, with_columns
 from .results import ExplainResults, HighlightedText
 from .section import explain_section, explain_table
 from .summary import Bootstrap, quality, summarize
@@ -51,6 +51,7 @@ class ExplainFacts:
     phrases: tuple[str, ...] = merges_by("union")  # what was trained and tested on which texts
     notes: tuple[str, ...] = merges_by("union")  # on how the numbers were computed
     left_out: tuple[tuple[str, str], ...] = merges_by("union")  # tests that did not run, each with the reason
+    item: str = "word"  # what attention runs over, ``word`` or ``sentence``
 
     def bootstrap(self) -> Bootstrap:
         """Return the bootstrap over the tested texts."""
@@ -106,6 +107,10 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
     def comparable(self, counted: Counted[ExplainFacts]) -> Sequence[Comparable]:
         """Return the means over texts of all measures, a family for each test and unit."""
         facts = counted.facts
+        with attending_to(facts.item):
+            return self._comparable(facts)
+
+    def _comparable(self, facts: ExplainFacts) -> Sequence[Comparable]:
         (table, _), bootstrap = concluded(facts), facts.bootstrap()
         owners = {column: test for test, columns in measures_of(table).items() for column in columns}
         owners["correct"] = "decisions"
@@ -142,6 +147,11 @@ def concluded(facts: ExplainFacts) -> tuple[pd.DataFrame, list[Findings]]:
 
 def results_of(facts: ExplainFacts) -> ExplainResults:
     """Make all tables of what was found text by text."""
+    with attending_to(facts.item):
+        return _results_of(facts)
+
+
+def _results_of(facts: ExplainFacts) -> ExplainResults:
     (texts, findings), bootstrap = concluded(facts), facts.bootstrap()
     tables: dict[str, pd.DataFrame] = {}
     for test in facts.chosen():
@@ -163,6 +173,7 @@ def results_of(facts: ExplainFacts) -> ExplainResults:
         facts=facts.phrases,
         notes=facts.notes,
         left_out=facts.left_out,
+        item=facts.item,
     )
 
 

@@ -11,13 +11,12 @@ import torch
 from ...extractors import AttentionModel, TransformerAttention
 from ...extractors.model.files import LoadedFiles
 from ...extractors.model.loaded_model import weights_sha256
-from ...extractors.replaceable.attention_model import query_of
 from ...probes.classifiers import AttentionClassifier
 from ..shared.record import describe_command, describe_corpus, describe_files
 from .tested import Tested
 
 _NAMES = {"train": "training texts", "dev": "dev texts", "test": "tested texts"}
-_ABBREVIATIONS = {"lstm": "LSTM", "cnn": "CNN"}
+_ABBREVIATIONS = {"lstm": "LSTM", "cnn": "CNN", "han": "hierarchical"}
 _MANY_UNKNOWN = 0.25
 _MUCH_OVERLAP = 0.05
 
@@ -43,7 +42,7 @@ def describe(
         "corpus": {**describe_corpus(texts.test), "counts": {**texts.test.counts(), "sentences": texts.read}},
         "sentences": {
             "read": len(texts.test),
-            "words": sum(map(len, texts.test)),
+            "words": texts.test.counts()["words"],
             "unknown_words": _unknown(tested),
             "skipped": [text for text in skipped if text["role"] == "test"],
             "skipped_elsewhere": [text for text in skipped if text["role"] != "test"],
@@ -87,13 +86,13 @@ def describe_model(model: AttentionModel) -> dict[str, Any]:
         return {**described, **named, "scope": model.describe(), **describe_files(model.files)}
     if isinstance(model, AttentionClassifier):
         config = model.config
-        query = " to the text, given the query" if model.reads_queries else ""
+        to = {"words": "", "queries": " to the text, given the query", "sentences": " to sentences"}[model.reads]
         encoder, regularizer = config["encoder"], f", {config['regularizer']}" if config["regularizer"] else ""
         return {
             **described,
             "name": f"{_ABBREVIATIONS.get(encoder, encoder)} classifier",
             "family": encoder,
-            "shape": f"{config['attention']} attention{query}, {config['size']} dimensions{regularizer}",
+            "shape": f"{config['attention']} attention{to}, {config['size']} dimensions{regularizer}",
             "config": config,
             "vocabulary": len(model.vocabulary),
         }
@@ -140,7 +139,7 @@ def notes(tested: Tested, remarks: Sequence[str]) -> Iterator[str]:
             yield f"{_NAMES[role].capitalize()} that the model cannot read, left out: {len(unread):,} (see the report)."
     if source is not None and source.vectors is not None:
         vectors = source.vectors
-        words = [word for text in tested.words for word in (*text, *query_of(text))]
+        words = [word for text in tested.words for word in source.kind.words_read(text)]
         without = int((vectors.rows(words) < 0).sum())
         yield f"Tested words without a vector: {without:,} of {len(words):,} ({100 * without / len(words):.0f} %)."
         yield from vectors.remarks()
@@ -169,7 +168,7 @@ def _unknown(tested: Tested) -> int | None:
     """Count the tested words that the model does not know; None if this kind of model has no vocabulary."""
     model = tested.model
     if isinstance(model, AttentionClassifier):
-        return model.vocabulary.unknown(tested.words)
+        return model.vocabulary.unknown([model.words_read(text) for text in tested.words])
     return int(model.unknown_words(tested.words)) if isinstance(model, TransformerAttention) else None
 
 
@@ -178,7 +177,8 @@ def _warnings(tested: Tested) -> Iterator[str]:
     model, texts = tested.model, tested.texts
     if isinstance(model, TransformerAttention):
         yield from model.warnings
-    words, unknown = sum(map(len, texts.test)), _unknown(tested) or 0
+    read = model.words_read if isinstance(model, AttentionClassifier) else tuple
+    words, unknown = sum(len(read(text)) for text in tested.words), _unknown(tested) or 0
     if unknown > _MANY_UNKNOWN * words:
         share = f"{100 * unknown / words:.0f} %"
         yield f"{share} of the tested words are unknown to the model, which cannot tell them apart."

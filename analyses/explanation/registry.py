@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import re
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import fields, replace
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -32,9 +35,62 @@ BASIC_COLUMNS: Mapping[str, Column] = {
 """Columns that belong to no test; ``accuracy`` is the mean of ``correct`` and ``epsilon`` is the option."""
 
 
-@functools.cache
+_ITEM: ContextVar[str] = ContextVar("what attention runs over", default="word")
+
+
+@contextmanager
+def attending_to(item: str) -> Iterator[None]:
+    """Let the tests speak of these items, ``word`` or ``sentence``, while the block runs."""
+    token = _ITEM.set(item)
+    try:
+        yield
+    finally:
+        _ITEM.reset(token)
+
+
+def in_items(text: str) -> str:
+    """Return a text of this package that speaks of the items of `attending_to` where it speaks of words."""
+    item = _ITEM.get()
+    if item == "word":
+        return text
+    # Tags of HTML are left alone: they may have classes of these names.
+    parts = re.split(r"(<[^>]*>)", text)
+    parts[::2] = [
+        re.sub(r"\bword(s?)\b", rf"{item}\1", re.sub(r"\bWord", item.capitalize(), part)) for part in parts[::2]
+    ]
+    return "".join(parts)
+
+
 def registered_tests() -> dict[str, ExplanationTest]:
     """All tests by name, in the order of `names_of_tests`; at last the one that describes the model."""
+    tests = _tests()
+    return tests if _ITEM.get() == "word" else {name: _in_items(test) for name, test in tests.items()}
+
+
+def _in_items(test: ExplanationTest) -> ExplanationTest:
+    """Return a test that speaks of the items of `attending_to`."""
+    return replace(
+        test,
+        heading=in_items(test.heading),
+        columns={name: replace(column, label=in_items(column.label)) for name, column in test.columns.items()},
+        questions=tuple(
+            replace(
+                each,
+                question=in_items(each.question),
+                compared=in_items(each.compared),
+                passed=in_items(each.passed),
+                failed=in_items(each.failed),
+            )
+            for each in test.questions
+        ),
+        figure=test.figure and replace(test.figure, caption=in_items(test.figure.caption)),
+        more_figures=tuple(replace(each, caption=in_items(each.caption)) for each in test.more_figures),
+        page=in_items(test.page),
+    )
+
+
+@functools.cache
+def _tests() -> dict[str, ExplanationTest]:
     own = [_own(name) for name in (*TESTS, _DESCRIPTION)]
     tests = [*own[:-1], *(_added(point) for point in added(ENTRY_POINTS)), own[-1]]
     check_tests(tests)
@@ -150,7 +206,8 @@ def column_of(name: str) -> Column:
     """Label and unit of a column; of an unknown one its name."""
     owner = owner_of().get(name)
     given = BASIC_COLUMNS if owner is None else registered_tests()[owner].columns
-    return given.get(name) or Column(name.replace("_", " "), "")
+    column = given.get(name) or Column(name.replace("_", " "), "")
+    return replace(column, label=in_items(column.label))
 
 
 def with_unit(name: str) -> str:

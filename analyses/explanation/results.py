@@ -49,6 +49,7 @@ class ExplainResults(NamedTuple):
         facts: what was tested on which texts, one phrase each.
         notes: remarks on how the numbers were computed, one sentence each.
         left_out: the tests that did not run, each with the reason.
+        item: what attention runs over: ``word``, or ``sentence`` for documents.
     """
 
     texts: pd.DataFrame
@@ -64,6 +65,7 @@ class ExplainResults(NamedTuple):
     facts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
+    item: str = "word"
 
     def table(self, name: str) -> pd.DataFrame:
         """Return a further table of a test; an empty one if the test did not make it."""

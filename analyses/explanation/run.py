@@ -31,7 +31,7 @@ from .sources import Classifiers, ModelSource, Transformers, load_saved, workers
 from .summary import text_keys
 from .tested import Tested
 from .tests.correlation import gradient_importance
-from .texts import check_queries, class_numbers, read_texts, without_unreadable
+from .texts import check_read, class_numbers, read_texts, without_unreadable
 
 _EXAMPLES = 4
 _SHORTEST, _LONGEST = 5, 25  # in words; such texts can be read at a glance
@@ -93,7 +93,7 @@ def prepared(options: ExplainOptions, loaded: Loaded, chosen: Chosen, cache: Pat
     if not options.trains(loaded):
         parts = [test.trained_part for test in tests if test.trained_part]
         left_out += tuple((part, "nothing is trained in this run") for part in parts)
-    check_queries(texts, model)
+    check_read(texts, model)
     texts = without_unreadable(texts, model)
     labels = np.asarray(class_numbers(texts.test, model.classes))
     trainings = Trainings(cache, workers=workers_for(model))
@@ -144,6 +144,7 @@ def found(tested: Tested) -> ExplainFacts:
         points=pd.concat(points, ignore_index=True) if points else pd.DataFrame(),
         history=pd.DataFrame(tested.trainings.history),
         examples=highlighted_texts(tested),
+        item="sentence" if tested.texts.test.of_sentences else "word",
         phrases=tuple(phrases(tested)),
         notes=tuple(notes(tested, remarks)),
         left_out=(*tested.left_out, *(entry for each in every for entry in each.left_out)),

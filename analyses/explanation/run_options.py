@@ -33,9 +33,9 @@ class ClassifierOptions(OptionGroup):
         attentionology.analyses.option_groups.OptionError: --strength is for --regularizer tying, mlm or conicity
     """
 
-    encoder: Literal["lstm", "cnn", "average", "none"] = "lstm"
+    encoder: Literal["lstm", "cnn", "average", "none", "han"] = "lstm"
     """The encoder of the classifier: lstm (bidirectional), cnn, average (each word by itself, the "MLP" of the papers),
-    or none (the embeddings)."""
+    none (the embeddings), or han (words, then sentences, whose attention is tested; for documents)."""
 
     attention: Literal["additive", "dot"] = "additive"
     """The attention of the classifier: additive computes v · tanh(W h + b), dot computes w · h."""

@@ -11,6 +11,7 @@ import pandas as pd
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from rich.console import Group, RenderableType
 from rich.markup import escape
 
@@ -22,7 +23,7 @@ from ...reports.table import ShownTable
 from .columns import EXPLAIN_MODELS, EXPLAIN_VERDICTS, MEAN, shown_bounds, shown_value
 from .contract import SHARE, ExplanationTest
 from .plots import MAX_CLASSES, has_values, training_figure
-from .registry import borrowed, column_of, in_order_of_report, registered_tests, with_unit
+from .registry import attending_to, borrowed, column_of, in_items, in_order_of_report, registered_tests, with_unit
 from .results import ExplainResults, HighlightedText
 from .summary import OVERALL
 
@@ -39,6 +40,11 @@ _NUMBERS = (
 
 def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "") -> Section:
     """Make the tables, the figures and the section of the page."""
+    with attending_to(results.item):
+        return _section(results, model, corpus)
+
+
+def _section(results: ExplainResults, model: str, corpus: str) -> Section:
     tests = in_order_of_report()
     article = "the " if model.endswith(" classifier") else ""
     tables = {name: getattr(results, name) for name in ("verdicts", "summary", "texts", "models", "curve")}
@@ -56,6 +62,7 @@ def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "
             "models": len(results.models),
             "has_f1": has_values(results.models, "f1"),
             "has_auc": has_values(results.models, "auc"),
+            "item": results.item,
             "examples": [_shaded(text) for text in results.examples],
             "by_class": len(results.classes) <= MAX_CLASSES,
             "n_texts": len(results.texts),
@@ -121,9 +128,15 @@ def verdict_rows(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
 
 def explain_figures(results: ExplainResults, title: str) -> dict[str, Figure]:
     """Draw the figures of all tests, and the figure of training."""
-    drawings = [drawing for test in registered_tests().values() for drawing in test.drawings]
-    drawn = {drawing.name: drawing.draw(results, title) for drawing in drawings}
-    figures = {name: figure for name, figure in drawn.items() if figure is not None}
+    with attending_to(results.item):
+        drawings = [drawing for test in registered_tests().values() for drawing in test.drawings]
+        drawn = {drawing.name: drawing.draw(results, title) for drawing in drawings}
+        figures = {name: figure for name, figure in drawn.items() if figure is not None}
+        for figure in figures.values() if results.item != "word" else ():
+            # Labels and legends are texts of this package, except for the names of classes.
+            for text in figure.findobj(Text):
+                if not text.get_text().startswith("predicted: ") and text.get_text() != figure.get_suptitle():
+                    text.set_text(in_items(text.get_text()))
     if has_values(results.history, "loss"):
         roles = dict(zip(results.models["model"], results.models["role"], strict=True)) if len(results.models) else {}
         figures["explain_training"] = training_figure(results.history, roles, title=title)
@@ -208,6 +221,11 @@ def _shaded(text: HighlightedText) -> dict[str, Any]:
 
 def explain_table(results: ExplainResults, *, width: int) -> RenderableType:
     """Make the tables of the verdicts and of the most important numbers, with facts and notes below."""
+    with attending_to(results.item):
+        return _table(results, width)
+
+
+def _table(results: ExplainResults, width: int) -> RenderableType:
     lines = [f"{fact[0].upper()}{fact[1:]}." for fact in results.facts if fact]
     lines += results.notes
     lines += [f"Not run: {test} ({why})" for test, why in results.left_out]

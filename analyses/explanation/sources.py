@@ -16,7 +16,6 @@ from ...corpora_loaders import CorpusError, load_vectors
 from ...extractors import AttentionModel, ModelError, TransformerAttention, load_classifier
 from ...extractors.model.files import LoadedFiles
 from ...extractors.model.loading import find_model, load_tokenizer
-from ...extractors.replaceable.attention_model import query_of
 from ...extractors.threads import one_thread
 from ...probes.classifiers import (
     FINE_TUNING,
@@ -24,12 +23,14 @@ from ...probes.classifiers import (
     PUBLISHED,
     AttentionClassifier,
     ClassifierRecipe,
+    HierarchicalClassifier,
     QueryClassifier,
     Vocabulary,
 )
 from ...storage.sealed import DamagedError
 from ..contract import OptionError
 from ..shared.builtin import DEMO, DEMO_NAME, check_demo, model_location
+from .options import ExplanationTestOptions
 from .run_options import ExplainOptions
 from .texts import ExplainTexts, words_of
 
@@ -45,13 +46,21 @@ class Classifiers:
         self.imitation = _changed(IMITATION, options.tests.adversary_epochs, training.learning_rate)
         assert texts.train is not None  # noqa: S101 the options are checked
         self.classes = texts.train.classes
-        self.kind = QueryClassifier if texts.train.queries else AttentionClassifier
+        self.kind: type[AttentionClassifier] = AttentionClassifier
+        if texts.train.of_sentences:
+            self.kind = HierarchicalClassifier
+        elif texts.train.queries:
+            self.kind = QueryClassifier
         roles = texts.roles().values()
-        words = (word for part in roles for text in words_of(part) for word in (*text, *query_of(text)))
+        words = (word for part in roles for text in words_of(part) for word in self.kind.words_read(text))
         self.vectors = None if self.options.vectors is None else load_vectors(self.options.vectors, words)
         if self.vectors is not None and not len(self.vectors.array):
             raise CorpusError("no word of the texts has a vector in it", file=self.options.vectors)
-        self.vocabulary = Vocabulary.of(words_of(texts.train), min_count=self.options.min_count, vectors=self.vectors)
+        self.vocabulary = Vocabulary.of(
+            [self.kind.words_read(text) for text in words_of(texts.train)],
+            min_count=self.options.min_count,
+            vectors=self.vectors,
+        )
 
     def make(self, seed: int, *, encoder: str | None = None, regularizer: str | None = "base") -> AttentionClassifier:
         """Make an untrained classifier."""
@@ -70,7 +79,7 @@ class Classifiers:
     def identity(self, model: AttentionClassifier) -> dict[str, Any]:
         """Return what identifies the untrained model in the cache."""
         return {
-            **({"queries": True} if model.reads_queries else {}),
+            **({} if model.reads == "words" else {"reads": model.reads}),
             "config": model.config,
             "words": hashlib.sha256("\n".join(self.vocabulary.words).encode()).hexdigest(),
             "vectors": self.vectors and self.vectors.sha256,
@@ -158,6 +167,12 @@ def _changed(recipe: ClassifierRecipe, epochs: int | None, learning_rate: float 
 
 ModelSource = Classifiers | Transformers
 """How the models of a run are made."""
+
+
+def words_only(model: AttentionModel, options: ExplanationTestOptions) -> str | None:
+    """Say why a test that trains classifiers of words cannot be run with a model that attends to sentences."""
+    of_sentences = isinstance(model, AttentionClassifier) and model.reads == "sentences"
+    return "it trains classifiers of words, and this one attends to sentences" if of_sentences else None
 
 
 def threads_for(model: AttentionModel) -> AbstractContextManager[Any]:

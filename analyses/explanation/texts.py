@@ -16,6 +16,7 @@ from ..shared.resampling import sentence_keys
 from .run_options import ExplainOptions, Loaded
 
 TESTED_SHARE, DEV_SHARE = 0.2, 0.1
+_READ = {"words": "texts without queries", "queries": "texts with queries", "sentences": "documents of sentences"}
 
 
 @dataclass(frozen=True)
@@ -78,16 +79,16 @@ def read_texts(options: ExplainOptions, loaded: Loaded) -> ExplainTexts:
         texts = before
         if texts is None:
             text, label, query = choice.text_column, choice.label_column, choice.query_column
-            texts = load_labelled(files or (), text=text, label=label, query=query)
+            blocks = options.classifier.encoder == "han" and options.model.model is None
+            texts = load_labelled(files or (), text=text, label=label, query=query, blocks=blocks)
         given[role], short, long = texts.kept(choice.min_words, choice.max_words)
         lengths[role] = (short, long)
         if not given[role]:
             why = "no text has the length that is asked for" if len(texts) else "there is no text in it"
             raise CorpusError(why, file=(files or ("",))[0])
-        if bool(given[role].queries) != bool(given[next(iter(given))].queries):
-            raise CorpusError(
-                "some files have texts with queries, and others have texts without", file=(files or ("",))[0]
-            )
+        if (found := given[role].reads) != (first := given[next(iter(given))].reads):
+            what = f"some files have {_READ[first]}, and others have {_READ[found]}"
+            raise CorpusError(what, file=(files or ("",))[0])
     held_out = []
     if "train" in given:
         _check_classes(given["train"])
@@ -169,13 +170,13 @@ def without_unreadable(texts: ExplainTexts, model: AttentionModel) -> ExplainTex
     return replace(texts, train=kept.get("train"), dev=kept.get("dev"), test=kept["test"], skipped=tuple(skipped))
 
 
-def check_queries(texts: ExplainTexts, model: AttentionModel) -> None:
-    """Raise `CorpusError` if texts have queries that a classifier does not read, or the reverse."""
-    if isinstance(model, AttentionClassifier) and model.reads_queries != bool(texts.test.queries):
-        message = "these texts have queries, and the classifier was trained on texts without"
-        if model.reads_queries:
-            message = "these texts have no queries, and the classifier was trained on texts with queries"
-        raise CorpusError(message, file=texts.test[0].file)
+def check_read(texts: ExplainTexts, model: AttentionModel) -> None:
+    """Raise `CorpusError` if a classifier reads texts of another kind, or a transformer is given documents."""
+    reads = model.reads if isinstance(model, AttentionClassifier) else "words"
+    found = texts.test.reads
+    # Transformers and models from Python read texts with and without queries.
+    if found != reads and (isinstance(model, AttentionClassifier) or found == "sentences"):
+        raise CorpusError(f"these are {_READ[found]}, and the model reads {_READ[reads]}", file=texts.test[0].file)
 
 
 def digest(texts: LabelledTexts) -> str:

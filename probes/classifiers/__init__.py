@@ -1,6 +1,7 @@
 """Attention classifiers of texts, trained here, for the tests of attention as an explanation."""
 
 from .attention_classifier import AttentionClassifier
+from .hierarchical import HierarchicalClassifier
 from .imitation import LAMBDAS, Divergence, Imitation
 from .query_classifier import QueryClassifier
 from .regularizers import cosine_to_mean
@@ -25,6 +26,7 @@ __all__ = [
     "ClassifierRecipe",
     "CrossEntropy",
     "Divergence",
+    "HierarchicalClassifier",
     "Imitation",
     "Objective",
     "QueryClassifier",

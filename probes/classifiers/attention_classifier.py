@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ...corpora_loaders import WordVectors
-from ...extractors.replaceable.attention_model import Special, TextState, Words, state_of
+from ...extractors.replaceable.attention_model import Special, TextState, Words, query_of, state_of
 from ...extractors.threads import one_thread
 from ...storage.sealed import ANYWHERE, digest_in
 from ...storage.tensors import read_tensors, write_tensors
@@ -89,7 +89,7 @@ class AttentionClassifier(nn.Module):
     """
 
     special: Special = "keep"
-    reads_queries: ClassVar[bool] = False
+    reads: ClassVar[Literal["words", "queries", "sentences"]] = "words"
 
     def __init__(
         self,
@@ -105,6 +105,8 @@ class AttentionClassifier(nn.Module):
         super().__init__()
         choices = {"encoder": (encoder, EncoderName), "attention": (attention, Attention)}
         for name, (choice, allowed) in {**choices, "regularizer": (regularizer or "concat", Regularizer)}.items():
+            if str(choice) == "han":
+                raise ValueError("the encoder han is for documents: JSON Lines with 'sentences', or blocks of lines")
             if choice not in get_args(allowed):
                 raise ValueError(f"unknown {name} {choice!r}; choose from: {', '.join(get_args(allowed))}")
         self.regularizer: Regularizer | None = regularizer
@@ -124,6 +126,11 @@ class AttentionClassifier(nn.Module):
         self.encoder, self.attend = cast(nn.Module, nn.Identity()), cast(nn.Module, nn.Identity())
         self.decoder = nn.Linear(1, 1, device="meta")
         self.tell: nn.Linear | None = None
+
+    @classmethod
+    def words_read(cls, text: Words) -> Words:
+        """Return all words that the classifier reads of a text, those of its query included."""
+        return (*text, *query_of(text))
 
     def build(
         self, vocabulary: Vocabulary, classes: Sequence[str], vectors: WordVectors | None = None
@@ -181,7 +188,8 @@ class AttentionClassifier(nn.Module):
             TrainingError: there are no texts, or the loss is no longer finite.
         """
         classes = sorted(set(labels))
-        self.build(Vocabulary.of(texts, min_count=min_count, vectors=vectors), classes, vectors)
+        words = [self.words_read(text) for text in texts]
+        self.build(Vocabulary.of(words, min_count=min_count, vectors=vectors), classes, vectors)
         held = None if dev is None else (dev[0], [classes.index(label) for label in dev[1]])
         objective = CrossEntropy([classes.index(label) for label in labels], len(classes))
         with one_thread():
@@ -277,8 +285,8 @@ class AttentionClassifier(nn.Module):
     def save(self, path: Path) -> None:
         """Write weights, vocabulary and classes to one safetensors file."""
         facts: dict[str, Any] = {"config": self.config, "classes": self.classes, "words": self.vocabulary.words}
-        if self.reads_queries:
-            facts["queries"] = True
+        if self.reads != "words":
+            facts["reads"] = self.reads
         write_tensors(path, self.state_dict(), facts, ANYWHERE)
 
     @classmethod
@@ -296,7 +304,7 @@ class AttentionClassifier(nn.Module):
                 with safe_open(path, "pt") as file:
                     facts = json.loads(file.metadata()["classifier"])
                     tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 no mapping
-            kind = {each.reads_queries: each for each in (cls, *cls.__subclasses__())}[facts.get("queries", False)]
+            kind = {each.reads: each for each in (cls, *cls.__subclasses__())}[facts.get("reads", "words")]
             model = kind(**facts["config"]).build(Vocabulary(tuple(facts["words"])), facts["classes"])
             model.load_state_dict(tensors)
         except (TypeError, RuntimeError) as error:

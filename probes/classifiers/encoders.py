@@ -15,7 +15,7 @@ from torch import Tensor, nn
 EncoderName = Literal["lstm", "cnn", "average", "none"]
 
 KERNELS = (1, 3, 5, 7)
-_SIZES = {"lstm": 256, "cnn": 128, "average": 128}  # Jain & Wallace: 128 for each direction of the LSTM
+_SIZES = {"lstm": 256, "han": 256, "cnn": 128, "average": 128}  # Jain & Wallace: 128 for each direction of the LSTM
 
 
 class BiLSTM(nn.Module):
@@ -105,7 +105,13 @@ def last_state(
     return (states * inside).sum(1) / lengths[:, None]
 
 
-ENCODERS: dict[str, type[nn.Module]] = {"lstm": BiLSTM, "cnn": CNN, "average": Projection, "none": Embeddings}
+ENCODERS: dict[str, type[nn.Module]] = {
+    "lstm": BiLSTM,
+    "han": BiLSTM,
+    "cnn": CNN,
+    "average": Projection,
+    "none": Embeddings,
+}
 
 
 def size_of(encoder: str, dimensions: int, size: int | None, *, as_embeddings: bool) -> int:
@@ -115,7 +121,7 @@ def size_of(encoder: str, dimensions: int, size: int | None, *, as_embeddings: b
             raise ValueError(f"states must have the {dimensions} dimensions of the embeddings here, not {size}")
         size = dimensions
     size = _SIZES[encoder] if size is None else size
-    parts = {"lstm": 2, "cnn": len(KERNELS)}.get(encoder, 1)
+    parts = {"lstm": 2, "han": 2, "cnn": len(KERNELS)}.get(encoder, 1)
     if size % parts or size < parts:
         raise ValueError(f"the size of the states of {encoder!r} must be a multiple of {parts}, not {size}")
     return size

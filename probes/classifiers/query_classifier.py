@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Literal, cast
 
 import torch
 from jaxtyping import Float
@@ -50,7 +50,7 @@ class QueryClassifier(AttentionClassifier):
         torch.Size([2, 1, 4])
     """
 
-    reads_queries: ClassVar[bool] = True
+    reads: ClassVar[Literal["words", "queries", "sentences"]] = "queries"
 
     evidence = None  # type: ignore[assignment]  # the logits are not linear in the attention
 

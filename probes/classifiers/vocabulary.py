@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...corpora_loaders import WordVectors
-from ...extractors.replaceable.attention_model import Words, query_of
+from ...extractors.replaceable.attention_model import Words
 
 PAD, UNKNOWN, START, END, MASK = range(5)
 SPECIAL = ("[PAD]", "[UNK]", "[SOS]", "[EOS]", "[MASK]")
@@ -29,11 +29,11 @@ class Vocabulary:
         """Collect the words that are frequent in the training texts, and the words that have a vector.
 
         Args:
-            texts: the training texts, whose queries have words, too.
+            texts: the words of the training texts.
             min_count: how often a word must occur in them to have a row.
             vectors: word vectors; their words have rows whether or not they occur in the texts.
         """
-        counts = Counter(word for text in texts for word in (*text, *query_of(text)))
+        counts = Counter(word for text in texts for word in text)
         frequent = sorted(word for word, count in counts.items() if count >= min_count)
         return cls(tuple(dict.fromkeys([*frequent, *(vectors.index if vectors else ())])))
 
@@ -50,5 +50,5 @@ class Vocabulary:
         return [rows.get(word, rows.get(word.lower(), UNKNOWN)) for word in text]
 
     def unknown(self, texts: Sequence[Words]) -> int:
-        """Count the words of the texts and their queries that have no row."""
-        return sum(self.ids((*text, *query_of(text))).count(UNKNOWN) for text in texts)
+        """Count the words of the texts that have no row."""
+        return sum(self.ids(text).count(UNKNOWN) for text in texts)

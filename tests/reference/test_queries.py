@@ -229,11 +229,11 @@ def test_a_saved_classifier_reads_queries_again(tmp_path):
     assert isinstance(loaded, QueryClassifier)
     assert torch.equal(probabilities(loaded, pairs), probabilities(model, pairs))
     plain = write(tmp_path / "plain.txt", *(f"a fine film number {k}" for k in range(3)))
-    with pytest.raises(CorpusError, match="these texts have no queries"):
+    with pytest.raises(CorpusError, match="these are texts without queries"):
         explain(model=tmp_path / "classifier.safetensors", test=plain)
     AttentionClassifier("none").fit([("fine",), ("dull",)], ["a", "b"]).save(tmp_path / "plain.safetensors")
     story = write(tmp_path / "qa.txt", "1 Mary sat.", "2 Who sat?\ta\t1")
-    with pytest.raises(CorpusError, match="these texts have queries"):
+    with pytest.raises(CorpusError, match="these are texts with queries"):
         explain(model=tmp_path / "plain.safetensors", test=story)
 
 

@@ -84,7 +84,7 @@ class FirstWord(ExplanationTest):
 
 
 def forget() -> None:
-    registry.registered_tests.cache_clear()
+    registry._tests.cache_clear()
     registry.owner_of.cache_clear()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import matplotlib as mpl
@@ -20,6 +21,7 @@ from ..contract import NATS, SHARE, Column, Drawing, ExplanationTest, Findings, 
 from ..interventions import ORDERS, columns, measures, ranks, without
 from ..measures import jsd
 from ..plots import MANY, has_values
+from ..registry import in_items
 from ..results import ExplainResults
 
 BEST = {name: ORDERS[name] for name in ("attention", "gradient", "attention_gradient")}
@@ -154,7 +156,8 @@ def flip_table(texts: pd.DataFrame, measures: Collection[str] = BEST.keys()) -> 
 
 def _flips(results: ExplainResults) -> dict[str, Any]:
     rows = [row for row in rows_of(results.table("flips")) if row["n"]]
-    return {"flips": ShownTable("explain_flips", "Changed decisions (%)", _FLIPS, rows) if rows else ""}
+    columns = [replace(column, heading=in_items(column.heading)) for column in _FLIPS]
+    return {"flips": ShownTable("explain_flips", "Changed decisions (%)", columns, rows) if rows else ""}
 
 
 TEST = ExplanationTest(

@@ -8,7 +8,7 @@ from functools import partial
 from ....extractors import Attend, probabilities
 from ..contract import SHARE, Column, ExplanationTest, Findings, Question
 from ..readings import Given, reading, uniform_rows
-from ..sources import Classifiers
+from ..sources import Classifiers, words_only
 from ..tested import Tested
 from ..texts import words_of
 
@@ -46,6 +46,7 @@ TEST = ExplanationTest(
     heading="Is the attention useful to another model?",
     trains=True,
     small_only=True,
+    impossible=words_only,
     after=("imitation",),
     columns={
         "guided_uniform_correct": Column("accuracy without context, uniform weights", SHARE),

@@ -25,7 +25,7 @@ from ..options import REGULARIZERS
 from ..plots import clipped, has_values
 from ..registry import column_of, owner_of, registered_tests, with_unit
 from ..results import ExplainResults
-from ..sources import Classifiers
+from ..sources import Classifiers, words_only
 from ..summary import OVERALL, Bootstrap, summarize
 from ..tested import Tested
 
@@ -163,6 +163,7 @@ TEST = ExplanationTest(
     heading="Does regularization tie attention to the words?",
     trains=True,
     small_only=True,
+    impossible=words_only,
     reads=_READS,
     tables={"regularizers": False},
     uses=("draws",),
