@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -37,7 +37,7 @@ class WordsWithQuery(tuple[str, ...]):
 
     query: Words
 
-    def __new__(cls, words: Iterable[str], query: Iterable[str]) -> Self:
+    def __new__(cls, words: Iterable[str], query: Iterable[str]) -> WordsWithQuery:
         """Make a text of words and the words of its query."""
         text = super().__new__(cls, words)
         text.query = tuple(query)

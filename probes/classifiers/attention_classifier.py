@@ -41,7 +41,7 @@ class WordStates(TextState):
 
     attended: Float[Tensor, "batch n attended"]  # the states that attention weighs, after ``concat`` or ``residual``
     hidden: Float[Tensor, "batch n size"]  # the states as the encoder gives them
-    words: Float[Tensor, "batch n dim"]  # the embeddings of the words
+    words: Float[Tensor, "batch n encoded"]  # what is encoded: the embeddings of words, or the vectors of sentences
     ids: Int[Tensor, "batch positions"]  # those of ``[SOS] words [EOS]``, padded
     lengths: Int[Tensor, " batch"]  # the numbers of words, plus 2
 
@@ -60,7 +60,8 @@ class AttentionClassifier(nn.Module):
     words only. For two classes, the model computes one logit z, and its logits are (0, z).
 
     Args:
-        encoder: ``lstm`` (both directions), ``cnn``, ``average`` (word by word), ``none``.
+        encoder: ``lstm`` (both directions), ``cnn``, ``average`` (word by word), ``none``. Documents have
+            `attentionology.probes.classifiers.HierarchicalClassifier`.
         attention: ``additive``: v · tanh(W h + b) with half as many units as h has; ``dot``: w · h / √size.
         regularizer: ``concat``: states become [h; e], e the embedding; ``residual``: h + e; ``tying``: penalty mean
             over words of ‖h − e‖; ``mlm``: words are masked and must be predicted from the states; ``conicity``:
@@ -105,7 +106,7 @@ class AttentionClassifier(nn.Module):
         super().__init__()
         choices = {"encoder": (encoder, EncoderName), "attention": (attention, Attention)}
         for name, (choice, allowed) in {**choices, "regularizer": (regularizer or "concat", Regularizer)}.items():
-            if str(choice) == "han":
+            if choice == "han" and self.reads != "sentences":
                 raise ValueError("the encoder han is for documents: JSON Lines with 'sentences', or blocks of lines")
             if choice not in get_args(allowed):
                 raise ValueError(f"unknown {name} {choice!r}; choose from: {', '.join(get_args(allowed))}")

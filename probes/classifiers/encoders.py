@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-EncoderName = Literal["lstm", "cnn", "average", "none"]
+EncoderName = Literal["lstm", "cnn", "average", "none", "han"]
 
 KERNELS = (1, 3, 5, 7)
 _SIZES = {"lstm": 256, "han": 256, "cnn": 128, "average": 128}  # Jain & Wallace: 128 for each direction of the LSTM

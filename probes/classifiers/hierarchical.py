@@ -53,8 +53,7 @@ class HierarchicalClassifier(AttentionClassifier):
             raise ValueError(f"documents are read by the encoder 'han', not by {encoder!r}")
         if regularizer not in (None, "conicity"):
             raise ValueError(f"the regularizer {regularizer!r} is for classifiers of words; han takes conicity")
-        super().__init__("lstm", attention, regularizer, **named)
-        self.config["encoder"] = "han"
+        super().__init__("han", attention, regularizer, **named)
         # `build` replaces these layers, as it replaces those of the base.
         self.word_encoder, self.attend_words = cast(nn.Module, nn.Identity()), cast(nn.Module, nn.Identity())
         self.encoder = cast(nn.Module, nn.Identity())
