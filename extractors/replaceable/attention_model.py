@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -54,9 +54,6 @@ class WordsWithQuery(tuple[str, ...]):
 
     def __repr__(self) -> str:
         return f"WordsWithQuery({tuple(self)}, query={self.query})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return WordsWithQuery, (tuple(self), self.query)
 
 
 def query_of(text: object) -> Words:
