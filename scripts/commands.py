@@ -41,7 +41,7 @@ COMMANDS = {
     "align": Command("align:Align", ("model", "source", "target", "gold", "one_based", "out")),
     "compare": Command("compare:Compare", ("out", "names", "min_count", "overwrite", "json")),
     "survey": Command("survey:SurveyCommand", ("models", "treebanks", "maps", "parts", "out", "dry_run")),
-    "grid": Command("grid:GridCommand", ("vary", "over", "arguments", "out", "dry_run", "json"), resumes=True),
+    "grid": Command("grid:GridCommand", ("vary", "over", "arguments", "out", "commands", "json"), resumes=True),
     "show": Command("show:Show", ("head", "map", "model", "corpus", "sentence", "out")),
     "doctor": Command("doctor:Doctor", ("model", "corpus", "sentences", "map", "device", "json")),
     "treebanks": Command("treebanks:Treebanks", ("check", "json")),

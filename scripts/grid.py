@@ -41,7 +41,7 @@ class GridCommand:
     out: Annotated[Path, arg(metavar="FOLDER")] = Path("runs/grid")
     """The folder for the cells and the tables. The cells in it that have the same command line are kept."""
 
-    dry_run: bool = False
+    commands: bool = False
     """Check the options of all cells and print their command lines. Nothing is run."""
 
     json: bool = False
@@ -66,7 +66,7 @@ class GridCommand:
                 checked(words)
             except SystemExit as stop:  # the message of the parser is printed already
                 raise OptionError(f"a cell of this grid has no valid options: {shlex.join(words)}") from stop
-        if self.dry_run:
+        if self.commands:
             for words in lines:
                 say(shlex.join(["attentionology", *words]))
             return 0

@@ -111,9 +111,9 @@ def test_models_that_align(tmp_path, capsys):
         assert table[f"{name} mean"][1] == row["mean_error_rate"]
 
 
-def test_dry_run_prints_the_command_lines(files, tmp_path, capsys):
+def test_command_lines_of_all_cells(files, tmp_path, capsys):
     data = f"data={files}/a.txt+{files}/b.txt"
-    assert grid("explain", "--vary", data, "seed=3,4", "--dry-run", "--out", tmp_path / "g") == 0
+    assert grid("explain", "--vary", data, "seed=3,4", "--commands", "--out", tmp_path / "g") == 0
     first, second = capsys.readouterr().out.splitlines()
     assert f"--data {files}/a.txt {files}/b.txt --seed 3 --out {tmp_path}/g/cells/001-" in first
     assert "--seed 4" in second
