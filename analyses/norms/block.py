@@ -234,8 +234,14 @@ class FeedForwardBlock(ExactMetric):
 
     def _pair_types(self) -> pd.DataFrame:
         names = [(name, "") for name in PAIR_TYPES] + [("relation", relation) for relation in self.relations]
-        # Relations stand where their type stands, in the order of the list.
-        order = sorted(range(len(names)), key=lambda index: (PAIR_TYPES.index(names[index][0]), index))
+        # Relations stand where their type stands, frequent ones first: the order of the list depends on merges.
+        totals = self.pairs[:, 1].sum(0).tolist()
+
+        def place(index: int) -> tuple[int, int, str]:
+            kind, relation = names[index]
+            return PAIR_TYPES.index(kind), -totals[index] if relation else 0, relation
+
+        order = sorted(range(len(names)), key=place)
         rows = []
         for layer, (amplified, pairs) in enumerate(self.pairs.cpu().numpy()):
             for index in order:

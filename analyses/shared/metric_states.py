@@ -86,6 +86,10 @@ class StoredMetrics(Mapping[str, MetricStates]):
             raise StateError(f"the counts {name!r} have not been added up yet")
         return self._runs[0][name]
 
+    def __contains__(self, name: object) -> bool:
+        """Whether all runs have the counts: those of some runs alone are not the counts of all texts."""
+        return all(name in run for run in self._runs)
+
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys(name for run in self._runs for name in run))
 
