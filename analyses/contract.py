@@ -25,6 +25,7 @@ from .plans import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import RenderableType
 
     from ..reports.explorer.contribution import Contribution
@@ -223,6 +224,14 @@ class Analysis(ABC, Generic[Facts, Results]):
         They are made of the counts alone. By default there are none.
         """
         return ()
+
+    def together(self, results: Mapping[str, Results]) -> Mapping[str, tuple[Figure, str]]:
+        """Draw the results of several runs, which ``compare`` has given names, together. By default nothing is drawn.
+
+        Returns:
+            the figures by the names of their files, each with its caption.
+        """
+        return {}
 
     def explored(
         self, options: OptionSet, counted: Counted[Facts], results: Results, kind: str | None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..analyses.comparison.results import Comparison, Contrast, Pairing, Side, contrasts_of
 from ..analyses.comparison.section import comparison_section
@@ -27,7 +27,10 @@ from .pairing import pairing_of
 from .probe import ProbingRun
 from .run import Run
 from .states import FOLDER, OVERVIEW, read_states
-from .stored_run import restored
+from .stored_run import registered_analysis, restored
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _NO_RESULT = (
     *("out", "overwrite", "json", "device", "batch_cells", "parts", "part", "workers", "engine", "address"),
@@ -49,6 +52,9 @@ class ComparedRun:
     titles: Titles  # the names of the model and the corpus
     record: Mapping[str, Any]
     families: Families  # also of the analyses that have nothing to compare
+    results: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # by the name of the analysis, where it has one kind of map
     inputs: frozenset[str] | None = None  # ids of inputs that were read; None if they are unknown
 
     @classmethod
@@ -57,8 +63,9 @@ class ComparedRun:
         if isinstance(run, ComparedRun):
             return run
         families: Families
+        results: dict[str, Any] = {}
         if isinstance(run, Explanation):
-            families = {(NAME, ""): ExplanationTests().comparable(run.counted)}
+            families, results = {(NAME, ""): ExplanationTests().comparable(run.counted)}, {NAME: run.results}
         elif isinstance(run, ProbingRun):
             of_probes = Probing().comparable(run.counted) if run.counted else ()
             families = {(PROBE, str(run.record["options"]["map"])): of_probes}
@@ -66,7 +73,9 @@ class ComparedRun:
             families = {
                 (part.analysis.name, part.kind or ""): part.analysis.comparable(part.counted) for part in run.parts
             }
-        return cls(run.titles, run.record, families)
+            names = [part.analysis.name for part in run.parts]
+            results = {part.analysis.name: part.results for part in run.parts if names.count(part.analysis.name) == 1}
+        return cls(run.titles, run.record, families, results)
 
     @property
     def analyses(self) -> dict[str, list[str]]:
@@ -97,7 +106,7 @@ def load_compared_run(folder: Path) -> ComparedRun:
     files = [file["name"] for file in record["corpus"]["files"]]
     titles = Titles(record["model"]["name"], ", ".join(files) or "a treebank")
     families = {(PROBE, str(record["options"]["map"])): outcomes.comparable()}
-    return ComparedRun(titles, record, families, frozenset(outcomes.ids))
+    return ComparedRun(titles, record, families, inputs=frozenset(outcomes.ids))
 
 
 def compare(
@@ -161,13 +170,19 @@ def compare(
 
 
 def names_of(runs: Sequence[Compared]) -> list[str]:
-    """Return names that distinguish runs: the models, the maps, the corpora, or several of these; at worst numbers."""
+    """Return names that distinguish runs: the models, the maps, the corpora, or several of these.
+
+    Models of the same name are distinguished by their shapes; at worst, the runs are numbered.
+    """
     compared = [ComparedRun.of(run) for run in runs]
     models = [run.titles.model or "model" for run in compared]
     maps = [" and ".join(dict.fromkeys(kind for _, kind in run.families if kind)) for run in compared]
     corpora = [run.titles.corpus or "corpus" for run in compared]
+    shapes = [str(run.record.get("model", {}).get("shape")) for run in compared]
     differing = [facts for facts in (models, maps, corpora) if len(set(facts)) > 1]
     names = [", ".join(filter(None, facts)) for facts in zip(*differing, strict=True)] if differing else models
+    if len(set(names)) < len(names) and len(set(shapes)) == len(shapes):
+        return shapes
     if len(set(names)) == len(names):
         return names
     return [f"{name} ({number})" for number, name in enumerate(names, start=1)]
@@ -248,7 +263,8 @@ def compare_folders(
         with stages("compare"):
             comparison = compare(*runs, names=labels, min_count=min_count)
         with stages("tables and figures"):
-            section = comparison_section(comparison, name=TABLE, title=_title(labels))
+            together = _together(dict(zip(labels, runs, strict=True)))
+            section = comparison_section(comparison, name=TABLE, title=_title(labels), together=together)
         record = describe_command(command, {**(shown_options or {}), "out": str(out)}, 0, stages)
         record |= {
             "runs": [_describe(*described) for described in zip(labels, folders, runs, strict=True)],
@@ -256,6 +272,17 @@ def compare_folders(
         }
         write_report(target.path, run=record, sections=[section], template="comparison.html.j2")
     return comparison, section
+
+
+def _together(runs: Mapping[str, ComparedRun]) -> dict[str, tuple[Figure, str]]:
+    """Return the figures that draw what an analysis found in all runs together, with their captions."""
+    first, *others = runs.values()
+    figures: dict[str, tuple[Figure, str]] = {}
+    for name in first.results:
+        if all(name in run.results for run in others):
+            drawn = registered_analysis(name).together({label: run.results[name] for label, run in runs.items()})
+            figures |= drawn
+    return figures
 
 
 def _title(names: Sequence[str]) -> str:

@@ -41,6 +41,7 @@ _COMPARISON = "tests/unit/test_shown_comparison.py::"
 _SURVEY = "tests/unit/test_survey_reading.py::"
 _PROBES = "tests/unit/test_probe_reports.py::"
 _EXPLANATION = "tests/unit/test_shown_explanation.py::"
+_TOGETHER = "tests/unit/test_together.py::"
 _FIGURES = "tests/unit/test_figure_data.py::"
 _FINDINGS = "tests/unit/test_findings.py::"
 _CLAIMS = "tests/unit/test_held_out_claims.py::"
@@ -372,6 +373,12 @@ _DRAWN = (
         '(f"{end}_to_{end}", "themselves',
         '(f"rest_to_{end}", "themselves',
         f"{_FIGURES}test_attention_to_special_tokens_from_themselves_and_others",
+    ),
+    Fault(
+        "analyses/explanation/together.py",
+        "axes.plot(text.from_word,",
+        "axes.plot(of_runs[0].from_word,",
+        f"{_TOGETHER}test_words_have_the_predictions_of_their_model",
     ),
     Fault(
         "analyses/explanation/tests/imitation.py",

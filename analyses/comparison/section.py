@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,14 @@ _LONGEST = 40
 _LABEL = 48  # characters of a label of the figure in one line
 
 
-def comparison_section(comparison: Comparison, *, name: str, title: str) -> Section:
-    """Make the table, the figures and the section of the page."""
+def comparison_section(
+    comparison: Comparison, *, name: str, title: str, together: Mapping[str, tuple[Figure, str]] | None = None
+) -> Section:
+    """Make the table, the figures and the section of the page.
+
+    ``together`` has figures that show the results of all runs, each with its caption.
+    """
+    together = together or {}
     figures: dict[str, Figure] = {}
     parts: list[dict[str, Any]] = []
     tables = [contrast_table(one, name=f"{name}_{number}") for number, one in enumerate(comparison.contrasts, start=1)]
@@ -50,11 +56,16 @@ def comparison_section(comparison: Comparison, *, name: str, title: str) -> Sect
     return Section(
         title=title,
         template=Path(__file__).with_name("section.html.j2"),
-        context={"parts": parts, "notes": comparison.notes, "min_count": comparison.min_count},
+        context={
+            "parts": parts,
+            "notes": comparison.notes,
+            "min_count": comparison.min_count,
+            "together": {figure: caption for figure, (_, caption) in together.items()},
+        },
         shown=tables,
         summary={name: records(comparison.table)},
         tables={name: comparison.table},
-        figures=figures,
+        figures={**figures, **{figure: drawn for figure, (drawn, _) in together.items()}},
     )
 
 

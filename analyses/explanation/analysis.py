@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from rich.console import RenderableType
 
 from ...reports.page import Section
@@ -23,6 +24,7 @@ from .registry import attending_to, column_of, in_order_of_use, owner_of, regist
 from .results import ExplainResults, HighlightedText
 from .section import explain_section, explain_table
 from .summary import Bootstrap, quality, summarize
+from .together import figures_together
 from .verdict import verdicts
 
 NAME = "explanation"
@@ -130,6 +132,10 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
             )
             for (test, unit), measured in families.items()
         )
+
+    def together(self, results: Mapping[str, ExplainResults]) -> Mapping[str, tuple[Figure, str]]:
+        """Draw trained adversaries, shuffled weights and predictions from single words of several models together."""
+        return figures_together(results)
 
 
 def concluded(facts: ExplainFacts) -> tuple[pd.DataFrame, list[Findings]]:

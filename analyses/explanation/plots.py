@@ -89,12 +89,12 @@ def max_attention_figure(column: str, label: str) -> Callable[[ExplainResults, s
         if not has_values(results.texts, column):
             return None
         there = results.texts.dropna(subset=[column, "max_attention"])
-        return _violins(list(by_class(there, results.classes)), column, label, title)
+        return violins(list(by_class(there, results.classes)), column, label, title)
 
     return draw
 
 
-def _violins(groups: Sequence[tuple[str, str, pd.DataFrame]], column: str, label: str, title: str) -> Figure:
+def violins(groups: Sequence[tuple[str, str, pd.DataFrame]], column: str, label: str, title: str) -> Figure:
     """Draw a violin with its median for each range of weights and each group of texts, or few texts as points."""
     counts = np.zeros(len(_BIN_NAMES), dtype=int)
     rng = np.random.default_rng(0)

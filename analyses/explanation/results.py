@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -30,6 +31,8 @@ class HighlightedText:
     probability: float  # of the predicted class
     panels: tuple[Highlight, ...]
     query: tuple[str, ...] = ()
+    probability_of_label: float = math.nan
+    from_word: tuple[float, ...] = ()  # probability of the label if all attention is on a word; empty if not computed
 
 
 class ExplainResults(NamedTuple):

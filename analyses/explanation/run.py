@@ -31,6 +31,8 @@ from .sources import Classifiers, ModelSource, Transformers, load_saved, workers
 from .summary import text_keys
 from .tested import Tested
 from .tests.correlation import gradient_importance
+from .tests.single_token import TEST as SINGLE
+from .tests.single_token import in_context
 from .texts import check_read, class_numbers, read_texts, without_unreadable
 
 _EXAMPLES = 4
@@ -169,6 +171,7 @@ def highlighted_texts(tested: Tested) -> tuple[HighlightedText, ...]:
     fitting = fitting or [i for i, text in enumerate(texts) if len(text) > 1]
     keys = sentence_keys([texts[i].id for i in fitting], seed)
     drawn = [fitting[i] for i in np.argsort(keys, kind="stable")[:_EXAMPLES].tolist()]
+    of_words = any(test.name == SINGLE.name for test in tested.tests)
     shown = []
     for i in drawn:
         batch = read(model, [texts[i].id], [tested.words[i]], seed)
@@ -186,6 +189,8 @@ def highlighted_texts(tested: Tested) -> tuple[HighlightedText, ...]:
             HighlightedText(
                 words=texts[i].words,
                 query=query_of(tested.words[i]),
+                probability_of_label=float(batch.probabilities[0, tested.labels[i]]),
+                from_word=tuple(in_context(batch)[0, :n, tested.labels[i]].tolist()) if of_words else (),
                 label=model.classes[tested.labels[i]],
                 predicted=model.classes[predicted],
                 probability=float(batch.probabilities[0, predicted]),

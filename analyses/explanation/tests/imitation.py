@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....probes.classifiers import LAMBDAS, Imitation
@@ -19,6 +20,9 @@ from ..readings import chance, curve_points, divergences, reading
 from ..results import ExplainResults
 from ..tested import Tested
 from ..texts import words_of
+
+MOST_JSD = 0.72
+"""The end of the axis of the JSD, which is log 2 nats at most."""
 
 _APART = (0.085, 0.1)  # shares of the axes; dots that are closer share a label
 
@@ -87,13 +91,7 @@ def curve_figure(results: ExplainResults, title: str) -> Figure | None:
     top = 1.15 * max(float(drawn["tvd"].max()), epsilon)
     with panel(6.3, 3.4, "both") as (figure, axes):
         axes.axhline(epsilon, color=GREY, linewidth=0.8, linestyle=":", label=f"ε = {epsilon:g}")
-        axes.plot(
-            *(adversaries["jsd"], adversaries["tvd"]),
-            color=ORANGE,
-            marker="o",
-            markersize=4,
-            label="trained adversaries, by λ",
-        )
+        draw_adversaries(axes, adversaries, ORANGE, "trained adversaries, by λ", top)
         floor, alone = adversaries[adversaries["lambda"] == 0], drawn[drawn["kind"] == "per text"]
         exact = alone["name"] == "exact"
         groups: tuple[tuple[str, str, pd.DataFrame, dict[str, Any]], ...] = (
@@ -106,15 +104,21 @@ def curve_figure(results: ExplainResults, title: str) -> Figure | None:
             if len(rows):
                 size = 36 if kind == "floor" else 24
                 axes.scatter(rows["jsd"], rows["tvd"], s=size, zorder=3, label=label, clip_on=False, **style)
-        axes.set_xlim(0, 0.72)
+        axes.set_xlim(0, MOST_JSD)
         axes.set_ylim(0, top)
-        for label, x, y in _lambda_labels(adversaries, 0.72, top):
-            side = "left" if x < 0.06 else "center"  # not across the axis
-            axes.annotate(label, (x, y), (0, 7), textcoords="offset points", ha=side, fontsize=7, color="#a04000")
         axes.set_xlabel("difference of the attention (mean JSD, nats)")
         axes.set_ylabel("change of the output\n(mean TVD)")
         legend(figure, axes, title)
     return figure
+
+
+def draw_adversaries(axes: Axes, rows: pd.DataFrame, color: str, label: str, top: float) -> None:
+    """Draw the curve of trained adversaries, with λ at its points, into axes that end at `MOST_JSD` and ``top``."""
+    axes.plot(rows["jsd"], rows["tvd"], color=color, marker="o", markersize=4, label=label)
+    for name, x, y in _lambda_labels(rows, MOST_JSD, top):
+        side = "left" if x < 0.06 else "center"  # not across the axis
+        dark = "#a04000" if color == ORANGE else color
+        axes.annotate(name, (x, y), (0, 7), textcoords="offset points", ha=side, fontsize=7, color=dark)
 
 
 def _lambda_labels(rows: pd.DataFrame, width: float, height: float) -> list[tuple[str, float, float]]:
