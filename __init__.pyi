@@ -44,6 +44,8 @@ from .analyses.shared.options import ControlOptions as ControlOptions
 from .analyses.shared.options import CountOptions as CountOptions
 from .analyses.shared.options import FeedForwardOptions as FeedForwardOptions
 from .analyses.shared.options import MapOptions as MapOptions
+from .analyses.shared.part_options import PartOptions as PartOptions
+from .analyses.shared.part_options import ShareOptions as ShareOptions
 from .analyses.surface.options import ReadingOptions as ReadingOptions
 from .analyses.surface.options import SurfaceOptions as SurfaceOptions
 from .analyses.surface.statistics import SurfaceStatistics as SurfaceStatistics
@@ -66,7 +68,6 @@ from .engine.corpus import CorpusOptions as CorpusOptions
 from .engine.explain import Explanation as Explanation
 from .engine.explain import explain as explain
 from .engine.merging import merge_runs as merge_runs
-from .engine.part_options import PartOptions as PartOptions
 from .engine.probe import ProbingRun as ProbingRun
 from .engine.probe import probe as probe
 from .engine.run import Run as Run

@@ -24,6 +24,7 @@ from ..analyses.shared.input_options import (
 from ..analyses.shared.map_facts import map_makers
 from ..analyses.shared.numbers import SEEDS
 from ..analyses.shared.options import FeedForwardOptions, MapOptions
+from ..analyses.shared.part_options import PartOptions
 from ..corpora_loaders import Corpus, PlainText
 from ..corpora_loaders.coreference import Documents
 from ..corpora_loaders.errors import CorpusError
@@ -34,7 +35,6 @@ from ..reports.progress import Stages
 from .corpus import CorpusOptions, check_analyses, check_files, cut_text, files_of, has_trees, read_corpus, unmet
 from .execution import execute
 from .job import Job
-from .part_options import PartOptions
 from .preparing import Prepared
 from .readers import Limits
 from .run import Run

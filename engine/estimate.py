@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from ..analyses.shared.metric import Metric
+from ..analyses.shared.part_options import PartOptions
 from ..corpora_loaders import Corpus
 from ..extractors import ExtractionError
 from ..storage.durable import size
 from .execution import check_job
 from .job import Job
 from .memory import LIBRARIES, available_memory
-from .part_options import PartOptions
 from .parts import PartCounter, parts_of
 from .passes import Pass, PassCounts
 from .preparing import Prepared, plan_analyses

@@ -10,6 +10,7 @@ from typing import Any
 from ..analyses.contract import Counted, OptionError, Titles
 from ..analyses.shared.input_sample import InputSample
 from ..analyses.shared.metric_states import StateError
+from ..analyses.shared.part_options import PartOptions
 from ..analyses.shared.record import (
     describe_command,
     describe_corpus,
@@ -24,7 +25,6 @@ from ..reports.run_folder import RunFolder
 from .corpus import title_of_files
 from .executors import ShareCounts, count_passes, count_share_of
 from .job import Job
-from .part_options import PartOptions
 from .parts import PartCounter, check_folder
 from .passes import PassCounts
 from .preparing import Planned, Prepared, plan_analyses

@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from ..analyses.contract import OptionError
+from ..analyses.shared.part_options import KEPT, PartOptions
 from ..analyses.shared.processes import ATTEMPTS, Processes, WorkerError, results_of_processes
 from ..corpora_loaders import Corpus
 from ..corpora_loaders.errors import AttentionologyError
 from ..reports.progress import Stages, watching_bar
 from ..storage.sealed import DamagedError
 from .job import Job
-from .part_options import PartOptions
-from .parts import KEPT, PartCounter
+from .parts import PartCounter
 from .passes import Pass, PassCounts, run_passes
 from .preparing import Prepared
 

@@ -15,7 +15,7 @@ from ..analyses.explanation.analysis import ExplainFacts, ExplanationTests
 from ..analyses.explanation.options import ExplanationTestOptions, TextOptions
 from ..analyses.explanation.record import describe
 from ..analyses.explanation.results import ExplainResults
-from ..analyses.explanation.run import choose, found, prepared, trained
+from ..analyses.explanation.run import choose, examine_share, found, prepared, trained
 from ..analyses.explanation.run_options import (
     ClassifierOptions,
     ClassifierTrainingOptions,
@@ -29,10 +29,12 @@ from ..analyses.explanation.tested import Tested
 from ..analyses.option_groups import groups_by_class
 from ..analyses.shared.cache_folder import cache_folder
 from ..analyses.shared.input_options import OptionalModelOptions, paths_read
+from ..analyses.shared.part_options import ShareOptions
 from ..corpora_loaders import LabelledTexts
 from ..reports.page import Section
 from ..reports.run_folder import RunFolder
 from .corpus import title_of_files
+from .parts import check_folder
 from .passes import PassCounts
 from .results import Part, complete_record, with_results
 from .run import Run, write_run
@@ -52,6 +54,7 @@ _GROUPS = {
     "model": OptionalModelOptions,
     "transformer": TransformerOptions,
     "training": ClassifierTrainingOptions,
+    "shares": ShareOptions,
 }
 """The option groups by the fields of `ExplainOptions`."""
 
@@ -197,6 +200,8 @@ def explain(
         loaded["model"] = model
     if cache is not None:
         groups["training"] = replace(groups["training"], cache=Path(cache))
+    if groups["shares"].part is not None:
+        raise OptionError("a share is counted by the command: attentionology explain … --parts FOLDER --part K/N")
     return execute(
         ExplainOptions(**groups, seed=seed),
         Loaded(**loaded),
@@ -218,15 +223,30 @@ def execute(
     """Run everything that the options ask for."""
     loaded = loaded or Loaded()
     chosen = choose(options, loaded)
+    if options.shares.parts is not None:
+        check_folder(options.shares.parts)
     cache = options.training.cache if out is None else cache_folder(options.training.cache, out)
     if out is None:
         return _explanation(prepared(options, loaded, chosen, cache), None, command, shown_options or {})
     texts = options.texts
     reads = paths_read(options.model.model, texts.data, texts.dev, texts.test, options.classifier.vectors)
     with RunFolder(out, overwrite=overwrite, reads=reads) as folder:
-        shown = {**(shown_options or {}), "out": str(out)}
+        shown = {**(shown_options or {}), **options.shares.described(), "out": str(out)}
         explanation = _explanation(prepared(options, loaded, chosen, cache), folder.path, command, shown)
     return replace(explanation, folder=out)
+
+
+def count_share(options: ExplainOptions, out: Path) -> str:
+    """Train the tested model, unless it is in the cache, and examine the share of its texts that the options ask for.
+
+    Returns:
+        a sentence on what there is now.
+    """
+    chosen = choose(options, Loaded())
+    check_folder(options.shares.parts or out)
+    tested = prepared(options, Loaded(), chosen, cache_folder(options.training.cache, out))
+    with threads_for(tested.model):
+        return examine_share(trained(tested))
 
 
 def _explanation(tested: Tested, folder: Path | None, command: str, shown_options: Mapping[str, Any]) -> Explanation:

@@ -18,7 +18,6 @@ paths when a part is read.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import inspect
 import json
@@ -34,10 +33,12 @@ from torch import Tensor
 
 from ..analyses.contract import Request
 from ..analyses.shared.metric_states import NamesFiles
+from ..analyses.shared.part_options import KEPT
 from ..corpora_loaders import Sentence
 from ..extractors import ExtractionError
 from ..extractors.maps.batching import WINDOW
 from ..extractors.model.loaded_model import described_model
+from ..reports.provenance import source_digest
 from ..storage.cache_log import CacheLog
 from ..storage.durable import StorageError
 from ..storage.sealed import check, write_sealed
@@ -49,15 +50,11 @@ from .preparing import Prepared, plan_analyses
 from .readers import Readers
 from .states import packed_states, unpacked_states
 
-KEPT = "With --parts, the parts that were counted are kept, and the same command continues"
-"""What messages say when a run ends before all parts are counted."""
-
 MOST_PARTS = 64
 """The largest number of parts of a pass. A part of a large corpus has several windows, so that its counts, which take a
 few megabytes, take much less space than the time to make them would suggest."""
 
 _FORMAT = 3
-_ROOMS = ("storage", "corpora_loaders", "extractors", "analyses", "engine")
 _COUNTS = ("read", "words", "unknown_words", "substituted_words")
 
 
@@ -127,17 +124,6 @@ def fingerprint(prepared: Prepared) -> str:
         "options": prepared.described(),
     }
     return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()
-
-
-@functools.cache
-def source_digest() -> str:
-    """Return a digest of the source code on which counts depend."""
-    package = Path(__file__).resolve().parent.parent
-    digest = hashlib.sha256()
-    for room in _ROOMS:
-        for path in sorted((package / room).rglob("*.py")):
-            digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
 
 
 def _configuration(request: Request) -> str:

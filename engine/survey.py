@@ -20,6 +20,7 @@ from ..analyses.option_groups import groups_by_class
 from ..analyses.shared.comparable import Comparable
 from ..analyses.shared.input_options import LimitOptions, ModelOptions, paths_read
 from ..analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
+from ..analyses.shared.part_options import PartOptions
 from ..analyses.shared.record import describe_command, flat_options
 from ..analyses.survey.cells import CellResult
 from ..analyses.survey.contrasts import Contrasts, Measurements
@@ -33,7 +34,6 @@ from .corpus import CorpusOptions
 from .execution import execute
 from .job import Job
 from .pairing import pairing_of
-from .part_options import PartOptions
 from .surveying.cells import CellCounter, read_treebank
 from .surveying.options import CellOptions, GridOptions, SurveyOptions
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import platform
 import subprocess
 from importlib import metadata
@@ -16,6 +18,9 @@ _LIBRARIES = (
     "torch",
     "transformers",
 )
+
+
+_ROOMS = ("storage", "corpora_loaders", "extractors", "probes", "analyses", "engine")
 
 
 def versions() -> dict[str, str]:
@@ -45,3 +50,14 @@ def git_commit() -> str | None:
 def _git(root: Path, *arguments: str) -> str:
     command = ["git", "-C", str(root), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@functools.cache
+def source_digest() -> str:
+    """Return a digest of the source code on which counts depend."""
+    package = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for room in _ROOMS:
+        for path in sorted((package / room).rglob("*.py")):
+            digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()

@@ -14,7 +14,7 @@ from ..analyses.alignment.options import (
 from ..analyses.contract import OptionSet
 from ..analyses.shared.input_options import ExampleOptions, OutputOptions, default_folder
 from ..analyses.shared.option_types import DryRun
-from ..engine.part_options import PartOptions
+from ..analyses.shared.part_options import PartOptions
 
 
 @dataclass(frozen=True)

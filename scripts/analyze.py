@@ -21,8 +21,8 @@ from ..analyses.shared.input_options import (
 )
 from ..analyses.shared.numbers import Seed
 from ..analyses.shared.option_types import DryRun
+from ..analyses.shared.part_options import PartOptions
 from ..engine.corpus import CorpusOptions
-from ..engine.part_options import PartOptions
 from ..reports.help.options import flag
 from ..storage.plugins import RegistryError
 

@@ -36,9 +36,14 @@ class Explain(ExplainOptions):
 
     def run(self, command: str = "") -> int:
         """Run the command and return its exit status."""
-        from ..engine.explain import execute
+        from ..engine.explain import count_share, execute
+        from ..reports.streams import say
         from .running import run_training
 
         texts, model = self.texts.test or self.texts.data or (), self.model.model or self.classifier.encoder
-        run_training(execute, self, default_folder(model, texts, "explain-"), self.output, command)
+        default = default_folder(model, texts, "explain-")
+        if self.shares.share is not None:
+            say(count_share(self, self.output.out or default))
+        else:
+            run_training(execute, self, default, self.output, command)
         return 0

@@ -17,11 +17,11 @@ from rich.text import Text
 
 from ..analyses.comparison.section import comparison_tables
 from ..analyses.shared.input_options import OutputOptions
+from ..analyses.shared.part_options import PartOptions
 from ..analyses.shared.record import closing_lines
 from ..engine.estimate import estimate_run
 from ..engine.execution import count_share, execute
 from ..engine.job import Job
-from ..engine.part_options import PartOptions
 from ..engine.results import Part
 from ..engine.run import Run
 from ..reports.console import Terminal

@@ -105,6 +105,31 @@ def read(model: AttentionModel, ids: Sequence[str], texts: Sequence[Words], seed
         return TextBatch(model, tuple(ids), state, logits.softmax(-1), model.scores(state), seed)
 
 
+def examined_batch(
+    model: AttentionModel,
+    indices: Sequence[int],
+    ids: Sequence[str],
+    texts: Sequence[Words],
+    tests: Mapping[str, BatchTest],
+    seed: int,
+) -> pd.DataFrame:
+    """Run tests on those of the texts that are one batch, and return a row for each, with its index."""
+    batch = read(model, [ids[i] for i in indices], [texts[i] for i in indices], seed)
+    columns: dict[str, object] = {
+        "id": list(batch.ids),
+        "words": [len(text) for text in batch.texts],
+        "predicted": batch.predicted,
+        "probability": batch.probabilities.amax(-1).double().numpy(),
+        "max_attention": functional.pad(batch.weights, (0, 1)).amax(-1).double().numpy(),
+    }
+    for name, test in tests.items():
+        rows = test(batch)
+        if twice := columns.keys() & rows.keys():
+            raise ValueError(f"the test {name!r} gives a column that already exists: {', '.join(sorted(twice))}")
+        columns |= rows
+    return pd.DataFrame(columns, index=list(indices))
+
+
 def examine(
     model: AttentionModel,
     ids: Sequence[str],
@@ -146,21 +171,9 @@ def examine(
         raise ValueError("the ids of the texts must be different" if texts else "there is no text to examine")
 
     def part(indices: list[int]) -> pd.DataFrame:
-        batch = read(model, [ids[i] for i in indices], [texts[i] for i in indices], seed)
-        columns: dict[str, object] = {
-            "id": list(batch.ids),
-            "words": [len(text) for text in batch.texts],
-            "predicted": batch.predicted,
-            "probability": batch.probabilities.amax(-1).double().numpy(),
-            "max_attention": functional.pad(batch.weights, (0, 1)).amax(-1).double().numpy(),
-        }
-        for name, test in tests.items():
-            rows = test(batch)
-            if twice := columns.keys() & rows.keys():
-                raise ValueError(f"the test {name!r} gives a column that already exists: {', '.join(sorted(twice))}")
-            columns |= rows
+        table = examined_batch(model, indices, ids, texts, tests, seed)
         advance(len(indices))
-        return pd.DataFrame(columns, index=indices)
+        return table
 
     # Each thread has a number of threads of PyTorch of its own, which begins as that of all cores.
     threads = torch.get_num_threads()

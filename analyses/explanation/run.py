@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from ...corpora_loaders import AttentionologyError
-from ...extractors import AttentionModel
+from ...extractors import AttentionModel, TransformerAttention
 from ...extractors.replaceable.attention_model import query_of
 from ...probes.classifiers.trainings import Trainings
 from ...reports.help.options import flag
-from ...reports.progress import Stages
+from ...reports.progress import Stages, progress_bar
 from ..contract import OptionError
 from ..shared.resampling import sentence_keys
 from .analysis import ExplainFacts
@@ -23,6 +23,7 @@ from .contract import ExplanationTest, Findings
 from .exact_adversary import exact_attention, solvable
 from .measures import jsd
 from .options import changed
+from .parts import examined_parts
 from .record import notes, phrases
 from .registry import borrowed, in_order_of_use, registered_tests
 from .results import Highlight, HighlightedText
@@ -88,6 +89,9 @@ def prepared(options: ExplainOptions, loaded: Loaded, chosen: Chosen, cache: Pat
     with stages("load the model"):
         model = loaded.model or _model(options, source)
     tests, left_out = chosen
+    if isinstance(model, TransformerAttention) and not options.shares.in_this_process:
+        # Its hooks cannot be sent to another process, and it uses all threads by itself.
+        raise OptionError("--workers is for small classifiers; the parts of a transformer can be shared with --part")
     reasons = {test.name: reason for test in tests if (reason := test.impossible(model, options.tests)) is not None}
     tests, left_out = tuple(test for test in tests if test.name not in reasons), (*left_out, *reasons.items())
     if not tests:
@@ -153,12 +157,29 @@ def found(tested: Tested) -> ExplainFacts:
     )
 
 
-def _examined(tested: Tested) -> pd.DataFrame:
-    """The per-text table of the tested model, with the columns of other tests that questions are about."""
+def _examined_tests(tested: Tested) -> tuple[list[ExplanationTest], Mapping[str, Sequence[str]]]:
+    """The tests of the tested model, and those columns of other tests that questions are about."""
     names = [test.name for test in tested.tests]
     floors = {owner: columns for owner, columns in borrowed(names).items() if owner not in names}
-    tests = [test for name, test in registered_tests().items() if name in names or name in floors]
+    return [test for name, test in registered_tests().items() if name in names or name in floors], floors
+
+
+def _examined(tested: Tested) -> pd.DataFrame:
+    """The per-text table of the tested model, with the columns of other tests that questions are about."""
+    tests, floors = _examined_tests(tested)
     return tested.examined(tested.model, tests, tested.options.tests, "examine", floors)
+
+
+def examine_share(tested: Tested) -> str:
+    """Examine the share of the parts of the tested model that the options ask for, and say what there is now."""
+    tests, floors = _examined_tests(tested)
+    task, shares = tested.examination(tested.model, tests, tested.options.tests, floors), tested.options.shares
+    with tested.stages("examine"), progress_bar("examine", len(task.ids), unit="texts") as advance:
+        _, missing = examined_parts(task, shares, tested.trainings.cache_log, advance)
+    total = len(task.parts())
+    rest = "" if missing else " The same command without --part makes the report."
+    warnings = "".join(f"Warning: {warning}\n" for warning in tested.trainings.cache_log.warnings())
+    return f"{warnings}{total - missing:,} of {total:,} parts are in {shares.parts}.{rest}"
 
 
 def highlighted_texts(tested: Tested) -> tuple[HighlightedText, ...]:

@@ -14,6 +14,7 @@ from ..contract import OptionError, OptionGroup
 from ..option_groups import check_bounds
 from ..shared.input_options import OptionalModelOptions
 from ..shared.numbers import Number, OptionalNumber, OptionalPositive, Seed
+from ..shared.part_options import ShareOptions
 from .options import ExplanationTestOptions, TextOptions, changed
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ class ExplainOptions:
     model: OptionalModelOptions = field(default_factory=OptionalModelOptions)
     transformer: TransformerOptions = field(default_factory=TransformerOptions)
     training: ClassifierTrainingOptions = field(default_factory=ClassifierTrainingOptions)
+    shares: ShareOptions = field(default_factory=ShareOptions)
 
     seed: Seed = 0
     """The seed of everything random: the texts that are held out, the initial weights, the shuffles and the
@@ -193,6 +195,7 @@ class ExplainOptions:
         self._check_texts(loaded)
         for group in self.groups:
             group.check()
+        self.shares.check()
         self._check_model(loaded)
         check_bounds(self)
         for name in ("epochs", "learning_rate"):

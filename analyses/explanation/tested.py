@@ -15,9 +15,10 @@ from ...extractors import Attend, AttentionModel, Words
 from ...probes.classifiers import CrossEntropy, Trainable
 from ...probes.classifiers.trainings import ClassifierTraining, Trainings
 from ...reports.progress import Stages, progress_bar
-from .batch import Rows, TextBatch, Values, examine
+from .batch import Values, examine
 from .contract import ExplanationTest
 from .options import ExplanationTestOptions
+from .parts import TextExamination, examined_parts
 from .readings import ModelReading, reading
 from .run_options import ExplainOptions
 from .sources import ModelSource
@@ -80,13 +81,30 @@ class Tested:
         only: Mapping[str, Sequence[str]] | None = None,
     ) -> pd.DataFrame:
         """Compute the per-text table of one model, of some tests only the columns in ``only``."""
-        every = dict.fromkeys((*tests, *self.described))
-        functions = {test.name: partial(_rows, test, options, (only or {}).get(test.name)) for test in every}
-        ids, workers = [text.id for text in self.texts.test], self.trainings.workers
-        with self.stages(label), progress_bar(label, len(ids), unit="texts") as advance:
-            table = examine(model, ids, self.words, functions, seed=self.options.seed, workers=workers, advance=advance)
-        names = [self.model.classes[label] for label in self.labels]
-        return table.assign(label=names, correct=(table["predicted"].to_numpy() == self.labels).astype(float))
+        task, shares = self.examination(model, tests, options, only), self.options.shares
+        with self.stages(label), progress_bar(label, len(self.words), unit="texts") as advance:
+            if shares.parts is None and shares.in_this_process:
+                given: dict[str, Any] = {"seed": task.seed, "workers": self.trainings.workers, "advance": advance}
+                table = examine(model, task.ids, self.words, task.functions(), **given)
+            else:
+                tables, _ = examined_parts(task, shares, self.trainings.cache_log, advance)
+                table = pd.concat(tables).sort_index()
+        return table.assign(
+            label=[self.model.classes[label] for label in self.labels],
+            correct=(table["predicted"].to_numpy() == self.labels).astype(float),
+        )
+
+    def examination(
+        self,
+        model: AttentionModel,
+        tests: Sequence[ExplanationTest],
+        options: ExplanationTestOptions,
+        only: Mapping[str, Sequence[str]] | None = None,
+    ) -> TextExamination:
+        """Describe what is computed for the texts of one model."""
+        names = tuple(dict.fromkeys(test.name for test in (*tests, *self.described)))
+        ids = [text.id for text in self.texts.test]
+        return TextExamination(model, ids, self.words, names, options, only or {}, self.options.seed)
 
     def score(self, name: str, role: str, probabilities: Values) -> tuple[pd.DataFrame, Values]:
         """Return what a model predicts, and 1 for each text that it classifies correctly, else 0.
@@ -146,10 +164,3 @@ class Tested:
         """Return the key of the tested model in the cache."""
         model: Any = self.model
         return self.training("base", "base", self.options.seed).key(model)
-
-
-def _rows(test: ExplanationTest, options: ExplanationTestOptions, only: Sequence[str] | None, batch: TextBatch) -> Rows:
-    """Compute the columns of a test for a batch."""
-    rows = test.examine(batch, options)
-    test.check_declared(rows)
-    return rows if only is None else {name: rows[name] for name in only if name in rows}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ...analyses.shared.builtin import load_encoder
 from ...analyses.shared.input_options import ModelOptions
+from ...analyses.shared.part_options import PartOptions
 from ...analyses.survey.cells import Cell, CellFailure
 from ...corpora_loaders import AttentionologyError, Corpus
 from ...corpora_loaders.errors import out_of_memory
@@ -18,7 +19,6 @@ from ...storage.durable import StorageError
 from ..corpus import read_corpus
 from ..execution import count_share
 from ..executors import ShareCounts
-from ..part_options import PartOptions
 from ..parts import number_of_parts
 from .options import SurveyOptions
 

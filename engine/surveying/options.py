@@ -18,8 +18,8 @@ from ...analyses.shared.input_options import ExampleOptions, LimitOptions, Model
 from ...analyses.shared.numbers import Seed
 from ...analyses.shared.option_types import Device, PieceMerging, RowScaling, SentenceLimit, TreebankWords
 from ...analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
+from ...analyses.shared.part_options import PartOptions
 from ..corpus import CorpusOptions
-from ..part_options import PartOptions
 
 if TYPE_CHECKING:
     from ..analyze import AnalyzeJob

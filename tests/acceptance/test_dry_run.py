@@ -10,9 +10,9 @@ import pytest
 from attentionology import CorpusOptions, CountOptions, ExampleOptions, SurfaceOptions
 from attentionology.analyses.contract import OptionSet
 from attentionology.analyses.shared.options import ControlOptions
+from attentionology.analyses.shared.part_options import PartOptions
 from attentionology.engine.analyze import AnalyzeJob
 from attentionology.engine.estimate import RunEstimate, estimate_run
-from attentionology.engine.part_options import PartOptions
 from attentionology.engine.parts import PartCounter
 from attentionology.scripts.cli import main
 

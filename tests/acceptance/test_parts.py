@@ -15,8 +15,8 @@ import pytest
 import torch
 
 from attentionology import CorpusOptions, CountOptions, ModelOptions, SurfaceOptions, analyze
+from attentionology.analyses.shared.part_options import PartOptions
 from attentionology.engine import parts as engine_parts
-from attentionology.engine.part_options import PartOptions
 from attentionology.extractors.maps import batching
 from attentionology.scripts.cli import main
 from tests import tiny

@@ -17,9 +17,9 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 
 from attentionology import CorpusOptions, CountOptions, ModelOptions, OptionError, analyze
+from attentionology.analyses.shared.part_options import PartOptions
 from attentionology.analyses.shared.processes import WorkerError
 from attentionology.engine import executors, part_options
-from attentionology.engine.part_options import PartOptions
 from attentionology.extractors.maps.batching import WINDOW
 from attentionology.scripts.cli import main
 from tests import tiny

@@ -14,6 +14,7 @@ from attentionology import CorpusOptions, OptionError, Sentence, SurfaceOptions,
 from attentionology.analyses.alignment.options import AlignmentOptions, BitextOptions
 from attentionology.analyses.contract import OptionGroup, OptionSet, Setting
 from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions
+from attentionology.analyses.shared.part_options import PartOptions
 from attentionology.analyses.surface.analysis import Surface
 from attentionology.analyses.surface.options import ReadingOptions
 from attentionology.corpora_loaders import Corpus
@@ -22,7 +23,6 @@ from attentionology.engine.analyze import AnalyzeJob
 from attentionology.engine.execution import count_share, execute
 from attentionology.engine.executors import PartTask, RayWorker
 from attentionology.engine.job import Job
-from attentionology.engine.part_options import PartOptions
 from attentionology.engine.parts import PartCounter
 from attentionology.engine.preparing import Prepared
 from attentionology.engine.readers import Limits

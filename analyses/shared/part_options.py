@@ -1,4 +1,4 @@
-"""The options of counting a corpus in parts, in several processes or on several machines."""
+"""The options of reading texts in parts, in several processes or on several machines."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from ..analyses.contract import OptionError, OptionGroup
-from ..analyses.shared.numbers import OptionalNumber
+from ..option_groups import OptionError, OptionGroup
+from .numbers import OptionalNumber
+
+KEPT = "With --parts, the parts that were counted are kept, and the same command continues"
+"""What messages say when a run ends before all parts are counted."""
 
 
 @dataclass(frozen=True)
-class PartOptions(OptionGroup):
-    """Options of long runs.
+class ShareOptions(OptionGroup):
+    """Options of runs that are divided among processes.
 
     Example:
-        >>> PartOptions(parts=Path("parts"), part="3/16").share
+        >>> ShareOptions(parts=Path("parts"), part="3/16").share
         (3, 16)
     """
 
@@ -35,19 +38,10 @@ class PartOptions(OptionGroup):
     """Count in N processes, each with one thread on a CPU, or with one of the GPUs if --device is cuda. The results do
     not depend on it. By default, there is one process or, with --engine ray, one for each CPU or GPU of the cluster."""
 
-    engine: Literal["processes", "ray"] = "processes"
-    """Count in processes on this machine, or on a Ray cluster, which needs the extra 'ray'. The results do not depend
-    on it."""
-
-    address: Annotated[str | None, arg(metavar="ADDRESS")] = None
-    """The address of the Ray cluster, for example 10.0.0.1:6379, or auto for the one that runs on this machine. By
-    default, the value of the environment variable RAY_ADDRESS; if it is not set, Ray is started on this machine and
-    ends with the run."""
-
     @property
     def in_this_process(self) -> bool:
         """Whether the process that makes the report counts all parts."""
-        return self.engine == "processes" and self.workers in (None, 1)
+        return self.workers in (None, 1)
 
     @property
     def share(self) -> tuple[int, int] | None:
@@ -62,8 +56,43 @@ class PartOptions(OptionGroup):
 
     def described(self) -> dict[str, Any]:
         """The options for the run record, by the names that they have on the command line."""
-        on_ray = {"engine": "ray"} if self.engine == "ray" else {}
-        return {"workers": 1 if self.in_this_process else self.workers, **on_ray}
+        return {"workers": 1 if self.in_this_process else self.workers}
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        super().check()
+        if self.share is not None and self.parts is None:
+            raise OptionError("--part needs --parts, the folder in which all shares are collected")
+        if self.parts is not None and self.parts.exists() and not self.parts.is_dir():
+            raise OptionError(f"--parts {self.parts} is not a folder")
+
+
+@dataclass(frozen=True)
+class PartOptions(ShareOptions):
+    """Options of long runs, which may also be counted on a Ray cluster.
+
+    Example:
+        >>> PartOptions(parts=Path("parts"), part="3/16").share
+        (3, 16)
+    """
+
+    engine: Literal["processes", "ray"] = "processes"
+    """Count in processes on this machine, or on a Ray cluster, which needs the extra 'ray'. The results do not depend
+    on it."""
+
+    address: Annotated[str | None, arg(metavar="ADDRESS")] = None
+    """The address of the Ray cluster, for example 10.0.0.1:6379, or auto for the one that runs on this machine. By
+    default, the value of the environment variable RAY_ADDRESS; if it is not set, Ray is started on this machine and
+    ends with the run."""
+
+    @property
+    def in_this_process(self) -> bool:
+        """Whether the process that makes the report counts all parts."""
+        return self.engine == "processes" and super().in_this_process
+
+    def described(self) -> dict[str, Any]:
+        """The options for the run record, by the names that they have on the command line."""
+        return {**super().described(), **({"engine": "ray"} if self.engine == "ray" else {})}
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
@@ -72,7 +101,3 @@ class PartOptions(OptionGroup):
             raise OptionError("--address is for --engine ray, which is not given")
         if self.engine == "ray" and find_spec("ray") is None:
             raise OptionError("--engine ray needs Ray, which is not installed: pip install 'attentionology[ray]'")
-        if self.share is not None and self.parts is None:
-            raise OptionError("--part needs --parts, the folder in which all shares are collected")
-        if self.parts is not None and self.parts.exists() and not self.parts.is_dir():
-            raise OptionError(f"--parts {self.parts} is not a folder")
