@@ -82,7 +82,7 @@ def everything_written(folder: Path) -> Written:
         run("analyze", "--model", name, "--corpus", first, *analyses, "--control", "random-init", *SHORT)
         for name in (model, other)
     ]
-    run("analyze", "--model", model, "--corpus", first, "--map", "weight", "norm", *SHORT)
+    run("analyze", "--model", model, "--corpus", first, "--map", "weight", "norm", "--failures", "best", *SHORT)
     run("analyze", "--model", model, "--text", folder / "text.txt", "--segments", 3)
     run("analyze", "--model", model, "--corpus", folder / "gap.tsv", "--control", "random-init", *SHORT)
     other_text = run("analyze", "--model", model, "--corpus", second, *analyses, "--control", "random-init", *SHORT)

@@ -12,7 +12,7 @@ from ...corpora_loaders import CorpusError
 from ...extractors import DIRECTIONS
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
-from ..contract import Analysis, Counted, Guesses, OptionSet, Plan, Request, Setting, Titles
+from ..contract import Analysis, Counted, Guesses, OptionError, OptionSet, Plan, Request, Setting, Titles
 from ..shared.best_head import with_control
 from ..shared.comparable import Comparable, measured_heads
 from ..shared.controls import control_record
@@ -23,6 +23,8 @@ from ..shared.resampling import check_limit
 from .accuracy import DependencyAccuracy, check_relations, words_by_group
 from .decisions import head_guesses
 from .explored import explored_dependency
+from .failure_tables import failure_tables
+from .failures import DependencyFailures
 from .options import DEPENDENCY, DependencyOptions
 from .section import DependencyResults, best_table, dependency_section
 from .tables import members_of
@@ -36,6 +38,7 @@ class DependencyFacts:
     copies: tuple[str, ...]  # the names of the requests for its copies
     maps: MapFacts
     seed: int
+    failures: str = ""  # the name of the request for failures; empty if they are not counted
 
 
 class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
@@ -68,7 +71,15 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         copies = [request(f"dependency-random{k + 1}", f"random weights {k + 1}/{n}", 0, k) for k in range(n)]
         names = tuple(copy.name for copy in copies)
         described = map_facts(setting.maps, setting.encoder.n_heads)
-        return Plan((model, *copies), DependencyFacts(model.name, names, described, setting.seed))
+        requests = [model, *copies]
+        failures = ""
+        if chosen := options[DependencyOptions].failures:
+            _check_heads(chosen, setting.encoder.n_layers, setting.encoder.n_heads)
+            failures = f"dependency-failures/{setting.maps.kind}"
+            arguments = (("relations", tuple(corpus.relations)), ("coarse", coarse))
+            counting = CountMaps(DependencyFailures, arguments)
+            requests.append(Request(failures, "failures", corpus, setting.maps, counting))
+        return Plan(tuple(requests), DependencyFacts(model.name, names, described, setting.seed, failures))
 
     def guesses(self, options: OptionSet) -> Guesses:
         """Return the word that each head picks for each word, in both directions."""
@@ -81,12 +92,17 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         facts = counted.facts
         tables = counted.metric(facts.model, DependencyAccuracy).compute()
         controls = tuple(counted.metric(name, DependencyAccuracy).compute().best for name in facts.copies)
+        failures = None
+        if facts.failures:
+            counts = counted.metric(facts.failures, DependencyFailures)
+            failures = failure_tables(counts, tables.best, tables.cells, options[DependencyOptions].failures)
         return DependencyResults(
             cells=tables.cells,
             best=with_control(tables.best, controls),
             controls=controls,
             min_count=options[CountOptions].min_count,
             map_facts=facts.maps.phrases(int(tables.cells["head"].max())),
+            failures=failures,
         )
 
     def section(self, results: DependencyResults, titles: Titles) -> Section:
@@ -116,3 +132,12 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
     ) -> dict[str, Any]:
         """Describe the copies with random weights."""
         return control_record(options[ControlOptions], counted.facts.seed)
+
+
+def _check_heads(names: Sequence[str], n_layers: int, n_heads: int) -> None:
+    """Check that the model has the heads of these names."""
+    for name in names:
+        if name != "best":
+            layer, head = map(int, name.split("-"))
+            if layer > n_layers or head > n_heads:
+                raise OptionError(f"--failures: the model has {n_layers} layers of {n_heads} heads, and no head {name}")

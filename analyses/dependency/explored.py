@@ -25,6 +25,19 @@ from .tables import TOTALS, members_of
 ARROWS = {"dep->head": "dependent → head", "head->dep": "head → dependent"}
 """The directions of attention in words and arrows."""
 
+_MISTAKES = {
+    "punctuation": "a punctuation mark",
+    "dependent": "a dependent of the word",
+    "argument": "another argument of the verb",
+    "sibling": "another dependent of its head",
+    "grandparent": "the head of its head",
+    "neighbor": "an unrelated neighbor",
+    "other": "a word that is none of its relatives or neighbors",
+    "out of reach": "a word although it cannot see the head",
+    "none": "nothing",
+}
+"""What is picked by mistake, in a sentence."""
+
 _HEAD = ["layer", "head"]
 _SHOWN = 3
 """The number of relations that a finding names, and that the card of a head shows."""
@@ -180,6 +193,7 @@ def _findings(
         named = ", ".join(row["relation"] for row in rows[:6]) + (", …" if len(rows) > 6 else "")
         text = f"For {len(rows)} of {counted}, no head is clearly better than the best fixed offset: {named}."
         yield Finding(text, _address(rows[0], kind))
+    yield from _failing(results, frequent, kind)
     if "control_accuracy" in results.best:
         rows = list(by_gain or frequent)
         which = f"the {len(by_gain)} relations in which one head beats the offset" if by_gain else f"the {counted}"
@@ -191,6 +205,32 @@ def _findings(
         )
         largest = max(rows, key=lambda row: float(row["accuracy"] - row["control_accuracy"]))
         yield Finding(text, _address(largest, kind))
+
+
+def _failing(results: DependencyResults, frequent: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Finding]:
+    """Yield what the best heads pick most often instead of the syntactic head, where one mistake is clearly first."""
+    if results.failures is None:
+        return
+    picked = rows_of(results.failures.picked)
+    named: list[str] = []
+    found = ""
+    keys = ("relation", "layer", "head", "direction")
+    for row in frequent:
+        mistakes = [each for each in picked if all(each[key] == row[key] for key in keys) and each["picked"] != "head"]
+        mistakes.sort(key=lambda each: -each["count"])
+        # The first is clear if its interval lies above that of the second, which is stricter than a test of both.
+        if not mistakes or any(not each["share_high"] < mistakes[0]["share_low"] for each in mistakes[1:2]):
+            continue
+        first = mistakes[0]
+        of_head = share(first["share"], first["share_low"], first["share_high"])
+        of_offset = share(first["offset_share"], first["offset_low"], first["offset_high"])
+        named.append(
+            f"for {row['relation']}, head {head_name(row['layer'], row['head'])} picks {_MISTAKES[first['picked']]} "
+            f"for {of_head} of {row['total']:,} words (the best fixed offset: {of_offset})"
+        )
+        found = found or _address(row, kind)
+    if named:
+        yield Finding(f"The most frequent mistakes of the best heads: {'; '.join(named[:_SHOWN])}.", found)
 
 
 def _address(row: Mapping[str, Any], kind: str) -> str:

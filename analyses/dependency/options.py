@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import Annotated
 
-from ..contract import AnalysisRow, OptionGroup
+from tyro.conf import arg
+
+from ..contract import AnalysisRow, OptionError, OptionGroup
 from ..shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 
 
@@ -20,6 +24,17 @@ class DependencyOptions(OptionGroup):
 
     coarse: bool = False
     """Count universal relations (nsubj) instead of the subtypes that the treebank has (nsubj:pass)."""
+
+    failures: Annotated[tuple[str, ...], arg(metavar="HEAD [HEAD ...]")] = ()
+    """Count where these heads fail, by distance, parts of speech, length of the sentence and pieces of the words, and
+    what they pick instead: 'best' for the best head of each relation, or heads such as 8-10. By default, nothing of
+    this is counted."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        for name in self.failures:
+            if name != "best" and not re.fullmatch(r"[1-9][0-9]*-[1-9][0-9]*", name):
+                raise OptionError(f"--failures takes 'best' or heads such as 8-10, not {name!r}")
 
 
 DEPENDENCY = AnalysisRow(

@@ -17,6 +17,7 @@ from ..contract import Titles
 from ..shared.controls import control_table
 from ..shared.previews import Previewed
 from .columns import BEST
+from .failure_tables import FailureTables, shown_failures
 from .figures import best_heads_figure, heads_figure
 from .tables import TOTALS
 
@@ -37,6 +38,7 @@ class DependencyResults(Previewed):
     controls: tuple[pd.DataFrame, ...] = ()  # the table of best heads of each randomly initialized copy
     min_count: int = 50  # relations with fewer words are left out of the first figure and grayed in the page
     map_facts: tuple[str, ...] = ()
+    failures: FailureTables | None = None  # with ``--failures``
 
 
 def dependency_section(results: DependencyResults, titles: Titles | None = None) -> Section:
@@ -44,6 +46,7 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
     titles = titles or Titles()
     cells, best, min_count, title = results.cells, results.best, results.min_count, titles.figure
     shown = best_table(results)
+    failed = results.failures
     single = [row for row in shown.rows if row["is_frequent"] and row["relation"] not in (*TOTALS, "punct")]
     return Section(
         title=f"What the attention heads of {titles.model} know about dependency syntax",
@@ -52,13 +55,15 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
             "example": single[0] if single else None,
             "min_count": min_count,
             "map_facts": list(results.map_facts),
+            "has_failures": bool(failed),
         },
-        shown=(shown,),
+        shown=(shown, *(shown_failures(failed, min_count) if failed else ())),
         summary={"dependency_best": records(best)},
         tables={
             "dependency": cells,
             "dependency_best": best,
             **control_table(results.controls, ("relation",), "dependency_control"),
+            **({"dependency_failures": failed.failures, "dependency_picks": failed.picked} if failed else {}),
         },
         figures={
             "dependency_best": best_heads_figure(best, min_count=min_count, title=title),

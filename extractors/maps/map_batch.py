@@ -101,6 +101,7 @@ class MapBatch:
         noise: the relative difference below which two values must not be compared, see `exact`.
         recompute: computes the maps of `exact`; None if there is no model behind the batch.
         columns: what the columns are, if they are not what the rows are.
+        word_lengths: how many pieces each word of each sentence has; empty if they are not known.
 
     Example:
         >>> import torch
@@ -129,6 +130,7 @@ class MapBatch:
     noise: float = FLOAT32_NOISE
     recompute: Recompute | None = None
     columns: Columns | None = None
+    word_lengths: tuple[tuple[int, ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.sentences)

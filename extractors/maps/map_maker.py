@@ -231,6 +231,7 @@ def _map_batch(maker: MapMaker, maps: Maps, lengths: Sequence[int], batch: Share
         sentences=batch.sentences,
         labels=tuple(labels),
         forms=tuple(forms),
+        word_lengths=tuple(tuple(pieces.word_lengths) for pieces in batch.pieces),
         kind=maker.kind.name,
         level=maker.level,
         noise=maker.kind.noise,

@@ -1,0 +1,214 @@
+"""The tables of where heads fail: their accuracy by properties of the words, and what they pick instead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ...corpora_loaders import OFFSETS
+from ...extractors import DIRECTIONS
+from ...reports.columns import Schema, TableColumn, bounds
+from ...reports.format import direction, named_head, rows_of
+from ...reports.table import ShownTable
+from ..shared.best_head import rate
+from .failures import CLASSES, DependencyFailures
+from .picks import PICKS
+from .tables import TOTALS
+
+_QUANTILE = 1.959963984540054
+_MOST = 8
+"""The number of relations that the page shows."""
+
+_HEAD = (
+    TableColumn("relation", "text", "the relation", "relation"),
+    TableColumn(
+        "layer head", "number from 1", "the attention head", "attention head", terminal="head", cell=named_head
+    ),
+    TableColumn("direction", "text", "the direction in which attention is read", "direction", cell=direction),
+)
+_OFFSET = TableColumn("offset", "number, words", "the best fixed distance for the relation")
+
+FAILURES = Schema(
+    "dependency_failures",
+    "With `--failures`. One row per relation, chosen head and class of words. The 95 % intervals are Wilson's, for the "
+    "effective number of words, because those of one sentence depend on each other.",
+    (
+        *_HEAD,
+        TableColumn("by", "text", "the property of the words", "by"),
+        TableColumn("class", "text", "the class of words", "class"),
+        TableColumn("total", "count", "words of the relation in this class", "n"),
+        TableColumn("correct", "count", "words whose syntactic head is found"),
+        TableColumn(
+            "accuracy accuracy_low accuracy_high",
+            "share",
+            "`correct` / `total`",
+            "accuracy",
+            beside=bounds("accuracy"),
+            help="The share of the n words whose head is found, with its 95 % interval. The best head was chosen on "
+            "all of these words.",
+        ),
+        _OFFSET,
+        TableColumn("offset_correct", "count", "words whose syntactic head is at this distance"),
+        TableColumn(
+            "offset_accuracy offset_low offset_high",
+            "share",
+            "`offset_correct` / `total`",
+            "offset",
+            beside=bounds("offset"),
+            help="The accuracy of the best fixed offset of the relation on the same words.",
+        ),
+    ),
+)
+
+PICKED = Schema(
+    "dependency_picks",
+    "With `--failures`. One row per relation, chosen head and kind of word that is picked. Intervals are as in "
+    "`dependency_failures.csv`.",
+    (
+        *_HEAD,
+        TableColumn("picked", "text", "what is picked", "picked"),
+        TableColumn("count", "count", "words for which it is picked", "words"),
+        TableColumn("total", "count", "words of the relation", "n"),
+        TableColumn(
+            "share share_low share_high",
+            "share",
+            "`count` / `total`",
+            "share",
+            beside=bounds("share"),
+            help="The share of the n words of the relation for which the head picks such a word, with its interval.",
+        ),
+        _OFFSET,
+        TableColumn("offset_count", "count", "words for which the best fixed offset picks it"),
+        TableColumn(
+            "offset_share offset_low offset_high",
+            "share",
+            "`offset_count` / `total`",
+            "offset",
+            beside=bounds("offset"),
+            help="The same for the best fixed offset of the relation.",
+        ),
+    ),
+)
+
+
+class FailureTables(NamedTuple):
+    """The tables of where heads fail.
+
+    Attributes:
+        failures: the accuracy by class of words, see `FAILURES`.
+        picked: what is picked, see `PICKED`.
+    """
+
+    failures: pd.DataFrame
+    picked: pd.DataFrame
+
+
+def failure_tables(
+    metric: DependencyFailures, best: pd.DataFrame, cells: pd.DataFrame, chosen: Sequence[str]
+) -> FailureTables:
+    """Make the tables of the best head of each relation (``best``), or of other heads (``8-10``).
+
+    Args:
+        metric: the counts.
+        best: the table of best heads, which also names the best offset of each relation.
+        cells: the table of all heads. A head is read in the direction in which it is better for the relation.
+        chosen: the names of heads.
+    """
+    counts = {name: state.numpy() for name, state in metric.compute().items()}
+    failures: list[dict[str, Any]] = []
+    picked: list[dict[str, Any]] = []
+    groups = {str(name): table for name, table in cells.groupby("relation", sort=False)}
+    for row in rows_of(best):
+        group = metric.groups.index(row["relation"])
+        offset = int(np.prod(metric.shape)) + OFFSETS.index(row["offset"])
+        right, picks, total = (counts[name][group] for name in ("right", "picked", "total"))
+        for layer, head, way in _heads(row, groups[row["relation"]], chosen):
+            named = {"relation": row["relation"], "layer": layer, "head": head, "direction": way}
+            guesser = int(np.ravel_multi_index((DIRECTIONS.index(way), layer - 1, head - 1), metric.shape))
+            for index, (by, name) in enumerate(CLASSES):
+                if total[index, 0]:
+                    of_head = _measured("correct accuracy accuracy", right[index, :, guesser], total[index])
+                    of_offset = _measured(
+                        "offset_correct offset_accuracy offset", right[index, :, offset], total[index]
+                    )
+                    n = {"by": by, "class": name, "total": int(total[index, 0])}
+                    failures.append({**named, **n, **of_head, "offset": row["offset"], **of_offset})
+            for index, name in enumerate(PICKS):
+                if picks[index, 0, [guesser, offset]].any():
+                    of_head = _measured("count share share", picks[index, :, guesser], total[0])
+                    of_offset = _measured("offset_count offset_share offset", picks[index, :, offset], total[0])
+                    n = {"picked": name, "total": int(total[0, 0])}
+                    picked.append({**named, **n, **of_head, "offset": row["offset"], **of_offset})
+    return FailureTables(pd.DataFrame(failures, columns=FAILURES.names), pd.DataFrame(picked, columns=PICKED.names))
+
+
+def _heads(row: Mapping[str, Any], cells: pd.DataFrame, chosen: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield the chosen heads for a relation with their directions, each once."""
+    seen = set()
+    for name in chosen:
+        if name == "best":
+            found = int(row["layer"]), int(row["head"]), str(row["direction"])
+        else:
+            layer, head = map(int, name.split("-"))
+            of_head = cells[(cells["layer"] == layer) & (cells["head"] == head)]
+            found = layer, head, max(rows_of(of_head), key=lambda one: (one["correct"], one["direction"]))["direction"]
+        if found not in seen and row["total"]:
+            seen.add(found)
+            yield found
+
+
+def _measured(names: str, sums: Any, total: Any) -> dict[str, Any]:
+    count, share, prefix = names.split()
+    low, high = cluster_interval(*map(int, sums), *map(int, total))
+    return {count: int(sums[0]), share: rate(int(sums[0]), int(total[0])), f"{prefix}_low": low, f"{prefix}_high": high}
+
+
+def cluster_interval(x: int, squares: int, products: int, n: int, n_squares: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share of words that were sampled by sentence; NaN if it has none.
+
+    Args:
+        x, n: how many words there are in the share, and in all.
+        squares, products, n_squares: the sums over sentences of x², of x · n and of n², where x and n are those of
+            one sentence.
+
+    Example:
+        >>> low, high = cluster_interval(50, 50, 50, 100, 100)  # 100 sentences of one word
+        >>> round(low, 3), round(high, 3)
+        (0.404, 0.596)
+    """
+    if not 0 < x < n:
+        return math.nan, math.nan
+    # n² times the linearized variance of the ratio of two totals (Cochran 1977, section 6.4), in whole numbers until
+    # the last division. With independent words it is p(1 − p)/n, and the effective number of words below is n.
+    spread = (squares * n * n - 2 * x * products * n + x * x * n_squares) / (n * n)
+    p = x / n
+    if spread <= 0:
+        return math.nan, math.nan
+    effective = min(p * (1 - p) * n * n / spread, n)
+    # Wilson's interval with the effective number of words (Korn & Graubard 1998) stays between 0 and 1.
+    z = _QUANTILE**2 / effective
+    middle, margin = p + z / 2, _QUANTILE * math.sqrt(p * (1 - p) / effective + z / (4 * effective))
+    return (middle - margin) / (1 + z), (middle + margin) / (1 + z)
+
+
+def shown_failures(tables: FailureTables, min_count: int) -> tuple[ShownTable, ShownTable]:
+    """Return the tables for the page and LaTeX, with the most frequent relations and totals."""
+    shown = []
+    for table, schema, title in (
+        (tables.failures, FAILURES, "Where the heads are right (accuracy in %)"),
+        (tables.picked, PICKED, "What the heads pick (%)"),
+    ):
+        totals = table.groupby("relation", sort=False)["total"].max()
+        single = [name for name in totals.index if name not in (*TOTALS, "root")]
+        kept = [name for name in single if totals[name] >= min_count][:_MOST] or single[:_MOST]
+        rows = [row for row in rows_of(table) if row["relation"] in kept]
+
+        def style(row: Mapping[str, Any]) -> str:
+            return "total" if row.get("by") == "words" or row.get("picked") == "head" else ""
+
+        shown.append(ShownTable(schema.name, title, schema.columns, rows, style=style))
+    return shown[0], shown[1]

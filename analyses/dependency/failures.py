@@ -1,0 +1,277 @@
+"""Counts of where each head is right, and of what it picks where it is wrong, by properties of the words.
+
+Every count is kept for all heads, so that those of the best head, which is known only after counting, can be read. The
+sums of squares by sentence beside them give intervals that respect that the words of a sentence depend on each other,
+without one count per bootstrap replicate: `attentionology.analyses.dependency.failure_tables.cluster_interval`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from ...corpora_loaders import OFFSETS, Sentence, coarse_relation, is_punct
+from ...extractors import DIRECTIONS, MapBatch
+from ..shared.exact_sums import ExactMetric
+from ..shared.metric_states import equal_but
+from .accuracy import check_relations
+from .decisions import ScoredWords
+from .picks import PICKS, picks, relationships
+from .tables import ALL, ALL_NO_PUNCT, ALL_NO_PUNCT_ROOT, TOTALS
+
+TAGS = (
+    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ"),
+    *("SYM", "VERB", "X", "another tag"),
+)
+DISTANCES = (
+    *("−11 or more", "−6 to −10", "−4 to −5", "−3", "−2", "−1"),
+    *("+1", "+2", "+3", "+4 to +5", "+6 to +10", "+11 or more"),
+)
+LENGTHS = ("1 to 10", "11 to 20", "21 to 30", "31 to 40", "41 or more")
+ASPECTS: Mapping[str, tuple[str, ...]] = {
+    "words": ("all",),
+    "distance": DISTANCES,
+    "side": ("head before", "head after"),
+    "part of speech": TAGS,
+    "part of speech of the head": TAGS,
+    "words of the sentence": LENGTHS,
+    "split into pieces": ("neither", "the word", "its head", "both"),
+}
+"""The properties by which words are counted, each with its classes. Distances are those of offsets: +1 is the next
+word. A root has no distance, no side and no part of speech of its head."""
+
+CLASSES = tuple((aspect, name) for aspect, names in ASPECTS.items() for name in names)
+"""All classes, in the order in which they are counted."""
+
+_FIRST = {aspect: CLASSES.index((aspect, names[0])) for aspect, names in ASPECTS.items()}
+_EDGES = np.array([1, 2, 3, 4, 6, 11])
+
+
+class DependencyFailures(ExactMetric):
+    """How often each head, and each fixed offset, is right for words of each class, and what is picked otherwise.
+
+    All states are sums of whole numbers over sentences, so any split of the corpus gives the same bits. They take about
+    ``groups × 73 × 3 × (2 · layers · heads + 10) × 8`` bytes.
+
+    Args:
+        relations: the inventory of relations, which must contain the relation of every word.
+        n_layers, n_heads: the shape of the maps.
+        coarse: whether to count universal relations (`coarse_relation`) instead of subtypes as given.
+        unions: further groups of words, each with its relations.
+
+    Raises:
+        ValueError: a relation has the name of one of the totals.
+
+    Example:
+        >>> import torch
+        >>> from attentionology import MapBatch, Sentence
+        >>> sentence = Sentence("s1", ("Birds", "sing", "well"), (2, 0, 2), ("nsubj", "root", "advmod"))
+        >>> maps = torch.tensor([[0, 0.1, 0.9], [0.5, 0, 0.5], [0.2, 0.8, 0]])[None, None, None]  # one head
+        >>> metric = DependencyFailures(["advmod", "nsubj", "root"], n_layers=1, n_heads=1)
+        >>> metric.update(MapBatch(maps, torch.tensor([3]), torch.zeros(1, 3, dtype=torch.bool), (sentence,)))
+        >>> right, total = metric.right[metric.groups.index("all"), 0], metric.total[metric.groups.index("all"), 0]
+        >>> int(right[0, 0]), int(total[0])  # dep->head: the subject picks its sibling, and a root is never right
+        (1, 3)
+    """
+
+    right: Int[Tensor, "groups classes 3 guessers"]
+    picked: Int[Tensor, "groups picks 3 guessers"]
+    total: Int[Tensor, "groups classes 2"]
+    configuration: Int[Tensor, ""]
+
+    def __init__(
+        self,
+        relations: Sequence[str],
+        n_layers: int,
+        n_heads: int,
+        *,
+        coarse: bool = False,
+        unions: Sequence[tuple[str, Sequence[str]]] = (),
+    ) -> None:
+        super().__init__()
+        names = check_relations(relations, coarse=coarse)
+        self.coarse, self.shape = coarse, (len(DIRECTIONS), n_layers, n_heads)
+        self.unions = {name: frozenset(members) for name, members in unions}
+        self.groups = (*names, *TOTALS, *self.unions)
+        guessers = 2 * n_layers * n_heads + len(OFFSETS)
+        # Of each class and guesser: the sums over sentences of x, of x² and of x · n, where x of its n words are right.
+        self.add_state("right", torch.zeros(len(self.groups), len(CLASSES), 3, guessers, dtype=torch.int64), "sum")
+        # The same of the words that are picked, where n is the number of all words of the group in the sentence.
+        self.add_state("picked", torch.zeros(len(self.groups), len(PICKS), 3, guessers, dtype=torch.int64), "sum")
+        # The sums of n and n².
+        self.add_state("total", torch.zeros(len(self.groups), len(CLASSES), 2, dtype=torch.int64), "sum")
+        described = repr((self.groups, self.shape, coarse, sorted((n, sorted(m)) for n, m in self.unions.items())))
+        digest = hashlib.blake2b(described.encode(), digest_size=8).digest()
+        self._hash = int.from_bytes(digest, "little") >> 1
+        self.add_state("configuration", torch.tensor(self._hash), _the_same)
+
+    @staticmethod
+    def state_bytes(
+        relations: Sequence[str],
+        n_layers: int,
+        n_heads: int,
+        *,
+        coarse: bool = False,
+        unions: Sequence[tuple[str, Sequence[str]]] = (),
+    ) -> int:
+        """Return the bytes that the counts take in memory. The arguments are those of the class."""
+        groups = len(check_relations(relations, coarse=coarse)) + len(TOTALS) + len(unions)
+        guessers = 2 * n_layers * n_heads + len(OFFSETS)
+        # Twice, because the initial zeros are kept.
+        return 2 * 8 * groups * (3 * guessers * (len(CLASSES) + len(PICKS)) + 2 * len(CLASSES))
+
+    @staticmethod
+    def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the arguments of a metric that can `absorb` metrics of other inventories of relations."""
+        relations = dict.fromkeys(relation for each in arguments for relation in each["relations"])
+        return {**equal_but(arguments, "relations"), "relations": list(relations)}
+
+    def absorb(self, other: DependencyFailures) -> None:
+        """Add counts whose groups may be fewer and in another order."""
+        rows = [self.groups.index(group) for group in other.groups]
+        for name in ("right", "picked", "total"):
+            getattr(self, name)[rows] += getattr(other, name)
+
+    def update(self, batch: MapBatch) -> None:
+        """Count a batch of word-level maps.
+
+        Raises:
+            ValueError: the maps are at token level, or a relation is not in the inventory.
+        """
+        if batch.level != "word":
+            raise ValueError("dependency failures need word-level maps (level='word')")
+        self.check_configuration()
+        index = {name: i for i, name in enumerate(self.groups)}
+        names = {r: coarse_relation(r) if self.coarse else r for s in batch.sentences for r in s.relations}
+        try:
+            words = ScoredWords.of(batch.sentences, {relation: index[name] for relation, name in names.items()})
+        except KeyError as error:
+            raise ValueError(f"relation {error} is not in the inventory") from None
+        if not len(words.number):
+            return
+        guesses = np.concatenate([picks(batch, words).reshape(len(words.number), -1), _offset_picks(batch, words)], 1)
+        kinds = torch.from_numpy(guesses)
+        classes = _classes(batch, words)
+        for group, chosen in self._members(words, index):
+            rows = torch.from_numpy(np.flatnonzero(chosen))
+            unit = torch.from_numpy(words.sentence[chosen])
+            of_group = torch.from_numpy(group[chosen])
+            for k in range(len(ASPECTS)):
+                self._add(kinds[rows], of_group, unit, torch.from_numpy(classes[chosen, k]))
+            self._add_picked(kinds[rows], of_group, unit)
+
+    def compute(self) -> dict[str, Tensor]:
+        """Return the counts by name.
+
+        Raises:
+            ValueError: counts of another configuration were merged or loaded.
+        """
+        self.check_configuration()
+        return {"right": self.right, "picked": self.picked, "total": self.total}
+
+    def check_configuration(self) -> None:
+        """Check that counts which were merged or loaded are of this configuration."""
+        if int(self.configuration) != self._hash:
+            raise ValueError("counts made with other groups or shapes cannot be added up")
+
+    def _members(
+        self, words: ScoredWords, index: Mapping[str, int]
+    ) -> list[tuple[Int[np.ndarray, " words"], np.ndarray[Any, np.dtype[np.bool_]]]]:
+        """Return the group of each word for disjoint groups, then for each of those that overlap, and its members."""
+        n = len(self.groups) - len(TOTALS) - len(self.unions)
+        names = np.array(self.groups[:n], dtype=object)
+        is_word = np.array([not is_punct(name) for name in names])
+        is_dependent = np.array([coarse_relation(name).lower() != "root" for name in names]) & is_word
+        of = {ALL: np.ones(n, dtype=bool), ALL_NO_PUNCT: is_word, ALL_NO_PUNCT_ROOT: is_dependent}
+        of |= {name: np.array([each in members for each in names]) for name, members in self.unions.items()}
+        whole = np.ones(len(words.relation), dtype=bool)
+        unions = [(np.full_like(words.relation, index[name]), member[words.relation]) for name, member in of.items()]
+        return [(words.relation, whole), *unions]
+
+    def _add(self, kinds: Tensor, group: Tensor, unit: Tensor, classes: Tensor) -> None:
+        """Add the right decisions of each class; words of class −1 have none."""
+        used = classes >= 0
+        keys = (group[used] * len(CLASSES) + classes[used]) * (int(unit.max()) + 1 if len(unit) else 1) + unit[used]
+        cells, row = torch.unique(keys, return_inverse=True)
+        if not len(cells):
+            return
+        cell = torch.div(cells, int(unit.max()) + 1, rounding_mode="floor")
+        x = torch.zeros(len(cells), kinds.shape[1], dtype=torch.int64)
+        x.index_add_(0, row, (kinds[used] == 0).long())
+        n = torch.bincount(row, minlength=len(cells))
+        self.right.flatten(0, 1).index_add_(0, cell, torch.stack([x, x * x, x * n[:, None]], 1))
+        self.total.flatten(0, 1).index_add_(0, cell, torch.stack([n, n * n], 1))
+
+    def _add_picked(self, kinds: Tensor, group: Tensor, unit: Tensor) -> None:
+        """Add how often each kind of word is picked."""
+        if not len(unit):
+            return
+        units = int(unit.max()) + 1
+        cells, row = torch.unique(group * units + unit, return_inverse=True)
+        n = torch.bincount(row, minlength=len(cells))
+        cell = torch.div(cells, units, rounding_mode="floor")
+        for kind in range(len(PICKS)):
+            x = torch.zeros(len(cells), kinds.shape[1], dtype=torch.int64)
+            x.index_add_(0, row, (kinds == kind).long())
+            self.picked[:, kind].index_add_(0, cell, torch.stack([x, x * x, x * n[:, None]], 1))
+
+
+def _offset_picks(batch: MapBatch, words: ScoredWords) -> Int[np.ndarray, "words offsets"]:
+    """Return what each fixed offset picks for each word, as an index of `PICKS`."""
+    predicted = np.clip(words.number[:, None] + np.array(OFFSETS), 1, words.length[:, None])
+    result = np.empty(predicted.shape, dtype=np.int8)
+    for row, sentence in enumerate(batch.sentences):
+        scored = np.flatnonzero(words.sentence == row)
+        if len(scored):
+            related = relationships(sentence)
+            result[scored] = related[words.number[scored, None] - 1, predicted[scored] - 1]
+    return result
+
+
+def _classes(batch: MapBatch, words: ScoredWords) -> Int[np.ndarray, "words aspects"]:
+    """Return the class of each word by each aspect, as an index of `CLASSES`; −1 if it has none."""
+    result = np.full((len(words.number), len(ASPECTS)), -1)
+    dependent = words.number - 1
+    distance = words.head - words.number
+    rooted = words.head > 0
+
+    def fill(aspect: str, index: Int[np.ndarray, " words"], used: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
+        result[used, list(ASPECTS).index(aspect)] = _FIRST[aspect] + index[used]
+
+    everything = np.ones(len(dependent), dtype=bool)
+    fill("words", np.zeros_like(dependent), everything)
+    width = np.searchsorted(_EDGES, np.abs(distance), side="right") - 1
+    fill("distance", np.where(distance < 0, len(_EDGES) - 1 - width, len(_EDGES) + width), rooted)
+    fill("side", (distance > 0).astype(np.int64), rooted)
+    fill("words of the sentence", np.minimum((words.length - 1) // 10, len(LENGTHS) - 1), everything)
+    tags = [_tag_indices(sentence) for sentence in batch.sentences]
+    tagged = np.array([bool(sentence.tags) for sentence in batch.sentences])[words.sentence]
+    head = np.maximum(words.head - 1, 0)
+    fill("part of speech", _of(tags, words, dependent), tagged)
+    fill("part of speech of the head", _of(tags, words, head), tagged & rooted)
+    if batch.word_lengths:
+        split = [np.array(lengths) > 1 for lengths in batch.word_lengths]
+        fill("split into pieces", _of(split, words, dependent) + 2 * _of(split, words, head), rooted)
+    return result
+
+
+def _tag_indices(sentence: Sentence) -> Int[np.ndarray, " words"]:
+    known = {tag: i for i, tag in enumerate(TAGS)}
+    return np.array([known.get(tag, len(TAGS) - 1) for tag in sentence.tags or ("",) * len(sentence)])
+
+
+def _of(values: Sequence[Any], words: ScoredWords, number: Int[np.ndarray, " words"]) -> Int[np.ndarray, " words"]:
+    """Return the value of one word of the sentence of each scored word."""
+    return np.array([int(values[s][w]) for s, w in zip(words.sentence.tolist(), number.tolist(), strict=True)])
+
+
+def _the_same(configurations: Int[Tensor, " parts"]) -> Int[Tensor, ""]:
+    """Merge the configurations of parts: return their common value, or −1, which no configuration has."""
+    first = configurations[0]
+    return first if bool((configurations == first).all()) else torch.tensor(-1, device=first.device)

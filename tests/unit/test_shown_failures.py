@@ -1,0 +1,102 @@
+"""The tables of failures say what their files say, and the finding names a mistake only where it is clearly first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from attentionology.analyses.contract import OptionError, Titles
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+from attentionology.analyses.dependency.explored import explored_dependency
+from attentionology.analyses.dependency.failure_tables import failure_tables, shown_failures
+from attentionology.analyses.dependency.failures import DependencyFailures
+from attentionology.analyses.dependency.options import DependencyOptions
+from attentionology.analyses.dependency.section import DependencyResults, dependency_section
+from tests.maps import RELATIONS, batch_of, random_corpus
+from tests.shown_tables import as_shown, distinct, in_latex, in_terminal, on_page
+
+
+@pytest.fixture(scope="module")
+def counted():
+    texts, maps = random_corpus(0)
+    accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=20)
+    failures = DependencyFailures(RELATIONS, 2, 3)
+    for metric in (accuracy, failures):
+        metric.update(batch_of(texts, maps))
+    tables = accuracy.compute()
+    failed = failure_tables(failures, tables.best, tables.cells, ["best"])
+    return accuracy, DependencyResults(tables.cells, tables.best, (), 20, (), failed)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_tables_say_what_the_csv_files_say(counted, number):
+    table = distinct(counted[1].failures[number])
+    shown = shown_failures(counted[1].failures._replace(**{("failures", "picked")[number]: table}), 20)[number]
+    rows: list[Any] = [
+        row for row in table.to_dict("records") if row["relation"] in {r["relation"] for r in shown.rows}
+    ]
+    arrows = {"dep->head": "dep→head", "head->dep": "head→dep"}
+    for page in (True, False):
+        unit = " %" if page else ""
+        expected = []
+        for row in rows:
+            cells = {
+                "relation": row["relation"],
+                "attention head" if page else "head": f"{row['layer']}-{row['head']}",
+                "direction": arrows[row["direction"]],
+            }
+            if number == 0:
+                cells |= {"by": row["by"], "class": row["class"], "n": f"{row['total']:,}"}
+                cells[f"accuracy{unit}"] = as_shown(row, "accuracy accuracy_low accuracy_high")
+                cells[f"offset{unit}"] = as_shown(row, "offset_accuracy offset_low offset_high")
+            else:
+                cells |= {"picked": row["picked"], "words": f"{row['count']:,}", "n": f"{row['total']:,}"}
+                cells[f"share{unit}"] = as_shown(row, "share share_low share_high")
+                cells[f"offset{unit}"] = as_shown(row, "offset_share offset_low offset_high")
+            expected.append({name: text.replace("−", "-") for name, text in cells.items()})
+        for read in (on_page(shown), in_latex(shown)) if page else (in_terminal(shown, 200),):
+            assert [{name: text.replace("−", "-") for name, text in row.items()} for row in read] == expected
+
+
+def test_the_section_writes_both_tables(counted):
+    results = counted[1]
+    section = dependency_section(results, Titles("m", "c"))
+    assert section.tables["dependency_failures"] is results.failures.failures
+    assert section.tables["dependency_picks"] is results.failures.picked
+    assert "dependency_picks" not in dependency_section(replace(results, failures=None), Titles("m", "c")).tables
+
+
+def findings(counted, **values):
+    """The findings about mistakes when a head picks siblings clearly most often, but for some values."""
+    accuracy, results = counted
+    best = results.best[results.best["relation"] == "obj"].iloc[0]
+    rows = [("head", 0.5, 0.45, 0.55), ("sibling", 0.3, 0.25, 0.35), ("punctuation", 0.1, 0.05, 0.2)]
+    table = pd.DataFrame(
+        [
+            {**best[["relation", "layer", "head", "direction", "total"]], "picked": name, "count": int(100 * value),
+             "share": value, "share_low": low, "share_high": high, "offset_share": 0.125, "offset_low": 0.1,
+             "offset_high": 0.15} for name, value, low, high in rows
+        ]
+    )  # fmt: skip
+    for column, value in values.items():
+        table.loc[2, column] = value
+    made = replace(results, failures=results.failures._replace(picked=table), min_count=1)
+    texts = [finding.text for finding in explored_dependency(made, accuracy, "weight").findings]
+    return [text for text in texts if "mistakes" in text], best
+
+
+def test_the_finding_names_the_most_frequent_mistake_where_it_is_clear(counted):
+    [text], best = findings(counted)
+    assert f"for obj, head {best['layer']}-{best['head']} picks another dependent of its head for 30.0 %" in text
+    assert f"of {best['total']} words" in text
+    assert "offset: 12.5 %" in text
+    assert findings(counted, share_high=0.26)[0] == []  # the intervals overlap
+
+
+@pytest.mark.parametrize("name", ["8", "0-1", "all", "3-x"])
+def test_heads_must_be_named(name):
+    with pytest.raises(OptionError, match="--failures takes 'best' or heads"):
+        DependencyOptions(failures=(name,)).check()
