@@ -17,9 +17,10 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 
 from attentionology import CorpusOptions, CountOptions, ModelOptions, OptionError, analyze
+from attentionology.analyses.shared import part_options
 from attentionology.analyses.shared.part_options import PartOptions
 from attentionology.analyses.shared.processes import WorkerError
-from attentionology.engine import executors, part_options
+from attentionology.engine import executors
 from attentionology.extractors.maps.batching import WINDOW
 from attentionology.scripts.cli import main
 from tests import tiny
