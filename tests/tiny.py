@@ -56,6 +56,41 @@ FAMILIES: dict[str, tuple[str, Any, dict[str, Any]]] = {
 }  # fmt: skip
 
 
+_DECODER = {
+    "hidden_size": 24,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "intermediate_size": 20,
+    "max_position_embeddings": 64,
+}
+_SHARED = {**_DECODER, "num_key_value_heads": 2, "head_dim": 6}
+_STYLE = "bytes without specials"
+DECODERS: dict[str, tuple[str, Any, dict[str, Any]]] = {
+    "llama": (_STYLE, transformers.LlamaConfig, _SHARED),
+    "mistral": (_STYLE, transformers.MistralConfig, {**_SHARED, "sliding_window": 8}),
+    "qwen2": (_STYLE, transformers.Qwen2Config, _SHARED),
+    "qwen3": (_STYLE, transformers.Qwen3Config, {**_SHARED, "head_dim": 10}),
+    "phi3": (_STYLE, transformers.Phi3Config, {**_SHARED, "partial_rotary_factor": 1.0}),
+    "gemma2": (_STYLE, transformers.Gemma2Config, {**_SHARED, "sliding_window": 8, "query_pre_attn_scalar": 6}),
+    "gemma3_text": (_STYLE, transformers.Gemma3TextConfig, {**_SHARED, "sliding_window": 8, "num_key_value_heads": 1}),
+    "olmo2": (_STYLE, transformers.Olmo2Config, _SHARED),
+    "opt": (
+        _STYLE,
+        transformers.OPTConfig,
+        {"hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4, "ffn_dim": 20,
+         "max_position_embeddings": 64, "word_embed_proj_dim": 24},
+    ),
+    "gpt_neox": (_STYLE, transformers.GPTNeoXConfig, {**_DECODER, "rotary_pct": 0.7}),
+    "bloom": (_STYLE, transformers.BloomConfig, {"hidden_size": 24, "n_layer": 3, "n_head": 4}),
+    "falcon": (
+        _STYLE, transformers.FalconConfig, {"hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4}
+    ),
+}  # fmt: skip
+"""Decoders with odd sizes: shared keys and values, small windows, and rotary dimensions below those of a head."""
+
+_EVERY = {**FAMILIES, **DECODERS}
+
+
 def frequent_parts(texts: list[str], normalizer: Any, pre_tokenizer: Any, inside: str) -> Counter[str]:
     """All characters and the most frequent words and word ends, with counts; ``inside`` marks what starts no word.
 
@@ -118,7 +153,7 @@ def tokenizer(style: str) -> PreTrainedTokenizerFast:
 
 def model(family: str, seed: int = 0, **changes: object) -> transformers.PreTrainedModel:
     """A randomly initialized model whose attention is far from uniform."""
-    style, config_class, size = FAMILIES[family]
+    style, config_class, size = _EVERY[family]
     pad = tokenizer(style).pad_token_id
     ids = dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), pad)
     config = config_class(**{"vocab_size": len(tokenizer(style)), **ids, **size, **changes})
@@ -133,7 +168,7 @@ def model(family: str, seed: int = 0, **changes: object) -> transformers.PreTrai
 
 def classifier(family: str = "bert", seed: int = 0, **changes: object) -> Any:
     """A randomly initialized sequence classifier with three classes, biases and layer norms random too."""
-    style, config_class, size = FAMILIES[family]
+    style, config_class, size = _EVERY[family]
     pad = tokenizer(style).pad_token_id
     ids = dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), pad)
     labels = {"id2label": {0: "no", 1: "maybe", 2: "yes"}, "label2id": {"no": 0, "maybe": 1, "yes": 2}}
@@ -156,7 +191,7 @@ def fresh_tokenizer(style: str) -> PreTrainedTokenizerFast:
 
 def encoder(family: str = "bert", seed: int = 0, **changes: object) -> Encoder:
     """A tiny encoder of one family."""
-    return Encoder(model(family, seed, **changes), fresh_tokenizer(FAMILIES[family][0]), f"tiny {family}")
+    return Encoder(model(family, seed, **changes), fresh_tokenizer(_EVERY[family][0]), f"tiny {family}")
 
 
 def randomised(family: str = "bert", **changes: Any) -> Encoder:

@@ -41,13 +41,13 @@ def alti(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
     """
     closer = layer.new_map()
     weights = layer.weights
-    projection = weights.w_o if weights.pre_norm else weights.w_o_normed
+    projection = weights.moving if weights.pre_norm else weights.w_o_normed
     for b, sentence in enumerate(layer.sentences()):
         if weights.pre_norm:
             target, scale, residual = sentence.p, None, sentence.x[0]
         else:
             target, scale = sentence.a, sentence.scale[0]
-            residual = weights.norm.linear(sentence.x[0] * scale)
+            residual = weights.linear_norm(sentence.x[0] * scale)
         target = sentence.merge_rows(target)[0]
         for block in contribution_blocks(sentence, [projection], scale, [residual]):
             block_target = target[block.rows]
@@ -73,16 +73,16 @@ def alti_l2(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
     """
     weights = layer.weights
     if weights.pre_norm:
-        target, projection, scale = layer.p, weights.w_o, torch.ones_like(layer.scale)
+        target, projection, scale = layer.p, weights.moving, torch.ones_like(layer.scale)
         from_itself = layer.from_itself()
         norms = contribution_norms(layer, weights.gram, diagonal=from_itself)
     else:
         target, projection, scale = layer.a, weights.w_o_normed, layer.scale
-        from_itself = weights.norm.linear(layer.from_itself(scale))
+        from_itself = weights.linear_norm(layer.from_itself(scale))
         norms = contribution_norms(layer, weights.gram_normed, scale, from_itself)
     # ⟨v P, a⟩ = ⟨v, a Pᵀ⟩: the targets are projected once instead of the values once per query.
     back_projected = (target @ projection.T).view(*layer.v.shape).transpose(1, 2)
-    products = (layer.alpha * torch.matmul(back_projected, layer.v.permute(0, 2, 3, 1))).sum(1) * scale
+    products = (layer.factors * torch.matmul(back_projected, layer.v.permute(0, 2, 3, 1))).sum(1) * scale
     products.diagonal(dim1=-2, dim2=-1).copy_((from_itself * target).sum(-1))
     gain = 2 * products - norms.squeeze(1) ** 2
     length = target.norm(dim=-1, keepdim=True)

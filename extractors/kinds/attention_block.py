@@ -41,7 +41,7 @@ def _factored_values(layer: AttentionBlock) -> Float[Tensor, "batch heads n inne
 def norm(layer: AttentionBlock) -> Float[Tensor, "batch heads rows columns"]:
     """``‖α^h_ij f^h(x_j)‖ = α^h_ij ‖f^h(x_j)‖``."""
     if layer.groups is None:
-        return layer.alpha * value_norms(layer).unsqueeze(2)
+        return layer.factors * value_norms(layer).unsqueeze(2)
     f, rows = _factored_values(layer), layer.coefficients(None)
     squared = rows.new_zeros(*rows.shape[:3], layer.groups.k)
     for left, right, column, weight in layer.groups.pairs.parts(BLOCK_PAIRS):
@@ -81,8 +81,11 @@ def attnres(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
     residual=True,
 )
 def attnresln(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
-    """``‖L_i(y_ij + [i = j] x_i)‖``, with L_i the linear part of the layer norm for the true deviation of row i."""
-    from_itself = layer.weights.norm.linear(layer.from_itself(layer.scale))
+    """``‖L_i(y_ij + [i = j] x_i)‖``, with L_i the linear part of the layer norm for the true deviation of row i.
+
+    Where no layer norm reads what attention has added (OLMo 2, parallel blocks), this equals `attnres`.
+    """
+    from_itself = layer.weights.linear_norm(layer.from_itself(layer.scale))
     return contribution_norms(layer, layer.weights.gram_normed, layer.scale, from_itself)
 
 
@@ -100,5 +103,5 @@ def globenc(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
         ModelError: the model is a pre-LN model, in which no layer norm follows the feed-forward block.
     """
     scale = layer.scale * layer.scale_out
-    from_itself = layer.weights.last_norm.linear(layer.weights.norm.linear(layer.from_itself(scale)))
+    from_itself = layer.weights.last_norm.linear(layer.weights.linear_norm(layer.from_itself(scale)))
     return contribution_norms(layer, layer.weights.gram_normed_twice, scale, from_itself)

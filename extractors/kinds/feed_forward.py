@@ -15,6 +15,7 @@ from functools import partial
 from jaxtyping import Float
 from torch import Tensor
 
+from ..errors import ModelError
 from ..layers import Layer, LayerWeights
 from ..layers.contributions import Block, contribution_blocks, merged_rows
 from .registry import register_kind
@@ -35,10 +36,18 @@ def feed_forward_vectors(
     * atbffres: ``z_ij + t_ij`` (pre-LN: ``z_ij + y_ij + [i = j] x_i``);
     * atbffresln: ``L'_i(z_ij + t_ij)`` (pre-LN models have no layer norm there, so this equals atbffres).
 
+    Where what the block adds is normed before it is added, z_ij includes the linear part of that norm. Where the block
+    reads the input of the layer, as attention does, there is no atbff, and atbffres is ``y_ij + [i = j] (x_i + z_i)``.
+
     A gated block has two slopes, one for each half. The layer is one sentence without padding (`Layer.sentences`), and
     the projections are what `feed_forward_projections` returns. The pieces of a query are not merged yet.
     """
-    weights, normed, scale = layer.weights, layer.weights.norm.linear(layer.x[0]), layer.scale[0]
+    weights, scale = layer.weights, layer.scale[0]
+    if weights.parallel:
+        for block in contribution_blocks(layer, projections, residuals=[layer.x[0] + layer.ff_from_itself[0]]):
+            yield block, dict.fromkeys(("atbffres", "atbffresln"), block.vectors[0])
+        return
+    normed = weights.linear_norm(layer.x[0])
     # What comes before the division by the deviation is formed without it, so that it is done once for every query
     # instead of once for every pair: around the block here, and into the block by slopes that include it.
     residuals = [layer.x[0] if weights.pre_norm else normed, *(normed @ w for w, _ in weights.ff_in)]
@@ -50,6 +59,8 @@ def feed_forward_vectors(
         for part, slope in zip(parts, slopes, strict=True):
             part *= slope[block.queries]
         z = weights.out_of_units(parts)
+        if layer.scale_ff is not None:
+            z = z * layer.scale_ff[0, block.queries]
         whole = carried.add_(z)
         normed_whole = whole
         if weights.norm_out is not None:
@@ -60,11 +71,12 @@ def feed_forward_vectors(
 def feed_forward_projections(weights: LayerWeights) -> list[Float[Tensor, "inner _"]]:
     """The linear maps from value vectors to what goes around the feed-forward block, and to what goes into it."""
     # Post-LN models send around the block what the layer norm gives; pre-LN models send what it takes.
-    return [weights.w_o if weights.pre_norm else weights.w_o_normed, *weights.to_units()]
+    around = weights.moving if weights.pre_norm else weights.w_o_normed
+    return [around] if weights.parallel else [around, *weights.to_units()]
 
 
 def feed_forward_norms(layer: Layer) -> dict[str, Float[Tensor, "batch 1 rows rows"]]:
-    """The maps of all three kinds, which share nearly all of the work."""
+    """The maps of all three kinds, which share nearly all of the work; without atbff if the blocks are parallel."""
     maps = {kind: layer.new_map() for kind in FF_KINDS}
     projections = feed_forward_projections(layer.weights)
     for b, sentence in enumerate(layer.sentences()):
@@ -75,6 +87,11 @@ def feed_forward_norms(layer: Layer) -> dict[str, Float[Tensor, "batch 1 rows ro
 
 
 def _map_of(kind: str, layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
+    if layer.weights.parallel and kind == "atbff":
+        raise ModelError(
+            "the feed-forward block of this model reads the input of the layer, as attention does, so that all of what "
+            "it adds comes from the position itself; the kind atbff is not available, atbffres is"
+        )
     return feed_forward_norms(layer)[kind]
 
 

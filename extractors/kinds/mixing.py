@@ -33,11 +33,17 @@ def mixing_ratios(layer: Layer) -> dict[str, Float[Tensor, "batch n"]]:
     weights = layer.weights
     by_weight = 1 - layer.alpha.diagonal(dim1=-2, dim2=-1).mean(1)
     context_from_itself = layer.context_from_itself()
-    mixed = (layer.context.flatten(-2) - context_from_itself) @ weights.w_o
-    kept = context_from_itself @ weights.w_o
+    mixed = (layer.moved_context - context_from_itself) @ weights.moving
+    kept = context_from_itself @ weights.moving
     ratios = {"attn-w": by_weight, "attnres-w": by_weight / 2, "attn-n": _ratio(mixed, kept)}
     kept = kept + layer.x
     ratios["attnres-n"] = _ratio(mixed, kept)
+    if weights.parallel:  # all that the feed-forward block adds comes from the token itself
+        through = layer.ff_from_itself
+        ratios["attnresln-n"] = ratios["attnres-n"]
+        ratios["atbff-n"] = through.new_zeros(through.shape[:-1])
+        ratios |= dict.fromkeys(("atbffres-n", "atbffresln-n"), _ratio(mixed, kept + through))
+        return ratios
     mixed_stages, kept_stages = _stages(layer, mixed), _stages(layer, kept)
     for name in ("attnresln-n", "atbff-n", "atbffres-n", "atbffresln-n"):
         ratios[name] = _ratio(mixed_stages[name], kept_stages[name])
@@ -53,9 +59,9 @@ def _ratio(mixed: Float[Tensor, "batch n dim"], kept: Float[Tensor, "batch n dim
 def _stages(layer: Layer, part: Float[Tensor, "batch n dim"]) -> dict[str, Float[Tensor, "batch n dim"]]:
     """Follow a part of each token's sum through layer norm, feed-forward block, residual and second layer norm."""
     weights = layer.weights
-    normed = weights.norm.linear(part) * layer.scale
+    normed = weights.linear_norm(part) * layer.scale
     units = [slope * (normed @ w) for slope, (w, _) in zip(layer.slopes, weights.ff_in, strict=True)]
-    through = weights.out_of_units(units)
+    through = layer.scaled_ff(weights.out_of_units(units))
     whole = through + (part if weights.pre_norm else normed)
     last = whole if weights.norm_out is None else weights.norm_out.linear(whole) * layer.scale_out
     return {"attnresln-n": normed, "atbff-n": through, "atbffres-n": whole, "atbffresln-n": last}

@@ -8,12 +8,14 @@ true activation of the changed sum, with nothing linearized.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
 from ..layers import Layer
-from ..layers.contributions import contribution_blocks
+from ..layers.contributions import Block, contribution_blocks
 from .registry import register_kind
 from .rollout import distributions
 
@@ -32,30 +34,50 @@ def value_zeroing(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
     The distance is computed as half the squared distance of the unit vectors, which equals it. Most cosines differ from
     1 by little more than the rounding of float32, so that ``1 − cos`` would keep hardly a correct digit.
     """
-    weights = layer.weights
-    projections = [weights.w_o, *weights.to_units()]
     distances = layer.new_map()
     for b, sentence in enumerate(layer.sentences()):
-        p, output = sentence.p[0], functional.normalize(sentence.output[0], dim=-1)
-        normed = weights.norm.linear(p)
-        from_p = [normed @ w for w, _ in weights.ff_in]
-        constant = [weights.norm.beta @ w + bias for w, bias in weights.ff_in]
-        for block in contribution_blocks(sentence, projections):
-            removed, *from_removed = block.vectors
-            rest = p[block.queries] - removed
-            # The layer norm before W_1 is linear except for its division, so its linear part has been applied already,
-            # to the whole sum and to the removed part; only the division by the deviation of the rest is left to do.
-            scale = 1 / weights.norm.deviation(rest)
-            u = tuple(
-                (whole[block.queries] - part).mul_(scale).add_(bias)
-                for whole, part, bias in zip(from_p, from_removed, constant, strict=True)
-            )
-            around = rest if weights.pre_norm else weights.norm(rest)
-            without = weights.feed_forward(u).add_(around)
-            if weights.norm_out is not None:
-                without = weights.norm_out(without)
+        output = functional.normalize(sentence.output[0], dim=-1)
+        for block, without in _without_keys(sentence):
             # Where a query does not attend to a key at all (in causal models), the distance is rounding noise.
             attended = sentence.alpha[0, :, block.queries, block.keys].amax(0) > 0
             change = functional.normalize(without, dim=-1).sub_(output[block.queries])
             distances[b, 0, block.queries, block.keys] = change.square_().sum(-1).T / 2 * attended
     return distributions(distances)
+
+
+def _without_keys(layer: Layer) -> Iterator[tuple[Block, Float[Tensor, "keys queries dim"]]]:
+    """Yield, block by block, the output of queries without the values of keys; the layer is one sentence."""
+    weights = layer.weights
+    if weights.norm is None or weights.parallel or weights.norm_attention is not None:
+        yield from _recomputed(layer)
+        return
+    p = layer.p[0]
+    normed = weights.norm.linear(p)
+    from_p = [normed @ w for w, _ in weights.ff_in]
+    constant = [weights.norm.beta @ w + bias for w, bias in weights.ff_in]
+    for block in contribution_blocks(layer, [weights.w_o, *weights.to_units()]):
+        removed, *from_removed = block.vectors
+        rest = p[block.queries] - removed
+        # The layer norm before W_1 is linear except for its division, so its linear part has been applied already,
+        # to the whole sum and to the removed part; only the division by the deviation of the rest is left to do.
+        scale = 1 / weights.norm.deviation(rest)
+        u = tuple(
+            (whole[block.queries] - part).mul_(scale).add_(bias)
+            for whole, part, bias in zip(from_p, from_removed, constant, strict=True)
+        )
+        around = rest if weights.pre_norm else weights.norm(rest)
+        without = weights.feed_forward(u).add_(around)
+        yield block, without if weights.norm_out is None else weights.norm_out(without)
+
+
+def _recomputed(layer: Layer) -> Iterator[tuple[Block, Float[Tensor, "keys queries dim"]]]:
+    """The same for pre-LN layers of other forms, in which everything after the weighted sum is computed again."""
+    weights, x = layer.weights, layer.x[0]
+    given = weights.attention_output(layer.context.flatten(-2)[0])
+    # The norm of what attention adds has another deviation without a key, so its factor is taken back.
+    scale = None if layer.scale_attention is None else 1 / layer.scale_attention[0]
+    for block in contribution_blocks(layer, [weights.w_o], scale):
+        rest = given[block.queries] - block.vectors[0]
+        p = (weights.norm_attention(rest) if weights.norm_attention else rest) + x[block.queries]
+        u = weights.preactivations(weights.read_by_ff(p, x[block.queries]))
+        yield block, weights.feed_forward(u) + p

@@ -31,6 +31,11 @@ _PATH = [((1 + x) / 2, w / 2) for x, w in zip(_NODES.tolist(), _WEIGHTS.tolist()
 """Gauss-Legendre nodes on [0, 1]. Eight of them integrate these functions over a path of length 1 to the precision of
 float64."""
 
+_LONG_PATH = [
+    ((1 + x) / 2, w / 2) for x, w in zip(*(each.tolist() for each in np.polynomial.legendre.leggauss(48)), strict=True)
+]
+"""The same for smooth functions over a path of length 8."""
+
 _GATES: tuple[Elementwise, ...] = (
     lambda u: (1 + torch.erf(u / math.sqrt(2))) / 2,  # gelu
     lambda u: (1 + torch.tanh(math.sqrt(2 / math.pi) * (u + 0.044715 * u**3))) / 2,  # gelu, tanh approximation
@@ -68,16 +73,19 @@ def slope(activation: Elementwise, start: Tensor | float, end: Tensor) -> Tensor
 
 
 def gated_slopes(activation: Elementwise, start: tuple[Tensor, Tensor], end: tuple[Tensor, Tensor]) -> list[Tensor]:
-    """Compute the mean slopes of ``g(u) · w`` in u and in w along the straight path of both; g is the exact GELU.
+    """Compute the mean slopes of ``g(u) · w`` in u and in w along the straight path of both; g is GELU or SiLU.
 
     ``∂u: ∫ g'(u(t)) w(t) dt = w₀ θ + Δw C`` with ``C = ∫ t g'(u(t)) dt = (g(u) − B)/Δu``;
-    ``∂w: B = ∫ g(u(t)) dt = (G(u) − G(u₀))/Δu`` with the antiderivative ``G(u) = ((u² − 1) Φ(u) + u φ(u))/2``.
+    ``∂w: B = ∫ g(u(t)) dt = (G(u) − G(u₀))/Δu`` with the antiderivative G, see `_gelu_integral`, `_tanh_gelu_integral`
+    and `_silu_integral`.
 
     Another activation is a `ModelError`, because its antiderivative is not known here.
     """
-    if gate_of(activation, end[0]) is not _GATES[0]:
+    gate = gate_of(activation, end[0])
+    antiderivative = _ANTIDERIVATIVES.get(-1 if gate is None else _GATES.index(gate))
+    if antiderivative is None:
         raise ModelError(
-            "the feed-forward block is gated by something other than the exact GELU; its integrated gradient has no "
+            "the feed-forward block is gated by something other than GELU and SiLU; its integrated gradient has no "
             "known closed form, so the kinds atbff, atbffres and atbffresln are not available"
         )
     (start_u, start_w), (end_u, end_w) = start, end
@@ -86,7 +94,7 @@ def gated_slopes(activation: Elementwise, start: tuple[Tensor, Tensor], end: tup
     divisor = torch.where(far, delta, torch.ones_like(delta))
     path = [(t, w, start_u + t * delta) for t, w in _PATH]
     mean = sum(w * activation(u) for t, w, u in path)
-    mean = torch.where(far, (_gelu_integral(end_u) - _gelu_integral(start_u)) / divisor, mean)
+    mean = torch.where(far, (antiderivative(end_u) - antiderivative(start_u)) / divisor, mean)
     moment = sum(w * t * _derivative(activation, u) for t, w, u in path)
     moment = torch.where(far, (activation(end_u) - mean) / divisor, moment)
     return [start_w * slope(activation, start_u, end_u) + (end_w - start_w) * moment, mean]
@@ -101,8 +109,33 @@ def _derivative(activation: Elementwise, u: Tensor) -> Tensor:
 
 
 def _gelu_integral(u: Tensor) -> Tensor:
+    """``∫₀ᵘ s Φ(s) ds = ((u² − 1) Φ(u) + u φ(u))/2 + ¼``, without the constant."""
     density = torch.exp(-u * u / 2) / math.sqrt(2 * math.pi)
     return ((u * u - 1) * _GATES[0](u) + u * density) / 2
+
+
+def _tanh_gelu_integral(u: Tensor) -> Tensor:
+    """That of the exact GELU, and the integral of the difference, which is at most 5e-4 and 0 outside of ±8."""
+    end = u.clamp(-8, 8)
+    difference: Tensor | float = sum(w * ((_GATES[1](t * end) - _GATES[0](t * end)) * t * end) for t, w in _LONG_PATH)
+    return _gelu_integral(u) + end * difference
+
+
+def _silu_integral(u: Tensor) -> Tensor:
+    """``∫₀ᵘ s σ(s) ds``, which is ``R(|u|)`` below 0 and ``u²/2 − R(u)`` above, with ``R(g) = ∫₀ᵍ t/(1 + eᵗ) dt``.
+
+    ``R(g) = π²/12 + Li₂(−e⁻ᵍ) − g log(1 + e⁻ᵍ)``, and ``Li₂(−e⁻ᵍ)`` is ``spence(1 + e⁻ᵍ)``.
+    """
+    from scipy.special import spence  # which takes a while to import, and few models need it
+
+    g = u.detach().abs().double().cpu()
+    small = torch.exp(-g)
+    rest = math.pi**2 / 12 + torch.from_numpy(spence((1 + small).numpy())) - g * torch.log1p(small)
+    return torch.where(u > 0, u * u / 2 - rest.to(u), rest.to(u))
+
+
+_ANTIDERIVATIVES: dict[int, Elementwise] = {0: _gelu_integral, 1: _tanh_gelu_integral, 2: _silu_integral}
+"""Antiderivatives of gated activations, by the index of the gate."""
 
 
 def activation_slopes(

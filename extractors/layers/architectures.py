@@ -53,13 +53,21 @@ class Architecture:
             layers share them, in order. It is empty if only the cross-attention of the family has names here.
         value: the projection to value vectors (W_V).
         output: the projection of all heads back to the hidden size (W_O).
-        norm_1: the layer norm after attention (post-LN), or the one before it (pre-LN).
+        norm_1: the layer norm after attention (post-LN), or the one before it (pre-LN). Several names, separated by
+            ``|``, are alternatives, of which the first that exists is taken. It is empty where there is none.
         ff_in, activation, ff_out: the feed-forward block.
         norm_2: the layer norm after the feed-forward block (post-LN), or the one before it (pre-LN).
-        pre_norm: whether layer norms come before the blocks (GPT-2) instead of after them (BERT).
-        gated: whether ``ff_in`` gives two halves u and w, and the activation is g(u) · w.
-        fused: how the value projection is packed with those of query and key.
+        pre_norm: whether layer norms come before the blocks (GPT-2) instead of after them (BERT), or the name of the
+            entry of the configuration that says so.
+        gated: whether ``ff_in`` gives two halves u and w, and the activation is g(u) · w. If they are two modules,
+            ``ff_in`` has both names, separated by a space.
+        fused: how the value projection is packed with those of query and key. Where several heads share their keys and
+            values, it is less than a third.
         value_bias: a bias parameter that is separate from the projection.
+        attention_norm, ff_norm: the norm of what the attention or the feed-forward block adds, before it is added to
+            the residual stream (pre-LN only, as in Gemma 2); empty where there is none.
+        parallel: whether both blocks read the input of the layer (pre-LN only), or the name of the entry of the
+            configuration that says so.
         cross: the cross-attention of an encoder-decoder; None if the family has none.
 
     Example:
@@ -76,14 +84,48 @@ class Architecture:
     activation: str = "intermediate.intermediate_act_fn"
     ff_out: str = "output.dense"
     norm_2: str = "output.LayerNorm"
-    pre_norm: bool = False
+    pre_norm: bool | str = False
     gated: bool = False
     fused: Fused = "no"
     value_bias: str | None = None
+    attention_norm: str = ""
+    ff_norm: str = ""
+    parallel: bool | str = False
     cross: CrossAttention | None = None
 
 
 _BERT = Architecture()
+_LLAMA = Architecture(
+    layers="layers",
+    value="self_attn.v_proj",
+    output="self_attn.o_proj",
+    norm_1="input_layernorm",
+    ff_in="mlp.gate_proj mlp.up_proj",
+    activation="mlp.act_fn",
+    ff_out="mlp.down_proj",
+    norm_2="post_attention_layernorm",
+    pre_norm=True,
+    gated=True,
+)
+_GEMMA = replace(
+    _LLAMA,
+    norm_2="pre_feedforward_layernorm",
+    attention_norm="post_attention_layernorm",
+    ff_norm="post_feedforward_layernorm",
+)
+_GPT_NEOX = Architecture(
+    layers="layers",
+    value="attention.query_key_value",
+    output="attention.dense",
+    norm_1="input_layernorm",
+    ff_in="mlp.dense_h_to_4h",
+    activation="mlp.act",
+    ff_out="mlp.dense_4h_to_h",
+    norm_2="post_attention_layernorm",
+    pre_norm=True,
+    fused="third of each head",
+    parallel="use_parallel_residual",
+)
 _ONLY_CROSS = Architecture(layers="", cross=CrossAttention())
 _T5 = Architecture(
     layers="",
@@ -165,6 +207,49 @@ ARCHITECTURES: dict[str, Architecture] = {
         pre_norm=True,
         gated=True,
         fused="last third",
+    ),
+    "llama": _LLAMA,
+    "mistral": _LLAMA,
+    "qwen2": _LLAMA,
+    "qwen3": _LLAMA,
+    "phi3": replace(
+        _LLAMA,
+        value="self_attn.qkv_proj",
+        fused="last third",
+        ff_in="mlp.gate_up_proj",
+        activation="mlp.activation_fn",
+    ),
+    "gemma2": _GEMMA,
+    "gemma3_text": _GEMMA,
+    "olmo2": replace(_GEMMA, norm_1="", norm_2=""),
+    "opt": Architecture(
+        layers="decoder.layers",
+        value="self_attn.v_proj",
+        output="self_attn.out_proj",
+        norm_1="self_attn_layer_norm",
+        ff_in="fc1",
+        activation="activation_fn",
+        ff_out="fc2",
+        norm_2="final_layer_norm",
+        pre_norm="do_layer_norm_before",
+    ),
+    "gpt_neox": _GPT_NEOX,
+    "bloom": replace(
+        _GPT_NEOX,
+        layers="h",
+        value="self_attention.query_key_value",
+        output="self_attention.dense",
+        activation="mlp.gelu_impl",
+        parallel=False,
+    ),
+    "falcon": replace(
+        _GPT_NEOX,
+        layers="h",
+        value="self_attention.query_key_value",
+        output="self_attention.dense",
+        norm_1="ln_attn|input_layernorm",
+        norm_2="ln_mlp|post_attention_layernorm|input_layernorm",
+        parallel="parallel_attn",
     ),
     "blenderbot": _ONLY_CROSS,
     "blenderbot-small": _ONLY_CROSS,

@@ -19,15 +19,30 @@ from ..errors import ModelError
 class AttentionWeights:
     """The value and the output projection of an attention block, applied as ``x @ W + b``."""
 
-    n_heads: int  # which share the columns of W_V and the rows of W_O
-    w_v: Float[Tensor, "dim_in inner"]
-    b_v: Float[Tensor, " inner"]
+    n_heads: int  # which share the rows of W_O
+    w_v: Float[Tensor, "dim_in shared"]  # as many columns as W_O has rows, or fewer if several heads share their values
+    b_v: Float[Tensor, " shared"]
     w_o: Float[Tensor, "inner dim"]
     b_o: Float[Tensor, " dim"]
 
     def values(self, x: Float[Tensor, "batch n dim_in"]) -> Float[Tensor, "batch n inner"]:
         """Compute ``v``, all heads side by side, bias included."""
-        return torch.addmm(self.b_v, x.flatten(0, -2), self.w_v).view(*x.shape[:-1], -1)
+        return self.by_head(torch.addmm(self.b_v, x.flatten(0, -2), self.w_v).view(*x.shape[:-1], -1))
+
+    def by_head(self, shared: Float[Tensor, "*rows shared"]) -> Float[Tensor, "*rows inner"]:
+        """Repeat what several heads share: head h of H reads the key-value head ⌊h / (H / K)⌋ of K."""
+        inner = self.w_o.shape[0]
+        repeats = inner // shared.shape[-1]
+        if repeats == 1:
+            return shared
+        size = inner // self.n_heads
+        heads = shared.reshape(*shared.shape[:-1], -1, size)
+        return heads.repeat_interleave(repeats, dim=-2).flatten(-2)
+
+    @property
+    def moving(self) -> Float[Tensor, "inner dim"]:
+        """The linear map from value vectors to what is added to the residual stream, without its factor by query."""
+        return self.w_o
 
     @functools.cached_property
     def _kept(self) -> dict[str, tuple[Tensor, Tensor]]:
@@ -54,7 +69,7 @@ class AttentionWeights:
         """Small factors F with ``‖v W_O^h‖ = ‖v F_h‖``, from the QR decomposition of each head's W_Oᵀ."""
 
         def make() -> Tensor:
-            per_head = self.w_o.view(self.n_heads, -1, self.w_o.shape[-1])
+            per_head = self.moving.view(self.n_heads, -1, self.w_o.shape[-1])
             # The norm of a vector is computed instead of the quadratic form v W Wᵀ vᵀ, because that may cancel.
             factors: Tensor = torch.linalg.qr(per_head.mT, mode="r")[1]
             return factors.mT.contiguous()
@@ -64,7 +79,7 @@ class AttentionWeights:
     @property
     def gram(self) -> Float[Tensor, "inner inner"]:
         """``W_O W_Oᵀ``, which gives the inner products of value vectors after the output projection."""
-        return self._constant("gram", lambda: gram_of(self.w_o))
+        return self._constant("gram", lambda: gram_of(self.moving))
 
 
 def gram_of(rows: Float[Tensor, "rows dim"]) -> Float[Tensor, "rows rows"]:

@@ -54,7 +54,7 @@ def contribution_norms(
         diagonal: the whole contribution of each position to itself, where that is more than the formula (residuals).
     """
     if layer.groups is None:
-        squared = _squared_norms(layer.alpha, _head_grams(layer.v, layer.v, gram))
+        squared = _squared_norms(layer.factors, _head_grams(layer.v, layer.v, gram))
         norms = squared.clamp_(min=0).sqrt_()
         if scale is not None:
             norms *= scale
@@ -144,7 +144,7 @@ def contribution_blocks(
         scale: the factor of each query.
         residuals: for each linear map, the vectors that queries get from themselves in addition. They are not scaled.
     """
-    alpha, v = layer.alpha[0], layer.v[0]
+    alpha, v = layer.factors[0], layer.v[0]
     heads, n, _ = alpha.shape
     positions = torch.arange(n, device=v.device) if layer.groups is None else layer.groups.to[0].argmax(1)
     position_of = positions.tolist()

@@ -68,6 +68,11 @@ class AttentionBlock:
         """The value vectors, bias included."""
         return self.weights.values(self.x).view(*self.x.shape[:2], self.weights.n_heads, -1)
 
+    @property
+    def factors(self) -> Float[Tensor, "batch heads queries keys"]:
+        """The factors with which value vectors, after `AttentionWeights.moving`, are added to the residual stream."""
+        return self.alpha
+
     @functools.cached_property
     def context(self) -> Float[Tensor, "batch queries heads inner"]:
         """``Σ_j α_ij v_j`` of every head."""
@@ -79,7 +84,7 @@ class AttentionBlock:
 
     def coefficients(self, scale: Float[Tensor, "batch queries 1"] | None) -> Float[Tensor, "batch heads rows keys"]:
         """The factors of the value vectors: α times the ``scale`` of its row, with rows merged if pieces are merged."""
-        scaled = self.alpha if scale is None else self.alpha * scale.unsqueeze(1)
+        scaled = self.factors if scale is None else self.factors * scale.unsqueeze(1)
         return scaled if self.groups is None else torch.matmul(self.groups.from_, scaled)
 
 
@@ -131,19 +136,43 @@ class Layer(AttentionBlock):
         return cast(LayerWeights, super().weights)
 
     @functools.cached_property
+    def scale_attention(self) -> Float[Tensor, "batch n 1"] | None:
+        """``1 / s_i`` of the norm of what attention adds; None where there is none."""
+        norm = self.weights.norm_attention
+        return None if norm is None else 1 / norm.deviation(self.weights.attention_output(self.context.flatten(-2)))
+
+    @functools.cached_property
+    def factors(self) -> Float[Tensor, "batch heads n n"]:
+        """α, times ``1 / s_i`` of the norm of what attention adds, if there is one."""
+        return self.alpha if self.scale_attention is None else self.alpha * self.scale_attention.unsqueeze(1)
+
+    @property
+    def moved_context(self) -> Float[Tensor, "batch n inner"]:
+        """``Σ_j factors_ij v_j`` of all heads, side by side."""
+        context = self.context.flatten(-2)
+        return context if self.scale_attention is None else context * self.scale_attention
+
+    @functools.cached_property
+    def scale_ff(self) -> Float[Tensor, "batch n 1"] | None:
+        """``1 / s_i`` of the norm of what the feed-forward block adds; None where there is none."""
+        norm = self.weights.norm_ff
+        return None if norm is None else 1 / norm.deviation(self.weights.ff_output(self.u))
+
+    @functools.cached_property
     def p(self) -> Float[Tensor, "batch n dim"]:
         """The output of attention, plus its bias and the residual."""
         return self.weights.attended(self.context.flatten(-2), self.x)
 
     @functools.cached_property
     def scale(self) -> Float[Tensor, "batch n 1"]:
-        """``1 / s_i`` of the layer norm of p."""
-        return 1 / self.weights.norm.deviation(self.p)
+        """``1 / s_i`` of the layer norm of p; 1 where no norm follows attention."""
+        norm = None if self.weights.parallel else self.weights.norm
+        return self.p.new_ones(*self.p.shape[:-1], 1) if norm is None else 1 / norm.deviation(self.p)
 
     @functools.cached_property
     def a(self) -> Float[Tensor, "batch n dim"]:
         """p after its layer norm: the output of the attention block (post-LN) or the input of the next (pre-LN)."""
-        return self.weights.norm(self.p)
+        return self.weights.read_by_ff(self.p, self.x)
 
     @functools.cached_property
     def u(self) -> tuple[Float[Tensor, "batch n units"], ...]:
@@ -171,14 +200,26 @@ class Layer(AttentionBlock):
         biases = tuple(bias for _, bias in self.weights.ff_in)
         return activation_slopes(self.weights.activation, self.u, biases, self.ff_bias)
 
+    @functools.cached_property
+    def ff_from_itself(self) -> Float[Tensor, "batch n dim"]:
+        """What the feed-forward block of a parallel layer adds, without biases: all of it comes from the position."""
+        norm = self.weights.norm
+        read = self.x if norm is None else norm.linear(self.x) / norm.deviation(self.x)
+        units = [slope * (read @ w) for slope, (w, _) in zip(self.slopes, self.weights.ff_in, strict=True)]
+        return self.scaled_ff(self.weights.out_of_units(units))
+
+    def scaled_ff(self, added: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch n dim"]:
+        """Divide by the deviation of the norm of what the feed-forward block adds, if there is one."""
+        return added if self.scale_ff is None else added * self.scale_ff
+
     def merge_rows(self, vectors: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch rows dim"]:
         """Average over the pieces of each position, if pieces are merged."""
         return vectors if self.groups is None else torch.matmul(self.groups.from_.squeeze(1), vectors)
 
     def context_from_itself(self, scale: Float[Tensor, "batch n 1"] | None = None) -> Float[Tensor, "batch rows inner"]:
-        """What each position gets from itself, before W_O: ``α_ii v_i``, all heads side by side."""
+        """What each position gets from itself, before W_O: α_ii, as in `factors`, times v_i, all heads side by side."""
         if self.groups is None:
-            context = self.v * self.alpha.diagonal(dim1=-2, dim2=-1).transpose(1, 2).unsqueeze(-1)
+            context = self.v * self.factors.diagonal(dim1=-2, dim2=-1).transpose(1, 2).unsqueeze(-1)
             return context.flatten(-2) if scale is None else context.flatten(-2) * scale
         inside = self.coefficients(scale) * self.groups.to.transpose(1, 2).unsqueeze(1)
         return torch.matmul(inside, self.v.transpose(1, 2)).transpose(1, 2).flatten(-2)
@@ -186,7 +227,7 @@ class Layer(AttentionBlock):
     def from_itself(self, scale: Float[Tensor, "batch n 1"] | None = None) -> Float[Tensor, "batch rows dim"]:
         """What each position gets from itself, residual included: ``(y_ii + x_i) · scale``."""
         residual = self.x if scale is None else self.x * scale
-        return self.context_from_itself(scale) @ self.weights.w_o + self.merge_rows(residual)
+        return self.context_from_itself(scale) @ self.weights.moving + self.merge_rows(residual)
 
     def new_map(self) -> Float[Tensor, "batch 1 rows rows"]:
         """Make a map of zeros with one row for each position if pieces are merged, and for each piece otherwise."""

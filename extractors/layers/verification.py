@@ -75,7 +75,7 @@ def verify_batch(layer: Layer, expected: Float[Tensor, "batch n dim"], where: st
     weights: LayerWeights = layer.weights
     context = torch.einsum("bhn,bnhi->bhi", layer.alpha[rows, :, positions], layer.v).flatten(1)
     p = weights.attended(context, layer.x[rows, positions])
-    a = weights.norm(p)
+    a = weights.read_by_ff(p, layer.x[rows, positions])
     q = weights.finish(p, a, weights.preactivations(a))
     output = weights.norm_out(q) if weights.norm_out else q
     compare(output, expected[rows, positions], f"{where}: the output")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -28,18 +28,22 @@ class LayerNorm:
     gamma: Float[Tensor, " dim"]
     beta: Float[Tensor, " dim"]
     eps: float
+    centered: bool = True  # False for RMSNorm, which does not subtract the mean
 
     def __call__(self, y: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows dim"]:
         """Apply the layer norm as a whole."""
-        return functional.layer_norm(y, self.gamma.shape, self.gamma, self.beta, self.eps)
+        if self.centered:
+            return functional.layer_norm(y, self.gamma.shape, self.gamma, self.beta, self.eps)
+        return y / self.deviation(y) * self.gamma + self.beta
 
     def deviation(self, y: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows 1"]:
-        """Compute what it divides by, ``sqrt(var + eps)``."""
-        return (y.var(-1, correction=0, keepdim=True) + self.eps).sqrt()
+        """Compute what it divides by, ``sqrt(var + eps)``, or the root of the mean square."""
+        squares = y.var(-1, correction=0, keepdim=True) if self.centered else y.square().mean(-1, keepdim=True)
+        return (squares + self.eps).sqrt()
 
     def linear(self, y: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows dim"]:
         """Apply its linear part: subtract the mean and multiply by gamma, without the division and without beta."""
-        return (y - y.mean(-1, keepdim=True)) * self.gamma
+        return (y - y.mean(-1, keepdim=True) if self.centered else y) * self.gamma
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,38 +52,62 @@ class LayerWeights(AttentionWeights):
 
     Post-LN (BERT): ``p = Σ_h α v W_O + b_O + x``, ``a = norm(p)``, ``q = FF(a) + a``, output ``norm_out(q)``.
     Pre-LN (GPT-2): v from ``norm_in(x)``, the same p, ``a = norm(p)``, output ``q = FF(a) + p``.
+    Some pre-LN models norm what a block adds before it is added (``norm_attention``, ``norm_ff``; Gemma 2), have no
+    norms before the blocks (OLMo 2: ``a = p``), or let both blocks read x (``parallel``: ``a = norm(x)``; GPT-NeoX).
     """
 
     norm_in: LayerNorm | None  # of the single tokens before attention; None in post-LN models and for an identity
-    norm: LayerNorm  # of the sum p
+    norm: LayerNorm | None  # of the sum p, or of x if the blocks are parallel; None where there is none
     ff_in: tuple[tuple[Float[Tensor, "dim units"], Float[Tensor, " units"]], ...]  # two pairs if the block is gated
     activation: Elementwise
     w_2: Float[Tensor, "units dim"]
     b_2: Float[Tensor, " dim"]
     norm_out: LayerNorm | None  # of q; None in pre-LN models
     pre_norm: bool
+    norm_attention: LayerNorm | None = None  # of what attention adds to x
+    norm_ff: LayerNorm | None = None  # of what the feed-forward block adds to p
+    parallel: bool = False
 
     def values(self, x: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch n inner"]:
         """Compute ``v``, all heads side by side, bias included."""
         return super().values(self.norm_in(x) if self.norm_in else x)
 
+    def attention_output(self, context: Float[Tensor, "*rows inner"]) -> Float[Tensor, "*rows dim"]:
+        """Compute what attention gives, before it is normed, from the heads' weighted sums of values, side by side."""
+        return context @ self.w_o + self.b_o
+
     def attended(
         self, context: Float[Tensor, "*rows inner"], x: Float[Tensor, "*rows dim"]
     ) -> Float[Tensor, "*rows dim"]:
         """Compute ``p`` from the heads' weighted sums of values, side by side."""
-        return context @ self.w_o + self.b_o + x
+        given = self.attention_output(context)
+        return (self.norm_attention(given) if self.norm_attention else given) + x
+
+    def read_by_ff(self, p: Float[Tensor, "*rows dim"], x: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows dim"]:
+        """Compute ``a``, which the feed-forward block reads."""
+        read = x if self.parallel else p
+        return self.norm(read) if self.norm else read
 
     def preactivations(self, a: Float[Tensor, "*rows dim"]) -> tuple[Float[Tensor, "*rows units"], ...]:
         """Compute ``u``, or ``(u, w)`` of a gated block."""
         return tuple(a @ w + b for w, b in self.ff_in)
 
     def feed_forward(self, u: tuple[Float[Tensor, "*rows units"], ...]) -> Float[Tensor, "*rows dim"]:
-        """Compute the block's output from its pre-activations, without the residual."""
+        """Compute what the block adds from its pre-activations, without the residual."""
+        given = self.ff_output(u)
+        return self.norm_ff(given) if self.norm_ff else given
+
+    def ff_output(self, u: tuple[Float[Tensor, "*rows units"], ...]) -> Float[Tensor, "*rows dim"]:
+        """Compute what the block gives, before it is normed."""
         return activated(self.activation, u) @ self.w_2 + self.b_2
 
     def out_of_units(self, parts: Sequence[Float[Tensor, "*rows units"]]) -> Float[Tensor, "*rows dim"]:
-        """Apply W_2, without bias, to the sum of the parts of the activations, of which a gated block has two."""
-        return sum(parts[1:], start=parts[0]) @ self.w_2
+        """Apply W_2, without bias, to the sum of the parts of the activations, of which a gated block has two.
+
+        The linear part of the norm of what the block adds follows, if there is one.
+        """
+        given = sum(parts[1:], start=parts[0]) @ self.w_2
+        return self.norm_ff.linear(given) if self.norm_ff else given
 
     def finish(
         self, p: Float[Tensor, "*rows dim"], a: Float[Tensor, "*rows dim"], u: tuple[Float[Tensor, "*rows units"], ...]
@@ -90,19 +118,29 @@ class LayerWeights(AttentionWeights):
     def expansion_rate(self) -> float:
         """Compute how much all heads together stretch vectors on average (Kobayashi et al. 2021, released code)."""
         # The Frobenius norm of [W_V b_V; 0 1][W_O b_O; 0 1], which maps vectors with a 1 appended, over √(dim + 1).
-        product = self.w_v @ self.w_o
-        shift = self.b_v @ self.w_o + self.b_o
+        product = self.by_head(self.w_v) @ self.w_o
+        shift = self.by_head(self.b_v) @ self.w_o + self.b_o
         squares = float(product.norm()) ** 2 + float(shift.norm()) ** 2 + 1
         return math.sqrt(squares / (len(shift) + 1))
 
     def _mark(self) -> Tensor:
-        norms = [norm.gamma for norm in (self.norm, self.norm_out) if norm is not None]
+        every = (self.norm, self.norm_out, self.norm_attention)
+        norms = [norm.gamma for norm in every if norm is not None]
         return torch.cat([super()._mark(), *norms])
 
     @property
+    def moving(self) -> Float[Tensor, "inner dim"]:
+        """The output projection, followed by the linear part of the norm of what attention adds, if there is one."""
+        return self.norm_attention.linear(self.w_o) if self.norm_attention else self.w_o
+
+    def linear_norm(self, y: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows dim"]:
+        """Apply the linear part of the norm that follows attention; nothing changes where none follows."""
+        return y if self.norm is None or self.parallel else self.norm.linear(y)
+
+    @property
     def w_o_normed(self) -> Float[Tensor, "inner dim"]:
-        """The output projection followed by the linear part of the layer norm. It is not kept, to save memory."""
-        return self.norm.linear(self.w_o)
+        """What `moving` gives, followed by the linear part of the layer norm. It is not kept, to save memory."""
+        return self.linear_norm(self.moving)
 
     def to_units(self) -> list[Float[Tensor, "inner units"]]:
         """Multiply out the way from value vectors to pre-activations: W_O, the linear part of the layer norm, W_1."""
@@ -144,6 +182,7 @@ def read_weights(model: Any, n_layers: int, n_heads: int) -> list[LayerWeights]:
     modules = list(find_modules(base, row.layers))
     if not 0 < len(modules) <= n_layers:
         raise ModelError(f"{family!r}: {len(modules)} layers at {row.layers!r} for {n_layers} layers of attention")
+    row = replace(row, pre_norm=_said(model, row.pre_norm), parallel=_said(model, row.parallel))
     read = [_read_layer(module, row, n_heads, f"{family!r} layer {i + 1}") for i, module in enumerate(modules)]
     # Fewer modules than layers are shared in order, as the groups of ALBERT are.
     return [read[layer * len(read) // n_layers] for layer in range(n_layers)]
@@ -159,17 +198,26 @@ def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> Lay
     def get(path: str) -> Any:
         return find_module(module, path, where)
 
-    w_v, b_v = read_linear(get(row.value), where)
-    w_v, b_v = _value_part(w_v, row.fused, n_heads), _value_part(b_v, row.fused, n_heads)
+    def norm(names: str) -> LayerNorm | None:
+        # Of several names, the first that exists is taken; the last one names what is missing.
+        first, *others = names.split("|")
+        while others and next(find_modules(module, first), None) is None:
+            first, *others = others
+        return _norm(get(first), where) if first else None
+
+    w_o, b_o = read_linear(get(row.output), where)
+    size = w_o.shape[0] // n_heads
+    w_v, b_v = (_value_part(packed, row.fused, n_heads, size) for packed in read_linear(get(row.value), where))
     if row.value_bias:
         b_v = b_v + get(row.value_bias).detach()
-    w_o, b_o = read_linear(get(row.output), where)
-    w_1, b_1 = read_linear(get(row.ff_in), where)
+    ff_in = [read_linear(get(path), where) for path in row.ff_in.split()]
+    if row.gated and len(ff_in) == 1:
+        ((w_1, b_1),) = ff_in
+        ff_in = list(zip(w_1.chunk(2, -1), b_1.chunk(2, -1), strict=True))
     w_2, b_2 = read_linear(get(row.ff_out), where)
-    parts = 2 if row.gated else 1
-    norm_1, norm_2 = (_norm(get(path), where) for path in (row.norm_1, row.norm_2))
-    norm = norm_2 if row.pre_norm else norm_1
-    if norm is None or (norm_2 is None and not row.pre_norm):
+    norm_1, norm_2 = norm(row.norm_1), norm(row.norm_2)
+    needed = (norm_2 if row.norm_2 else w_2) if row.pre_norm else (norm_1 and norm_2)
+    if needed is None:
         raise ModelError(f"{where}: a layer norm is missing where this architecture has one")
     return LayerWeights(
         n_heads=n_heads,
@@ -178,25 +226,35 @@ def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> Lay
         w_o=w_o,
         b_o=b_o,
         norm_in=norm_1 if row.pre_norm else None,
-        norm=norm,
-        ff_in=tuple(zip(w_1.chunk(parts, -1), b_1.chunk(parts, -1), strict=True)),
+        norm=norm_2 if row.pre_norm else norm_1,
+        ff_in=tuple(ff_in),
         activation=get(row.activation),
         w_2=w_2,
         b_2=b_2,
         norm_out=None if row.pre_norm else norm_2,
-        pre_norm=row.pre_norm,
+        pre_norm=bool(row.pre_norm),
+        norm_attention=norm(row.attention_norm),
+        norm_ff=norm(row.ff_norm),
+        parallel=bool(row.parallel),
     )
 
 
-def _value_part(packed: Tensor, fused: Fused, n_heads: int) -> Tensor:
+def _said(model: Any, said: bool | str) -> bool:
+    """What a row says itself, or lets the configuration of the model say."""
+    return bool(getattr(model.config, said)) if isinstance(said, str) else said
+
+
+def _value_part(packed: Tensor, fused: Fused, n_heads: int, size: int) -> Tensor:
     """Take the value columns of a projection that gives query, key and value at once."""
     if fused == "no":
         return packed
-    size = packed.shape[-1] // 3
+    # There are as many heads of keys as of values, of this size; the rest are queries.
+    n_values = (packed.shape[-1] // size - n_heads) // 2
     if fused == "last third":
-        return packed[..., 2 * size :]
-    # DeBERTa interleaves them: query, key and value of the first head, then those of the second, and so on.
-    return packed.view(*packed.shape[:-1], n_heads, 3, -1)[..., 2, :].flatten(-2)
+        return packed[..., packed.shape[-1] - n_values * size :]
+    # DeBERTa interleaves them: query, key and value of the first head, then those of the second, and so on. Where heads
+    # share their values (Falcon), the queries of all heads of a group come before its key and its value.
+    return packed.reshape(*packed.shape[:-1], n_values, n_heads // n_values + 2, size)[..., -1, :].flatten(-2)
 
 
 def _norm(module: Any, where: str) -> LayerNorm | None:
@@ -206,4 +264,13 @@ def _norm(module: Any, where: str) -> LayerNorm | None:
     gamma, beta = getattr(module, "weight", None), getattr(module, "bias", None)
     if gamma is None or eps is None:
         raise ModelError(f"{where}: {type(module).__name__} is not a layer norm")
-    return LayerNorm(gamma.detach(), torch.zeros_like(gamma) if beta is None else beta.detach(), float(eps))
+    gamma = gamma.detach()
+    beta = torch.zeros_like(gamma) if beta is None else beta.detach()
+    plain = LayerNorm(gamma, beta, float(eps))
+    # RMSNorm does not subtract the mean, and that of Gemma multiplies by 1 + weight. Names do not tell; values do.
+    probe = torch.linspace(-1, 2, len(gamma), dtype=gamma.dtype, device=gamma.device)
+    given = module(probe)
+    for norm in (plain, replace(plain, centered=False), replace(plain, gamma=1 + gamma, centered=False)):
+        if torch.allclose(norm(probe), given, rtol=1e-3, atol=1e-4):
+            return norm
+    raise ModelError(f"{where}: {type(module).__name__} is neither a layer norm nor an RMS norm")

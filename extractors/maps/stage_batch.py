@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from ...corpora_loaders import Sentence
+from ..errors import ModelError
 from ..kinds.attention_block import attnres, attnresln
 from ..kinds.feed_forward import FF_KINDS, feed_forward_projections, feed_forward_vectors
 from ..layers import FFBias, Layer
@@ -96,10 +97,16 @@ class StageMaker:
         """Compute the maps around the feed-forward block of a batch."""
         forward, encoder, pieces = batch.forward, batch.encoder, batch.pieces
         check_attention(forward.attentions, forward.mask, forward.mask, encoder.label)
+        weights = encoder.layers.weights
+        if weights[0].parallel or weights[0].norm is None:
+            raise ModelError(
+                f"{encoder.label}: no layer norm stands between attention and the feed-forward block of this model, so "
+                "the components around the block cannot be compared one by one"
+            )
         layers = [_around_block(layer) for layer in forward.layers(ff_bias=self.ff_bias)]
         inside = forward.mask[:, None, None, :, None] & forward.mask[:, None, None, None, :]
-        pre_norm = encoder.layers.weights[0].pre_norm
-        norms = [weights.norm if pre_norm else weights.last_norm for weights in encoder.layers.weights]
+        pre_norm = weights[0].pre_norm
+        norms = [each.norm if pre_norm else each.last_norm for each in weights]
         words = [torch.tensor(p.word_of) for p in pieces]
         return StageBatch(
             maps=torch.stack([layer.maps for layer in layers], dim=1).masked_fill(~inside, 0),
@@ -109,7 +116,7 @@ class StageMaker:
             residual_norms=torch.stack([layer.residual_norms for layer in layers], dim=1),
             angles=torch.stack([layer.angles for layer in layers], dim=1),
             sizes=torch.stack([layer.sizes for layer in layers], dim=1),
-            gammas=torch.stack([norm.gamma for norm in norms]),
+            gammas=torch.stack([norm.gamma for norm in norms if norm is not None]),
             lengths=torch.tensor([len(p) for p in pieces]),
             classes=encoder.classes(pieces),
             words=pad_sequence(words, batch_first=True, padding_value=-1),
@@ -149,9 +156,9 @@ def _around_block(layer: Layer) -> _AroundBlock:
             if not weights.pre_norm:
                 _fill(without[b], block, (vectors["atbffres"], vectors["atbffresln"]), largest[b])
         if weights.pre_norm:
-            for block in contribution_blocks(sentence, [weights.w_o], residuals=[sentence.x[0]]):
+            for block in contribution_blocks(sentence, [weights.moving], residuals=[sentence.x[0]]):
                 (before,) = block.vectors
-                after = weights.norm.linear(before) * sentence.scale[0, block.queries]
+                after = weights.linear_norm(before) * sentence.scale[0, block.queries]
                 _fill(without[b], block, (before, after), largest[b])
     return _AroundBlock(
         torch.cat([*first, through], dim=1),

@@ -30,6 +30,7 @@ from .conditions import (
     switch_to_eager,
 )
 from .files import LoadedFiles
+from .float64_copy import InFloat64
 from .forward_pass import Forward, ModelLayers, attention_only, model_inputs, parameters_key
 from .loaded_model import LoadedModel, random_copy
 from .loading import load_pretrained, quiet
@@ -253,7 +254,8 @@ class Encoder(LoadedModel):
         hidden_states: bool = False,
     ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]:
         """Return the attention of all layers, of which there must be ``n_layers``, and all hidden states on request."""
-        with self._reading(f"an input of {ids.shape[1]} pieces"):
+        in_float64 = InFloat64(self.model) if self.dtype == torch.float64 else nullcontext()
+        with self._reading(f"an input of {ids.shape[1]} pieces"), in_float64:
             output = self.model(**model_inputs(ids, mask, segment_ids), output_hidden_states=hidden_states)
         attentions = tuple(getattr(output, "attentions", None) or ())
         check_full_attention(self.model, attentions, tuple(ids.shape), self.label, n_layers)

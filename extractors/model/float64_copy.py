@@ -15,10 +15,13 @@ same. An encoder–decoder has one table in several modules.
 from __future__ import annotations
 
 import copy
+from contextlib import ExitStack
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
+from torch.overrides import TorchFunctionMode
 
 
 def float64_twin(model: Any) -> Any:
@@ -75,3 +78,44 @@ class _CastAfterLookUp(nn.Module):
         # In float32, the product would be rounded.
         rows = nn.functional.embedding(on_device, table.get_parameter("weight")).to(ids.device)
         return rows.double() * (scale.double() if isinstance(scale, Tensor) else scale)
+
+
+class InFloat64(TorchFunctionMode):
+    """Keeps what a float64 model computes in float64, where its family converts it to float32 and back.
+
+    Llama and its relatives do so in their RMS norms and softmax, so that a pass in bfloat16 is stable. Rotary tables
+    are left as they are: they are constants of the model, which its float32 pass has rounded, too.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self._tables = 0  # how many modules that make rotary tables are running
+        self._rotary = [module for module in model.modules() if "Rotary" in type(module).__name__]
+        self._hooks = ExitStack()
+
+    def __enter__(self) -> InFloat64:
+        for module in self._rotary:
+            self._hooks.callback(module.register_forward_pre_hook(self._begin).remove)
+            self._hooks.callback(module.register_forward_hook(self._end, always_call=True).remove)
+        super().__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        super().__exit__(*raised)  # type: ignore[no-untyped-call]
+        self._hooks.close()
+
+    def _begin(self, *_: Any) -> None:
+        self._tables += 1
+
+    def _end(self, *_: Any) -> None:
+        self._tables -= 1
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        first = args[0] if args else None
+        if not self._tables and isinstance(first, Tensor) and first.dtype == torch.float64:
+            if function is Tensor.float or (function is Tensor.to and torch.float32 in args):
+                return first
+            if kwargs.get("dtype") is torch.float32:
+                kwargs = {**kwargs, "dtype": torch.float64}
+        return function(*args, **kwargs)

@@ -138,7 +138,7 @@ def attention_only(model: Any, layers: int | None = None) -> Iterator[int | None
 
 def feed_forward(names: Architecture | CrossAttention) -> dict[str, int | None]:
     """Return what `giving_zeros` takes to skip the feed-forward block of a layer, empty if it must be computed."""
-    return {names.ff_in: 0, names.ff_out: None} if names.ff_in else {}
+    return {**dict.fromkeys(names.ff_in.split(), 0), names.ff_out: None} if names.ff_in else {}
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import torch
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Encoder
+from attentionology.extractors.model.float64_copy import InFloat64
 from attentionology.extractors.tokens.pieces import Pieces
 
 Array = Any  # a numpy array
@@ -185,7 +186,7 @@ def naive_layers(encoder: Encoder, sentence: Sentence, ff_bias: str = "input") -
     twin = encoder.double
     (pieces,) = twin.align([sentence])
     assert isinstance(pieces, Pieces)
-    with torch.inference_mode():
+    with torch.inference_mode(), InFloat64(twin.model):  # some families compute softmax in float32 otherwise
         out = twin.model(torch.tensor([pieces.ids]), output_attentions=True, output_hidden_states=True)
     return pieces, [
         Naive(reader(layers(twin.model)[i], twin.n_heads), out.hidden_states[i][0].numpy(), alpha[0].numpy(), ff_bias)

@@ -53,6 +53,7 @@ def test_contributions_and_biases_add_up_to_the_output(variant, ff_bias):
     for layer, output in zip(layers, recorded.outputs[-len(layers) :], strict=True):
         for b, one in enumerate(layer.sentences()):
             weights, n = one.weights, one.mask.shape[1]
+            norm: Any = weights.norm
             attended = torch.zeros(n, weights.w_o.shape[1], dtype=torch.float64)
             for block in contribution_blocks(one, [weights.w_o]):
                 attended[block.queries] += block.vectors[0].sum(0)
@@ -61,7 +62,7 @@ def test_contributions_and_biases_add_up_to_the_output(variant, ff_bias):
             for block, vectors in feed_forward_vectors(one, feed_forward_projections(weights)):
                 whole[block.queries] += vectors["atbffresln"].sum(0)
             # The biases' own way through the layer.
-            bias_t = weights.norm.linear(weights.b_o) / weights.norm.deviation(p) + weights.norm.beta
+            bias_t = norm.linear(weights.b_o) / norm.deviation(p) + norm.beta
             parts = [
                 slope[0] * (bias_t @ w + (bias if ff_bias == "input" else 0))
                 for slope, (w, bias) in zip(one.slopes, weights.ff_in, strict=True)
@@ -77,8 +78,8 @@ def test_contributions_and_biases_add_up_to_the_output(variant, ff_bias):
 
 
 def test_all_rows_are_tested():
-    """Those of encoders; test_cross_maps.py has those that are for cross-attention only."""
-    assert {family for family, row in ARCHITECTURES.items() if row.layers} == set(tiny.FAMILIES)
+    """Those of encoders here, those of decoders in tests/reference, and cross-attention in test_cross_maps.py."""
+    assert {family for family, row in ARCHITECTURES.items() if row.layers} == {*tiny.FAMILIES, *tiny.DECODERS}
 
 
 def test_kinds_made_of_attention_work_without_a_row(monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Architecture, MapBatch, extract
 from attentionology.extractors.layers import ARCHITECTURES
 from attentionology.extractors.layers.attention_weights import find_modules
+from attentionology.extractors.model.float64_copy import InFloat64
 from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 
@@ -27,7 +29,8 @@ def test_the_first_layers_are_those_of_the_whole_model(family):
     pieces = [each for each in encoder.align(SENTENCES) if isinstance(each, Pieces)]
     for model in (encoder, encoder.double):
         ids, mask = model.pad(pieces[:1])
-        with torch.inference_mode():
+        in_float64 = nullcontext() if model is encoder else InFloat64(model.model)
+        with torch.inference_mode(), in_float64:
             whole = model.model(input_ids=ids, attention_mask=mask.long(), output_attentions=True).attentions
         for n_layers in range(1, model.n_layers + 1):
             first = model.forward(pieces[:1], first_layers=n_layers).attentions

@@ -1,0 +1,90 @@
+"""What maps cost by family of models, against the forward pass without attention weights, in one run.
+
+    python -m benchmarks.families [--rounds 5] [--kinds norm attnresln ...] [--families llama gpt2 ...]
+
+Models are randomly initialized, with 384 dimensions, 12 heads and 4 layers; decoders that can share keys and values
+have 4 heads of them. The batch has 8 inputs of 128 pieces. Numbers are medians, over rounds in which the contestants
+take turns, of the time beyond the plain forward pass (the default attention of transformers) divided by its time.
+Constants made of weights alone are computed in a first round that is not timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import transformers
+from rich.console import Console
+from rich.table import Table
+
+from attentionology.extractors import Encoder, MapMaker, get_kind
+from attentionology.extractors.tokens.pieces import Pieces
+from tests import tiny
+
+KINDS = ("weight", "norm", "attnresln")
+_DIM, _HEADS, _LAYERS, _PIECES, _INPUTS = 384, 12, 4, 128, 8
+_SIZES = {
+    "bert": {"hidden_size": _DIM, "num_attention_heads": _HEADS, "intermediate_size": 4 * _DIM,
+             "num_hidden_layers": _LAYERS},
+    "gpt2": {"n_embd": _DIM, "n_head": _HEADS, "n_layer": _LAYERS, "n_positions": 512},
+    "opt": {"hidden_size": _DIM, "word_embed_proj_dim": _DIM, "num_attention_heads": _HEADS, "ffn_dim": 4 * _DIM,
+            "num_hidden_layers": _LAYERS},
+    "bloom": {"hidden_size": _DIM, "n_head": _HEADS, "n_layer": _LAYERS},
+}  # fmt: skip
+_DECODER = {**_SIZES["bert"], "num_key_value_heads": 4, "head_dim": 32, "intermediate_size": 1024}
+_LENGTH = {"max_position_embeddings": 512}
+
+
+def encoder_of(family: str) -> Encoder:
+    """A model of a family in the size of this benchmark."""
+    length = {} if family in ("bloom", "gpt2") else _LENGTH
+    return tiny.encoder(family, **{**_SIZES.get(family, _DECODER), **length})
+
+
+def seconds(encoder: Encoder, kinds: list[str], rounds: int) -> dict[str, list[float]]:
+    """The time of each kind in every round, beyond that of the plain forward pass and divided by it."""
+    row = list(range(5, 5 + _PIECES))
+    read = Pieces(row, [str(piece) for piece in row], list(range(_PIECES)), [False] * _PIECES, 0, 0)
+    pieces = [read] * _INPUTS
+    config = copy.deepcopy(encoder.model.config)
+    config._attn_implementation = None  # what transformers takes by itself
+    plain = transformers.AutoModel.from_config(config).eval()
+    ids = torch.tensor([row] * _INPUTS)
+
+    def timed(run: Callable[[], Any]) -> float:
+        start = time.perf_counter()
+        run()
+        return time.perf_counter() - start
+
+    ratios: dict[str, list[float]] = {kind: [] for kind in kinds}
+    makers = {kind: MapMaker(get_kind(kind), "token") for kind in kinds}
+    with torch.inference_mode():
+        for number in range(rounds + 1):
+            base = timed(lambda: plain(input_ids=ids))
+            for kind, maker in makers.items():
+                taken = timed(lambda maker=maker: maker(encoder, pieces))  # type: ignore[misc]
+                if number:
+                    ratios[kind].append(taken / base - 1)
+    return ratios
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--kinds", nargs="+", default=list(KINDS), metavar="KIND")
+    parser.add_argument("--families", nargs="+", default=["bert", "gpt2", *tiny.DECODERS], metavar="FAMILY")
+    options = parser.parse_args()
+    table = Table("family", *options.kinds, title="Time beyond the plain forward pass, divided by it")
+    for family in options.families:
+        ratios = seconds(encoder_of(family), options.kinds, options.rounds)
+        table.add_row(family, *(f"{statistics.median(each):.2f}" for each in ratios.values()))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
