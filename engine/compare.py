@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..analyses.comparison.results import Comparison, Contrast, Pairing, Side, contrasts_of
 from ..analyses.comparison.section import comparison_section
 from ..analyses.contract import OptionError, Titles
+from ..analyses.dependency.options import DEPENDENCY
 from ..analyses.explanation.analysis import NAME, ExplanationTests
 from ..analyses.option_groups import Bounds
 from ..analyses.probing.analysis import NAME as PROBE
@@ -22,6 +23,7 @@ from ..reports.help.options import flag
 from ..reports.page import Section, write_report
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
+from ..storage.nearest import did_you_mean
 from .explain import Explanation
 from .pairing import pairing_of
 from .probe import ProbingRun
@@ -110,7 +112,11 @@ def load_compared_run(folder: Path) -> ComparedRun:
 
 
 def compare(
-    first: Compared, *others: Compared, names: Sequence[str] = (), min_count: int = CountOptions.min_count
+    first: Compared,
+    *others: Compared,
+    names: Sequence[str] = (),
+    min_count: int = CountOptions.min_count,
+    relations: Sequence[str] = (),
 ) -> Comparison:
     """Compare runs: what is the difference of each statistic, and is it more than chance?
 
@@ -126,6 +132,8 @@ def compare(
             model, the corpus or the map.
         min_count: groups with fewer decisions in either run are listed, but not tested. P values are adjusted for the
             number of tested groups alone.
+        relations: of the analysis dependency, only these relations, totals and groups are compared, and count when p
+            values are adjusted. Default: all that the runs have.
 
     Returns:
         the differences, with their intervals and p values in `Comparison.table`.
@@ -152,6 +160,9 @@ def compare(
     Bounds(1).check("min_count", min_count)
     contrasts: list[Contrast] = []
     notes: list[str] = []
+    if relations:
+        runs = _restricted(runs, relations)
+        notes.append(f"Of the syntactic relations, only {', '.join(relations)} are compared.")
     for label, run in zip(labels[1:], runs[1:], strict=True):
         pairing, sentence = pairing_of(runs[0].record, run.record)
         differing = _differing_options(runs[0].record["options"], run.record["options"])
@@ -167,6 +178,36 @@ def compare(
     if left_out := [name for name in analyses if not any(run.analyses.get(name) for run in runs)]:
         notes.append(f"Analyses without statistics that can be compared: {', '.join(left_out)}.")
     return Comparison(tuple(contrasts), min_count, tuple(notes))
+
+
+def _restricted(runs: Sequence[ComparedRun], relations: Sequence[str]) -> list[ComparedRun]:
+    """Return what is compared of some relations alone."""
+    name = DEPENDENCY.name
+    groups = {
+        one.group
+        for run in runs
+        for (analysis, _), families in run.families.items()
+        if analysis == name
+        for family in families
+        for one in family.measured
+    }
+    for relation in relations:
+        if relation not in groups:
+            raise OptionError(f"no run has the relation {relation!r}{did_you_mean(relation, sorted(groups))}")
+
+    def kept(family: Comparable) -> Comparable:
+        return replace(family, measured=tuple(one for one in family.measured if one.group in relations))
+
+    return [
+        replace(
+            run,
+            families={
+                key: [kept(family) for family in families] if key[0] == name else families
+                for key, families in run.families.items()
+            },
+        )
+        for run in runs
+    ]
 
 
 def names_of(runs: Sequence[Compared]) -> list[str]:
@@ -250,6 +291,7 @@ def compare_folders(
     *,
     names: Sequence[str] = (),
     min_count: int,
+    relations: Sequence[str] = (),
     overwrite: bool = False,
     command: str = "",
     shown_options: Mapping[str, Any] | None = None,
@@ -261,7 +303,7 @@ def compare_folders(
             runs = [load_compared_run(folder) for folder in folders]
         labels = list(names) or names_of(runs)
         with stages("compare"):
-            comparison = compare(*runs, names=labels, min_count=min_count)
+            comparison = compare(*runs, names=labels, min_count=min_count, relations=relations)
         with stages("tables and figures"):
             together = _together(dict(zip(labels, runs, strict=True)))
             section = comparison_section(comparison, name=TABLE, title=_title(labels), together=together)

@@ -209,7 +209,7 @@ def count_grid(options: SurveyOptions) -> Survey:
         results=tuple(results),
         contrasts=tuple(contrasts.within),
         means=tuple(contrasts.means()),
-        relation=grid.relation,
+        relation=options.shown_relation,
         min_count=min_count,
     )
 
@@ -226,8 +226,11 @@ def _run(job: Job, **inputs: Any) -> CellRun:
 
 def _check_relation(options: SurveyOptions) -> None:
     """Raise `OptionError` if no treebank that can be read has the relation that the figures show."""
-    wanted = options.grid.relation
-    if wanted == GridOptions.relation:
+    wanted, dependency = options.shown_relation, options.dependency
+    asked = [*dependency.relations, *(name for name, _ in dependency.unions())]
+    if dependency.relations and wanted not in asked:
+        raise OptionError(f"--relation {wanted} is none of those that the survey asks about: {', '.join(asked)}")
+    if wanted == GridOptions.relation or wanted in asked:
         return
     words = []
     for path in options.treebanks().values():

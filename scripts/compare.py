@@ -35,6 +35,10 @@ class Compare:
     """Relations and types of mentions with fewer than N decisions in either run are listed, but not tested. P values
     are adjusted for the number of tests."""
 
+    relations: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ()
+    """Of the syntactic relations, compare only these, and adjust p values for their number. To show that they were
+    chosen before the results were known, give them to analyze. By default, all relations of the runs are compared."""
+
     output: OutputOptions = field(default_factory=OutputOptions)
 
     def run(self, command: str = "") -> int:
@@ -53,6 +57,7 @@ class Compare:
             out,
             names=self.names,
             min_count=self.min_count,
+            relations=self.relations,
             overwrite=output.overwrite,
             command=command,
             shown_options={**options, "runs": [str(folder) for folder in self.run_folders]},

@@ -13,7 +13,7 @@ from ...extractors import DIRECTIONS, MapBatch
 from ..shared.metric_states import equal_but
 from ..shared.outcomes import OutcomeCounts, state_bytes
 from .decisions import ScoredWords, head_hits
-from .tables import TOTALS, DependencyTables, tables
+from .tables import TOTALS, Asked, DependencyTables, tables
 
 
 class DependencyAccuracy(OutcomeCounts):
@@ -104,13 +104,16 @@ class DependencyAccuracy(OutcomeCounts):
             predicted == words.head[:, None],
         )
 
-    def compute(self) -> DependencyTables:
+    def compute(self, asked: Asked | None = None) -> DependencyTables:
         """Return the tables, see `DependencyTables`.
+
+        Args:
+            asked: the rows; None for all relations and totals.
 
         Raises:
             ValueError: counts of another configuration were merged or loaded.
         """
-        return tables(self.groups, *self.split_counts(), OFFSETS)
+        return tables(self.groups, *self.split_counts(), OFFSETS, asked)
 
 
 def words_by_group(relations: Mapping[str, int], *, coarse: bool = False) -> Counter[str]:

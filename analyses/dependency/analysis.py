@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import RenderableType
 
-from ...corpora_loaders import CorpusError
+from ...corpora_loaders import CorpusError, coarse_relation
 from ...extractors import DIRECTIONS
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
+from ...storage.nearest import did_you_mean
 from ..contract import Analysis, Counted, Guesses, OptionError, OptionSet, Plan, Request, Setting, Titles
 from ..shared.best_head import with_control
 from ..shared.comparable import Comparable, measured_heads
@@ -27,7 +28,14 @@ from .failure_tables import failure_tables
 from .failures import DependencyFailures
 from .options import DEPENDENCY, DependencyOptions
 from .section import DependencyResults, best_table, dependency_section
-from .tables import members_of
+from .tables import TOTALS, Asked, members_of
+
+_UNIVERSAL = frozenset(
+    "acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl fixed "
+    "flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis punct reparandum root vocative "
+    "xcomp".split()
+)
+"""The relations of Universal Dependencies, version 2."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,8 @@ class DependencyFacts:
     copies: tuple[str, ...]  # the names of the requests for its copies
     maps: MapFacts
     seed: int
+    asked: Asked = field(default_factory=Asked)  # the rows, if they were chosen before the run
+    absent: tuple[str, ...] = ()  # relations that were asked about and are not in the corpus
     failures: str = ""  # the name of the request for failures; empty if they are not counted
 
 
@@ -58,6 +68,7 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
             check_relations(tuple(corpus.relations), coarse=coarse)
         except ValueError as error:
             raise CorpusError(str(error), file=corpus.files[0].path if corpus.files else None) from None
+        asked, absent = _asked(options[DependencyOptions], words_by_group(corpus.relations, coarse=coarse))
         replicates, maker = options[CountOptions].replicates, setting.maps
         check_limit(words_by_group(corpus.relations, coarse=coarse), replicates)
 
@@ -76,10 +87,11 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         if chosen := options[DependencyOptions].failures:
             _check_heads(chosen, setting.encoder.n_layers, setting.encoder.n_heads)
             failures = f"dependency-failures/{setting.maps.kind}"
-            arguments = (("relations", tuple(corpus.relations)), ("coarse", coarse))
+            arguments = (("relations", tuple(corpus.relations)), ("coarse", coarse), ("unions", asked.unions))
             counting = CountMaps(DependencyFailures, arguments)
             requests.append(Request(failures, "failures", corpus, setting.maps, counting))
-        return Plan(tuple(requests), DependencyFacts(model.name, names, described, setting.seed, failures))
+        facts = DependencyFacts(model.name, names, described, setting.seed, asked, absent, failures)
+        return Plan(tuple(requests), facts)
 
     def guesses(self, options: OptionSet) -> Guesses:
         """Return the word that each head picks for each word, in both directions."""
@@ -90,8 +102,8 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
     ) -> DependencyResults:
         """Make the tables of the model, with the accuracy of its copies beside them."""
         facts = counted.facts
-        tables = counted.metric(facts.model, DependencyAccuracy).compute()
-        controls = tuple(counted.metric(name, DependencyAccuracy).compute().best for name in facts.copies)
+        tables = counted.metric(facts.model, DependencyAccuracy).compute(facts.asked)
+        controls = tuple(counted.metric(name, DependencyAccuracy).compute(facts.asked).best for name in facts.copies)
         failures = None
         if facts.failures:
             counts = counted.metric(facts.failures, DependencyFailures)
@@ -101,7 +113,7 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
             best=with_control(tables.best, controls),
             controls=controls,
             min_count=options[CountOptions].min_count,
-            map_facts=facts.maps.phrases(int(tables.cells["head"].max())),
+            map_facts=(*facts.maps.phrases(int(tables.cells["head"].max())), *_phrases(facts)),
             failures=failures,
         )
 
@@ -117,7 +129,7 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         """Return the held-out accuracy of the best head of each relation."""
         metric = counted.metric(counted.facts.model, DependencyAccuracy)
         subsets, replicates = metric.split_counts()
-        members = members_of(metric.groups, subsets)
+        members = members_of(metric.groups, subsets, counted.facts.asked)
         measured = measured_heads(members, subsets, replicates, DIRECTIONS)
         return (Comparable("relations", measured, "words whose head is found", "words", metric.seed),)
 
@@ -125,13 +137,43 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         self, options: OptionSet, counted: Counted[DependencyFacts], results: DependencyResults, kind: str | None
     ) -> Contribution:
         """Return the accuracies and gains of all heads, and what was found."""
-        return explored_dependency(results, counted.metric(counted.facts.model, DependencyAccuracy), kind or "")
+        metric = counted.metric(counted.facts.model, DependencyAccuracy)
+        return explored_dependency(results, metric, kind or "", counted.facts.asked)
 
     def record(
         self, options: OptionSet, counted: Counted[DependencyFacts], results: DependencyResults
     ) -> dict[str, Any]:
         """Describe the copies with random weights."""
         return control_record(options[ControlOptions], counted.facts.seed)
+
+
+def _asked(options: DependencyOptions, known: Collection[str]) -> tuple[Asked, tuple[str, ...]]:
+    """Return the rows that the options ask for, and the relations among them that the corpus does not have."""
+    unions = options.unions()
+    if taken := next((name for name, _ in unions if name in known or name in TOTALS), None):
+        raise OptionError(f"--group: {taken!r} is the name of a relation or total")
+    wanted = [*options.relations, *(name for _, members in unions for name in members)]
+    names = [*known, *TOTALS]
+    absent = tuple(name for name in dict.fromkeys(wanted) if name not in names)
+    # A treebank may lack a universal relation, or a subtype of one. Any other unknown name is a mistake.
+    for name in absent:
+        if coarse_relation(name) not in _UNIVERSAL:
+            raise OptionError(f"the corpus has no relation {name!r}{did_you_mean(name, names)}")
+    if wanted and len(absent) == len(set(wanted)):
+        raise OptionError(f"the corpus has none of the relations {', '.join(absent)}")
+    return Asked(options.relations, unions), absent
+
+
+def _phrases(facts: DependencyFacts) -> tuple[str, ...]:
+    """Say which rows were chosen before the run."""
+    asked = facts.asked
+    groups = [f"{name} ({', '.join(members)})" for name, members in asked.unions]
+    phrases = []
+    if asked.relations:
+        phrases.append(f"only the relations that were named before the run: {', '.join(asked.relations)}")
+    phrases += [f"groups of relations: {'; '.join(groups)}"] if groups else []
+    phrases += [f"not in the corpus: {', '.join(facts.absent)}"] if facts.absent else []
+    return tuple(phrases)
 
 
 def _check_heads(names: Sequence[str], n_layers: int, n_heads: int) -> None:

@@ -20,7 +20,7 @@ from ..shared.held_out import side_of_baseline
 from ..shared.outcomes import Counts
 from .accuracy import DependencyAccuracy
 from .section import DependencyResults
-from .tables import TOTALS, members_of
+from .tables import TOTALS, Asked, members_of
 
 ARROWS = {"dep->head": "dependent → head", "head->dep": "head → dependent"}
 """The directions of attention in words and arrows."""
@@ -43,10 +43,12 @@ _SHOWN = 3
 """The number of relations that a finding names, and that the card of a head shows."""
 
 
-def explored_dependency(results: DependencyResults, metric: DependencyAccuracy, kind: str) -> Contribution:
+def explored_dependency(
+    results: DependencyResults, metric: DependencyAccuracy, kind: str, asked: Asked | None = None
+) -> Contribution:
     """Return the measures of all relations and directions, the lines of the cards, and the findings."""
     subsets, replicates = metric.split_counts()
-    members = members_of(metric.groups, subsets)
+    members = members_of(metric.groups, subsets, asked)
     by_relation = {str(name): table for name, table in results.cells.groupby("relation", sort=False)}
     measures: list[tuple[Measure, Measure]] = []
     for row in _shown(results.best):

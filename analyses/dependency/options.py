@@ -25,6 +25,14 @@ class DependencyOptions(OptionGroup):
     coarse: bool = False
     """Count universal relations (nsubj) instead of the subtypes that the treebank has (nsubj:pass)."""
 
+    relations: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ()
+    """The relations that are asked about: only these have rows in tables, are compared with other runs, and are counted
+    when p values are adjusted. The totals 'all', 'all-nopunct' and 'all-nopunct-noroot' can be named, too. By default,
+    all relations and totals are."""
+
+    group: Annotated[tuple[str, ...], arg(metavar="NAME=VALUES [NAME=VALUES ...]")] = ()
+    """Groups of relations, each a row like any other: core=nsubj,obj,iobj."""
+
     failures: Annotated[tuple[str, ...], arg(metavar="HEAD [HEAD ...]")] = ()
     """Count where these heads fail, by distance, parts of speech, length of the sentence and pieces of the words, and
     what they pick instead: 'best' for the best head of each relation, or heads such as 8-10. By default, nothing of
@@ -32,9 +40,31 @@ class DependencyOptions(OptionGroup):
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
+        self.unions()
+        if repeated := next((name for name in self.relations if self.relations.count(name) > 1), None):
+            raise OptionError(f"--relations names {repeated} twice")
         for name in self.failures:
             if name != "best" and not re.fullmatch(r"[1-9][0-9]*-[1-9][0-9]*", name):
                 raise OptionError(f"--failures takes 'best' or heads such as 8-10, not {name!r}")
+
+    def unions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The names of the groups, each with its relations.
+
+        Raises:
+            OptionError: a group has no name or no relations, or two have one name.
+
+        Example:
+            >>> DependencyOptions(group=("core=nsubj,obj",)).unions()
+            (('core', ('nsubj', 'obj')),)
+        """
+        unions: dict[str, tuple[str, ...]] = {}
+        for group in self.group:
+            name, _, members = group.partition("=")
+            of = tuple(members.split(","))
+            if not name or not all(of) or name in unions or len(set(of)) < len(of):
+                raise OptionError(f"--group takes different names with relations (core=nsubj,obj), not {group!r}")
+            unions[name] = of
+        return tuple(unions.items())
 
 
 DEPENDENCY = AnalysisRow(

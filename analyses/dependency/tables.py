@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,14 @@ TOTALS = (ALL, ALL_NO_PUNCT, ALL_NO_PUNCT_ROOT)
 paper's probes are scored), and every word but punctuation and roots, which no head can get right."""
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The rows of the tables, and hence the statistics that are compared, if they were chosen before the run."""
+
+    relations: tuple[str, ...] = ()  # the relations and totals that have rows; empty for all
+    unions: tuple[tuple[str, tuple[str, ...]], ...] = ()  # groups of relations, each a row of its own
+
+
 class DependencyTables(NamedTuple):
     """The tables of the dependency report, whose columns `attentionology.analyses.dependency.columns` declares.
 
@@ -34,11 +43,13 @@ class DependencyTables(NamedTuple):
     best: pd.DataFrame
 
 
-def tables(relations: Sequence[str], subsets: Counts, replicates: Counts, offsets: Sequence[int]) -> DependencyTables:
+def tables(
+    relations: Sequence[str], subsets: Counts, replicates: Counts, offsets: Sequence[int], asked: Asked | None = None
+) -> DependencyTables:
     """Build the tables."""
     # Ties for the best head go to the higher layer, then to the higher head, then to `head->dep`. Ties for the best
     # offset go to the larger one. Both rules are those of the authors' code.
-    members = members_of(relations, subsets)
+    members = members_of(relations, subsets, asked)
     correct = np.stack([subsets.correct[rows, 0].sum(0) for rows in members.values()])
     total = np.array([subsets.total[rows, 0].sum() for rows in members.values()])
     best = [_best(name, rows, subsets, replicates, offsets) for name, rows in members.items()]
@@ -46,11 +57,13 @@ def tables(relations: Sequence[str], subsets: Counts, replicates: Counts, offset
     return DependencyTables(by_head, pd.DataFrame(best))
 
 
-def members_of(relations: Sequence[str], subsets: Counts) -> dict[str, list[int]]:
+def members_of(relations: Sequence[str], subsets: Counts, asked: Asked | None = None) -> dict[str, list[int]]:
     """Return the indices of the relations that each row counts: the `TOTALS` first, then by falling frequency."""
+    asked = asked or Asked()
     by_frequency = sorted(range(len(relations)), key=lambda index: (-subsets.total[index, 0], relations[index]))
     without_punctuation = [index for index in by_frequency if not is_punct(relations[index])]
-    return {
+    unions = {name: [index for index in by_frequency if relations[index] in of] for name, of in asked.unions}
+    rows = {
         ALL: by_frequency,
         ALL_NO_PUNCT: without_punctuation,
         ALL_NO_PUNCT_ROOT: [
@@ -58,6 +71,10 @@ def members_of(relations: Sequence[str], subsets: Counts) -> dict[str, list[int]
         ],
         **{relations[index]: [index] for index in by_frequency},
     }
+    single = {name: of for name, of in rows.items() if not asked.relations or name in asked.relations}
+    # A group stands before the first relation that is not a total.
+    totals = {name: of for name, of in single.items() if name in TOTALS}
+    return {**totals, **{name: of for name, of in unions.items() if of}, **single}
 
 
 def _best(name: str, rows: list[int], subsets: Counts, replicates: Counts, offsets: Sequence[int]) -> dict[str, Any]:

@@ -43,8 +43,8 @@ class GridOptions:
     kind is compared with the first."""
 
     relation: Annotated[str, arg(metavar="NAME")] = "all-nopunct-noroot"
-    """The relation that the terminal and the figures show. The page has a selector for all relations, and the tables
-    contain all of them."""
+    """The relation that the terminal and the figures show; by default the first one of --relations, if it is given. The
+    page has a selector for all relations, and the tables contain all of them."""
 
     @property
     def cells(self) -> int:
@@ -87,6 +87,12 @@ class SurveyOptions:
     """The seed of everything random: the bootstrap, the halves of the treebanks, and the weights of the control."""
 
     long_run: PartOptions = field(default_factory=PartOptions)
+
+    @property
+    def shown_relation(self) -> str:
+        """The relation that the terminal and the figures show: by default a total, or the first one that is asked."""
+        relation, asked = self.grid.relation, self.dependency.relations
+        return asked[0] if asked and relation == GridOptions.relation else relation
 
     def models(self) -> dict[str, ModelOptions]:
         """The options of each model, by its name in tables."""
@@ -131,6 +137,8 @@ class SurveyOptions:
 
         self.grid.check()
         self.long_run.check()
+        if self.dependency.failures:
+            raise OptionError("--failures is an option of analyze: a survey has no table of failures")
         self.job(ModelOptions(), SAMPLE).check()
         map_makers(self.grid.maps, self.cells.merge, self.cells.normalize)
 

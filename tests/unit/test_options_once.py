@@ -25,6 +25,7 @@ MEANINGS = {
     "model": "The model is an encoder, a classifier that replaces one that is trained, or a translation model.",
     "out": "The command report writes to the run itself by default, and show writes a file.",
     "overwrite": "The command show writes a file.",
+    "relations": "The command compare chooses among the relations that runs have counted.",
     "replicates": "Without intervals, explanation tests decide nothing.",
     "seed": "What is random differs from command to command.",
     "seeds": "Probes are trained several times; a tested classifier is compared with others.",
