@@ -88,7 +88,15 @@ DECODERS: dict[str, tuple[str, Any, dict[str, Any]]] = {
 }  # fmt: skip
 """Decoders with odd sizes: shared keys and values, small windows, and rotary dimensions below those of a head."""
 
-_EVERY = {**FAMILIES, **DECODERS}
+_SINKS = {
+    "gpt_oss": (
+        _STYLE,
+        transformers.GptOssConfig,
+        {**_DECODER, "num_key_value_heads": 2, "head_dim": 8, "num_local_experts": 2, "num_experts_per_tok": 1,
+         "layer_types": ["sliding_attention", "full_attention", "full_attention"], "sliding_window": 8},
+    )
+}  # fmt: skip
+_EVERY = {**FAMILIES, **DECODERS, **_SINKS}
 
 
 def frequent_parts(texts: list[str], normalizer: Any, pre_tokenizer: Any, inside: str) -> Counter[str]:

@@ -83,8 +83,8 @@ class LayerWeights(AttentionWeights):
         given = self.attention_output(context)
         return (self.norm_attention(given) if self.norm_attention else given) + x
 
-    def read_by_ff(self, p: Float[Tensor, "*rows dim"], x: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows dim"]:
-        """Compute ``a``, which the feed-forward block reads."""
+    def read_by_ff(self, p: Float[Tensor, "*sums dim"], x: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*_ dim"]:
+        """Compute ``a``, which the feed-forward block reads: from the sums p, or from x if the blocks are parallel."""
         read = x if self.parallel else p
         return self.norm(read) if self.norm else read
 

@@ -25,7 +25,7 @@ from ..model.encoder import Encoder
 from ..model.forward_pass import Forward
 from ..tokens.pieces import Pieces
 from ..tokens.word_merging import WordMerger
-from .attention_checks import check_attention, check_row_sums, mass_on_padding
+from .attention_checks import check_attention, check_row_sums, mass_on_padding, off_one
 from .map_batch import Level, MapBatch
 from .shared_pass import SharedBatch
 
@@ -124,7 +124,7 @@ def make_maps(
 ) -> list[tuple[Maps, list[int]]]:
     """Make the maps of several makers, each with the number of positions of every sentence."""
     if not all(maker.attention_is_map for maker in makers):
-        check_attention(forward.attentions, forward.mask, forward.mask, encoder.label)
+        check_attention(forward.attentions, forward.mask, forward.mask, encoder.label, sinks=encoder.has_sinks)
     words: WordMerger | None = None
     if any(maker.level == "word" for maker in makers):
         words = WordMerger(pieces, forward.mask.shape[1], dtype=forward.attentions[0].dtype, device=forward.mask.device)
@@ -184,7 +184,8 @@ class _Stack:
             by_layer[:, sentence, :, :, position] = 0
         maps = by_layer.transpose(0, 1)
         if maker.kind.rows_sum_to_one:
-            errors = (maps.sum(-1) - 1).abs().amax((1, 2)).cpu()
+            sinks = encoder.has_sinks and maker.attention_is_map and not maker.kind.rollout
+            errors = off_one(maps.sum(-1), sinks=sinks).amax((1, 2)).cpu()
 
             def mass() -> float:
                 again = encoder.forward(pieces)  # because the attention has been released

@@ -94,7 +94,7 @@ class NormMaker:
     def of(self, batch: SharedBatch) -> NormBatch:
         """Compute value norms and mixing ratios of a batch."""
         forward, encoder, pieces = batch.forward, batch.encoder, batch.pieces
-        check_attention(forward.attentions, forward.mask, forward.mask, encoder.label)
+        check_attention(forward.attentions, forward.mask, forward.mask, encoder.label, sinks=encoder.has_sinks)
         norms, inputs, ratios = [], [], []
         for layer in forward.layers(ff_bias=self.ff_bias):
             norms.append(value_norms(layer))

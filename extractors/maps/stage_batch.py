@@ -96,7 +96,7 @@ class StageMaker:
     def of(self, batch: SharedBatch) -> StageBatch:
         """Compute the maps around the feed-forward block of a batch."""
         forward, encoder, pieces = batch.forward, batch.encoder, batch.pieces
-        check_attention(forward.attentions, forward.mask, forward.mask, encoder.label)
+        check_attention(forward.attentions, forward.mask, forward.mask, encoder.label, sinks=encoder.has_sinks)
         weights = encoder.layers.weights
         if weights[0].parallel or weights[0].norm is None:
             raise ModelError(

@@ -75,6 +75,11 @@ def switch_to_eager(model: Any) -> bool:
     return bool(model.config._attn_implementation == "eager")  # models that cannot be switched only log a warning
 
 
+def has_sinks(model: Any) -> bool:
+    """Whether heads of a model have learned sinks."""
+    return any(name.endswith(".sinks") for name, _ in model.named_parameters())
+
+
 def conditions_of(model: Any, batching: Batching) -> list[str]:
     """Say what a user should know about how a model is read, a sentence or two each."""
     conditions = constant_weights(model)
@@ -83,6 +88,11 @@ def conditions_of(model: Any, batching: Batching) -> list[str]:
             f"This model attends fully to inputs of at most {limit} pieces, and in blocks to longer ones "
             '(attention_type: block_sparse). Longer inputs are skipped; with "attention_type": "original_full" in its '
             "config.json the model attends fully to all."
+        )
+    if has_sinks(model):
+        conditions.append(
+            "Heads of this model have learned sinks, which take a share of the attention and are no position, so that "
+            "rows of attention sum to less than 1."
         )
     if batching != "padded":
         together = {"equal lengths": "only inputs of the same number of pieces", "one by one": "no two inputs"}

@@ -26,6 +26,7 @@ from .conditions import (
     attend_fully,
     check_full_attention,
     check_vocabulary,
+    has_sinks,
     longest_input,
     switch_to_eager,
 )
@@ -83,6 +84,11 @@ class Encoder(LoadedModel):
         probe = self._probe()
         self.n_layers, self.n_heads = len(probe), probe[0].shape[1]
         self.batching = self._find_batching()
+
+    @property
+    def has_sinks(self) -> bool:
+        """Whether heads have learned sinks, which take a share of the attention and are no position (gpt-oss)."""
+        return has_sinks(self.model)
 
     @classmethod
     def from_pretrained(

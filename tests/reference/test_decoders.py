@@ -395,3 +395,27 @@ def test_the_float64_view_computes_in_float64():
     assert (alpha.sum(-1) - 1).abs().max() < 1e-14
     assert (rounded.sum(-1) - 1).abs().max() > 1e-9
     assert isinstance(exact, transformers.PreTrainedModel)
+
+
+def test_learned_sinks_take_a_share_of_every_row():
+    """Rows of gpt-oss sum to 1 − s, with s the softmax weight of a number that each head has learned."""
+    encoder = tiny.randomised("gpt_oss")
+    (batch,) = extract(encoder, [SENTENCE, SHORT], level="token")
+    sums = batch.maps.sum(-1)[0, :, :, : int(batch.lengths[0])]
+    layer = encoder.model.layers[0]
+    pieces = [each for each in encoder.align([batch.sentences[0]]) if isinstance(each, Pieces)]
+    with torch.inference_mode():
+        hidden = encoder.forward(pieces).attentions[0]
+        # The only key of the first row competes with the sink: α = eˢ / (eˢ + e^sink), so s = sink + log(α / (1 − α)).
+        scores = torch.log(hidden[0, :, 0, 0]) - torch.log1p(-hidden[0, :, 0, 0]) + layer.self_attn.sinks
+        layer.self_attn.sinks.data -= 1.0
+        moved = encoder.forward(pieces).attentions[0]
+        expected = torch.exp(scores) / (torch.exp(scores) + torch.exp(layer.self_attn.sinks))
+    assert float(sums.max()) < 1 + 1e-6
+    assert 0 < float(sums.min()) < 0.9
+    torch.testing.assert_close(moved[0, :, 0, 0], expected, rtol=1e-5, atol=1e-6)
+    assert "learned sinks" in encoder.warnings[-1]
+    (row_normalized,) = extract(encoder, [SENTENCE], level="token", normalize="row")
+    assert float((row_normalized.maps.sum(-1) - 1).abs().max()) < 1e-5
+    with pytest.raises(ModelError, match=r"'gpt_oss' models keep"):
+        list(extract(encoder, [SENTENCE], kind="norm"))
