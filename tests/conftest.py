@@ -1,23 +1,21 @@
-"""Shapes in annotations are checked while the tests run: jaxtyping with beartype, in every room with tensors.
+"""What all tests share: shapes that are checked, the order of the files, and figures that are drawn once.
 
-Wrapping every function takes 20 to 30 seconds per process and slows whole commands down, so `make test` runs the
-acceptance tests, which start commands, with CHECK_SHAPES=0. The unit and reference tests check the same functions.
+Shapes in annotations are checked in unit and reference tests (`tests.shapes`). The acceptance tests start commands with
+CHECK_SHAPES=0, because the other tests check the same functions.
 """
 
 import os
 from collections.abc import Iterator
 
 import pytest
-from jaxtyping import install_import_hook
 
 from tests import shortcuts
 from tests.outlines import FIGURES
 from tests.programs import Programs
+from tests.shapes import check_shapes
 
 if os.environ.get("CHECK_SHAPES", "1") != "0":
-    install_import_hook(
-        ["attentionology.extractors", "attentionology.analyses", "attentionology.probes"], "beartype.beartype"
-    )
+    check_shapes()
 
 
 LONGEST = (
