@@ -83,6 +83,7 @@ def everything_written(folder: Path) -> Written:
         for name in (model, other)
     ]
     run("analyze", "--model", model, "--corpus", first, "--map", "weight", "norm", "--failures", "best", *SHORT)
+    run("analyze", "--model", model, "--corpus", first, "--analyses", "dependency", "--ensembles", 2, *SHORT)
     run("analyze", "--model", model, "--text", folder / "text.txt", "--segments", 3)
     run("analyze", "--model", model, "--corpus", folder / "gap.tsv", "--control", "random-init", *SHORT)
     other_text = run("analyze", "--model", model, "--corpus", second, *analyses, "--control", "random-init", *SHORT)

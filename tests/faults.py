@@ -507,6 +507,12 @@ _COUNTED = (
         "tests/unit/test_asked_relations.py::test_p_values_are_adjusted_for_the_questions_alone",
     ),
     Fault(
+        "analyses/dependency/ensembles.py",
+        "ensemble += search.right(heads) & ~choosing",
+        "ensemble += search.right(heads) & choosing",
+        "tests/reference/test_ensembles.py::test_ensembles_are_those_of_a_naive_greedy_search",
+    ),
+    Fault(
         "analyses/dependency/picks.py",
         'argument": sibling & core &',
         'argument": sibling | core &',

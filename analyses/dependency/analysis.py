@@ -13,7 +13,7 @@ from ...extractors import DIRECTIONS
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
 from ...storage.nearest import did_you_mean
-from ..contract import Analysis, Counted, Guesses, OptionError, OptionSet, Plan, Request, Setting, Titles
+from ..contract import Analysis, Counted, Guesses, OptionError, OptionSet, Plan, Reader, Request, Setting, Titles
 from ..shared.best_head import with_control
 from ..shared.comparable import Comparable, measured_heads
 from ..shared.controls import control_record
@@ -23,6 +23,7 @@ from ..shared.options import ControlOptions, CountOptions
 from ..shared.resampling import check_limit
 from .accuracy import DependencyAccuracy, check_relations, words_by_group
 from .decisions import head_guesses
+from .ensembles import SENTENCES, ensemble_key, ensemble_rows, ensemble_table, read_values
 from .explored import explored_dependency
 from .failure_tables import failure_tables
 from .failures import DependencyFailures
@@ -47,7 +48,6 @@ class DependencyFacts:
     maps: MapFacts
     seed: int
     asked: Asked = field(default_factory=Asked)  # the rows, if they were chosen before the run
-    absent: tuple[str, ...] = ()  # relations that were asked about and are not in the corpus
     failures: str = ""  # the name of the request for failures; empty if they are not counted
 
 
@@ -68,7 +68,7 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
             check_relations(tuple(corpus.relations), coarse=coarse)
         except ValueError as error:
             raise CorpusError(str(error), file=corpus.files[0].path if corpus.files else None) from None
-        asked, absent = _asked(options[DependencyOptions], words_by_group(corpus.relations, coarse=coarse))
+        asked = _asked(options[DependencyOptions], words_by_group(corpus.relations, coarse=coarse))
         replicates, maker = options[CountOptions].replicates, setting.maps
         check_limit(words_by_group(corpus.relations, coarse=coarse), replicates)
 
@@ -90,19 +90,44 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
             arguments = (("relations", tuple(corpus.relations)), ("coarse", coarse), ("unions", asked.unions))
             counting = CountMaps(DependencyFailures, arguments)
             requests.append(Request(failures, "failures", corpus, setting.maps, counting))
-        facts = DependencyFacts(model.name, names, described, setting.seed, asked, absent, failures)
+        facts = DependencyFacts(model.name, names, described, setting.seed, asked, failures)
         return Plan(tuple(requests), facts)
 
     def guesses(self, options: OptionSet) -> Guesses:
         """Return the word that each head picks for each word, in both directions."""
         return Guesses(DIRECTIONS, head_guesses)
 
+    def follow_up(
+        self, options: OptionSet, plan: Plan[DependencyFacts], counted: Counted[DependencyFacts], read: Reader
+    ) -> dict[str, list[dict[str, Any]]] | None:
+        """Choose ensembles of heads on the first sentences, and score them on sentences that did not choose them."""
+        if not (most := options[DependencyOptions].ensembles):
+            return None
+        request, facts, coarse = plan.requests[0], plan.facts, options[DependencyOptions].coarse
+        metric = counted.metric(facts.model, DependencyAccuracy)
+        sentences = read_values(
+            read(request.inputs[:SENTENCES], request.maker), coarse_relation if coarse else lambda name: name
+        )
+        members = members_of(metric.groups, metric.split_counts()[0], facts.asked)
+        groups = {name: frozenset(metric.groups[row] for row in of) for name, of in members.items()}
+        rows = ensemble_rows(
+            sentences,
+            {name: of for name, of in groups.items() if name not in TOTALS and name != "root"},
+            (metric.n_layers, metric.n_heads),
+            most=most,
+            min_count=options[CountOptions].min_count,
+            replicates=options[CountOptions].replicates,
+            seed=facts.seed,
+        )
+        return {ensemble_key(sentences.ids): rows}
+
     def results(
         self, options: OptionSet, counted: Counted[DependencyFacts], needed: Mapping[str, Any], looked: Any
     ) -> DependencyResults:
         """Make the tables of the model, with the accuracy of its copies beside them."""
         facts = counted.facts
-        tables = counted.metric(facts.model, DependencyAccuracy).compute(facts.asked)
+        metric = counted.metric(facts.model, DependencyAccuracy)
+        tables = metric.compute(facts.asked)
         controls = tuple(counted.metric(name, DependencyAccuracy).compute(facts.asked).best for name in facts.copies)
         failures = None
         if facts.failures:
@@ -113,8 +138,10 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
             best=with_control(tables.best, controls),
             controls=controls,
             min_count=options[CountOptions].min_count,
-            map_facts=(*facts.maps.phrases(int(tables.cells["head"].max())), *_phrases(facts)),
+            map_facts=(*facts.maps.phrases(int(tables.cells["head"].max())), *_phrases(facts.asked, metric.groups)),
             failures=failures,
+            # The ensembles of merged runs were chosen on different sentences, so none of them is that of all.
+            ensembles=ensemble_table(*looked.values()) if looked and len(looked) == 1 else None,
         )
 
     def section(self, results: DependencyResults, titles: Titles) -> Section:
@@ -147,8 +174,8 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         return control_record(options[ControlOptions], counted.facts.seed)
 
 
-def _asked(options: DependencyOptions, known: Collection[str]) -> tuple[Asked, tuple[str, ...]]:
-    """Return the rows that the options ask for, and the relations among them that the corpus does not have."""
+def _asked(options: DependencyOptions, known: Collection[str]) -> Asked:
+    """Return the rows that the options ask for, if the corpus can have them."""
     unions = options.unions()
     if taken := next((name for name, _ in unions if name in known or name in TOTALS), None):
         raise OptionError(f"--group: {taken!r} is the name of a relation or total")
@@ -161,18 +188,19 @@ def _asked(options: DependencyOptions, known: Collection[str]) -> tuple[Asked, t
             raise OptionError(f"the corpus has no relation {name!r}{did_you_mean(name, names)}")
     if wanted and len(absent) == len(set(wanted)):
         raise OptionError(f"the corpus has none of the relations {', '.join(absent)}")
-    return Asked(options.relations, unions), absent
+    return Asked(options.relations, unions)
 
 
-def _phrases(facts: DependencyFacts) -> tuple[str, ...]:
+def _phrases(asked: Asked, groups_of_words: Sequence[str]) -> tuple[str, ...]:
     """Say which rows were chosen before the run."""
-    asked = facts.asked
+    wanted = [*asked.relations, *(name for _, members in asked.unions for name in members)]
+    absent = [name for name in dict.fromkeys(wanted) if name not in (*groups_of_words, *TOTALS)]
     groups = [f"{name} ({', '.join(members)})" for name, members in asked.unions]
     phrases = []
     if asked.relations:
         phrases.append(f"only the relations that were named before the run: {', '.join(asked.relations)}")
     phrases += [f"groups of relations: {'; '.join(groups)}"] if groups else []
-    phrases += [f"not in the corpus: {', '.join(facts.absent)}"] if facts.absent else []
+    phrases += [f"not in the corpus: {', '.join(absent)}"] if absent else []
     return tuple(phrases)
 
 

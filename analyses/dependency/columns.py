@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...reports.columns import Schema, TableColumn, bar, bounds
 from ...reports.format import best_direction, best_head, best_offset, number_equal, rare_in_parentheses
 from ..shared.controls import RANDOM_WEIGHTS
+from .ensembles import ENSEMBLES
 from .failure_tables import FAILURES, PICKED
 
 CELLS = Schema(
@@ -135,5 +136,5 @@ CONTROL = Schema(
     ),
 )
 
-SCHEMAS = (CELLS, BEST, CONTROL, FAILURES, PICKED)
+SCHEMAS = (CELLS, BEST, CONTROL, FAILURES, PICKED, ENSEMBLES)
 """The tables that the analysis writes."""

@@ -195,6 +195,7 @@ def _findings(
         named = ", ".join(row["relation"] for row in rows[:6]) + (", …" if len(rows) > 6 else "")
         text = f"For {len(rows)} of {counted}, no head is clearly better than the best fixed offset: {named}."
         yield Finding(text, _address(rows[0], kind))
+    yield from _together(results, kind)
     yield from _failing(results, frequent, kind)
     if "control_accuracy" in results.best:
         rows = list(by_gain or frequent)
@@ -207,6 +208,30 @@ def _findings(
         )
         largest = max(rows, key=lambda row: float(row["accuracy"] - row["control_accuracy"]))
         yield Finding(text, _address(largest, kind))
+
+
+def _together(results: DependencyResults, kind: str) -> Iterator[Finding]:
+    """Yield for which relations several heads find more than one, on sentences that did not choose them."""
+    if results.ensembles is None or not len(results.ensembles):
+        return
+    rows = rows_of(results.ensembles)
+    better = sorted((row for row in rows if row["gain_low"] > 0), key=lambda row: -row["gain"])
+    counted = f"{len(rows)} relation{'s' if len(rows) > 1 else ''} with at least {results.min_count} words"
+    best = {row["relation"]: row for row in rows_of(results.best)}
+    if not better:
+        text = f"For none of {counted}, averaged maps of several heads clearly find more words than one head."
+        yield Finding(text, _address(best[rows[0]["relation"]], kind))
+        return
+    named = "; ".join(
+        f"{row['relation']} by {row['heads']} ({share(row['heldout_accuracy'])} of {row['total']:,} words, one head "
+        f"{share(row['single_accuracy'])}; {points(row['gain'], row['gain_low'], row['gain_high'])})"
+        for row in better[:_SHOWN]
+    )
+    text = (
+        f"For {len(better)} of {counted}, averaged maps of several heads find more words than one head, where both are "
+        f"chosen on one half of the sentences and scored on the other. The largest gains: {named}."
+    )
+    yield Finding(text, _address(best[better[0]["relation"]], kind))
 
 
 def _failing(results: DependencyResults, frequent: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Finding]:

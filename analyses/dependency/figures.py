@@ -8,13 +8,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ...reports.drawing import BLACK, BLUE, GREY, ORANGE, heads_map, name_rows, panels, styled
+from ...reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, heads_map, name_rows, panels, styled
 from ...reports.format import best_head, shown_rows
 from .tables import TOTALS
 
 
 @styled
-def best_heads_figure(best: pd.DataFrame, *, min_count: int, title: str = "") -> Figure:
+def best_heads_figure(
+    best: pd.DataFrame, *, min_count: int, title: str = "", ensembles: pd.DataFrame | None = None
+) -> Figure:
     """Draw the accuracy of the best head per relation with its interval, beside that of the best fixed offset."""
     all_rows = list(shown_rows(best, min_count))
     rows = [row for row in all_rows if row["is_frequent"]] or all_rows
@@ -31,6 +33,12 @@ def best_heads_figure(best: pd.DataFrame, *, min_count: int, title: str = "") ->
     if "control_accuracy" in best:
         control = [100 * row["control_accuracy"] for row in rows]
         axes.plot(control, y, "x", color=GREY, ms=4.5, label="best head, random weights", zorder=3)
+    if ensembles is not None and len(ensembles):
+        accuracies = dict(zip(ensembles["relation"], ensembles["heldout_accuracy"], strict=True))
+        together = [100 * accuracies.get(row["relation"], math.nan) for row in rows]
+        axes.plot(
+            together, y, "^", mfc="none", color=GREEN, ms=4.5, label="ensemble, scored on the other half", zorder=3
+        )
     axes.set_xlim(0, 100)
     axes.set_xlabel("words whose head is found (%)")
     name_rows(axes, [f"{row['relation']} (n = {row['total']:,})" for row in rows], [best_head(row) for row in rows])

@@ -17,6 +17,7 @@ from ..contract import Titles
 from ..shared.controls import control_table
 from ..shared.previews import Previewed
 from .columns import BEST
+from .ensembles import shown_ensembles
 from .failure_tables import FailureTables, shown_failures
 from .figures import best_heads_figure, heads_figure
 from .tables import TOTALS
@@ -39,6 +40,7 @@ class DependencyResults(Previewed):
     min_count: int = 50  # relations with fewer words are left out of the first figure and grayed in the page
     map_facts: tuple[str, ...] = ()
     failures: FailureTables | None = None  # with ``--failures``
+    ensembles: pd.DataFrame | None = None  # with ``--ensembles``
 
 
 def dependency_section(results: DependencyResults, titles: Titles | None = None) -> Section:
@@ -46,7 +48,10 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
     titles = titles or Titles()
     cells, best, min_count, title = results.cells, results.best, results.min_count, titles.figure
     shown = best_table(results)
-    failed = results.failures
+    failed, ensembles = results.failures, results.ensembles
+    shown_further = [*(shown_failures(failed, min_count) if failed else ())]
+    if ensembles is not None:
+        shown_further.append(shown_ensembles(ensembles))
     single = [row for row in shown.rows if row["is_frequent"] and row["relation"] not in (*TOTALS, "punct")]
     return Section(
         title=f"What the attention heads of {titles.model} know about dependency syntax",
@@ -56,17 +61,19 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
             "min_count": min_count,
             "map_facts": list(results.map_facts),
             "has_failures": bool(failed),
+            "has_ensembles": ensembles is not None,
         },
-        shown=(shown, *(shown_failures(failed, min_count) if failed else ())),
+        shown=(shown, *shown_further),
         summary={"dependency_best": records(best)},
         tables={
             "dependency": cells,
             "dependency_best": best,
             **control_table(results.controls, ("relation",), "dependency_control"),
             **({"dependency_failures": failed.failures, "dependency_picks": failed.picked} if failed else {}),
+            **({} if ensembles is None else {"dependency_ensembles": ensembles}),
         },
         figures={
-            "dependency_best": best_heads_figure(best, min_count=min_count, title=title),
+            "dependency_best": best_heads_figure(best, min_count=min_count, title=title, ensembles=ensembles),
             "dependency_heads": heads_figure(cells, best, title=title),
         },
     )

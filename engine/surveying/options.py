@@ -137,8 +137,8 @@ class SurveyOptions:
 
         self.grid.check()
         self.long_run.check()
-        if self.dependency.failures:
-            raise OptionError("--failures is an option of analyze: a survey has no table of failures")
+        if self.dependency.failures or self.dependency.ensembles:
+            raise OptionError("--failures and --ensembles are options of analyze: a survey has no tables of them")
         self.job(ModelOptions(), SAMPLE).check()
         map_makers(self.grid.maps, self.cells.merge, self.cells.normalize)
 

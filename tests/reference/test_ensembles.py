@@ -1,0 +1,169 @@
+"""Ensembles of heads against a naive greedy search, and what is said of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attentionology
+from attentionology.analyses.contract import OptionError
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+from attentionology.analyses.dependency.ensembles import ensemble_rows, ensemble_table, read_values, shown_ensembles
+from attentionology.analyses.dependency.explored import explored_dependency
+from attentionology.analyses.dependency.figures import best_heads_figure
+from attentionology.analyses.dependency.options import DependencyOptions
+from attentionology.analyses.dependency.section import DependencyResults
+from attentionology.analyses.shared.options import CountOptions
+from attentionology.analyses.shared.resampling import halves
+from attentionology.corpora_loaders import load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from tests import tiny
+from tests.maps import RELATIONS, batch_of, random_corpus
+from tests.shown_tables import as_shown, in_latex, on_page
+
+HEADS = [(layer, head, way) for layer in range(2) for head in range(3) for way in ("dep->head", "head->dep")]
+
+
+def found(word, heads):
+    """Whether the average of some heads finds the syntactic head of a word (from 1)."""
+    text, word_map, number = word
+    average = np.zeros(len(text))
+    for layer, head, way in heads:
+        inner = word_map[layer, head, 1:-1, 1:-1].astype(np.float64)
+        average += (inner if way == "dep->head" else inner.T)[number - 1] / len(heads)
+    average[number - 1] = -1
+    return int(average.argmax()) + 1 == text.heads[number - 1]
+
+
+def greedy(words, most):
+    """Choose heads on words by trying all of them, the last of equals, while the count grows."""
+    heads: list[Any] = []
+    best = -1
+    while len(heads) < most:
+        scores = {each: sum(found(word, [*heads, each]) for word in words) for each in HEADS if each not in heads}
+        top = max(scores.values())
+        if top <= best:
+            break
+        best = top
+        heads.append([each for each in HEADS if scores.get(each) == top][-1])
+    return heads
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return random_corpus(5, sentences=16)
+
+
+def table_of(corpus, most=3):
+    read = read_values([batch_of(*(part[rows] for part in corpus)) for rows in (slice(7), slice(7, None))], str)
+    groups = {"nsubj": frozenset(["nsubj"]), "core": frozenset(["nsubj", "obj"]), "rare": frozenset(["absent"])}
+    return ensemble_table(
+        ensemble_rows(read, groups, (2, 3), most=most, min_count=1, replicates=200, seed=0)
+    ).set_index("relation")
+
+
+def test_ensembles_are_those_of_a_naive_greedy_search(corpus):
+    texts, maps = corpus
+    table = table_of(corpus)
+    assert list(table.index) == ["nsubj", "core"]
+    first = halves([text.id for text in texts], 10, 0)
+    for name, members in (("nsubj", {"nsubj"}), ("core", {"nsubj", "obj"})):
+        words = [
+            (index, (text, word_map, number))
+            for index, (text, word_map) in enumerate(zip(texts, maps, strict=True))
+            for number, (head, relation) in enumerate(zip(text.heads, text.relations, strict=True), start=1)
+            if head and relation in members
+        ]
+        whole = greedy([word for _, word in words], 3)
+        row = table.loc[name]
+        assert row["heads"] == " + ".join(
+            f"{layer + 1}-{head + 1}{'←' if way == 'head->dep' else ''}" for layer, head, way in whole
+        )
+        assert (row["total"], row["correct"]) == (len(words), sum(found(word, whole) for _, word in words))
+        together = alone = scored = 0
+        shares: dict[int, list[bool]] = {}
+        for split, half in [*enumerate(first), *enumerate(~first)]:
+            choosing = [word for index, word in words if half[index]]
+            others = [word for index, word in words if not half[index]]
+            heads = greedy(choosing, 3)
+            together += sum(found(word, heads) for word in others)
+            shares.setdefault(split, []).extend(found(word, heads) for word in others)
+            alone += sum(found(word, heads[:1]) for word in others)
+            scored += len(others)
+        assert (row["heldout_correct"], row["single_correct"], row["heldout_total"]) == (together, alone, scored)
+        means = [np.mean(each) for each in shares.values()]
+        assert (row["heldout_min"], row["heldout_max"]) == pytest.approx((min(means), max(means)))
+        assert row["gain"] == pytest.approx((together - alone) / scored)
+        assert row["gain_low"] <= row["gain"] <= row["gain_high"]
+
+
+def test_an_ensemble_of_one_is_the_best_head(corpus):
+    accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=0)
+    accuracy.update(batch_of(*corpus))
+    best = accuracy.compute().best.set_index("relation").loc["nsubj"]
+    row = table_of(corpus, most=1).loc["nsubj"]
+    arrow = "←" if best["direction"] == "head->dep" else ""
+    assert row["heads"] == f"{best['layer']}-{best['head']}{arrow}"
+    assert (row["correct"], row["total"]) == (best["correct"], best["total"])
+    assert row["heldout_correct"] == row["single_correct"] == best["heldout_correct"]
+
+
+def results(corpus, **values):
+    accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=20)
+    accuracy.update(batch_of(*corpus))
+    tables = accuracy.compute()
+    table = table_of(corpus).drop("core").reset_index().assign(**values)
+    return accuracy, DependencyResults(tables.cells, tables.best, (), 1, (), None, table)
+
+
+def test_the_table_and_the_figure_say_what_the_csv_file_says(corpus):
+    _, made = results(corpus, gain_low=0.01)
+    row = made.ensembles.iloc[0]
+    expected = {
+        "relation": "nsubj",
+        "n": str(row["total"]),
+        "heads": row["heads"],
+        "ensemble %": as_shown(row, "accuracy"),
+        "ensemble, held-out %": as_shown(row, "heldout_accuracy heldout_min heldout_max"),
+        "one head, held-out %": as_shown(row, "single_accuracy"),
+        "held-out gain": as_shown(row, "gain gain_low gain_high", "+"),
+    }
+    shown = shown_ensembles(made.ensembles)
+    assert on_page(shown) == [expected]
+    assert in_latex(shown) == [expected]
+    axes = best_heads_figure(made.best, min_count=1, ensembles=made.ensembles).axes[0]
+    [marks] = [line for line in axes.lines if "ensemble" in str(line.get_label())]
+    drawn = np.asarray(marks.get_xdata(), dtype=float)
+    assert drawn[np.isfinite(drawn)].tolist() == [100 * row["heldout_accuracy"]]
+
+
+def test_the_finding_says_more_only_with_the_whole_interval(corpus):
+    values = {"gain": 0.1, "gain_low": 0.02, "gain_high": 0.2, "heldout_accuracy": 0.5, "single_accuracy": 0.4}
+    accuracy, made = results(corpus, **values)
+    texts = [finding.text for finding in explored_dependency(made, accuracy, "weight").findings]
+    [text] = [text for text in texts if "averaged maps" in text]
+    assert text.startswith("For 1 of 1 relation with at least 1 words, averaged maps of several heads find more")
+    assert "(50.0 % of" in text
+    assert "one head 40.0 %" in text
+    none = replace(made, ensembles=made.ensembles.assign(gain_low=0.0))
+    texts = [finding.text for finding in explored_dependency(none, accuracy, "weight").findings]
+    assert any(text.startswith("For none of 1 relation") for text in texts)
+
+
+def test_a_run_keeps_its_ensembles():
+    treebank = load_treebank(SAMPLE_TREEBANK, limit=20)
+    options = [CountOptions(replicates=20, min_count=20), DependencyOptions(ensembles=2, relations=("det", "nsubj"))]
+    encoder = tiny.encoder(max_position_embeddings=200)
+    run = attentionology.analyze(encoder, treebank, analyses="dependency", options=options)
+    table = run.parts[0].results.ensembles
+    frequent = run.parts[0].results.best.query("total >= 20")
+    assert list(table["relation"]) == list(frequent["relation"])
+    assert list(table["total"]) == list(frequent["total"])
+    # The first head of an ensemble is the best one, up to the float64 in which both decide close races.
+    for row, best in zip(table.to_dict("records"), frequent.to_dict("records"), strict=True):
+        assert row["single_correct"] == best["heldout_correct"]
+    with pytest.raises(OptionError, match="--ensembles must be at least 0"):
+        DependencyOptions(ensembles=-1).check()
