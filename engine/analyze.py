@@ -13,7 +13,7 @@ import pandas as pd
 from ..analyses.contract import AnalysisRow, OptionError, OptionGroup, OptionSet, Setting
 from ..analyses.option_groups import groups_by_class
 from ..analyses.registry import choose_analyses, load_analysis, registered_analyses
-from ..analyses.shared.builtin import SAMPLE, load_encoder, load_head
+from ..analyses.shared.builtin import SAMPLE, load_head
 from ..analyses.shared.input_options import (
     ExampleOptions,
     LimitOptions,
@@ -132,7 +132,7 @@ class AnalyzeJob(Job):
             source = read_corpus(files, chosen) if corpus is None else corpus
         with stages("load the model"):
             maps = map_makers(kinds.map, kinds.merge, kinds.normalize, self.groups[FeedForwardOptions].ff_bias)
-            model = model or load_encoder(named.model, revision=named.revision, device=named.device)
+            model = model or named.load()
         setting = Setting(
             model=model,
             corpus=source,

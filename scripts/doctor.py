@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from typing import Annotated
 
 from tyro.conf import arg
 
 from ..analyses.contract import OptionError
-from ..analyses.shared.builtin import SAMPLE, corpus_path, load_encoder
+from ..analyses.shared.builtin import SAMPLE, corpus_path
 from ..analyses.shared.input_options import ModelOptions
 from ..analyses.shared.numbers import Number
 from ..analyses.shared.record import describe_files, model_label
@@ -54,7 +53,7 @@ class Doctor:
     def run(self, command: str = "") -> int:
         """Run the checks and return the exit status: 0 if the maps that are asked for can be trusted, else 1."""
         self.model.check()
-        load = partial(load_encoder, self.model.model, revision=self.model.revision, device=self.model.device)
+        load = self.model.load
         if self.known_answers:
             from ..engine.known_answers import check_setting, known_checks
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from tyro.conf import Positional, arg
 
 from ..analyses.contract import OptionError
-from ..analyses.shared.builtin import load_encoder
 from ..analyses.shared.input_options import ModelOptions
 from ..analyses.shared.option_types import TreebankWords
 from ..analyses.shared.options import MapOptions
@@ -84,7 +83,7 @@ class Show:
             files = CorpusOptions(corpus=(self.corpus,), tokens=self.tokens)
             check_analyses(files, [])
             sentences = list(find_sentences(read_corpus(files), self.sentence))
-        encoder = load_encoder(self.model.model, revision=self.model.revision, device=self.model.device)
+        encoder = self.model.load()
         shown = show(
             encoder, sentences, head=self.head, maps=self.maps, layout=self.layout, special=not self.words_only
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...corpora_loaders.alignment import Bitext, load_bitext
 from ...corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS
 from ..option_groups import OptionError
-from ..shared.builtin import SAMPLE, check_model_name, load_encoder
+from ..shared.builtin import SAMPLE, check_model_name
 from .options import BitextOptions, LanguageOptions, TranslatorOptions
 
 if TYPE_CHECKING:
@@ -44,8 +44,10 @@ def load_reader(
             raise OptionError(f"--method {method} takes an encoder that knows both languages: --model MODEL")
         if languages != LanguageOptions():
             raise OptionError("--source-language, --target-language and --lead are for translation models")
-        encoder = load_encoder(options.model, revision=options.revision, device=options.device)
+        encoder = options.load()
         return PairEncoder(encoder, "similarity" if method == "similarity" else "self-attention")
+    if options.prepend != TranslatorOptions.prepend:
+        raise OptionError("--prepend is for encoders and decoders (--method similarity, self-attention)")
     if options.model == SAMPLE:
         return load_sample_translator()
     check_model_name(options.model, SAMPLE)

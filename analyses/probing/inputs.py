@@ -21,7 +21,6 @@ from ...probes.splits import Split, make_splits
 from ...reports.progress import Stages, progress_bar
 from ...storage.cache_log import CacheLog
 from ..contract import OptionError
-from ..shared.builtin import load_encoder
 from ..shared.map_facts import map_makers
 from .options import ROLES, Role, TreebankOptions
 from .run_options import ProbingOptions
@@ -73,7 +72,7 @@ def read_inputs(options: ProbingOptions, loaded: LoadedInputs, workspace: Worksp
         maps = options.maps
         map_makers([maps.map], maps.merge, maps.normalize)  # an unknown kind is an error before the model is loaded
         model = options.model
-        encoder = loaded.encoder or load_encoder(model.model, revision=model.revision, device=model.device)
+        encoder = loaded.encoder or model.load()
     stores = store_treebanks(encoder, treebanks, options, workspace, label="maps")
     training = options.training
     choice = choose_recipe(

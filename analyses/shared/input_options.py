@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from tyro.conf import arg
 
 from ..contract import OptionError, OptionGroup
-from .builtin import DEMO, SAMPLE, check_revision
+from .builtin import DEMO, SAMPLE, check_revision, load_encoder
 from .numbers import Count, OptionalNumber
 from .option_types import BatchCells, Device, TooLongInputs
 
@@ -76,6 +76,19 @@ class ModelOptions(OptionalModelOptions):
     google-bert/bert-base-uncased; or 'demo', the model that the extra 'demo' of the package installs."""
 
     device: Device = "cpu"
+
+    prepend: Annotated[str, arg(metavar="TOKEN")] = "auto"
+    """The token with which every input begins, so that idle attention of a decoder has a place to rest that is no word.
+    With 'auto', it is the first token of a text as the tokenizer names it (BOS), if the tokenizer adds no special token
+    by itself; with 'none', inputs are left as the tokenizer reads them."""
+
+    def load(self) -> Encoder:
+        """Load the model.
+
+        Raises:
+            ModelError: it cannot be loaded, or its tokenizer does not know the token.
+        """
+        return load_encoder(self.model, revision=self.revision, device=self.device, prepend=self.prepend)
 
 
 def model_or_encoder(model: str | Path | Encoder, options: ModelOptions) -> tuple[ModelOptions, Encoder | None]:

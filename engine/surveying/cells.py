@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ...analyses.shared.builtin import load_encoder
 from ...analyses.shared.input_options import ModelOptions
 from ...analyses.shared.part_options import PartOptions
 from ...analyses.survey.cells import Cell, CellFailure
@@ -113,7 +112,7 @@ class CellCounter(Generic[Result]):
             while sum(map(_bytes, self._encoders.values())) > MOST_BYTES:
                 del self._encoders[next(iter(self._encoders))]
             try:
-                self._encoders[model] = load_encoder(model.model, revision=model.revision, device=model.device)
+                self._encoders[model] = model.load()
             except Exception as error:
                 self._errors[model] = error
                 raise

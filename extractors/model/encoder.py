@@ -34,7 +34,7 @@ from .files import LoadedFiles
 from .float64_copy import InFloat64
 from .forward_pass import Forward, ModelLayers, attention_only, model_inputs, parameters_key
 from .loaded_model import LoadedModel, random_copy
-from .loading import load_pretrained, quiet
+from .loading import begin_with, load_pretrained, quiet
 
 
 class Encoder(LoadedModel):
@@ -98,6 +98,7 @@ class Encoder(LoadedModel):
         revision: str | None = None,
         device: str | torch.device = "cpu",
         dtype: torch.dtype = torch.float32,
+        prepend: str = "auto",
     ) -> Encoder:
         """Load a model from a folder or from the Hugging Face Hub.
 
@@ -108,12 +109,16 @@ class Encoder(LoadedModel):
             device: the device to compute on.
             dtype: the type of weights and maps, float32 or float64. Lower precision would blur the comparisons that
                 every count is made of.
+            prepend: the token with which every input begins, see `attentionology.extractors.model.loading.begin_with`:
+                ``auto`` for that of the tokenizer if it adds no special token by itself, ``none`` for no token.
 
         Raises:
             ValueError: ``dtype`` is another type.
             ModelError: the model cannot be found or loaded, has no safetensors, or gives no attention.
         """
-        return cls(*load_pretrained(transformers.AutoModel, name_or_path, revision, device, dtype))
+        model, tokenizer, name, files = load_pretrained(transformers.AutoModel, name_or_path, revision, device, dtype)
+        begin_with(tokenizer, prepend)
+        return cls(model, tokenizer, name, files)
 
     def align(self, sentences: Sequence[Sentence], queries: Sequence[Sequence[str]] = ()) -> list[Pieces | Unalignable]:
         """Tokenize sentences and match words with pieces, see `attentionology.extractors.tokens.pieces.align`."""

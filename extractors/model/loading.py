@@ -12,6 +12,8 @@ from typing import Any
 import huggingface_hub
 import torch
 import transformers
+from tokenizers.processors import Sequence as Sequential
+from tokenizers.processors import TemplateProcessing
 
 from ...corpora_loaders.lines import file_sha256
 from ..errors import ModelError, cause
@@ -89,6 +91,44 @@ def load_tokenizer(name_or_path: Location, revision: str | None = None) -> Any:
                 f"cannot load the tokenizer of {files.name!r}: {cause(error)}; {_TOKENIZER_HINT}"
             ) from error
     return tokenizer
+
+
+def begin_with(tokenizer: Any, prepend: str) -> str | None:
+    """Let a tokenizer begin every input with a special token, and return the token; None if nothing changes.
+
+    Tokenizers of GPT-2 and Qwen add none, so that the first *word* is where idle attention rests, and competes with all
+    other words for being the one that is attended to most.
+
+    Args:
+        tokenizer: a fast tokenizer, which is changed.
+        prepend: the token; ``auto`` for the BOS token of the tokenizer if it adds no special token by itself; ``none``
+            to change nothing.
+
+    Raises:
+        ModelError: the tokenizer does not know the token.
+
+    Example:
+        >>> from attentionology import load_encoder, load_tokenizer
+        >>> from attentionology.extractors.model.loading import begin_with
+        >>> tokenizer = load_tokenizer(load_encoder("demo").files)
+        >>> begin_with(tokenizer, "auto"), begin_with(tokenizer, "[MASK]")
+        (None, '[MASK]')
+        >>> tokenizer("A dog").tokens()
+        ['[MASK]', '[CLS]', 'a', 'dog', '[SEP]']
+    """
+    token = tokenizer.bos_token if prepend == "auto" else prepend
+    if prepend == "none" or token is None or (prepend == "auto" and tokenizer.num_special_tokens_to_add()):
+        return None
+    number = tokenizer.get_vocab().get(token)
+    if number is None:
+        raise ModelError(f"--prepend {token}: the tokenizer has no such token")
+    if tokenizer("a").input_ids[:1] == [number]:
+        return None
+    backend = tokenizer.backend_tokenizer
+    template = TemplateProcessing(single=[token, "$A"], pair=[token, "$A", "$B"], special_tokens=[(token, number)])
+    before = backend.post_processor
+    backend.post_processor = template if before is None else Sequential([before, template])
+    return str(token)
 
 
 def load_classifier(
