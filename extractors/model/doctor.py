@@ -18,7 +18,7 @@ from ...corpora_loaders import Sentence
 from ...corpora_loaders.errors import out_of_memory
 from ..errors import cause
 from ..kinds import get_kind, list_kinds
-from ..maps.attention_checks import ROW_SUM_TOLERANCE, mass_on_padding
+from ..maps.attention_checks import ROW_SUM_TOLERANCE, mass_on_padding, off_one
 from ..maps.batching import ExtractionLog, obstacle
 from ..maps.extraction import extract
 from ..maps.precision import Precision
@@ -183,7 +183,8 @@ def _row_sums(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, st
     off = 0.0
     for forward in _passes(encoder, sentences):
         rows = forward.mask[:, None].expand(-1, encoder.n_heads, -1)
-        off = max(off, *(float((alpha.sum(-1)[rows] - 1).abs().max()) for alpha in forward.attentions))
+        sums = (off_one(alpha.sum(-1)[rows], sinks=encoder.has_sinks) for alpha in forward.attentions)
+        off = max(off, *(float(each.max()) for each in sums))
     return off <= ROW_SUM_TOLERANCE, f"within {off:.1e}"
 
 
