@@ -138,8 +138,9 @@ def ensemble_rows(
         values = np.full((len(sentence), read.candidates[0].shape[1], longest), -np.inf, dtype=np.float32)
         start = 0
         for of_sentence, each in zip(read.candidates, used, strict=True):
-            values[start : start + len(each), :, : of_sentence.shape[-1]] = of_sentence[each]
-            start += len(each)
+            if each:  # other sentences may be longer than all of these
+                values[start : start + len(each), :, : of_sentence.shape[-1]] = of_sentence[each]
+                start += len(each)
         gold = np.concatenate([gold[each] for gold, each in zip(read.gold, used, strict=True)])
         search = Greedy(values, gold, most)
         whole = search.chosen(np.ones(len(gold), dtype=bool))

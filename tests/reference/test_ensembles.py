@@ -100,6 +100,18 @@ def test_ensembles_are_those_of_a_naive_greedy_search(corpus):
         assert row["gain_low"] <= row["gain"] <= row["gain_high"]
 
 
+def test_the_longest_sentence_need_not_have_the_relation(corpus):
+    texts, maps = corpus
+    longest = max(range(len(texts)), key=lambda index: len(texts[index]))
+    other = [
+        replace(text, relations=tuple("det" if r == "nsubj" else r for r in text.relations)) if i == longest else text
+        for i, text in enumerate(texts)
+    ]
+    without = [rows[:longest] + rows[longest + 1 :] for rows in (texts, maps)]
+    whole, cut = (table_of(each).loc["nsubj"].to_dict() for each in ((other, maps), without))
+    assert whole == cut
+
+
 def test_an_ensemble_of_one_is_the_best_head(corpus):
     accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=0)
     accuracy.update(batch_of(*corpus))
