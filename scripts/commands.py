@@ -36,6 +36,7 @@ COMMANDS = {
     "analyze": Command("analyze:analyze_command", ("model", "corpus", "analyses", "map", "out", "limit")),
     "report": Command("report:Report", ("min_count", "out", "overwrite", "json")),
     "merge": Command("merge:Merge", ("out", "overwrite", "json")),
+    "cite": Command("cite:Cite", ("json",)),
     "probe": Command("probe:ProbeCommand", ("model", "train", "test", "vectors", "probe", "out"), resumes=True),
     "explain": Command("explain:Explain", ("data", "test", "encoder", "model", "tests", "out"), resumes=True),
     "align": Command("align:Align", ("model", "source", "target", "gold", "one_based", "out")),

@@ -36,8 +36,8 @@ class Compare:
     are adjusted for the number of tests."""
 
     relations: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ()
-    """Of the syntactic relations, compare only these, and adjust p values for their number. To show that they were
-    chosen before the results were known, give them to analyze. By default, all relations of the runs are compared."""
+    """Of the syntactic relations, compare only these, and adjust p values for their number. By default, compare all. To
+    show that they were chosen before the results were known, give them to analyze."""
 
     output: OutputOptions = field(default_factory=OutputOptions)
 

@@ -513,6 +513,12 @@ _COUNTED = (
         "tests/reference/test_ensembles.py::test_ensembles_are_those_of_a_naive_greedy_search",
     ),
     Fault(
+        "engine/citing.py",
+        "if paper.used & used",
+        "if paper.used",
+        "tests/unit/test_cite.py::test_bibtex_has_what_was_used",
+    ),
+    Fault(
         "analyses/dependency/picks.py",
         'argument": sibling & core &',
         'argument": sibling | core &',

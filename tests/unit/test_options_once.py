@@ -16,7 +16,7 @@ MEANINGS = {
     "corpus": "The commands analyze, show and doctor read files of different formats.",
     "dev": "Treebanks and labeled texts are held out in different ways.",
     "epochs": "Probes and classifiers have recipes of their own.",
-    "json": "The commands doctor and treebanks have no results folder, and hence no other option of the results.",
+    "json": "The commands doctor, treebanks and cite have no results folder, and hence no other option of the results.",
     "learning_rate": "Probes and classifiers have recipes of their own.",
     "limit": "It limits sentences, paragraphs, documents, tested texts or sentence pairs.",
     "map": "A probe reads one kind of maps, and the other commands read several.",

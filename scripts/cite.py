@@ -1,0 +1,32 @@
+"""``attentionology cite``: what a paper says of a run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+
+@dataclass(frozen=True)
+class Cite:
+    """Print sentences for the methods section of a paper about a run, and BibTeX of what the run used.
+
+    The entries are those of methods and maps; cite the model and the treebank as their authors ask.
+    """
+
+    run_folder: Annotated[Positional[Path], arg(name="run", metavar="RUN")]
+    """The folder of the run."""
+
+    json: bool = False
+    """Print JSON with the keys methods and bibtex."""
+
+    def run(self, command: str = "") -> int:
+        """Print the citation and return the exit status."""
+        from ..engine.citing import cite_run
+
+        citation = cite_run(self.run_folder)
+        print(json.dumps(citation._asdict(), ensure_ascii=False) if self.json else "\n\n".join(citation))
+        return 0

@@ -1,0 +1,92 @@
+"""What a paper says of a run names its model, corpus, versions and options, and cites what was used."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from attentionology.engine.citing import PAPERS, bibtex, methods
+from attentionology.scripts.cli import main
+
+RECORD: Any = {
+    "command": "attentionology analyze --map norm rollout:globenc",
+    "seed": 3,
+    "git_commit": None,
+    "options": {
+        "analyses": ["dependency"], "map": ["norm", "rollout:globenc"], "replicates": 500, "ensembles": 0,
+        "relations": ["nsubj", "obj"], "group": ["core=nsubj,obj"], "control": "random-init:2",
+    },
+    "versions": {"attentionology": "9.8", "transformers": "5.1", "torch": "2.5"},
+    "model": {"name": "org/model", "revision": "abc123", "layers": 6, "heads": 12, "weights_sha256": "f" * 64},
+    "corpus": {
+        "unit": "sentences",
+        "files": [
+            {"name": "a.conllu", "sha256": "1" * 64, "source": {"name": "ud:en_ewt:dev", "release": "2.16"}},
+            {"name": "mine.conllu", "sha256": "2" * 64, "source": {}},
+        ],
+    },
+    "sentences": {"read": 1234, "words": 56789, "skipped": [{}, {}]},
+}  # fmt: skip
+
+
+def test_methods_name_everything_that_a_reader_needs():
+    text = methods(RECORD)
+    for part in (
+        "1,234 sentences (56,789 words)",
+        "ud:en_ewt:dev (Universal Dependencies 2.16) and mine.conllu (SHA-256 222222222222)",
+        "org/model (revision abc123, 6 layers of 12 heads, SHA-256 of the weights ffffffffffff)",
+        "norm, rollout:globenc with attentionology 9.8, transformers 5.1 and torch 2.5.",
+        "2 sentences were left out.",
+        "Before the run, we chose the relations nsubj, obj.",
+        "Groups of relations are core=nsubj,obj.",
+        "500 bootstrap replicates (seed 3)",
+        "The control is random-init:2.",
+        "The command was: attentionology analyze --map norm rollout:globenc",
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, {"clark", "kobayashi-etal-2020", "abnar", "modarressi", "de-marneffe"}),
+        ({"map": "weight", "ensembles": 4}, {"clark", "limisiewicz", "ravishankar", "de-marneffe"}),
+        ({"map": "alti", "analyses": ["norms"]}, {"ferrando", "kobayashi-etal-2020", "kobayashi-etal-2021", "de-m"}),
+    ],
+)  # fmt: skip
+def test_bibtex_has_what_was_used(options, expected):
+    entries = bibtex({**RECORD, "options": {**RECORD["options"], **options}})
+    keys = re.findall(r"@\w+\{(.*),", entries)
+    assert keys.pop() == "attentionology"
+    assert "version = {9.8}" in entries
+    assert len(keys) == len(expected)
+    assert all(any(key.startswith(name) for name in expected) for key in keys)
+    assert entries.count("{") == entries.count("}")
+
+
+def test_papers_are_those_of_the_citation_file():
+    file = yaml.safe_load((Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8"))
+    papers = {paper.title: paper for paper in PAPERS}
+    for reference in file["references"]:
+        paper = papers[reference["title"]]
+        names = [f"{author['family-names']}, {author['given-names']}" for author in reference["authors"]]
+        assert paper.author.split(" and ") == names
+        assert (paper.year, paper.booktitle) == (reference["year"], reference["collection-title"])
+
+
+def test_the_command_prints_both_parts(tmp_path, capsys):
+    (tmp_path / "run.json").write_text(json.dumps(RECORD), encoding="utf-8")
+    assert main(["cite", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"{methods(RECORD)}\n\n{bibtex(RECORD)}\n"
+    assert main(["cite", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"methods": methods(RECORD), "bibtex": bibtex(RECORD)}
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path, capsys):
+    assert main(["cite", str(tmp_path)]) == 1
+    assert "no run of one model on one corpus to cite" in capsys.readouterr().err
