@@ -19,13 +19,15 @@ export interface View {
   relation: string | null;
   direction: string | null;
   show: Shown;
+  /** What sentences are searched for, see search.ts. */
+  search: string;
   sentence: string | null;
   word: Word | null;
   drawing: Drawing;
   special: boolean;
 }
 
-const KEYS = ["measure", "head", "kind", "relation", "direction", "show", "sentence", "word", "view", "special"];
+const KEYS = ["measure", "head", "kind", "relation", "direction", "show", "search", "sentence", "word", "view", "special"];
 
 /** The parameters of an address, or null if it is that of another part of the page. */
 export function parameters(hash: string): Map<string, string> | null {
@@ -56,6 +58,7 @@ export function address(view: View, data: Explorer, base: View): string {
     ["relation", view.relation],
     ["direction", view.direction],
     ["show", view.show === "all" ? null : view.show],
+    ["search", view.search || null],
     ["sentence", view.sentence],
     ["word", view.word ? `${view.word.side === "row" ? "from" : "to"}-${view.word.index + 1}` : null],
     ["view", view.drawing === base.drawing ? null : view.drawing],
@@ -91,11 +94,25 @@ export function firstView(data: Explorer): View {
     relation: measure?.relation ?? null,
     direction: measure?.direction ?? null,
     show: "all",
+    search: "",
     sentence: null,
     word: null,
     drawing: "lines",
     special: false,
   };
+}
+
+/**
+ * The view of another head. It is asked what it is best at, by its card, unless the matrix shows another single relation,
+ * for which heads are being compared.
+ */
+export function withHead(view: View, head: number, data: Explorer): View {
+  const shown = data.measures.find((item) => item.id === view.measure);
+  const same = { ...view, heads: [head], word: null };
+  if (shown?.relation && !shown.relation.startsWith("all")) return same;
+  const ids = data.cards[head]?.facts.map((fact) => fact.measure) ?? [];
+  const best = ids.map((id) => data.measures.find((item) => item.id === id)).find((item) => item?.relation && item.direction);
+  return best ? { ...same, relation: best.relation, direction: best.direction } : same;
 }
 
 /** The view with another measure, and with the relation, direction and kind of map that the measure is about. */
@@ -139,6 +156,7 @@ export function restore(values: Map<string, string>, base: View, data: Explorer)
     relation: values.get("relation") ?? start.relation,
     direction: values.get("direction") ?? start.direction,
     show: choose("show", (text) => (["all", "right", "wrong"] as Shown[]).find((item) => item === text), "all"),
+    search: values.get("search") ?? base.search,
     sentence: choose("sentence", (text) => sentences.find((item) => item.id === text)?.id, null),
     word: choose("word", word, null),
     drawing: choose("view", (text) => DRAWINGS.find((item) => item === text), base.drawing),

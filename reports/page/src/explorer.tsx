@@ -1,7 +1,7 @@
 // The explorer: what was found, the matrix of heads with the card of one of them, and sentences. Data without measures
 // are heads drawn on sentences.
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { parameters, restore, firstView, withMeasure, bestHead } from "./address";
 import { HeadCard } from "./card";
 import { DrawnSentences } from "./drawn";
@@ -15,14 +15,20 @@ import { Sentences } from "./sentences";
 export function ExplorerApp({ data, hash, opening }: { data: Explorer; hash: boolean; opening: string }) {
   const { view, missing, go } = useView(data, hash, opening);
   const measure = data.measures.find((item) => item.id === view.measure) ?? data.measures[0];
+  const frame = useRef<HTMLDivElement>(null);
   const follow = (target: string): void => {
     const values = parameters(target);
     if (values) go(restore(values, firstView(data), data).view);
+    frame.current?.querySelector(".drawn, .top")?.scrollIntoView({ block: "start" });
   };
-  useEffect(() => void performance.mark("attentionology: heads"), []);
+  useEffect(() => {
+    performance.mark("attentionology: heads");
+    // A link to a view leads to what it shows, and not to the top of the page.
+    if (hash && parameters(location.hash)) frame.current?.querySelector(".top")?.scrollIntoView({ block: "start" });
+  }, []);
   const Shown = measure ? Sentences : DrawnSentences;
   return (
-    <div class="explorer">
+    <div class="explorer" ref={frame}>
       {missing.length > 0 && (
         <p class="problem" role="alert">
           This report does not have {missing.join(", ")}.

@@ -4,6 +4,7 @@ import type { Shown } from "./address";
 import type { Explorer, SampledSentence } from "./data";
 import { storedHead } from "./data";
 import type { Maps } from "./inflate";
+import type { Search } from "./search";
 import type { Decision } from "./tasks";
 import { ALIGNMENT, COREFERENCE, decide, ordered, tasks } from "./tasks";
 
@@ -55,8 +56,17 @@ export async function examples(
   return ordered(result);
 }
 
-/** The examples with a right, or with a wrong, decision. */
-export function filtered(list: Example[], show: Shown): Example[] {
-  if (show === "all") return list;
-  return list.filter((example) => example.decisions.some((decision) => decision.verdict === show));
+/** The examples with a right, or with a wrong, decision, in sentences that a search finds. */
+export function filtered(list: Example[], show: Shown, found: Search): Example[] {
+  const searched = list.filter((example) => found(example.sentence));
+  if (show === "all") return searched;
+  return searched.filter((example) => example.decisions.some((decision) => decision.verdict === show));
+}
+
+/** The example to begin with: 8 to 14 words, a right guess and a wrong one, if there is such an example. */
+export function first(list: Example[]): Example | undefined {
+  const words = ({ sentence }: Example): number => sentence.special.filter((special) => !special).length;
+  const good = list.filter((example) => example.right > 0 && example.right < example.judged);
+  const fitting = good.find((example) => words(example) >= 8 && words(example) <= 14);
+  return fitting ?? list.find((example) => words(example) >= 8 && words(example) <= 14) ?? list[0];
 }

@@ -3,7 +3,7 @@
 import { memo } from "preact/compat";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { View } from "./address";
-import { bestHead, better } from "./address";
+import { bestHead, better, withHead } from "./address";
 import type { Coloring } from "./color";
 import { coloring, inkOn, lightDark } from "./color";
 import type { Explorer, Measure } from "./data";
@@ -114,7 +114,7 @@ export function Matrix({ data, view, go, measure }: Props) {
     return element ? Number(element.getAttribute("data-head")) : null;
   };
   const open = (index: number, compare: boolean): void => {
-    if (!compare) return go({ ...view, heads: [index], sentence: view.sentence, word: null });
+    if (!compare) return go(withHead(view, index, data));
     const others = view.heads.filter((head) => head !== index);
     const heads = others.length < view.heads.length ? others : [...others, index];
     return go({ ...view, heads: heads.length ? heads : view.heads });

@@ -10,8 +10,9 @@ import { arrow, count, percent } from "./format";
 import type { Go } from "./hooks";
 import { useName, usePromise } from "./hooks";
 import { canInflate, Maps } from "./inflate";
-import { directionsOf, examples, filtered } from "./judging";
+import { directionsOf, examples, filtered, first } from "./judging";
 import { ExampleList } from "./list";
+import { search } from "./search";
 import { relationsOf, tasks } from "./tasks";
 
 interface Props {
@@ -56,9 +57,10 @@ export function Sentences({ data, sample, view, go }: Props) {
     () => (canInflate ? examples(data, maps, { head, kind, relation, direction }) : Promise.resolve([])),
     [data, maps, head, kind, relation, direction],
   );
-  const shown = list ? filtered(list, view.show) : [];
+  const searched = search(view.search);
+  const shown = list ? filtered(list, view.show, searched ?? (() => true)) : [];
   const chosen: SampledSentence | null =
-    sample.sentences.find((sentence) => sentence.id === view.sentence) ?? shown[0]?.sentence ?? null;
+    sample.sentences.find((sentence) => sentence.id === view.sentence) ?? first(shown)?.sentence ?? null;
   const right = (list ?? []).reduce((sum, example) => sum + example.right, 0);
   const judged = (list ?? []).reduce((sum, example) => sum + example.judged, 0);
   const judgedHere = useMemo(() => (chosen ? tasks(chosen, relation) : []), [chosen, relation]);
@@ -111,6 +113,18 @@ export function Sentences({ data, sample, view, go }: Props) {
           value={view.show}
           onChange={(show) => go({ ...view, show, sentence: null, word: null })}
         />
+        <div class="field">
+          <label for={`${id}-search`}>Contains</label>
+          <input
+            id={`${id}-search`}
+            type="search"
+            value={view.search}
+            size={14}
+            placeholder="word, /regex/, relation:obj"
+            aria-invalid={searched === null}
+            onInput={(event) => go({ ...view, search: event.currentTarget.value, sentence: null, word: null }, true)}
+          />
+        </div>
         {sample.kinds.length > 1 && <SomeOf label="Map" options={sample.kinds} values={view.kinds} onChange={(kinds) => go({ ...view, kinds })} />}
         <Drawings view={view} go={go} pair={chosen !== null && chosen.columns !== null} />
         <Heads data={data} heads={view.heads} onChange={(heads) => go({ ...view, heads })} />
@@ -136,6 +150,9 @@ export function Sentences({ data, sample, view, go }: Props) {
                   aria-label={`Next ${noun}`}
                 >
                   →
+                </button>
+                <button type="button" onClick={() => void navigator.clipboard?.writeText(location.href)}>
+                  Copy link
                 </button>
                 <small>
                   <bdi>{chosen.id}</bdi>

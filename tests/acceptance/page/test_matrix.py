@@ -76,6 +76,24 @@ def test_pointing_at_a_head_shows_its_number(open_page, pages, small):
     assert page.get_by_role("heading", name="Head 4-5", exact=True).is_visible()
 
 
+def test_a_head_is_asked_what_it_is_best_at(open_page, pages, small):
+    """Where the matrix shows no single relation, a click asks the best relation of the card."""
+    measures = {measure["id"]: measure for measure in small["measures"]}
+    whole = next(m for m in small["measures"] if not m["relation"] or m["relation"].startswith("all"))
+    page = open_page(pages["small"], f"#head=1-1&measure={whole['id']}")
+    for index, card in enumerate(small["cards"]):
+        asked = [measures[fact["measure"]] for fact in card["facts"] if fact["measure"] in measures]
+        best = next((each for each in asked if each["relation"] and each["direction"]), None)
+        if best is not None and index:
+            cell(page, card["head"]).click()
+            assert page.get_by_label("Relation").input_value() == best["relation"]
+            break
+    single = next(m for m in small["measures"] if m["relation"] and not m["relation"].startswith("all"))
+    page = open_page(pages["small"], f"#head=1-1&measure={single['id']}")
+    cell(page, "2-2").click()
+    assert page.get_by_label("Relation").input_value() == single["relation"]
+
+
 def test_measures_are_searched_and_chosen(open_page, pages, small):
     page = open_page(pages["small"])
     field = page.get_by_role("combobox", name="Color by")

@@ -160,14 +160,71 @@ def test_words_are_reached_by_keyboard(open_page, pages):
 def test_the_list_and_the_arrows_go_through_sentences(open_page, pages):
     page = open_page(pages["small"], DET)
     names = listed(page)
+    current = names.index(page.locator(".example[aria-current] small bdi").first.text_content())
     page.get_by_role("button", name="Next sentence").click()
-    assert f"sentence={names[1]}".replace(" ", "%20").replace("<", "%3C")[:14] in page.url
+    assert f"sentence={names[current + 1]}".replace(" ", "%20").replace("<", "%3C")[:14] in page.url
     page.locator(".example[aria-current]").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    assert page.locator(".example[aria-current] small bdi").first.text_content() == names[2]
+    assert page.locator(".example[aria-current] small bdi").first.text_content() == names[current + 2]
     page.get_by_role("button", name="Previous sentence").click()
-    assert page.locator(".example[aria-current] small bdi").first.text_content() == names[1]
+    assert page.locator(".example[aria-current] small bdi").first.text_content() == names[current + 1]
+
+
+def test_the_page_opens_with_a_sentence_of_8_to_14_words_and_both_verdicts(open_page, pages, small):
+    page = open_page(pages["small"], "#head=1-1&relation=all&direction=dep->head")
+    listed(page)
+    name = page.locator(".example[aria-current] small bdi").first.text_content()
+    sentence = sentence_of(small, name)
+    layout = {each["id"]: each["special"].count(False) for each in small["sample"]["sentences"]}
+
+    def both(each):
+        found = [
+            v for relation in set(filter(None, each["relations"])) for v in verdicts(small, each, (1, 1), relation)
+        ]
+        return True in found and False in found
+
+    fitting = {each["id"] for each in small["sample"]["sentences"] if both(each) and 8 <= layout[each["id"]] <= 14}
+    assert not fitting or name in fitting
+    assert both(sentence) or not any(map(both, small["sample"]["sentences"]))
+
+
+def test_sentences_are_searched_by_words_patterns_and_relations(open_page, pages, small):
+    page = open_page(pages["small"], "#head=1-1&relation=all&direction=dep->head")
+    every = listed(page)
+    texts = {
+        each["id"]: " ".join(w for w, s in zip(each["rows"], each["special"], strict=True) if not s).lower()
+        for each in small["sample"]["sentences"]
+    }
+    relations = {each["id"]: set(each["relations"]) for each in small["sample"]["sentences"]}
+    field = page.get_by_label("Contains")
+    searches = {
+        "the": lambda name: "the" in texts[name],
+        "/^the\\b/": lambda name: texts[name].startswith("the") and not texts[name][3:4].isalpha(),
+        "relation:obj": lambda name: "obj" in relations[name],
+    }
+    for text, wanted in searches.items():
+        field.fill(text)
+        expected = {name for name in every if wanted(name)}
+        assert_count(page.locator(".example"), len(expected))
+        if expected:
+            assert set(listed(page)) == expected
+    assert "search=relation:obj" in page.url.replace("%3A", ":")
+    field.fill("/(/")
+    assert field.get_attribute("aria-invalid") == "true"
+    assert_count(page.locator(".example"), len(every))
+
+
+def test_a_guess_is_drawn_as_strongly_as_it_is_attended_to(open_page, pages):
+    page = open_page(pages["small"], DET)
+    listed(page)
+    page.locator("path.guess").first.wait_for()
+    strengths = {
+        float(path.evaluate("p => getComputedStyle(p).strokeOpacity")) for path in page.locator("path.guess").all()
+    }
+    assert strengths
+    assert all(0.2 <= strength <= 1 for strength in strengths)
+    assert any(strength < 0.99 for strength in strengths)
 
 
 def test_the_direction_and_the_relation_lead_to_their_measure(open_page, pages):

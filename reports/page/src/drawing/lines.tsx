@@ -4,7 +4,7 @@ import type { Word } from "../address";
 import { columnsOf } from "../data";
 import { GoldLinks } from "./gold";
 import type { DrawingProps } from "./panel";
-import { cell, involves, many, shownValue, strength } from "./panel";
+import { cell, involves, many, shownValue, strength, visible } from "./panel";
 import { useShapes, Values } from "./shapes";
 import { fontSize, shortened, textWidth } from "./text";
 import { DrawnWord } from "./word";
@@ -110,7 +110,7 @@ export function Lines(props: DrawingProps & { layout: LinesLayout }) {
         return (
           <g key={decision.rows[0]}>
             {missed.map((path) => path && <path key={path} class="gold" d={path} />)}
-            {guess && <path class={`guess ${decision.verdict}`} d={guess} style={{ strokeOpacity: faint && !focus ? strength(panel, decision) : 1 }} />}
+            {guess && <path class={`guess ${decision.verdict}`} d={guess} style={{ strokeOpacity: faint && !focus ? strength(panel, decision) : visible(panel, decision) }} />}
           </g>
         );
       })}

@@ -63,6 +63,11 @@ export function strength(panel: Panel, decision: Decision): number {
   return (panel.map.bytes[row * panel.map.columns + column] ?? 0) / 255;
 }
 
+/** The opacity of a guess: it follows the weight, but a guess that rests on almost nothing can still be seen. */
+export function visible(panel: Panel, decision: Decision): number {
+  return 0.2 + 0.8 * strength(panel, decision);
+}
+
 /** A value of the row or column at hand, with the index of the word of the other side. */
 export interface WordValue {
   index: number;

@@ -1,0 +1,33 @@
+// Searching sentences: a word or a part of one, a /regular expression/, or a relation as "relation:obj".
+
+import type { SampledSentence } from "./data";
+import { columnsOf } from "./data";
+
+export type Search = (sentence: SampledSentence) => boolean;
+
+/** The search that a text describes; null if it is no valid regular expression. */
+export function search(text: string): Search | null {
+  const wanted = text.trim();
+  if (!wanted) return () => true;
+  const relation = /^relation:(.+)$/.exec(wanted)?.[1]?.trim();
+  if (relation !== undefined) return (sentence) => sentence.relations.includes(relation);
+  const pattern = /^\/(.+)\/$/.exec(wanted)?.[1];
+  if (pattern !== undefined) {
+    try {
+      const expression = new RegExp(pattern, "iu");
+      return (sentence) => expression.test(textOf(sentence));
+    } catch {
+      return null;
+    }
+  }
+  const lower = wanted.toLowerCase();
+  return (sentence) => textOf(sentence).toLowerCase().includes(lower);
+}
+
+/** The words of a sentence, and those of its translation, with spaces between them. */
+function textOf(sentence: SampledSentence): string {
+  const columns = columnsOf(sentence);
+  const words = sentence.rows.filter((_, i) => !sentence.special[i]);
+  const others = sentence.columns === null ? [] : columns.words.filter((_, i) => !columns.special[i]);
+  return [...words, ...others].join(" ");
+}
