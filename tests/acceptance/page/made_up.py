@@ -194,6 +194,7 @@ def card(
         "summary": f"Head {names[index]} spreads its attention: its entropy is {entropy[index]:.2f} nats.",
         "facts": [
             {"label": "entropy", "text": f"{entropy[index]:.2f} nats", "measure": "surface/entropy"},
+            {"label": "obj", "text": f"{index} %", "measure": "dependency/obj/dep->head/accuracy/weight"},
             {"label": "rank in the probe", "text": f"{index + 1} of {layers * heads}", "measure": None},
         ],
         "nearest": [other for other in names[max(0, index - 2) : index + 3] if other != names[index]],

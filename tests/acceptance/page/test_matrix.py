@@ -88,6 +88,8 @@ def test_a_head_is_asked_what_it_is_best_at(open_page, pages, small):
             cell(page, card["head"]).click()
             assert page.get_by_label("Relation").input_value() == best["relation"]
             break
+    else:
+        raise AssertionError("no card of the made-up data names a relation")
     single = next(m for m in small["measures"] if m["relation"] and not m["relation"].startswith("all"))
     page = open_page(pages["small"], f"#head=1-1&measure={single['id']}")
     cell(page, "2-2").click()
