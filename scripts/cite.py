@@ -14,7 +14,8 @@ from tyro.conf import Positional, arg
 class Cite:
     """Print sentences for the methods section of a paper about a run, and BibTeX of what the run used.
 
-    The entries are those of methods and maps; cite the model and the treebank as their authors ask.
+    The sentences name the model and its revision, the treebank, the version of the toolkit and the options. The entries
+    are those of methods and maps; cite the model and the treebank as their authors ask.
     """
 
     run_folder: Annotated[Positional[Path], arg(name="run", metavar="RUN")]

@@ -19,8 +19,8 @@ class DependencyOptions(OptionGroup):
 
     Example:
         >>> from attentionology import DependencyOptions
-        >>> DependencyOptions(coarse=True)
-        DependencyOptions(coarse=True)
+        >>> DependencyOptions(group=("core=nsubj,obj",)).unions()
+        (('core', ('nsubj', 'obj')),)
     """
 
     coarse: bool = False

@@ -105,25 +105,26 @@ def begin_with(tokenizer: Any, prepend: str) -> str | None:
             to change nothing.
 
     Raises:
-        ModelError: the tokenizer does not know the token.
+        ModelError: the tokenizer does not know the token, or begins inputs with another special token by itself.
 
     Example:
         >>> from attentionology import load_encoder, load_tokenizer
         >>> from attentionology.extractors.model.loading import begin_with
         >>> tokenizer = load_tokenizer(load_encoder("demo").files)
-        >>> begin_with(tokenizer, "auto"), begin_with(tokenizer, "[MASK]")
-        (None, '[MASK]')
-        >>> tokenizer("A dog").tokens()
-        ['[MASK]', '[CLS]', 'a', 'dog', '[SEP]']
+        >>> begin_with(tokenizer, "auto") is None  # it begins every input with [CLS] by itself
+        True
     """
     token = tokenizer.bos_token if prepend == "auto" else prepend
-    if prepend == "none" or token is None or (prepend == "auto" and tokenizer.num_special_tokens_to_add()):
+    adds_tokens = tokenizer.num_special_tokens_to_add() > 0
+    if prepend == "none" or token is None or (prepend == "auto" and adds_tokens):
         return None
     number = tokenizer.get_vocab().get(token)
     if number is None:
         raise ModelError(f"--prepend {token}: the tokenizer has no such token")
     if tokenizer("a").input_ids[:1] == [number]:
         return None
+    if adds_tokens:
+        raise ModelError(f"--prepend {token}: the tokenizer adds special tokens by itself; leave the option out")
     backend = tokenizer.backend_tokenizer
     template = TemplateProcessing(single=[token, "$A"], pair=[token, "$A", "$B"], special_tokens=[(token, number)])
     before = backend.post_processor

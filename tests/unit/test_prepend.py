@@ -61,6 +61,8 @@ def test_a_tokenizer_that_adds_tokens_itself_is_left_alone():
     tokenizer.bos_token = "[CLS]"
     assert begin_with(tokenizer, "auto") is None
     assert begin_with(tokenizer, "[CLS]") is None
+    with pytest.raises(ModelError, match="adds special tokens by itself"):
+        begin_with(tokenizer, "[MASK]")
     assert tokenizer("a").tokens()[0] == "[CLS]"
     assert begin_with(tiny.fresh_tokenizer("bytes without specials"), "auto") is None
 
