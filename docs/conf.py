@@ -32,10 +32,11 @@ suppress_warnings = ["misc.highlighting_failure", "toc.empty_glob", "toc.glob"]
 nitpicky = True
 highlight_language = "text"  # most blocks without a language are commands or what they print
 OTHERS = (
-    "torch numpy np npt pandas pd jaxtyping transformers matplotlib rich tokenizers tyro safetensors",
+    "torch numpy np npt pandas pd jaxtyping transformers matplotlib rich tokenizers tyro safetensors markupsafe",
     "collections typing pathlib dataclasses types enum abc functools itertools argparse",
     "Tensor Int Float Bool Array Module Metric DataFrame Series Path Any Callable Iterable Iterator Sequence Mapping",
-    "RenderableType Figure ndarray random print True False None str int float bool bytes list dict set tuple object",
+    "RenderableType Figure Markup ndarray random print True False None str int float bool bytes list dict set tuple",
+    "object",
 )
 nitpick_ignore_regex = [
     ("py:.*", rf"({'|'.join(' '.join(OTHERS).split())})\b.*"),

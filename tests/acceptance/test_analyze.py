@@ -241,7 +241,7 @@ def test_existing_results_are_kept_unless_told_otherwise(model, corpus, tmp_path
 def test_interrupt_is_clean(model, corpus, tmp_path, capsys, monkeypatch):
     from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 
-    def interrupt(self):
+    def interrupt(self, groups=()):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(DependencyAccuracy, "compute", interrupt)

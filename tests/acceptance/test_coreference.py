@@ -170,7 +170,9 @@ def test_tables_of_the_sample(model, tmp_path, capsys):
 
 
 def test_the_paper_stands_beside_its_model(model, tmp_path, monkeypatch):
-    monkeypatch.setattr("attentionology.engine.analyze.load_encoder", lambda *a, **k: named(tiny.encoder("bert")))
+    monkeypatch.setattr(
+        "attentionology.analyses.shared.input_options.load_encoder", lambda *a, **k: named(tiny.encoder("bert"))
+    )
 
     def named(encoder):
         encoder.name = "google-bert/bert-base-uncased"

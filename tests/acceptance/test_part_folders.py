@@ -126,7 +126,9 @@ def test_a_full_disk_is_named_and_the_parts_are_kept(folder, small_disk, tmp_pat
 
 def test_a_read_only_folder_is_named_before_anything_is_loaded(folder, small_disk, tmp_path, capsys, monkeypatch):
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    monkeypatch.setattr("attentionology.engine.analyze.load_encoder", lambda *_, **__: pytest.fail("was loaded"))
+    monkeypatch.setattr(
+        "attentionology.analyses.shared.input_options.load_encoder", lambda *_, **__: pytest.fail("was loaded")
+    )
     for options in (["--out", tmp_path / "out"], ["--part", "1/2"]):
         assert main(command(folder, "--parts", small_disk / "parts", *options)) == 1
         message = capsys.readouterr().err
