@@ -16,13 +16,6 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", REPOSITORY.parent / "shared" / "data"))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests of this folder are slow: they run commands, or models and corpora of their true size."""
-    for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker("slow")
-
-
 @pytest.fixture(autouse=True, scope="module")
 def geography(request) -> None:
     """Shorten the iterations of the analysis of clusters, except in modules with ``GEOGRAPHY = "in full"``."""

@@ -51,6 +51,7 @@ def whole(tmp_path_factory) -> Path:
     return folder / "run"
 
 
+@pytest.mark.slow
 def test_a_report_is_made_again_from_the_counts_alone(whole, tmp_path):
     report_run(whole, tmp_path / "again")
     again = {path.relative_to(tmp_path / "again") for path in (tmp_path / "again").rglob("*") if path.is_file()}
@@ -110,6 +111,7 @@ def test_the_findings_say_what_the_tables_say(whole):
     assert f"{100 * weights['on_special'].max():.1f} % of the target words" in special
 
 
+@pytest.mark.slow
 def test_merged_runs_are_one_run_over_both_texts(tmp_path):
     folders = []
     for number, (start, stop) in enumerate([(0, 9), (9, 20)]):
@@ -125,6 +127,7 @@ def test_merged_runs_are_one_run_over_both_texts(tmp_path):
     assert merged["alignment"].example.id in ids
 
 
+@pytest.mark.slow
 def test_parts_give_the_same_results_and_are_used_again(whole, tmp_path, capsys):
     options = [
         "align",

@@ -227,6 +227,7 @@ def test_without_bootstrap_there_are_no_intervals(model, corpus, tmp_path):
     assert best["accuracy"].notna().any()
 
 
+@pytest.mark.slow
 def test_existing_results_are_kept_unless_told_otherwise(model, corpus, tmp_path, capsys):
     out = tmp_path / "run"
     assert run("--model", model, "--corpus", corpus, "--out", out) == 0

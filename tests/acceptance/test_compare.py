@@ -108,6 +108,7 @@ def test_what_cannot_be_compared_is_refused(runs, tmp_path, capsys, names, optio
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_run_of_several_kinds_can_be_reported_again_and_compared(runs, tmp_path):
     command = ["--model", str(runs / "model-a"), "--limit", "40", "--replicates", "100", "--min-count", "20"]
     both = tmp_path / "both"

@@ -28,6 +28,7 @@ def runs(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_two_probe_runs_are_compared_in_pairs(runs, tmp_path, capsys):
     names = [str(runs / kind) for kind in ("norm", "weight")]
     assert main(["compare", *names, "--out", str(tmp_path / "out"), "--min-count", "5"]) == 0
@@ -55,6 +56,7 @@ def test_two_probe_runs_are_compared_in_pairs(runs, tmp_path, capsys):
     assert [run["name"] for run in record["runs"]] == ["norm", "weight"]
 
 
+@pytest.mark.slow
 def test_a_probe_run_does_not_differ_from_itself(runs):
     run = load_compared_run(runs / "weight")
     table = attentionology.compare(run, run, names=("one", "two"), min_count=5).table

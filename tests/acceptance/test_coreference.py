@@ -122,6 +122,7 @@ def test_gap(data_file):
     assert pronouns == {"he", "him", "his", "she", "her"}
 
 
+@pytest.mark.slow
 def test_demo_model_finds_antecedents(demo_encoder, data_file, tmp_path):
     """Around the paper's numbers for BERT: a head that finds two thirds and more, well above the nearest mention."""
     path = data_file("coref/ontogum_dev.v4_gold_conll")
@@ -185,6 +186,7 @@ def test_the_paper_stands_beside_its_model(model, tmp_path, monkeypatch):
     assert "The paper’s numbers" in (tmp_path / "run/report.html").read_text()
 
 
+@pytest.mark.slow
 def test_groups_of_winobias(model, data_file, tmp_path, capsys):
     """Only the first 100 documents of each file are read; their labels have nothing to do with their order."""
     paths = []
@@ -231,6 +233,7 @@ def test_groups_of_winobias(model, data_file, tmp_path, capsys):
     assert len(summary["coreference_largest_contrasts"]) == len(largest)
 
 
+@pytest.mark.slow
 def test_heads_of_the_demo_model_see_stereotypes(demo_encoder, data_file):
     """Counted from maps of the plain model, by hand: of two occupations before the pronoun, which weighs more?"""
     documents = [
@@ -260,6 +263,7 @@ def test_heads_of_the_demo_model_see_stereotypes(demo_encoder, data_file):
     assert seen["simultaneous_low"] > 0.1
 
 
+@pytest.mark.slow
 def test_every_kind_of_map(model, tmp_path):
     for kind in ("norm", "attnresln", "rollout", "alti"):
         options = ("--analyses", "coreference", "--limit", 3, "--max-length", 64, "--map", kind, "--replicates", 0)
@@ -345,6 +349,7 @@ def test_pronouns_of_neither_name_are_told(model, data_file, tmp_path, capsys):
     assert "--singletons keep has no effect on GAP and WinoBias" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_vectors_are_merged_into_words(model, tmp_path):
     options = ("--analyses", "coreference", "--limit", 2, "--max-length", 64, "--stride", 40, "--map", "norm")
     for merge in ("norm", "vector"):
@@ -372,6 +377,7 @@ def test_text_has_no_mentions(model, tmp_path, capsys):
     assert "needs a --corpus with mentions" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_same_command_same_tables(model, tmp_path):
     options = ("--analyses", "coreference", "--limit", 5, "--max-length", 64)
     for name, cells in (("one", 2**17), ("two", 5000)):

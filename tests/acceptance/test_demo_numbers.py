@@ -44,6 +44,7 @@ def printed(tmp_path_factory, demo_encoder, figures_are_outlines):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "command", "block"), SHOWN, ids=[f"{page}-{i}" for i, (page, *_) in enumerate(SHOWN)])
 def test_what_the_pages_show_is_what_the_command_prints(page, command, block, printed, capsys):
     out = printed(command, capsys)

@@ -65,6 +65,7 @@ def files_below(name: str) -> set[Path]:
     return {path for path in files if not {"__pycache__", "node_modules"} & set(path.parts)}
 
 
+@pytest.mark.slow
 def test_source_distribution_has_what_development_needs(unpacked):
     pages = {path.name for pattern in ("*.md", "*.cff", "*.toml", "*.txt") for path in REPOSITORY.glob(pattern)}
     for name in {"LICENSE", "Makefile", *pages}:
@@ -143,6 +144,7 @@ def test_wheel_works_beside_folders_with_the_names_of_its_packages(wheel, tmp_pa
     assert str(tmp_path / "site") in process.stdout or "--analyses" in process.stdout
 
 
+@pytest.mark.slow
 def test_an_installation_needs_no_checkout(wheel, tmp_path):
     """The wheel is installed by pip into an environment that has the dependencies and nothing of the repository."""
     environment = tmp_path / "environment"

@@ -52,6 +52,7 @@ def saved(model, folder, style="wordpiece"):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", list(tiny.FAMILIES))
 def test_every_family_is_healthy(family):
     size = {} if family == "gpt2" else {"max_position_embeddings": 128}
@@ -70,6 +71,7 @@ def test_model_that_attends_to_padding(monkeypatch):
     assert set(examination.obstacles) == set(list_kinds())
 
 
+@pytest.mark.slow
 def test_left_over_weights_of_the_model_itself_fail_and_those_of_a_head_do_not(tmp_path):
     for name in ("cls.predictions.bias", "encoder.layer.0.adapter.weight"):
         saved(tiny.model("bert", max_position_embeddings=128), tmp_path)
@@ -130,6 +132,7 @@ def test_large_rounding_is_no_failure_where_it_changes_no_decision():
     assert examination.precision["weight"].differing == 0
 
 
+@pytest.mark.slow
 def test_one_bad_kind_does_not_condemn_the_others(monkeypatch):
     """In float32, values of one kind are off by 0.9 %, which swaps some decisions, those of another by half."""
     encoder = tiny.encoder(max_position_embeddings=128)
@@ -185,6 +188,7 @@ def test_decisions_that_differ_are_counted(monkeypatch):
     assert counted.decisions == 3 * 4 * 5 * 2
 
 
+@pytest.mark.slow
 def test_constant_weights_are_unsound_and_analyze_warns(tmp_path, capsys):
     for value in (0.0, 1.0):
         model = tiny.model("bert", max_position_embeddings=128)
@@ -223,6 +227,7 @@ def test_language_that_the_tokenizer_does_not_know():
     assert examination.verdicts()[0].passed  # the maps are sound
 
 
+@pytest.mark.slow
 def test_french_with_an_english_model(demo_encoder):
     french = load_treebank(FRENCH)
     examination, _ = examined(demo_encoder, french, ["weight"])

@@ -48,6 +48,7 @@ def counted(options, estimate, tmp_path_factory):
     return folder, counter, counter.parts
 
 
+@pytest.mark.slow
 def test_passes_and_parts_are_those_of_the_run(estimate, counted):
     _, _, parts = counted
     assert estimate.inputs == 60
@@ -58,6 +59,7 @@ def test_passes_and_parts_are_those_of_the_run(estimate, counted):
     assert [each.copy for each in estimate.passes if each.copy is not None] == [0]
 
 
+@pytest.mark.slow
 def test_the_disk_space_is_right_within_the_factor(estimate, counted):
     folder, _, _ = counted
     written = sum(path.stat().st_size for path in folder.iterdir())
@@ -118,6 +120,7 @@ def test_a_folder_that_may_not_be_replaced_is_refused(tmp_path, capsys):
     assert "exists" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_pass_that_will_fail_is_named(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
 
@@ -144,6 +147,7 @@ def test_an_alignment_is_estimated(tmp_path, monkeypatch, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_kept_sentences_grow_up_to_their_bound():
     """The demo's sample has 157 sentences, of which 64 are read; counts do not grow, and kept sentences do."""
 

@@ -74,6 +74,7 @@ def quantized(sentence: SampledSentence, kind: str, explorer: Explorer) -> np.nd
     return np.asarray(values / 255 * scales)
 
 
+@pytest.mark.slow
 def test_parts_and_workers_keep_the_same(folder, whole, tmp_path):
     expected = samples(whole)
     assert set(expected) == {"examples-weight.safetensors", "examples-norm.safetensors"}
@@ -109,6 +110,7 @@ def test_values_are_those_of_extract(folder, whole):
     assert seen == 2 * 60
 
 
+@pytest.mark.slow
 def test_guesses_of_a_whole_corpus_are_the_counts(folder, tmp_path):
     """Where all sentences are kept, the right guesses of a head are those of the table."""
     run = analyze(folder, "b", tmp_path / "all", "--examples", 500)
@@ -127,6 +129,7 @@ def test_guesses_of_a_whole_corpus_are_the_counts(folder, tmp_path):
         assert table["correct"].to_numpy().reshape(right.shape).tolist() == right.tolist(), index
 
 
+@pytest.mark.slow
 def test_merged_runs_keep_what_one_run_would_keep(folder, whole, tmp_path):
     runs = [analyze(folder, name, tmp_path / name) for name in "ba"]
     assert main(["merge", *map(str, runs), "--out", str(tmp_path / "ab")]) == 0

@@ -82,6 +82,7 @@ def test_means_over_the_seeds(done, files):
     assert f"{first['mean']:.3f} ± {first['sd']:.3f}" in tex
 
 
+@pytest.mark.slow
 def test_cells_that_are_there_are_not_run_again(done, capsys):
     line, _, out = done
     folders = sorted((out / "cells").glob("0*"))
@@ -98,6 +99,7 @@ def test_cells_that_are_there_are_not_run_again(done, capsys):
     assert shown["over"][0]["n"] == 3
 
 
+@pytest.mark.slow
 def test_models_that_align(tmp_path, capsys):
     vary = ("limit=20,40",)
     common = "--arguments=--replicates 0"

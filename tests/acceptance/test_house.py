@@ -73,6 +73,7 @@ def distance(tmp_path_factory):
     return install(tmp_path_factory.mktemp("site"), "attention_distance", files, points)
 
 
+@pytest.mark.slow
 def test_folders_with_the_names_of_rooms_hide_nothing(model, programs, tmp_path):
     for room in ("analyses", "scripts", "reports", "storage"):
         (tmp_path / room).mkdir()
@@ -135,6 +136,7 @@ def analyze_commands(programs: Programs, *commands: tuple[str, ...], folder: Pat
     return [subprocess.CompletedProcess(command, *end) for command, end in zip(commands, ends, strict=True)]
 
 
+@pytest.mark.slow
 def test_an_analysis_from_outside_is_part_of_everything(distance, model, programs, tmp_path):
     options = ("--model", model, "--limit", "5", "--analyses", "distance", "--farthest", "3", "--out", "run")
     several = ("--model", model, "--limit", "5", "--analyses", "dependency,distance", "--map", "weight", "norm")
@@ -183,6 +185,7 @@ def test_an_analysis_from_outside_is_part_of_everything(distance, model, program
     assert "--farthest is for distance" in unused.stderr
 
 
+@pytest.mark.slow
 def test_python_and_the_follow_up_of_the_documentation_run(distance, model, programs, tmp_path):
     *_, run, follow_up = documentation.blocks(EXAMPLE, "python")
     assert "def follow_up" in follow_up
@@ -334,6 +337,7 @@ WITH_PYTHON = sorted(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_PYTHON)
 def test_python_of_the_documentation_runs(page, furnished, programs, request):
     """The code of a page in one namespace, in a folder with stand-ins for the models and corpora that it names."""

@@ -79,6 +79,7 @@ def refused(run: Path, other: Path, tmp_path: Path, capsys: Any, named: str) -> 
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["b", "other"])
 def test_states_of_another_run_are_refused(runs, source, tmp_path, capsys):
     """The file has the same name, the same shape and a valid seal."""
@@ -88,6 +89,7 @@ def test_states_of_another_run_are_refused(runs, source, tmp_path, capsys):
     refused(changed, runs["other"], tmp_path, capsys, f"{name} does not belong to this run")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "named"), [("b", "another model"), ("other", "another corpus")])
 def test_a_folder_of_states_of_another_run_is_refused(runs, source, named, tmp_path, capsys):
     changed = Path(shutil.copytree(runs["a"], tmp_path / "a"))
@@ -103,6 +105,7 @@ def entries(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from entries(value[key], (*at, key))
 
 
+@pytest.mark.slow
 def test_an_index_that_lacks_an_entry_is_refused_or_read(runs, tmp_path):
     changed = Path(shutil.copytree(runs["a"], tmp_path / "a"))
     (changed / "run.json").unlink()  # otherwise it shows that options have changed
@@ -148,6 +151,7 @@ def test_a_merge_does_not_replace_what_it_reads(runs, tmp_path, capsys):
     assert {path: path.read_bytes() for path in first.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.slow
 def test_damaged_parts_are_named(runs, folder, tmp_path, capsys):
     parts = ["--parts", str(tmp_path / "parts")]
     analyze(folder, "model-a", "first", tmp_path / "before", *parts)

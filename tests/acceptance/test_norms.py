@@ -138,6 +138,7 @@ def test_an_architecture_that_is_not_known(tmp_path, capsys):
         assert "docs/how-to/architectures.md" in message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*list_kinds(), "rollout:norm"])
 def test_the_dependency_report_with_every_kind(bert, tmp_path, kind):
     options = ("--analyses", "dependency", "--replicates", 0, "--map", kind)
@@ -165,6 +166,7 @@ def test_help_names_every_kind(capsys):
     assert set(list_kinds()) <= words
 
 
+@pytest.mark.slow
 def test_demo_model_shows_the_no_op(demo_encoder, tmp_path):
     """Its sink is [CLS]: most of the weight of the middle layers, little of the norms."""
     assert run("--analyses", "norms", "--out", tmp_path / "r") == 0
@@ -173,6 +175,7 @@ def test_demo_model_shows_the_no_op(demo_encoder, tmp_path):
     assert (cls["weight"][1:5] > 3 * cls["norm_share"][1:5]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["norm", "attnresln"])
 def test_ewt_with_norms(demo_encoder, ewt, kind):
     """Float32 in batches against float64 one by one, on sentences of all lengths."""

@@ -37,6 +37,7 @@ def inputs(tmp_path_factory):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "json_too"),
     [("analyze", False), ("analyze", True), ("probe", False), ("explain", True), ("doctor", False)],
@@ -52,6 +53,7 @@ def test_results_that_nobody_reads_are_kept_and_end_quietly(inputs, programs, na
     assert (tmp_path / "out" / "run.json").is_file() == (name != "doctor")
 
 
+@pytest.mark.slow
 def test_a_full_output_keeps_the_results(inputs, programs, tmp_path):
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")

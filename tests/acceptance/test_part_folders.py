@@ -52,6 +52,7 @@ def plain(folder):
     return tables(folder / "plain")
 
 
+@pytest.mark.slow
 def test_gradients_are_kept_like_all_counts(folder, plain, tmp_path, monkeypatch):
     options = ["--gradients", "hidden", "--parts", tmp_path / "parts"]
     for share in ("2/2", "1/2"):
@@ -82,6 +83,7 @@ def test_a_failure_is_kept_like_a_result(folder, tmp_path, monkeypatch, capsys):
     assert len(list((tmp_path / "parts").iterdir())) == 2
 
 
+@pytest.mark.slow
 def test_two_processes_on_the_same_parts_write_the_same(folder, plain, programs, tmp_path):
     options = ["--gradients", "hidden", "--parts", tmp_path / "parts", "--part", "1/1"]
     done = programs.together(*2 * [("-c", PROGRAM, *command(folder, *options))], folder=tmp_path)
@@ -104,6 +106,7 @@ def small_disk(tmp_path) -> Iterator[Path]:
     subprocess.run(["umount", disk], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_named_and_the_parts_are_kept(folder, small_disk, tmp_path, capsys):
     # The part of the last 12 sentences fits, and that of 128 does not if something else is on the disk.
     options = ["--gradients", "none", "--parts", small_disk]

@@ -118,6 +118,7 @@ def test_shares_in_any_order_are_the_whole(folder, plain, shares, order, tmp_pat
     assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_several_processes_count_the_same(folder, monkeypatch):
     for module in (batching, engine_parts):  # these workers import nothing that shortens their windows
         monkeypatch.setattr(module, "WINDOW", WHOLE_WINDOW)
@@ -135,6 +136,7 @@ def test_damaged_parts_are_counted_again(folder, plain, tmp_path):
     assert first.read_bytes() == content
 
 
+@pytest.mark.slow
 def test_parts_of_other_runs_are_never_used(folder, plain, tmp_path):
     options = PartOptions(parts=tmp_path / "parts")
     counted(folder, options)
@@ -168,6 +170,7 @@ def test_a_model_that_was_moved_has_the_same_parts(folder, plain, tmp_path):
     assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()} == before
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_continued(folder, plain, programs, tmp_path):
     arguments = command(folder, "--parts", tmp_path / "parts", "--out", tmp_path / "out")
     process = programs.start("-m", "program", *arguments, folder=folder, paths=[folder])
@@ -180,6 +183,7 @@ def test_a_killed_run_is_continued(folder, plain, programs, tmp_path):
     assert equal(counted(folder, PartOptions(parts=tmp_path / "parts")), plain)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_replaced(folder, programs, tmp_path):
     arguments = command(folder, "--parts", tmp_path / "parts", "--workers", 2, "--out", tmp_path / "out")
     process = programs.start("-m", "program", *arguments, folder=folder, paths=[folder])

@@ -128,6 +128,7 @@ class TestCache:
         assert summary["run"]["sentences"]["read"] == LIMIT
         assert files_of(out) == files_of(done / "run")
 
+    @pytest.mark.slow
     def test_interrupted_run_goes_on_to_the_same_result(self, done, model, vectors, tmp_path, monkeypatch, capsys):
         arguments = ("--model", model, "--vectors", vectors, "--tree", *SMALL, "--out", tmp_path / "run")
         monkeypatch.setattr(Checkpoint, "due", lambda _: True)
@@ -153,6 +154,7 @@ class TestCache:
         assert json.loads((tmp_path / "run" / "run.json").read_text())["probes"]["continued_after_interruption"] > 0
         assert files_of(tmp_path / "run") == files_of(done / "run")
 
+    @pytest.mark.slow
     def test_half_precision(self, done, model, tmp_path):
         small = ("--model", model, "--controls", "none", *SMALL)
         assert run(*small, "--out", tmp_path / "half", "--cache-type", "float16") == 0
@@ -166,6 +168,7 @@ class TestCache:
         assert sizes[0] < 0.51 * sizes[1]
 
 
+@pytest.mark.slow
 def test_train_dev_and_test(model, vectors, tmp_path):
     text = SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
     for name, part in (("train", text[:60]), ("dev", text[60:80]), ("test", text[80:110])):
@@ -266,6 +269,7 @@ def test_cache_cannot_be_among_the_results(overwrite, model, tmp_path, capsys):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
 
 
+@pytest.mark.slow
 def test_maps_of_random_weights_made_now_are_said_to_be(model, tmp_path, capsys):
     options = ("--model", model, "--limit", 12, "--folds", 2, "--seeds", 1, "--replicates", 0)
     assert run(*options, "--controls", "none", "--out", tmp_path / "without") == 0
@@ -302,6 +306,7 @@ def test_trees_without_their_library_are_refused_before_any_work(model, tmp_path
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_probes_know_more_than_single_heads(demo_encoder, data_file, tmp_path):
     """On a part of EWT; all of it, with more seeds, is in docs/how-to/probe.md."""
     del demo_encoder
@@ -325,6 +330,7 @@ def test_probes_know_more_than_single_heads(demo_encoder, data_file, tmp_path):
     assert (selectivity[["attention", "attention+words"]] > 0.04).all()
 
 
+@pytest.mark.slow
 def test_a_treebank_without_training_data(demo_encoder, data_file, tmp_path, capsys):
     del demo_encoder
     korean = data_file("ud/ko_kaist-dev.conllu")

@@ -76,6 +76,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
+@pytest.mark.slow
 def test_the_folder_is_that_of_the_command(done, model, vectors, tmp_path):
     run = attentionology.probe(model, vectors=vectors, options=GROUPS, out=tmp_path / "run")
     assert run.folder == tmp_path / "run"
@@ -89,6 +90,7 @@ def test_the_folder_is_that_of_the_command(done, model, vectors, tmp_path):
         assert ours[name] == theirs[name], name
 
 
+@pytest.mark.slow
 def test_loaded_inputs_give_the_same_and_nothing_is_written(done, model, vectors, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     treebank = load_treebank(SAMPLE_TREEBANK, limit=12)

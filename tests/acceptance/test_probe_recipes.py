@@ -24,6 +24,7 @@ class TestDefaultRecipe:
     def record(self, folder):
         return json.loads((folder / "run.json").read_text())
 
+    @pytest.mark.slow
     def test_few_sentences_are_trained_on_for_longer_in_all_rows(self, model, tmp_path, capsys):
         assert run("--model", model, *self.OPTIONS, "--out", tmp_path / "run") == 0
         out = " ".join(capsys.readouterr().out.split())
@@ -43,6 +44,7 @@ class TestDefaultRecipe:
         assert len(epochs) == 3  # the probe, its control task, and random weights
         assert (epochs > 1).all()
 
+    @pytest.mark.slow
     def test_the_same_as_if_it_were_asked_for_and_not_as_the_paper(self, model, tmp_path):
         for name, given in (("auto", ()), ("tuned", ("--recipe", "tuned")), ("paper", ("--recipe", "paper"))):
             assert run("--model", model, *self.OPTIONS, *given, "--out", tmp_path / name) == 0
@@ -55,6 +57,7 @@ class TestDefaultRecipe:
         steps = min(split["train"] for split in record["probes"]["splits"])
         assert any(f"Trained in {steps} steps, which may be too few" in warning for warning in record["warnings"])
 
+    @pytest.mark.slow
     def test_enough_sentences_are_trained_on_as_in_the_paper(self, model, tmp_path, monkeypatch):
         files = {}
         for name, number in (("train", 20), ("test", 10)):
@@ -98,6 +101,7 @@ class TestDefaultRecipe:
         assert probes["recipe_name"] == "paper"
         assert "too few sentences to hold some out" in probes["recipe_reason"]
 
+    @pytest.mark.slow
     def test_the_attention_probe_is_above_the_best_single_head(self, demo_encoder, data_file, tmp_path):
         """On few sentences the recipe of the paper leaves it below, which says nothing about attention."""
         del demo_encoder

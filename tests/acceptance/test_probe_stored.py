@@ -38,6 +38,7 @@ def contents(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
+@pytest.mark.slow
 def test_a_run_is_rendered_again_without_its_model_and_treebanks(runs):
     again = runs / "again"
     shutil.copytree(runs / "ra", again)
@@ -61,6 +62,7 @@ def test_two_runs_add_up_to_the_run_over_all_sentences(runs):
         pd.testing.assert_frame_equal(table(runs / "merged", name), table(runs / "rab", name), rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_runs_that_were_trained_on_other_sentences_are_not_added_up(runs):
     options = ("--recipe", "paper", "--seeds", "1", "--folds", "2", "--cache", runs / "cache")
     for name in ("a", "b"):

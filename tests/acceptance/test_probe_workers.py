@@ -44,6 +44,7 @@ def record(folder: Path) -> dict[str, object]:
     return {name: facts[name] for name in ("probes", "sentences", "treebanks", "warnings", "cache")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [2, 3])
 def test_the_results_are_those_of_one_process(workers, done, model, tmp_path):
     assert run("--model", model, *SMALL, "--workers", workers, "--out", tmp_path / "run") == 0
@@ -55,6 +56,7 @@ def test_the_results_are_those_of_one_process(workers, done, model, tmp_path):
     assert not list((tmp_path / "cache" / "training").iterdir())
 
 
+@pytest.mark.slow
 def test_a_training_that_fails_is_the_same_error(model, tmp_path, capsys):
     errors = []
     for workers in (1, 2):
@@ -67,6 +69,7 @@ def test_a_training_that_fails_is_the_same_error(model, tmp_path, capsys):
     assert errors[1].split(",")[0] == errors[0].split(",")[0]  # which fold fails first may differ
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_replaced(long, model, programs, tmp_path):
     process = started(programs, model, tmp_path)
     wait_for_a_checkpoint(process, tmp_path)
@@ -75,6 +78,7 @@ def test_a_process_that_dies_is_replaced(long, model, programs, tmp_path):
     assert files_of(tmp_path / "run") == files_of(long)
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_continued(long, model, programs, tmp_path):
     process = started(programs, model, tmp_path)
     wait_for_a_checkpoint(process, tmp_path)

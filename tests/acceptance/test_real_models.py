@@ -24,6 +24,7 @@ def counts(encoder, sentences, relations, **options):
     return accuracy
 
 
+@pytest.mark.slow
 def test_counts_on_ewt_equal_the_naive_float32_counts(demo_encoder, ewt):
     """All 46 relations × 2 directions × 72 heads, as single sentences in float32 give them, in every third sentence."""
     assert len(ewt.relations) == 46
@@ -34,6 +35,7 @@ def test_counts_on_ewt_equal_the_naive_float32_counts(demo_encoder, ewt):
     assert as_counter(accuracy.compute().cells) == dict(expected)
 
 
+@pytest.mark.slow
 def test_word_maps_on_ewt_within_1e_5(demo_encoder, ewt):
     for batch in extract(demo_encoder, ewt[:25]):
         for sentence, array in batch.unpadded():
@@ -41,6 +43,7 @@ def test_word_maps_on_ewt_within_1e_5(demo_encoder, ewt):
             assert np.abs(array - expected).max() < 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["en_partut", "fr_gsd", "ko_kaist"])
 def test_counts_do_not_depend_on_batches_threads_or_order(demo_encoder, data_file, name):
     treebank = load_treebank(data_file(f"ud/{name}-dev.conllu"), limit=30)
@@ -57,6 +60,7 @@ def test_counts_do_not_depend_on_batches_threads_or_order(demo_encoder, data_fil
         assert torch.equal(other.counts, reference.counts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", ["norm", "attnresln", "globenc", "alti", "alti-l2", "value-zeroing", "rollout:attnres"]
 )

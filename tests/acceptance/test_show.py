@@ -29,6 +29,7 @@ def test_values_are_those_of_extract(demo_encoder, tmp_path, capsys):
     assert list(words) == ["[CLS]", *Sentence.from_text(TEXT).words, "[SEP]"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suffix", "start"),
     [("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG"), ("html", b"<!doctype html>"), ("txt", b"Head 3-9")],

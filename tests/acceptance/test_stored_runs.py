@@ -62,6 +62,7 @@ def contents(folder: Path, below: str = "") -> dict[str, bytes]:
     return {str(path.relative_to(where)): path.read_bytes() for path in where.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_figures_have_the_formats_that_are_asked_for(small, tmp_path):
     again = tmp_path / "again"
     assert {path.suffix for path in (small / "figures").iterdir()} == {".svg"}
@@ -76,6 +77,7 @@ def test_figures_have_the_formats_that_are_asked_for(small, tmp_path):
     assert contents(again, "figures") == svgs
 
 
+@pytest.mark.slow
 def test_a_report_is_a_function_of_the_counts(whole, tmp_path):
     copy = Path(shutil.copytree(whole, tmp_path / "copy"))
     shutil.rmtree(copy / "tables")
@@ -104,6 +106,7 @@ def test_another_min_count_changes_what_it_should(small, tmp_path):
     assert (tmp_path / "few" / "report.html").read_text() != (small / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_merged_runs_are_the_run_over_all_texts(whole, parts, tmp_path):
     assert main(["merge", str(parts[1]), str(parts[2]), "--out", str(tmp_path / "bc")]) == 0
     assert main(["merge", str(tmp_path / "bc"), str(parts[0]), "--out", str(tmp_path / "merged")]) == 0

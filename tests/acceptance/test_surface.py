@@ -82,6 +82,7 @@ def segments(demo_encoder, data_file):
     return make_segments(demo_encoder, text, 12)
 
 
+@pytest.mark.slow
 def test_segments_against_the_published_formulas(demo_encoder, segments):
     metric = SurfaceStatistics(6, 12)
     for batch in extract(demo_encoder, segments, level="token"):
@@ -92,6 +93,7 @@ def test_segments_against_the_published_formulas(demo_encoder, segments):
     compare(metric, documents, [len(p) for p in pieces])
 
 
+@pytest.mark.slow
 def test_distances_over_segments(demo_encoder, segments):
     metric = HeadDistances(6, 12)
     pairs = np.random.default_rng(0).integers(72, size=(20, 2)).tolist()
@@ -120,6 +122,7 @@ def test_all_of_the_text_is_read(demo_encoder, data_file):
     assert words[:5000] == [token.removeprefix("##") if len(token) > 2 else token for token in tokens][:5000]
 
 
+@pytest.mark.slow
 def test_the_sink_of_the_demo_model_is_found(demo_encoder, tmp_path, capsys):
     out = tmp_path / "r"
     options = ["--analyses", "surface", "--gradients", "hidden", "--gradient-sentences", "30", "--out", str(out)]
@@ -162,6 +165,7 @@ def run(*arguments) -> int:
     return main(["analyze", *map(str, arguments)])
 
 
+@pytest.mark.slow
 def test_segments_from_the_command_line(bert, text, tmp_path, capsys):
     out = tmp_path / "r"
     options = ["--max-length", 24, "--segments", 5, "--segment-ids", "pair", "--reach", 3, "--n-clusters", 2]
@@ -219,6 +223,7 @@ def test_fewer_segments_than_asked_for(bert, text, tmp_path, capsys):
     assert f"Warning: {warning}" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_by_default_a_treebank_gets_three_analyses(bert, tmp_path):
     assert run("--model", bert, "--limit", 20, "--max-length", 60, "--out", tmp_path / "r", "--min-count", 1) == 0
     tables = {path.stem for path in (tmp_path / "r" / "tables").iterdir()}
@@ -227,6 +232,7 @@ def test_by_default_a_treebank_gets_three_analyses(bert, tmp_path):
     assert {"relation", "relation_accuracy"} <= set(heads.columns)
 
 
+@pytest.mark.slow
 def test_analyses_by_commas_in_any_order(bert, tmp_path):
     options = ["--limit", 5, "--max-length", 60, "--analyses", "clusters,surface", "dependency"]
     assert run("--model", bert, *options, "--out", tmp_path / "r") == 0
@@ -234,6 +240,7 @@ def test_analyses_by_commas_in_any_order(bert, tmp_path):
     assert record["options"]["analyses"] == ["dependency", "surface", "clusters"]
 
 
+@pytest.mark.slow
 def test_batches_do_not_matter(bert, text, tmp_path):
     found = []
     for cells in (500, 2**16):
@@ -244,6 +251,7 @@ def test_batches_do_not_matter(bert, text, tmp_path):
         pd.testing.assert_frame_equal(one, two, rtol=1e-3, atol=2e-6)
 
 
+@pytest.mark.slow
 def test_smoothing_as_published(bert, text, tmp_path):
     sums = []
     for smoothing in ("none", "release"):

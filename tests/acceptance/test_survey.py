@@ -64,6 +64,7 @@ def read(out, name):
     return pd.read_csv(out / "tables" / f"{name}.csv", keep_default_na=False, na_values=[""])
 
 
+@pytest.mark.slow
 def test_a_cell_that_fails_is_a_row_and_does_not_stop_the_grid(surveyed):
     out, status = surveyed
     assert status == 3
@@ -82,6 +83,7 @@ def test_a_cell_that_fails_is_a_row_and_does_not_stop_the_grid(surveyed):
     assert (cells.loc[cells["status"] == "ok", "sentences"] == 30).all()
 
 
+@pytest.mark.slow
 def test_cells_keep_no_sentences_to_look_at(grid, surveyed):
     del surveyed
     names = set()
@@ -139,6 +141,7 @@ def test_means_are_over_the_treebanks_that_were_counted(surveyed):
     assert row["low"] < row["difference"] < row["high"]
 
 
+@pytest.mark.slow
 def test_the_same_command_counts_nothing_again(grid, surveyed, tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr(parts.PartCounter, "write", lambda self, part, counts: written.append(part))
@@ -149,6 +152,7 @@ def test_the_same_command_counts_nothing_again(grid, surveyed, tmp_path, monkeyp
         assert again.read_bytes() == (surveyed[0] / "tables" / f"{name}.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_mended_treebank_is_all_that_is_counted(grid, surveyed, tmp_path, monkeypatch):
     counted = []
     write = parts.PartCounter.write
@@ -202,6 +206,7 @@ def test_a_model_that_cannot_be_loaded_fails_in_every_cell(grid, tmp_path, capsy
     assert cells["status"].tolist() == ["ok", "ok", "failed"] * 2
 
 
+@pytest.mark.slow
 def test_dry_run_counts_cells_sentences_and_passes(grid, tmp_path, capsys):
     out = tmp_path / "out"
     assert main(command(grid, out, "--dry-run", "--control", "random-init:2", "--json")) == 0
@@ -239,6 +244,7 @@ def test_wrong_options_end_the_survey_before_it_begins(tmp_path, capsys, options
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_the_call_has_the_results_of_the_command(grid, surveyed, tmp_path):
     counts, files = CountOptions(replicates=60, min_count=10), CorpusOptions(limit=30)
     options: list[Any] = [files, counts, PartOptions(parts=grid / "parts")]

@@ -51,6 +51,7 @@ def tables(out: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((out / "tables").iterdir()) if "cells" not in path.name}
 
 
+@pytest.mark.slow
 def test_shares_of_all_cells_are_the_survey(grid, tmp_path, monkeypatch, capsys):
     shared = tmp_path / "parts"
     written = []

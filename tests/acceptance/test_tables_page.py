@@ -62,6 +62,7 @@ def written(tmp_path_factory, figures_are_outlines) -> Written:
     return everything_written(tmp_path_factory.mktemp("written"))
 
 
+@pytest.mark.slow
 def test_the_page_describes_all_tables_and_columns(written):
     page = described()
     assert set(page) == set(written.columns)
@@ -87,6 +88,7 @@ def pattern(name: str) -> re.Pattern[str]:
     return re.compile(re.escape(name).replace(r"\*", ".+") + (".*" if name.endswith("[]") else r"(\[\].*)?"))
 
 
+@pytest.mark.slow
 def test_the_page_describes_the_records(written):
     page = (documentation.REPOSITORY / RECORD).read_text(encoding="utf-8").partition("## `summary.json`")[0]
     named = [name for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`([^`]+)`", row)]

@@ -33,6 +33,7 @@ def non_projective(heads):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -68,6 +69,7 @@ def test_trees_are_those_of_the_conllu_package(name):
             assert list(sentence.relations) == [token["deprel"] for token in words], sentence.id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fr_gsd-dev.conllu", "en_ewt-dev.conllu"])
 def test_syntactic_words_are_surface_tokens_and_the_words_merged_into_them(name):
     path = data_file(name)
@@ -78,6 +80,7 @@ def test_syntactic_words_are_surface_tokens_and_the_words_merged_into_them(name)
     assert surface.counts()["sentences_without_single_root"] == surface.counts()["multiword_tokens"] == 0
 
 
+@pytest.mark.slow
 def test_korean_trees_cross():
     bank = load_treebank(data_file("ko_kaist-dev.conllu"))
     assert sum(non_projective(sentence.heads) for sentence in bank) == 473

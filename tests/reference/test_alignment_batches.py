@@ -75,6 +75,7 @@ def links_of(
     return links, sizes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make_model", [uniform_model, repeating_model])
 def test_links_do_not_depend_on_batches_order_or_threads(make_model):
     model = make_model()

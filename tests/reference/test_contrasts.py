@@ -163,6 +163,7 @@ def test_versions_of_one_sentence_have_to_be_drawn_together():
         assert (row["simultaneous_low"] == row["simultaneous_high"] == 0) == paired
 
 
+@pytest.mark.slow
 def test_simultaneous_intervals_hold_together_where_pointwise_ones_do_not():
     """A hundred heads without any contrast, measured on 200 items: in how many of 100 corpora is one said to differ?"""
     rng = np.random.default_rng(0)

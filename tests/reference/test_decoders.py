@@ -269,7 +269,10 @@ def naive_of(encoder: Any, sentence: Sentence) -> tuple[list[Naive], list[Array]
     return naive, inputs, outputs
 
 
-@pytest.fixture(scope="module", params=VARIANTS)
+QUICK = ("llama", "gemma2", "gpt_neox", "phi3, partial rotary", "falcon, new")
+
+
+@pytest.fixture(scope="module", params=[pytest.param(v, marks=[pytest.mark.slow] * (v not in QUICK)) for v in VARIANTS])
 def model(request):
     family, changes = VARIANTS[request.param]
     encoder = tiny.randomised(family, **changes)

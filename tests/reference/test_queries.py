@@ -276,6 +276,7 @@ def explained(tmp_path_factory):
     return explain(path, tests="all", options=options, out=folder / "run", cache=folder / "cache"), folder / "run"
 
 
+@pytest.mark.slow
 def test_every_test_runs_on_pairs_of_three_classes(explained):
     explanation, _ = explained
     assert isinstance(explanation.model, QueryClassifier)
@@ -292,6 +293,7 @@ def test_every_test_runs_on_pairs_of_three_classes(explained):
     assert explanation.texts.filter(like="tau").notna().all(axis=None)
 
 
+@pytest.mark.slow
 def test_leave_one_out_keeps_the_query(explained):
     explanation, folder = explained
     texts = load_labelled(folder.parent / "pairs.tsv", query="query")
@@ -307,6 +309,7 @@ def test_leave_one_out_keeps_the_query(explained):
             assert row["tau_loo"] == pytest.approx(kendalltau(alpha, changes).statistic)
 
 
+@pytest.mark.slow
 def test_pages_and_figures_show_the_query_and_each_class(explained):
     explanation, folder = explained
     page = (folder / "report.html").read_text()

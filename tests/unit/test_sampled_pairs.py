@@ -171,6 +171,7 @@ def sampled_files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (folder / "states").glob("examples-*.safetensors")}
 
 
+@pytest.mark.slow
 def test_merged_runs_and_reports_have_the_same_pairs(whole, tmp_path):
     run, _ = whole
     corpus = bitext()

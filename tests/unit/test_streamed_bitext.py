@@ -194,6 +194,7 @@ def alive():
     return sum(type(each) is SentencePair for each in gc.get_objects())
 
 
+@pytest.mark.slow
 def test_only_one_pair_is_in_memory(tmp_path):
     pairs, gold = write(tmp_path, "pairs", PAIRS[:1] * 400), write(tmp_path, "gold", ["0-0 1p2"] * 400)
     gc.collect()

@@ -189,6 +189,7 @@ def test_many_names_are_told_apart():
     assert all(f"s{number}" in names for number in range(5500))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["en_ewt-dev", "en_gum-dev", "fr_gsd-dev", "ko_kaist-dev"])
 def test_real_treebanks_are_the_same(name):
     path = DATA / "ud" / f"{name}.conllu"

@@ -90,6 +90,7 @@ class TestResults:
             decided = "passes" if row["low"] > 0 else "fails" if row["high"] < 0 else "undecided"
             assert row["verdict"] == (decided if row["n"] >= FEWEST else "undecided")
 
+    @pytest.mark.slow
     def test_no_verdict_depends_on_the_other_tests(self, done, files, tmp_path, monkeypatch):
         """Nor on the order in which they are given."""
         # Figures take most of the time.
@@ -157,6 +158,7 @@ class TestResults:
 
 
 class TestTheSameAgain:
+    @pytest.mark.slow
     def test_interrupted_runs_go_on_and_end_alike(self, done, files, tmp_path, monkeypatch, capsys):
         options = (*everything(files), "--out", tmp_path / "run", "--cache", tmp_path / "cache")
         trained = []
@@ -207,6 +209,7 @@ class TestTheSameAgain:
         same = all_of_them.loc[few.index, list(few)].drop(columns=["adversarial_jsd", "adversarial_tvd"])
         pd.testing.assert_frame_equal(few[list(same)], same, check_exact=False, rtol=0, atol=1e-5)
 
+    @pytest.mark.slow
     def test_order_of_the_texts_does_not_matter(self, done, files, tmp_path):
         lines = (files / "test.txt").read_text().splitlines()
         (tmp_path / "test.txt").write_text("\n".join(reversed(lines)) + "\n")

@@ -41,6 +41,7 @@ def contents(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
+@pytest.mark.slow
 def test_a_run_is_rendered_again_without_its_model_and_texts(done, tmp_path):
     again = tmp_path / "again"
     shutil.copytree(done / "run", again)
@@ -52,6 +53,7 @@ def test_a_run_is_rendered_again_without_its_model_and_texts(done, tmp_path):
     assert "classifier.safetensors" in before
 
 
+@pytest.mark.slow
 def test_two_runs_add_up_to_the_run_over_all_texts(runs):
     merged = merge_runs([runs / "ra", runs / "rb"], runs / "merged")
     assert merged.record["sentences"]["read"] == 80
@@ -79,6 +81,7 @@ def test_a_difference_is_the_mean_of_the_first_run_minus_that_of_the_other(runs)
     np.testing.assert_array_equal(loaded["difference"].to_numpy(), rows["difference"].to_numpy())
 
 
+@pytest.mark.slow
 def test_runs_of_other_models_and_damaged_runs_are_refused(runs, tmp_path, capsys):
     damaged = tmp_path / "damaged"
     shutil.copytree(runs / "rb", damaged)
@@ -94,6 +97,7 @@ def test_runs_of_other_models_and_damaged_runs_are_refused(runs, tmp_path, capsy
         merge_runs([runs / "ra", tmp_path / "elsewhere"], tmp_path / "mixed")
 
 
+@pytest.mark.slow
 def test_runs_on_the_same_texts_are_compared_text_by_text(runs, files):
     given = ("--data", files / "train.txt", "--dev", files / "dev.txt", "--cache", runs / "cache", *OPTIONS)
     assert run(*given, "--learning-rate", "0.01", "--test", runs / "a.txt", "--out", runs / "faster") == 0
@@ -110,6 +114,7 @@ def test_runs_on_the_same_texts_are_compared_text_by_text(runs, files):
     np.testing.assert_allclose([row["low"], row["high"]], interval, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_run_that_replaces_another_one_takes_nothing_of_it(runs, done, tmp_path):
     for name in ("merged", "rendered"):
         shutil.copytree(done / "run", tmp_path / name)

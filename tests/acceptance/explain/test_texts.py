@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import pytest
+
 from tests.acceptance.explain.explaining import (
     OF_ONE_MODEL,
     SMALL,
@@ -18,6 +20,7 @@ from tests.outlines import FIGURES
 
 
 class TestOddTexts:
+    @pytest.mark.slow
     def test_one_word_unknown_words_and_lines_without_text(self, files, tmp_path):
         odd = ["", "1", "0 ", "1 good", "0 bad", "1 zzz yyy xxx", "0 qqq", "1 <b>good</b> & $x$ film", "0 the film",
                "1 the film"]  # fmt: skip
@@ -65,6 +68,7 @@ class TestOddTexts:
         assert "of the tested words are unknown to the model" in printed
 
 
+@pytest.mark.slow
 def test_regularizers_that_do_not_fit_are_left_out(files, tmp_path, capsys):
     data = ("--data", files / "train.txt", "--test", files / "test.txt")
     options = ("--encoder", "cnn", "--dimensions", 6, "--tests", "regularizers", "--epochs", 1, "--replicates", 0)
@@ -75,6 +79,7 @@ def test_regularizers_that_do_not_fit_are_left_out(files, tmp_path, capsys):
         assert f"regularizer {name} (the size of the states of 'cnn' must be a multiple of 4, not 6)" in printed
 
 
+@pytest.mark.slow
 def test_the_papers_on_sentiment(data_file, tmp_path):
     """Attention ranks words as gradients do where there is no context, less so where there is (on a part of SST-2)."""
     train, dev = data_file("classification/sst2.train.txt"), data_file("classification/sst2.dev.txt")

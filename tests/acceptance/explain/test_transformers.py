@@ -15,6 +15,7 @@ from tests.acceptance.explain.explaining import record, run, said, table
 
 
 class TestTransformers:
+    @pytest.mark.slow
     def test_one_that_classifies_already(self, bert, sentences, tmp_path, capsys):
         options = ("--draws", 5, "--steps", 3, "--replicates", 20)
         assert run("--model", bert, "--test", sentences, *options, "--out", tmp_path / "run") == 0
@@ -37,6 +38,7 @@ class TestTransformers:
         assert "Tested texts that the model cannot read, left out: 1" in printed
         assert "too long" in (tmp_path / "run" / "report.html").read_text()
 
+    @pytest.mark.slow
     def test_where_attention_is_changed_matters(self, bert, sentences, tmp_path):
         options = ("--tests", "permutation", "--draws", 5, "--replicates", 0, "--limit", 12)
         moved = {}
@@ -65,6 +67,7 @@ class TestTransformers:
                 own = model(input_ids=state.ids, attention_mask=state.inside.long()).logits
             torch.testing.assert_close(put_back, own, atol=1e-5, rtol=0)
 
+    @pytest.mark.slow
     def test_one_that_is_fine_tuned(self, bert, files, tmp_path, capsys):
         data = ("--data", files / "dev.txt", "--test", files / "test.txt")
         options = (

@@ -13,6 +13,7 @@ from huggingface_hub import scan_cache_dir, snapshot_download
 from tests.acceptance.hub.session import NEVER_FETCHED, WEIGHTS, files, sha256
 
 
+@pytest.mark.slow
 def test_a_run_records_the_commit_it_read_and_can_be_repeated_by_it(hub, tmp_path):
     name, repository, first = hub.add({**files(1.0), **NEVER_FETCHED})
     run = hub.analyze(tmp_path / "first", name)
@@ -45,6 +46,7 @@ def test_a_run_records_the_commit_it_read_and_can_be_repeated_by_it(hub, tmp_pat
     assert "from the cache" in offline["printed"]
 
 
+@pytest.mark.slow
 def test_a_tag_is_read_and_not_the_main_branch(hub):
     name, repository, main = hub.add(files(1.0))
     tagged = repository.commit(files(2.0), "v1", "branch/with/slashes")
@@ -64,6 +66,7 @@ def test_a_tag_is_read_and_not_the_main_branch(hub):
     assert refs == {"main": main, "v1": tagged, "branch/with/slashes": tagged}
 
 
+@pytest.mark.slow
 def test_one_run_reads_one_commit_although_main_moves_meanwhile(hub, tmp_path):
     name, repository, first = hub.add(files(1.0, "masked"))
     hub.mirror.answered = lambda: repository.commit(files(2.0, "masked"))
@@ -81,6 +84,7 @@ def test_one_run_reads_one_commit_although_main_moves_meanwhile(hub, tmp_path):
     assert (tmp_path / "still" / gradients).read_bytes() == (tmp_path / "run" / gradients).read_bytes()
 
 
+@pytest.mark.slow
 def test_every_command_reads_the_hub_in_the_same_way(hub, tmp_path):
     name, _, commit = hub.add(files(1.0))
     answer = hub.tell(argv=["doctor", "--model", name, "--sentences", "3", "--json"])
@@ -123,6 +127,7 @@ def test_a_revision_is_for_models_on_the_hub(hub, tmp_path, command):
         assert "--revision is for models on the Hub" in answer["err"]
 
 
+@pytest.mark.slow
 def test_the_environment_is_enough(hub, tmp_path):
     """As a user starts it: processes of their own, of which one may not ask the Hub and has another cache."""
     name, _, commit = hub.add(files(1.0))

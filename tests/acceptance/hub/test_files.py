@@ -34,6 +34,7 @@ def test_links_to_nothing_are_fetched_again(hub):
     assert hub.find(name, offline=True)["revision"] == commit
 
 
+@pytest.mark.slow
 def test_only_shards_that_the_index_names_are_fetched(hub, tmp_path):
     sharded = files(1.0, shards="20KB")
     shards = {file for file in sharded if file.endswith(".safetensors")}

@@ -114,6 +114,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_broken_view_does_not_look_as_before(open_page, pages, name):
     page, selector = opened(open_page, pages, name)
