@@ -1,0 +1,82 @@
+"""A head that is switched off is a head whose value vectors are zero, in every family whose layers are known."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import pytest
+import torch
+
+from attentionology.corpora_loaders import load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import ModelError
+from attentionology.extractors.layers import architectures
+from attentionology.extractors.replaceable.heads_off import HeadSwitch
+from attentionology.extractors.tokens.pieces import Pieces
+from tests import tiny
+
+SENTENCES = [sentence for sentence in load_treebank(SAMPLE_TREEBANK) if len(sentence.words) <= 8][:3]
+VALUES = {
+    "bert": "encoder.layer.{}.attention.self.value",
+    "electra": "encoder.layer.{}.attention.self.value",
+    "roberta": "encoder.layer.{}.attention.self.value",
+    "distilbert": "transformer.layer.{}.attention.v_lin",
+    "mpnet": "encoder.layer.{}.attention.attn.v",
+    "deberta-v2": "encoder.layer.{}.attention.self.value_proj",
+    "gpt2": "h.{}.attn.c_attn",
+    "modernbert": "layers.{}.attn.Wqkv",
+    "bart": "layers.{}.self_attn.v_proj",
+}
+
+
+def pieces_of(encoder):
+    return [pieces for pieces in encoder.align(SENTENCES) if isinstance(pieces, Pieces)]
+
+
+def without_values(model, family, layer, head, size):
+    """A copy of a model in which a head's rows of the value projection, and its biases, are zero."""
+    edited = copy.deepcopy(model)
+    projection = edited.get_submodule(VALUES[family].format(layer))
+    width = sum(projection.weight.shape) - 24 if family in ("gpt2", "modernbert") else 24
+    rows = slice(width - 24 + head * size, width - 24 + (head + 1) * size)
+    with torch.no_grad():
+        (projection.weight.T if family == "gpt2" else projection.weight)[rows] = 0
+        if projection.bias is not None:
+            projection.bias[rows] = 0
+    return edited
+
+
+@pytest.mark.parametrize("family", VALUES)
+def test_switching_off_is_zeroing_the_values(family):
+    encoder = tiny.randomised(family).double
+    pieces = pieces_of(encoder)
+    switch = HeadSwitch(encoder, pieces)
+    ids, mask = encoder.pad(pieces)
+    for layer in range(encoder.n_layers):
+        given = switch.run(layer, [None, *range(encoder.n_heads)])
+        switch.check_plain(given[0], layer)
+        for head in range(encoder.n_heads):
+            model = without_values(tiny.randomised(family).model.double(), family, layer, head, 6)
+            with torch.inference_mode():
+                expected = model(input_ids=ids, attention_mask=mask.long())[0]
+            torch.testing.assert_close(given[1 + head][mask], expected[mask], atol=1e-6, rtol=0)
+            assert (given[1 + head] - given[0])[mask].abs().max() > 1e-3
+
+
+def test_a_head_without_values_changes_nothing():
+    encoder = tiny.randomised("bert")
+    encoder.model.load_state_dict(without_values(encoder.model, "bert", 1, 2, 6).state_dict())
+    given = HeadSwitch(encoder, pieces_of(encoder)).run(1, [None, 2, 3])
+    assert torch.equal(given[0], given[1])
+    assert not torch.equal(given[0], given[2])
+
+
+def test_a_place_after_the_output_projection_is_refused(monkeypatch):
+    encoder = tiny.randomised("bert")
+    pieces = pieces_of(encoder)
+    assert encoder.layers  # read and verified with the right row
+    after = replace(architectures.ARCHITECTURES["bert"], output="attention.output.dropout")
+    monkeypatch.setitem(architectures.ARCHITECTURES, "bert", after)
+    with pytest.raises(ModelError, match="what goes into the output projection"):
+        HeadSwitch(encoder, pieces)
