@@ -39,8 +39,8 @@ class Setting:
         chosen: the names of all analyses of the run.
         seed: the seed of everything random.
         max_length: the value of the option ``--max-length``, None if it was not given.
-        load_masked_lm: a function that loads the same model with its masked-LM head. It returns None if the model has
-            no such head.
+        load_masked_lm, load_causal_lm: functions that load the same model with its masked-LM head, and with the head
+            that predicts the next piece. They return None if the model has no such head.
 
     Example:
         >>> from attentionology.analyses.shared.builtin import corpus_path, load_encoder
@@ -57,6 +57,7 @@ class Setting:
     seed: int = 0
     max_length: int | None = None
     load_masked_lm: Callable[[], Any | None] = lambda: None
+    load_causal_lm: Callable[[], Any | None] = lambda: None
 
     @property
     def encoder(self) -> Encoder:
@@ -107,6 +108,8 @@ class Request:
         copy: None for the model, k for the k-th copy with random weights, counted from 0.
         masking: None if the model reads the unmasked text.
         optional: whether the run goes on if this request cannot be met; see `Counted.failures`.
+        further_passes: how many forward passes of the model the maker runs by itself for each batch. ``--dry-run``
+            says it.
 
     Example:
         >>> from attentionology import MapMaker, Sentence, SurfaceStatistics, get_kind
@@ -125,6 +128,7 @@ class Request:
     copy: int | None = None
     masking: Masking | None = None
     optional: bool = False
+    further_passes: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,7 @@ class AnalyzeJob(Job):
             seed=self.seed,
             max_length=limits.max_length,
             load_masked_lm=functools.cache(lambda: load_head(setting.encoder)),
+            load_causal_lm=functools.cache(lambda: load_head(setting.encoder, causal=True)),
         )
         tables: dict[str, pd.DataFrame] = {}
         if isinstance(source, PlainText) and files.segments is not None:

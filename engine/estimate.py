@@ -42,6 +42,7 @@ class PassEstimate:
     disk: int = 0  # the bytes of the counts of all inputs together in a file
     disk_of_parts: int = 0
     failure: str = ""  # why an optional pass will fail
+    further_passes: float = 0.0  # what analyses run by themselves for each batch
 
     def __str__(self) -> str:
         copy = "" if self.copy is None else f", random copy {self.copy + 1}"
@@ -70,7 +71,8 @@ class RunEstimate:
         for each in self.passes:
             needs = f", {size(each.maps + each.states)} of memory, {size(each.disk)} on disk"
             parts = f"{each.inputs:,} {self.unit} in {len(each.parts):,} parts"
-            yield f"Pass of {each}: {parts}{'' if each.failure else needs}"
+            work = f", about {each.further_passes:,.0f} more forward passes of each" if each.further_passes else ""
+            yield f"Pass of {each}: {parts}{'' if each.failure else needs + work}"
         there = "" if self.counted is None else f", of which {self.counted:,} are in the folder"
         yield f"Corpus: {self.inputs:,} {self.unit}. All passes together read {self.read:,}."
         yield f"Parts: {self.parts:,}{there}"
@@ -150,6 +152,7 @@ def _estimate_pass(current: Pass, analyses: list[str], parts: Sequence[int], pre
         masked=current.masking is not None,
         inputs=len(current.inputs),
         parts=tuple(parts),
+        further_passes=sum(request.further_passes for request in current.requests),
     )
     # A copy with random weights takes as much as the model, which is there already.
     first = replace(current, inputs=tuple(current.inputs[:SAMPLED]), copy=None)

@@ -76,11 +76,13 @@ def check_demo(files: LoadedFiles) -> None:
         raise ModelError(f"the demo model's weights have sha256 {digest}, expected {_DEMO_SHA256}")
 
 
-def load_head(encoder: Encoder) -> Any | None:
-    """Load the model of an encoder once more, from the same files, with its masked-LM head."""
-    from ...extractors import load_masked_lm
+def load_head(encoder: Encoder, *, causal: bool = False) -> Any | None:
+    """Load the model of an encoder once more, from the same files, with its masked-LM or causal LM head."""
+    from ...extractors import load_causal_lm, load_masked_lm
 
-    return None if encoder.files.folder is None else load_masked_lm(encoder.files)
+    if encoder.files.folder is None:
+        return None
+    return load_causal_lm(encoder.files) if causal else load_masked_lm(encoder.files)
 
 
 def check_model_name(name: str, builtin: str) -> None:

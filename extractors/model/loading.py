@@ -191,10 +191,33 @@ def load_masked_lm(
         True
     """
     found = find_model(name_or_path, revision)
+    return _with_head(transformers.AutoModelForMaskedLM, transformers.MODEL_FOR_MASKED_LM_MAPPING, found, dtype)
+
+
+def load_causal_lm(
+    name_or_path: Location, revision: str | None = None, dtype: torch.dtype = torch.float32
+) -> Any | None:
+    """Load the model with the head that predicts the next piece; None if the checkpoint has no such head.
+
+    Args:
+        name_or_path, revision, dtype: see `load_masked_lm`.
+
+    Raises:
+        ModelError: it cannot be found or loaded.
+    """
+    found = find_model(name_or_path, revision)
+    model = _with_head(transformers.AutoModelForCausalLM, transformers.MODEL_FOR_CAUSAL_LM_MAPPING, found, dtype)
+    if model is not None:
+        model.config.use_cache = False  # of keys and values, which no pass here reads again
+    return model
+
+
+def _with_head(auto_class: Any, mapping: Any, found: LoadedFiles, dtype: torch.dtype) -> Any | None:
+    """Load the model with a head, if its family and its checkpoint have it."""
     config = transformers.AutoConfig.from_pretrained(str(found.folder), local_files_only=True, trust_remote_code=False)
-    if config.is_encoder_decoder or type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
+    if config.is_encoder_decoder or type(config) not in mapping:
         return None
-    model, files = _load(transformers.AutoModelForMaskedLM, found, dtype)
+    model, files = _load(auto_class, found, dtype)
     return None if files.untrained else model
 
 
