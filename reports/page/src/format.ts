@@ -33,13 +33,17 @@ export function interval(measure: Measure, head: number): string {
   return ` [${bare(low, measure)}, ${bare(high, measure)}]`;
 }
 
-/** A short form for a cell of the matrix: whole percentages, or two significant digits. */
+/** A short form for a cell of the matrix: whole percentages, or two significant digits, or three decimals. */
 export function short(value: number | null, measure: Measure): string {
   if (value === null) return "–";
   if (measure.categories) return String(value + 1);
   if (measure.unit === "%") return String(Math.round(100 * value)).replace("-", MINUS);
   const size = Math.abs(value);
   if (size >= 10000) return value.toExponential(0).replace("e+", "e");
+  // Where all values are small, two decimals would make them equal; without the zero, three have room.
+  if (measure.values.every((each) => each === null || Math.abs(each) < 0.1)) {
+    return value.toFixed(3).replace("0.", ".").replace("-", MINUS);
+  }
   return value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 || size === 0 ? 1 : 2).replace("-", MINUS);
 }
 
