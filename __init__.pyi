@@ -1,3 +1,4 @@
+from .analyses.ablation.options import AblationOptions as AblationOptions
 from .analyses.alignment.options import AlignmentOptions as AlignmentOptions
 from .analyses.alignment.scores import score_links as score_links
 from .analyses.clusters.distances import HeadDistances as HeadDistances

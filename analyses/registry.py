@@ -13,6 +13,7 @@ from typing import Any
 
 from ..storage.nearest import did_you_mean
 from ..storage.plugins import RegistryError, added, load_added, located, source_of
+from .ablation.options import ABLATION
 from .clusters.options import CLUSTERS
 from .contract import Analysis, AnalysisRow, OptionError
 from .coreference.options import COREFERENCE
@@ -23,7 +24,7 @@ from .surface.options import SURFACE
 ENTRY_POINTS = "attentionology.analyses"
 """The group of entry points under which another package names its subclasses of `Analysis`."""
 
-_ROWS = (DEPENDENCY, SURFACE, CLUSTERS, NORMS, COREFERENCE)
+_ROWS = (DEPENDENCY, SURFACE, CLUSTERS, NORMS, COREFERENCE, ABLATION)
 """The analyses of ``analyze``, in the order of the report. An analysis comes after those whose results it needs."""
 
 _OF_COMMANDS = {

@@ -69,8 +69,8 @@ def with_results(counted: Sequence[Part], options: OptionSet) -> tuple[Part, ...
     for part in counted:
         needed = {
             other.analysis.name: other.results
-            for other in parts
-            if other.analysis.name in part.analysis.needs and other.kind in (None, part.kind)
+            for other in reversed(parts)  # an analysis that is about no kind reads the results of the first kind
+            if other.analysis.name in part.analysis.needs and (part.kind is None or other.kind in (None, part.kind))
         }
         parts.append(replace(part, results=part.analysis.results(options, part.counted, needed, part.looked)))
     return tuple(parts)

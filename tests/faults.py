@@ -44,6 +44,7 @@ _EXPLANATION = "tests/unit/test_shown_explanation.py::"
 _TOGETHER = "tests/unit/test_together.py::"
 _FIGURES = "tests/unit/test_figure_data.py::"
 _FINDINGS = "tests/unit/test_findings.py::"
+_ABLATION = "tests/unit/test_ablation.py::"
 _CLAIMS = "tests/unit/test_held_out_claims.py::"
 
 _COLUMNS = (
@@ -574,5 +575,38 @@ _COUNTED = (
     ),
 )
 
-FAULTS = (*_COLUMNS, *_DRAWN, *_FOUND, *_COUNTED)
+_ABLATED = (
+    Fault(
+        "analyses/ablation/section.py",
+        'heads.sort_values(effect, ascending=False, kind="stable")',
+        'heads.sort_values(effect, kind="stable")',
+        f"{_ABLATION}test_what_is_shown_is_what_the_tables_say",
+    ),
+    Fault(
+        "analyses/ablation/section.py",
+        'if row["p"] < 0.05:',
+        'if row["above"] > 0:',
+        f"{_ABLATION}test_the_conclusion_hangs_on_the_joint_test",
+    ),
+    Fault(
+        "analyses/ablation/tables.py",
+        '"others": value - head[difference]',
+        '"others": head[difference]',
+        f"{_ABLATION}test_relations_compare_the_best_head_with_its_layer",
+    ),
+    Fault(
+        "analyses/ablation/figures.py",
+        'line = rows[rows["order"] == order]',
+        'line = rows[rows["order"] != order]',
+        f"{_ABLATION}test_curves_are_those_of_heads_that_are_off_together",
+    ),
+    Fault(
+        "extractors/replaceable/heads_off.py",
+        "each[number, :, :, head] = 0 if fill is None",
+        "each[number, :, head] = 0 if fill is None",
+        "tests/reference/test_heads_off.py::test_switching_off_is_zeroing_the_values",
+    ),
+)
+
+FAULTS = (*_ABLATED, *_COLUMNS, *_DRAWN, *_FOUND, *_COUNTED)
 """All faults."""

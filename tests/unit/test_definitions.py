@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from attentionology.analyses.ablation import tables as ablation
+from attentionology.analyses.ablation.options import AblationOptions
 from attentionology.analyses.alignment import decisions, itermax
 from attentionology.analyses.clusters import distances, geography
 from attentionology.analyses.clusters.options import ClustersOptions
@@ -108,6 +110,9 @@ PHRASES = [
     ("surface", f"and {distances.SMOOTHING} before the distances"),
     ("surface", f"masked with probability {gradient_maps.MASK_RATE}"),
     ("surface", f"the first {SurfaceOptions().gradient_sentences} inputs"),
+    ("ablation", f"is compared with that of {ablation.PERMUTATIONS:,} random assignments"),
+    ("ablation", f"{gradient_maps.MASK_RATE:.0%} of the pieces of words are masked".replace("%", " %")),
+    ("ablation", f"with `--ablate {AblationOptions().ablate}` (the default)"),
     ("surface", f"(`--n-clusters`, default {ClustersOptions().n_clusters};"),
     ("surface", f"among {geography.PERMUTATIONS:,} random ones"),
 ]

@@ -1,0 +1,139 @@
+"""The plan and the results of the analysis ``ablation``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rich.console import RenderableType
+
+from ...reports.explorer.contribution import Contribution
+from ...reports.page import Section
+from ..contract import Analysis, Counted, OptionSet, Plan, Reader, Request, Setting, Titles
+from ..dependency.ensembles import ensemble_key
+from ..dependency.options import DependencyOptions
+from ..shared.counting import CountWith
+from ..shared.merged_facts import merges_by
+from ..shared.options import CountOptions
+from .counting import HeadEffects
+from .effects import AblationMaker, HeadMeans
+from .explored import explored_ablation
+from .options import ABLATION, AblationOptions
+from .pruning import orders, pruned
+from .section import AblationResults, ablation_section, shown_table
+from .tables import ablation_tables, pruning_table
+
+
+@dataclass(frozen=True)
+class AblationFacts:
+    """The facts that the results need from the plan."""
+
+    requests: tuple[str, ...]  # of the effects on vectors and, if there is a head for them, on predictions
+    heads: tuple[tuple[int, int], ...]  # layer and head, from 0
+    n_heads: int  # of the model
+    ablate: str
+    sentences_of_the_means: str  # a digest of their ids; empty for zeros
+    seed: int
+    notes: tuple[str, ...] = merges_by("union")
+
+
+class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
+    """The analysis of what changes in a model if one of its heads is switched off."""
+
+    facts_type = AblationFacts
+
+    def plan(self, options: OptionSet, setting: Setting) -> Plan[AblationFacts]:
+        """Plan the effects on final vectors, and on predictions if the model has a language-model head."""
+        chosen, encoder, corpus = options[AblationOptions], setting.encoder, setting.corpus
+        _ = encoder.layers  # raises an error here, before anything slow, if the architecture is not known
+        heads = chosen.chosen(encoder.n_layers, encoder.n_heads)
+        maker = AblationMaker(heads, encoder.n_layers, seed=setting.seed)
+        gave_means, notes = "", [_what_is_put(chosen, len(corpus))]
+        if chosen.ablate == "mean":
+            first = corpus.sentences[: chosen.mean_sentences]
+            maker = replace(maker, means=HeadMeans(first, setting.max_length))
+            gave_means = ensemble_key([sentence.id for sentence in first])
+        makers = [("ablation-vectors", maker)]
+        if chosen.predictions == "auto":
+            lm = setting.load_masked_lm() if encoder.tokenizer.mask_token_id is not None else None
+            causal = lm is None
+            lm = setting.load_causal_lm() if causal else lm
+            if lm is None:
+                notes.append("Effects on predictions were not measured: the checkpoint has no language-model head.")
+            else:
+                makers.append(("ablation-predictions", replace(maker, lm=lm, causal=causal)))
+                what = "each word after what precedes it" if causal else "masked pieces"
+                notes.append(f"The loss is −log p of {what}.")
+        requests = []
+        for name, each in makers:
+            arguments = {
+                "heads": heads,
+                "relations": tuple(corpus.relations),
+                "measures": each.measures,
+                "coarse": options[DependencyOptions].coarse,
+            }
+            counting = CountWith(HeadEffects, tuple(arguments.items()))
+            label = name.replace("-", " of ")
+            requests.append(Request(name, label, corpus, each, counting, further_passes=each.forward_passes))
+        n_heads = encoder.n_layers * encoder.n_heads
+        names = tuple(request.name for request in requests)
+        facts = AblationFacts(names, heads, n_heads, chosen.ablate, gave_means, setting.seed, tuple(notes))
+        return Plan(tuple(requests), facts)
+
+    def follow_up(
+        self, options: OptionSet, plan: Plan[AblationFacts], counted: Counted[AblationFacts], read: Reader
+    ) -> dict[str, list[dict[str, Any]]] | None:
+        """Switch off more and more heads at once on the first sentences."""
+        first = plan.requests[0].inputs[: options[AblationOptions].pruning_sentences]
+        if not len(first) or len(plan.facts.heads) < 2:
+            return None
+        rows = []
+        metrics = [counted.metric(name, HeadEffects) for name in plan.facts.requests]
+        importance = metrics[-1].mean_importance()
+        order = orders(plan.facts.heads, metrics[-1].compute().mean[0, :, 0], importance, plan.facts.seed)
+        for maker in (request.maker for request in plan.requests if isinstance(request.maker, AblationMaker)):
+            rows += pruned(read, first, maker, order)
+        return {ensemble_key([sentence.id for sentence in first]): rows}
+
+    def results(
+        self, options: OptionSet, counted: Counted[AblationFacts], needed: Mapping[str, Any], looked: Any
+    ) -> AblationResults:
+        """Make the tables, beside those of ``dependency`` if it is part of the run."""
+        facts = counted.facts
+        metrics = [counted.metric(name, HeadEffects) for name in facts.requests]
+        min_count = options[CountOptions].min_count
+        tables = ablation_tables(metrics, needed.get("dependency"), min_count=min_count, seed=facts.seed)
+        # Merged runs removed heads on different sentences, so that none of the curves is that of all.
+        rows = next(iter(looked.values())) if looked and len(looked) == 1 else None
+        curves = None if rows is None else pruning_table(rows, len(facts.heads))
+        return AblationResults(tables, curves, facts.notes)
+
+    def section(self, results: AblationResults, titles: Titles) -> Section:
+        """Make the tables, the figures and the section of the page."""
+        return ablation_section(results, titles)
+
+    def show(self, results: AblationResults, width: int) -> RenderableType:
+        """Return whether the heads that find relations matter, or else the heads that matter most."""
+        return shown_table(results).terminal(width)
+
+    def explored(
+        self, options: OptionSet, counted: Counted[AblationFacts], results: AblationResults, kind: str | None
+    ) -> Contribution:
+        """Return the effects of all heads, and what was found."""
+        facts = counted.facts
+        complete = len(facts.heads) == facts.n_heads
+        return explored_ablation(results, complete=complete)
+
+    def record(self, options: OptionSet, counted: Counted[AblationFacts], results: AblationResults) -> dict[str, Any]:
+        """Return the notes."""
+        return {"ablation": {"notes": list(results.notes)}}
+
+
+def _what_is_put(options: AblationOptions, inputs: int) -> str:
+    if options.ablate == "zero":
+        return "A head that is switched off gives zeros, before the output projection."
+    return (
+        "A head that is switched off gives its mean over all pieces of the first "
+        f"{min(options.mean_sentences, inputs):,} sentences, before the output projection."
+    )

@@ -1,0 +1,157 @@
+"""The metric of the effects of heads, by dependency relation and part of speech, with what their intervals need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from ...corpora_loaders import Sentence, coarse_relation
+from ..shared.exact_sums import ExactMetric, added, floating
+from ..shared.metric_states import equal_but
+from .effects import EffectBatch
+
+UPOS = tuple("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
+"""The parts of speech of Universal Dependencies. Words with other tags count among all words alone."""
+
+EVERY = ("all", "all")
+
+_QUANTILE = 1.959963984540054
+
+Values = npt.NDArray[np.float64]
+
+
+class Effects(NamedTuple):
+    """Mean effects with their 95 % intervals, each of shape (groups, heads, measures); NaN for groups without words.
+
+    Attributes:
+        mean, low, high: the effects.
+        difference, difference_low, difference_high: those of a head minus the mean of the other heads of its layer that
+            are switched off; NaN where there are none.
+        items: the number of words, or of predictions, of each group, shape (groups,).
+    """
+
+    mean: Values
+    low: Values
+    high: Values
+    difference: Values
+    difference_low: Values
+    difference_high: Values
+    items: npt.NDArray[np.int64]
+
+
+class HeadEffects(ExactMetric):
+    """The sums of the effects of each head over all words, those of each relation, and of each part of speech.
+
+    Args:
+        heads: layer and head, from 0.
+        relations: the inventory of relations, as the treebank has them.
+        measures: the names of the effects.
+        coarse: whether to count universal relations instead of subtypes.
+    """
+
+    # The last two dimensions are effect and difference, and the sums over sentences of x, x² and x · n, where x is
+    # the sum over the words of a sentence and n their number.
+    sums: Int[Tensor, "groups heads measures 2 3"]
+    items: Int[Tensor, "groups 3"]  # the sums over sentences of n, of n², and of 1
+    importance: Int[Tensor, " heads"]
+    inputs: Int[Tensor, ""]
+
+    def __init__(
+        self,
+        heads: Sequence[Sequence[int]],
+        relations: Sequence[str],
+        measures: Sequence[str],
+        *,
+        coarse: bool = False,
+    ) -> None:
+        super().__init__()
+        self.heads = [(layer, head) for layer, head in heads]
+        self.measures = list(measures)
+        self._name = coarse_relation if coarse else str
+        names = sorted({self._name(relation) for relation in relations})
+        self.groups = [EVERY, *(("relation", name) for name in names), *(("tag", name) for name in UPOS)]
+        self._index = {group: index for index, group in enumerate(self.groups)}
+        layers = torch.tensor([layer for layer, _ in self.heads])
+        self._others = (layers[:, None] == layers) & ~torch.eye(len(layers), dtype=torch.bool)
+        shape = (len(self.groups), len(self.heads), len(self.measures), 2, 3)
+        for name, size in (("sums", shape), ("items", (shape[0], 3)), ("importance", shape[1:2]), ("inputs", ())):
+            self.add_state(name, torch.zeros(size, dtype=torch.int64), "sum")
+
+    @staticmethod
+    def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the arguments of a metric that can `absorb` metrics of other inventories of relations."""
+        relations = dict.fromkeys(relation for each in arguments for relation in each["relations"])
+        return {**equal_but(arguments, "relations"), "relations": list(relations)}
+
+    def update(self, batch: EffectBatch) -> None:
+        """Add the effects in a batch."""
+        for number, sentence in enumerate(batch.sentences):
+            here = batch.sentence == number
+            values = batch.values[here].double()
+            for group, member in self._members(sentence, batch.word[here].tolist()):
+                n = int(member.sum())
+                total = values[member].sum(0)  # one value per sentence is rounded, see `exact_sums`
+                x = torch.stack([total, self._differences(total)], dim=-1)
+                self.sums[group] = added(self.sums[group], torch.stack([x, x * x, x * n], dim=-1)[None])
+                self.items[group] += torch.tensor([n, n * n, 1])
+        if batch.importance is not None:
+            self.importance = added(self.importance, batch.importance)
+            self.inputs += len(batch.sentences)
+
+    def _differences(self, total: Float[Tensor, "heads measures"]) -> Float[Tensor, "heads measures"]:
+        others = self._others.double()
+        return total - others @ total / others.sum(1, keepdim=True).clamp(min=1)
+
+    def _members(self, sentence: Sentence, words: Sequence[int]) -> Iterator[tuple[int, Tensor]]:
+        """Yield each group that has some of the words, given for each item, and which items these are."""
+        if not words:
+            return
+        groups: dict[int, list[bool]] = {0: [True] * len(words)}
+        for item, word in enumerate(words):
+            names = []
+            if sentence.relations and sentence.heads[word] is not None:
+                names.append(("relation", self._name(sentence.relations[word])))
+            if sentence.tags:
+                names.append(("tag", sentence.tags[word]))
+            for name in names:
+                if name in self._index:
+                    groups.setdefault(self._index[name], [False] * len(words))[item] = True
+        for group, member in groups.items():
+            yield group, torch.tensor(member)
+
+    def absorb(self, other: HeadEffects) -> None:
+        """Add the sums of another part of the text, whose relations may be others, but are all among those here."""
+        places = [self._index[group] for group in other.groups]
+        mine: HeadEffects = self.clone()
+        mine.reset()
+        mine.sums[places], mine.items[places] = other.sums, other.items
+        mine.importance, mine.inputs = other.importance, other.inputs
+        self.merge_state(mine)
+
+    def compute(self) -> Effects:
+        """Return the mean effects and their intervals."""
+        x, squares, products = np.moveaxis(floating(self.sums).numpy(), -1, 0)
+        items = self.items.numpy().astype(np.float64)
+        n, n_squares, sentences = items.T[:, :, None, None, None]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = x / n
+            # The linearized variance of the ratio of two totals over sentences (Cochran 1977, section 6.4).
+            spread = squares - 2 * mean * products + mean * mean * n_squares
+            error = np.sqrt(np.maximum(spread, 0) * sentences / (sentences - 1)) / n
+        error[~np.isfinite(error)] = np.nan
+        mean[:, ~self._others.any(1).numpy(), :, 1] = np.nan
+        bounds = (mean - _QUANTILE * error, mean + _QUANTILE * error)
+        effect, difference = ([each[..., k] for each in (mean, *bounds)] for k in (0, 1))
+        return Effects(
+            effect[0], effect[1], effect[2], difference[0], difference[1], difference[2], self.items[:, 0].numpy()
+        )
+
+    def mean_importance(self) -> Values | None:
+        """Return the mean over sentences of |z · ∂L/∂z| of each head; None if nothing was predicted."""
+        return floating(self.importance).numpy() / int(self.inputs) if int(self.inputs) else None

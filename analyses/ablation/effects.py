@@ -1,0 +1,252 @@
+"""What switching heads off changes in a batch, word by word or prediction by prediction."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional
+
+from ...corpora_loaders import Sentence
+from ...extractors import Encoder, ExtractionError, SharedBatch, shared_batches
+from ...extractors.maps.gradients import MASK_RATE
+from ...extractors.maps.shared_pass import mask_pieces
+from ...extractors.replaceable.heads_off import HeadSwitch
+from ...extractors.tokens.word_merging import WordMerger
+from ..shared.exact_sums import added, floating
+
+HIDDEN = ("cosine", "l2")
+"""The effects on the final vectors of words: 1 − cosine, and the length of the change relative to the vector."""
+
+LOSS = ("loss",)
+"""The effect on predictions: the increase of −log p of a masked piece, or of the next word."""
+
+_NUMBERS = 2**25
+"""How many components of final vectors or logits are computed at once, 128 MiB in float32."""
+
+
+@dataclass(frozen=True, eq=False)
+class EffectBatch:
+    """The effects of switching off each of some heads.
+
+    Attributes:
+        values: the effects, one row per word or masked piece.
+        sentence, word: for each row, the index of its sentence and of its word there.
+        sentences: the sentences.
+        importance: Σ |z · ∂L/∂z| of each head in each sentence; None if nothing is predicted.
+    """
+
+    values: Float[Tensor, "items heads measures"]
+    sentence: Int[Tensor, " items"]
+    word: Int[Tensor, " items"]
+    sentences: tuple[Sentence, ...]
+    importance: Float[Tensor, "sentences heads"] | None = None
+
+
+@dataclass(frozen=True)
+class HeadMeans:
+    """What heads give on average, over all pieces of some sentences; those that are too long are left out."""
+
+    sentences: Sequence[Sentence] = field(compare=False)
+    max_length: int | None = None
+
+    @functools.cached_property
+    def _by_encoder(self) -> dict[int, tuple[Encoder, Tensor]]:
+        return {}
+
+    def of(self, encoder: Encoder) -> Float[Tensor, "layers heads inner"]:
+        """Return the means, which a pass over the sentences gives when it is first needed."""
+        if id(encoder) not in self._by_encoder:
+            self._by_encoder[id(encoder)] = encoder, self._computed(encoder)
+        return self._by_encoder[id(encoder)][1]
+
+    def _computed(self, encoder: Encoder) -> Tensor:
+        pieces, sums = 0, torch.zeros(1, dtype=torch.int64)
+        for batch in shared_batches(encoder, self.sentences, max_length=self.max_length):
+            switch = HeadSwitch(encoder, batch.pieces)
+            given = torch.stack(switch.outputs, dim=1).masked_fill(~switch.mask[:, None, :, None], 0)
+            # One value per sentence is rounded, so that neither batches nor their order change the sums.
+            sums = added(sums if pieces else sums.new_zeros(given.shape[1], given.shape[-1]), given.double().sum(2))
+            pieces += int(switch.mask.sum())
+        if not pieces:
+            raise ExtractionError("none of the sentences that give the means of heads could be read")
+        return (floating(sums) / pieces).view(len(sums), encoder.n_heads, -1)
+
+
+@dataclass(frozen=True)
+class AblationMaker:
+    """Makes an `EffectBatch`: of the final vectors of words, or of predictions of masked pieces or next words.
+
+    The heads of a layer are switched off in one batch, beside a copy in which none is. A pass begins at their layer.
+    """
+
+    reads_weights: ClassVar[bool] = False
+
+    heads: tuple[tuple[int, int], ...]  # layer and head, from 0, in ascending order
+    n_layers: int
+    means: HeadMeans | None = None  # None for zeros
+    lm: Any = None  # the model with its masked-LM head, or if it is `causal` the one that predicts the next piece
+    causal: bool = False
+    seed: int = 0
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the effects."""
+        return HIDDEN if self.lm is None else LOSS
+
+    @property
+    def forward_passes(self) -> float:
+        """How many forward passes of the whole model a batch costs, about."""
+        # One that records what heads give, one that checks the place, those from the layer of each head on, about three
+        # for merging pieces and comparing vectors (measured with the demo model), and as much for gradients of a loss.
+        sizes = Counter(layer for layer, _ in self.heads)
+        of_heads = sum((1 + size) * (1 - layer / self.n_layers) for layer, size in sizes.items())
+        return 5 + 3 * (self.lm is not None) + of_heads
+
+    def of(self, batch: SharedBatch) -> EffectBatch:
+        """Switch off one head after the other.
+
+        Raises:
+            ModelError: the architecture does not say where the heads are, or another place is right.
+        """
+        seen = self._seen(batch)
+        fill = None if self.means is None else self.means.of(batch.encoder)
+        parts, importance = [], None
+        for given in self._without(seen.switch, fill):
+            measured = seen.measured(given)
+            parts.append(seen.changes(measured[:1], measured[1:]))
+        if seen.losses is not None:
+            layers, heads = torch.tensor(self.heads).T
+            importance = seen.switch.products(seen.losses)[:, layers, heads].double().cpu()
+        values = torch.cat(parts).transpose(0, 1).cpu()
+        return EffectBatch(values, seen.sentence, seen.word, batch.sentences, importance)
+
+    def several(
+        self, batch: SharedBatch, sets: Sequence[Sequence[tuple[int, int]]]
+    ) -> Float[Tensor, "sets items measures"]:
+        """Switch off several heads at once, one set after the other."""
+        seen = self._seen(batch)
+        fill = None if self.means is None else self.means.of(batch.encoder)
+        plain = seen.measured(seen.switch.plain[None])
+        return torch.cat(
+            [seen.changes(plain, seen.measured(seen.switch.without(heads, fill)[None])).cpu() for heads in sets]
+        )
+
+    def _seen(self, batch: SharedBatch) -> _Seen:
+        if self.lm is None:
+            return _final_vectors(batch)
+        return _next_words(batch, self.lm) if self.causal else _masked_pieces(batch, self.lm, self.seed)
+
+    def _without(self, switch: HeadSwitch, fill: Tensor | None) -> Iterator[Tensor]:
+        """Yield what the model gives, first without any change, then without each of a few heads of one layer."""
+        at_once = max(1, _NUMBERS // switch.plain.numel() - 1)
+        for layer, group in itertools.groupby(self.heads, key=lambda head: head[0]):
+            heads = [head for _, head in group]
+            for start in range(0, len(heads), at_once):
+                some = heads[start : start + at_once]
+                given = switch.run(layer, [None, *some], None if fill is None else fill[layer])
+                switch.check_plain(given[0], layer)
+                yield given
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """What of a model is compared: its final vectors at words, or its predictions of masked pieces or next words."""
+
+    switch: HeadSwitch
+    sentence: Int[Tensor, " items"]
+    word: Int[Tensor, " items"]
+    measured: Callable[[Tensor], Tensor]  # from what the model gives, with a first dimension, to something per item
+    changes: Callable[[Tensor, Tensor], Tensor]  # from that without and with a change to effects, items × measures
+    losses: Callable[[Tensor], Tensor] | None = None
+
+
+def _final_vectors(batch: SharedBatch) -> _Seen:
+    switch = HeadSwitch(batch.encoder, batch.pieces)
+    n = switch.mask.shape[1]
+    merger = WordMerger(batch.pieces, n, dtype=torch.float64, device=switch.mask.device)
+    places = [
+        (row, position, word)
+        for row, pieces in enumerate(batch.pieces)
+        for word, position in enumerate(i for i, special in enumerate(pieces.special) if not special)
+    ]
+    sentence, position, word = torch.tensor(places).T
+
+    def of_words(given: Tensor) -> Tensor:
+        # Some models give NaN on padding, and 0 · NaN is NaN.
+        inside = given.masked_fill(~switch.mask[..., None], 0).double()
+        return torch.matmul(merger.from_.squeeze(1), inside)[:, sentence, position]
+
+    def changes(plain: Tensor, changed: Tensor) -> Tensor:
+        # Half the squared distance of unit vectors is 1 − cos, of which rounding would leave hardly a digit.
+        directions = [functional.normalize(vectors, dim=-1) for vectors in (plain, changed)]
+        cosine = (directions[1] - directions[0]).square().sum(-1) / 2
+        l2 = (changed - plain).norm(dim=-1) / plain.norm(dim=-1)
+        return torch.stack([cosine, l2], dim=-1)
+
+    return _Seen(switch, sentence, word, of_words, changes)
+
+
+def _masked_pieces(batch: SharedBatch, masked_lm: Any, seed: int) -> _Seen:
+    encoder = batch.encoder
+    drawn = [
+        mask_pieces(encoder, pieces, MASK_RATE, f"{seed} {sentence.id}", one_at_least=True)
+        for sentence, pieces in zip(batch.sentences, batch.pieces, strict=True)
+    ]
+    switch = HeadSwitch(encoder, [pieces for pieces, _ in drawn], masked_lm.to(encoder.device).eval())
+    places = [(row, piece, batch.pieces[row].word_of[piece]) for row, (_, at) in enumerate(drawn) for piece in at]
+    sentence, piece, word = torch.tensor(places).T
+    target = encoder.pad(batch.pieces)[0][sentence, piece]
+
+    def surprise(logits: Tensor) -> Tensor:
+        return functional.cross_entropy(logits[sentence, piece].double(), target, reduction="none")
+
+    return _of_surprise(switch, sentence, word, surprise)
+
+
+def _next_words(batch: SharedBatch, causal_lm: Any) -> _Seen:
+    encoder = batch.encoder
+    switch = HeadSwitch(encoder, batch.pieces, causal_lm.to(encoder.device).eval())
+    # Nothing predicts the first piece of an input.
+    places = [
+        (row, piece, word)
+        for row, pieces in enumerate(batch.pieces)
+        for piece, word in enumerate(pieces.word_of)
+        if piece and word >= 0
+    ]
+    row, piece, word = torch.tensor(places).T
+    # A word is predicted piece by piece, and −log p of the word is the sum.
+    words, of_piece = torch.unique(torch.stack([row, word]), dim=1, return_inverse=True)
+    target = encoder.pad(batch.pieces)[0][row, piece]
+
+    def surprise(logits: Tensor) -> Tensor:
+        of_pieces = functional.cross_entropy(logits[row, piece - 1].double(), target, reduction="none")
+        return of_pieces.new_zeros(words.shape[1]).index_add(0, of_piece.to(of_pieces.device), of_pieces)
+
+    return _of_surprise(switch, words[0], words[1], surprise)
+
+
+def _of_surprise(switch: HeadSwitch, sentence: Tensor, word: Tensor, surprise: Callable[[Tensor], Tensor]) -> _Seen:
+    """Compare −log p, which ``surprise`` computes of each item from logits."""
+    batch = len(switch.mask)
+
+    def losses(logits: Tensor) -> Tensor:
+        values = surprise(logits)
+        counts = torch.bincount(sentence, minlength=batch).clamp(min=1)
+        return values.new_zeros(batch).index_add(0, sentence, values) / counts
+
+    return _Seen(
+        switch,
+        sentence,
+        word,
+        lambda given: torch.stack([surprise(logits) for logits in given]),
+        lambda plain, changed: (changed - plain)[..., None],
+        losses,
+    )

@@ -1,0 +1,77 @@
+"""What is left of a model if many of its heads are switched off at once, in several orders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...extractors import SharedBatch
+from ..contract import Reader
+from .counting import Values
+from .effects import AblationMaker
+
+STEPS = 10
+SEEDS = 10
+"""The number of random orders."""
+
+Head = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class PruningMaker:
+    """Makes the sums of the effects of removing several heads, one row for each set of heads."""
+
+    reads_weights: ClassVar[bool] = False
+
+    sets: tuple[tuple[Head, ...], ...]
+    maker: AblationMaker
+
+    def of(self, batch: SharedBatch) -> tuple[Tensor, int]:
+        """Return the sums of the effects, shape (sets, measures), and the number of words or masked pieces."""
+        values = self.maker.several(batch, self.sets)
+        return values.sum(1), values.shape[1]
+
+
+def orders(
+    heads: Sequence[Head], effect: Values, importance: Values | None, seed: int
+) -> dict[tuple[str, int], list[Head]]:
+    """Return the orders in which heads are removed, by the name of the order and the number of its draw.
+
+    Of heads with equal effects, the first one goes first.
+    """
+    by_effect = [heads[k] for k in np.argsort(effect, kind="stable")]
+    found: dict[tuple[str, int], list[Head]] = {("effect", 0): by_effect, ("reverse", 0): by_effect[::-1]}
+    if importance is not None:
+        found["importance", 0] = [heads[k] for k in np.argsort(importance, kind="stable")]
+    for k in range(SEEDS):
+        shuffled = np.random.default_rng([seed, k]).permutation(len(heads))
+        found["random", k] = [heads[index] for index in shuffled]
+    return found
+
+
+def steps(n_heads: int) -> list[int]:
+    """Return how many heads are gone at 0, 10, … 90 % of them."""
+    return list(dict.fromkeys(round(n_heads * step / STEPS) for step in range(STEPS)))
+
+
+def pruned(
+    read: Reader, inputs: Sequence[Any], maker: AblationMaker, order: dict[tuple[str, int], list[Head]]
+) -> list[dict[str, Any]]:
+    """Measure the effect of removing more and more heads in each order."""
+    keys = [(name, number, n) for name, number in order for n in steps(len(maker.heads))]
+    sets = tuple(tuple(order[name, number][:n]) for name, number, n in keys)
+    unique = tuple(dict.fromkeys(sets))
+    sums, total = torch.zeros(len(unique), len(maker.measures), dtype=torch.float64), 0
+    for of_batch, n in read(inputs, PruningMaker(unique, replace(maker))):
+        sums, total = sums + of_batch, total + n
+    means = dict(zip(unique, (sums / max(total, 1)).tolist(), strict=True))
+    return [
+        {"order": name, "seed": number, "heads": n, "effect": measure, "value": value, "total": total}
+        for (name, number, n), heads in zip(keys, sets, strict=True)
+        for measure, value in zip(maker.measures, means[heads], strict=True)
+    ]

@@ -1,0 +1,212 @@
+"""The tables of the analysis of ablation, made of the counts of `HeadEffects` and of the tables of ``dependency``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
+
+from ...reports.format import rows_of
+from ..comparison.differences import holm
+from ..dependency.section import DependencyResults
+from ..dependency.tables import ALL, TOTALS
+from .columns import ABLATION, GROUPS, PRUNING, RELATIONS, SUMMARY
+from .counting import EVERY, HeadEffects
+
+PERMUTATIONS = 9999
+"""The number of random assignments of heads to places within their layers."""
+
+
+@dataclass(frozen=True)
+class AblationTables:
+    """The tables of the analysis, see `attentionology.analyses.ablation.columns`.
+
+    Attributes:
+        heads, groups: the effects of each head.
+        relations, summary: whether the heads that find relations matter; empty without ``dependency``.
+    """
+
+    heads: pd.DataFrame
+    groups: pd.DataFrame
+    relations: pd.DataFrame
+    summary: pd.DataFrame
+
+
+def ablation_tables(
+    metrics: Sequence[HeadEffects], dependency: DependencyResults | None, *, min_count: int, seed: int
+) -> AblationTables:
+    """Make the tables of the effects on vectors and, if there are any, on predictions."""
+    frames = [_frame(metric) for metric in metrics]
+    keys = ["by", "group", "layer", "head"]
+    cells = frames[0].rename(columns={"items": "total"})
+    for frame in frames[1:]:
+        cells = cells.merge(frame.rename(columns={"items": "predicted"}), on=keys, how="left")
+    everything = cells[(cells["by"] == EVERY[0]) & (cells["group"] == EVERY[1])]
+    importance = metrics[-1].mean_importance()
+    heads = everything if importance is None else everything.assign(importance=importance)
+    measures = [name for metric in metrics for name in metric.measures]
+    found = [] if dependency is None else _relations(cells, dependency, measures, min_count)
+    summary = [
+        _summary(name, [row for row in found if row["effect"] == name], heads, dependency, seed) for name in measures
+    ]
+    return AblationTables(
+        _ordered(heads, ABLATION.names),
+        _ordered(cells, GROUPS.names),
+        pd.DataFrame(found, columns=RELATIONS.names),
+        pd.DataFrame(summary, columns=SUMMARY.names),
+    )
+
+
+def _ordered(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Return those of the columns that the table has, in their order."""
+    return table[[name for name in names if name in table]].reset_index(drop=True)
+
+
+def _frame(metric: HeadEffects) -> pd.DataFrame:
+    """Return the effects with the differences from other heads, one row per group that occurs and head."""
+    effects = metric.compute()
+    rows = []
+    for index, (by, group) in enumerate(metric.groups):
+        if effects.items[index]:
+            for number, (layer, head) in enumerate(metric.heads):
+                row = {"by": by, "group": group, "layer": layer + 1, "head": head + 1, "items": effects.items[index]}
+                for m, name in enumerate(metric.measures):
+                    at = index, number, m
+                    row |= {name: effects.mean[at], f"{name}_low": effects.low[at], f"{name}_high": effects.high[at]}
+                    row |= {
+                        f"{name}_difference": effects.difference[at],
+                        f"{name}_difference_low": effects.difference_low[at],
+                        f"{name}_difference_high": effects.difference_high[at],
+                    }
+                rows.append(row)
+    names = [f"{name}{end}" for name in metric.measures for end in ("", "_low", "_high")]
+    columns = ["by", "group", "layer", "head", "items", *names]
+    return pd.DataFrame(rows, columns=[*columns, *(f"{n}_difference{e}" for n in metric.measures
+                                                   for e in ("", "_low", "_high"))])  # fmt: skip
+
+
+def _relations(
+    cells: pd.DataFrame, dependency: DependencyResults, measures: Sequence[str], min_count: int
+) -> list[dict[str, Any]]:
+    """Compare the head that finds each relation with the other heads of its layer."""
+    rows: list[dict[str, Any]] = []
+    accuracy = _accuracies(dependency.cells)
+    whole = cells[cells["by"] == EVERY[0]].set_index(["layer", "head"])
+    frequent = [row for row in rows_of(dependency.best) if row["total"] >= min_count]
+    best = [row for row in frequent if row["relation"] not in (*TOTALS, "root")]  # no head can find a root
+    for measure in measures:
+        found = []
+        for row in best:
+            of_words = cells[(cells["by"] == "relation") & (cells["group"] == row["relation"])].dropna(subset=measure)
+            own = of_words[(of_words["layer"] == row["layer"]) & (of_words["head"] == row["head"])]
+            of_layer = of_words[of_words["layer"] == row["layer"]]
+            layer = of_layer[measure].to_numpy()
+            if len(own) != 1 or len(layer) < 2:
+                continue  # the head was not switched off, or no other one of its layer was
+            (head,) = rows_of(own)
+            value, difference = head[measure], f"{measure}_difference"
+            of_heads = of_words.merge(accuracy[accuracy["relation"] == row["relation"]], on=["layer", "head"])
+            found.append(
+                {
+                    "relation": row["relation"],
+                    "effect": measure,
+                    "layer": row["layer"],
+                    "head": row["head"],
+                    "accuracy": row["accuracy"],
+                    "total": head["predicted"] if measure == "loss" else head["total"],
+                    "value": value,
+                    "value_low": head[f"{measure}_low"],
+                    "value_high": head[f"{measure}_high"],
+                    "others": value - head[difference],
+                    "difference": head[difference],
+                    "difference_low": head[f"{difference}_low"],
+                    "difference_high": head[f"{difference}_high"],
+                    "everywhere": float(whole.loc[(row["layer"], row["head"]), measure]),
+                    "rank": int((layer > value).sum()) + 1,
+                    "heads": len(layer),
+                    "p": float((layer >= value).mean()),
+                    # What is not a column is for `joint_p`: all heads of the layer, and which of them this one is.
+                    "all_ranks": (layer[:, None] < layer).sum(1) / (len(layer) - 1),
+                    "place": of_layer["head"].tolist().index(row["head"]),
+                    "rho": _rho(of_heads["accuracy"], of_heads[measure]),
+                }
+            )
+        for row, p in zip(found, holm([row["p"] for row in found]), strict=True):
+            row["p_holm"] = p
+        rows += found
+    return rows
+
+
+def _accuracies(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the accuracy of each head for each relation, in the better direction."""
+    return cells.groupby(["relation", "layer", "head"], sort=False)[["accuracy"]].max().reset_index()
+
+
+def _rho(first: pd.Series, second: pd.Series) -> float:
+    """Return Spearman's ρ; NaN if it is not defined."""
+    if len(first) < 3 or first.nunique() < 2 or second.nunique() < 2:
+        return float("nan")
+    return float(spearmanr(first, second).statistic)
+
+
+def _summary(
+    measure: str,
+    rows: Sequence[Mapping[str, Any]],
+    heads: pd.DataFrame,
+    dependency: DependencyResults | None,
+    seed: int,
+) -> dict[str, Any]:
+    """Test the heads of all relations together, and correlate effects with accuracy and importance."""
+    rho_accuracy = mean_rank = p = float("nan")
+    if dependency is not None:
+        accuracy = _accuracies(dependency.cells)
+        together = heads.merge(accuracy[accuracy["relation"] == ALL], on=["layer", "head"])
+        rho_accuracy = _rho(together["accuracy"], together[measure])
+    if rows:
+        mean_rank, p = joint_p(rows, seed)
+    return {
+        "effect": measure,
+        "relations": len(rows),
+        "above": sum(row["difference"] > 0 for row in rows),
+        "mean_rank": mean_rank,
+        "p": p,
+        "rho_accuracy": rho_accuracy,
+        "rho_importance": _rho(heads["importance"], heads[measure]) if "importance" in heads else float("nan"),
+    }
+
+
+def joint_p(rows: Sequence[Mapping[str, Any]], seed: int) -> tuple[float, float]:
+    """Return the mean rank of the heads that find relations, and the share of random heads with as small a one.
+
+    Args:
+        rows: for each relation, the ``layer`` and ``place`` of its best head, and ``all_ranks``, those of all heads of
+            this layer by their effect on its words, from 0 for the largest to 1.
+        seed: the seed of the permutations.
+    """
+    # One head may find several relations, and its effects on their words depend on each other. So heads are shuffled
+    # within layers, and what finds all of these relations is then another head, with its own ranks.
+    rng = np.random.default_rng(seed)
+    observed = float(np.mean([row["all_ranks"][row["place"]] for row in rows]))
+    drawn = np.zeros(PERMUTATIONS)
+    for layer in sorted({row["layer"] for row in rows}):
+        of_layer = [row for row in rows if row["layer"] == layer]
+        places = np.argsort(rng.random((PERMUTATIONS, len(of_layer[0]["all_ranks"]))), axis=1)
+        for row in of_layer:
+            drawn += np.asarray(row["all_ranks"])[places[:, row["place"]]] / len(rows)
+    return observed, float(1 + (drawn <= observed + 1e-12).sum()) / (1 + PERMUTATIONS)
+
+
+def pruning_table(rows: Sequence[Mapping[str, Any]], n_heads: int) -> pd.DataFrame:
+    """Return the table of the effects of removing several heads; random orders are summed up."""
+    table = pd.DataFrame(rows, columns=["order", "seed", "heads", "effect", "value", "total"])
+    grouped = table.groupby(["order", "effect", "heads"], sort=False)["value"].agg(["mean", "min", "max"])
+    grouped = grouped.reset_index().rename(columns={"mean": "value", "min": "low", "max": "high"})
+    totals = table.drop_duplicates("effect").set_index("effect")["total"]
+    grouped.loc[grouped["order"] != "random", ["low", "high"]] = float("nan")
+    grouped["share"] = grouped["heads"] / n_heads
+    grouped["total"] = grouped["effect"].map(totals)
+    return grouped[PRUNING.names]
