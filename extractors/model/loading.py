@@ -204,6 +204,12 @@ def load_causal_lm(
 
     Raises:
         ModelError: it cannot be found or loaded.
+
+    Example:
+        >>> from attentionology import load_encoder
+        >>> from attentionology.extractors import load_causal_lm
+        >>> load_causal_lm(load_encoder("demo").files) is None  # a model of sentences, without a language-model head
+        True
     """
     found = find_model(name_or_path, revision)
     model = _with_head(transformers.AutoModelForCausalLM, transformers.MODEL_FOR_CAUSAL_LM_MAPPING, found, dtype)

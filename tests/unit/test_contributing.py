@@ -201,5 +201,5 @@ def test_commands_of_make_exist():
     text = (REPOSITORY / PAGE).read_text(encoding="utf-8")
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"`make (\w+)`", text))
-    assert targets == {"bench", "check", "docs", "mutate", "page", "quick", "test"}
+    assert targets == {"bench", "check", "docs", "mutate", "page", "quick", "slow", "test"}
     assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
