@@ -52,6 +52,7 @@ from .analyses.surface.options import SurfaceOptions as SurfaceOptions
 from .analyses.surface.statistics import SurfaceStatistics as SurfaceStatistics
 from .analyses.survey.results import Survey as Survey
 from .corpora_loaders import AttentionologyError as AttentionologyError
+from .corpora_loaders import Corpus as Corpus
 from .corpora_loaders import CorpusError as CorpusError
 from .corpora_loaders import Sentence as Sentence
 from .corpora_loaders import Treebank as Treebank

@@ -9,6 +9,8 @@ from .labelled import load_labelled as load_labelled
 from .pairs import Pair as Pair
 from .pairs import pair_paragraphs as pair_paragraphs
 from .sentence import Sentence as Sentence
+from .strings import Texts as Texts
+from .strings import as_sentences as as_sentences
 from .text import LazyText as LazyText
 from .text import PlainText as PlainText
 from .text import load_text as load_text

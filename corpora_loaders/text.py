@@ -12,6 +12,7 @@ from .corpus import DivisibleCorpus, Tally
 from .lines import text_lines
 from .sentence import Sentence
 from .stream import Files, Stream, read_files
+from .strings import load_string
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,7 +52,9 @@ class PlainText(DivisibleCorpus):
             yield tuple(paragraphs)
 
 
-def load_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = None) -> PlainText:
+def load_text(
+    paths: str | Path | Iterable[str | Path] = (), *, from_string: str | None = None, limit: int | None = None
+) -> PlainText:
     """Read text files with one paragraph per line and blank lines between documents.
 
     The files are in UTF-8 and may be compressed with gzip, bzip2, xz or zip. A document also ends at the end of its
@@ -61,10 +64,11 @@ def load_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = N
 
     Args:
         paths: one file or several.
+        from_string: the text itself, in place of files.
         limit: read at most this many paragraphs.
 
     Raises:
-        ValueError: no file is given, or the limit is less than 1.
+        ValueError: no file is given, or files and a string are, or the limit is less than 1.
         CorpusError: a file cannot be read or contains only white space, or two files are the same.
 
     Example:
@@ -79,7 +83,11 @@ def load_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = N
         PlainText(3 paragraphs, 8 words, 'notes.txt')
         >>> [paragraph.document for paragraph in text]
         ['notes.txt:1', 'notes.txt:1', 'notes.txt:4']
+        >>> load_text(from_string="The first paragraph.\\n\\nAnother document.\\n")
+        PlainText(2 paragraphs, 5 words)
     """
+    if from_string is not None:
+        return load_string(lambda path: load_text(path, limit=limit), from_string, paths)
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     names = [Path(path).name for path in paths]
     reader = ParagraphReader(frozenset(name for name in names if names.count(name) > 1))

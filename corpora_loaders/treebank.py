@@ -19,6 +19,7 @@ from .coreference.formats import format_of
 from .corpus import DivisibleCorpus, Tally
 from .sentence import Sentence
 from .stream import Files, Stream, read_files
+from .strings import load_string
 from .tree import depths
 from .unique_names import UniqueNames, numbered_name
 
@@ -87,8 +88,9 @@ class Treebank(DivisibleCorpus):
 
 
 def load_treebank(
-    paths: str | Path | Iterable[str | Path],
+    paths: str | Path | Iterable[str | Path] = (),
     *,
+    from_string: str | None = None,
     tokens: TokenChoice = "syntactic",
     limit: int | None = None,
 ) -> Treebank:
@@ -101,12 +103,14 @@ def load_treebank(
     Args:
         paths: one file or several, which may be compressed with gzip, bzip2, xz or zip. Treebanks of Universal
             Dependencies may be given by name, for example ``ud:en_ewt:dev``, and are downloaded if necessary.
+        from_string: the content of a CoNLL-U file, in place of files.
         tokens: ``"syntactic"`` words (as Clark et al. 2019 read the tokens of the Penn Treebank), or
             ``"surface"`` tokens, where the words of a multiword token are merged into one node.
         limit: read at most this many sentences.
 
     Raises:
-        ValueError: no file is given, the limit is less than 1, or ``tokens`` is neither of the two.
+        ValueError: no file is given or files and a string are, the limit is less than 1, or ``tokens`` is neither of
+            the two.
         CorpusError: a file cannot be read, contains no sentence, or was released without its words (every form
             is ``_``, as in treebanks whose text may not be distributed), or two files are the same.
 
@@ -119,6 +123,8 @@ def load_treebank(
     """
     if tokens not in ("syntactic", "surface"):
         raise ValueError(f"tokens must be 'syntactic' or 'surface', not {tokens!r}")
+    if from_string is not None:
+        return load_string(lambda path: load_treebank(path, tokens=tokens, limit=limit), from_string, paths)
     tally, unique = Tally(), UniqueNames()
 
     def add(sentence: Sentence) -> Sentence:

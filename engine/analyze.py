@@ -25,9 +25,11 @@ from ..analyses.shared.map_facts import map_makers
 from ..analyses.shared.numbers import SEEDS
 from ..analyses.shared.options import FeedForwardOptions, MapOptions
 from ..analyses.shared.part_options import PartOptions
-from ..corpora_loaders import Corpus, PlainText
+from ..corpora_loaders import Corpus, PlainText, Sentence, Treebank
 from ..corpora_loaders.coreference import Documents
 from ..corpora_loaders.errors import CorpusError
+from ..corpora_loaders.treebank import with_id
+from ..corpora_loaders.unique_names import UniqueNames
 from ..extractors import DEFAULT_BATCH_CELLS, Encoder
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.help.options import flag
@@ -170,7 +172,7 @@ class AnalyzeJob(Job):
 
 def analyze(
     model: str | Path | Encoder = "demo",
-    corpus: str | Path | Iterable[str | Path] | Corpus = "sample",
+    corpus: str | Path | Iterable[str | Path | Sentence] | Corpus = "sample",
     *,
     analyses: str | Sequence[str] | None = None,
     maps: str | Sequence[str] | None = None,
@@ -185,7 +187,7 @@ def analyze(
 
     Args:
         model: a folder, a name on the Hugging Face Hub, ``"demo"``, or an encoder.
-        corpus: one file or several, ``"sample"``, or a corpus that has been loaded.
+        corpus: one file or several, ``"sample"``, a corpus that has been loaded, a slice of it, or a list of sentences.
         analyses: the names of the analyses. Default: those that the command chooses for such a corpus.
         maps: the kinds of maps, see `attentionology.list_kinds`. All are made in the same pass. Default: attention
             weights.
@@ -220,15 +222,18 @@ def analyze(
         if kinds.map != MapOptions.map:
             raise OptionError("the kinds of maps are given twice, as maps and in MapOptions")
         given = given.with_group(replace(kinds, map=(maps,) if isinstance(maps, str) else tuple(maps)))
+    names: list[Any] = [corpus] if isinstance(corpus, str | Path | Corpus) else list(corpus)
+    if names and all(isinstance(each, Sentence) for each in names):
+        unique = UniqueNames()
+        corpus = Treebank(tuple(with_id(each, unique(each.id)) for each in names))
     if isinstance(corpus, Corpus):
         if files != CorpusOptions():
             raise OptionError("CorpusOptions apply to a corpus that is read from files, not to one that is loaded")
     elif corpus != SAMPLE:
         if files.corpus or files.text:
             raise OptionError("the corpus is given twice, as corpus and in CorpusOptions")
-        names = [corpus] if isinstance(corpus, str | Path) else list(corpus)
         if not all(isinstance(name, str | Path) for name in names):
-            raise OptionError("the corpus must be a file, a list of files, or the result of a loader")
+            raise OptionError("the corpus must be a file, a list of files, sentences, or the result of a loader")
         given = given.with_group(replace(files, corpus=tuple(map(str, names))))
     part_options = given[PartOptions]
     if part_options.part is not None:

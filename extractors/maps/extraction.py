@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...corpora_loaders import Sentence
+from ...corpora_loaders import Texts, as_sentences
 from ..kinds import get_kind
 from ..layers import FFBias
 from ..model.encoder import Encoder
@@ -18,7 +18,7 @@ from .shared_pass import BatchMaker, shared_batches
 
 def extract(
     encoder: Encoder,
-    sentences: Iterable[Sentence],
+    sentences: Texts,
     kind: str = "weight",
     level: Level = "word",
     *,
@@ -34,7 +34,8 @@ def extract(
 
     Args:
         encoder: the model.
-        sentences: read lazily, one window at a time.
+        sentences: sentences, strings, or lists of words; one string is one text. A corpus and other streams are read
+            lazily, one window at a time.
         kind: a registered map kind, see `attentionology.extractors.kinds`.
         level: ``"word"`` merges the pieces of each word (sum over those attended to, mean over those attended from;
             Clark et al. 2019, §4.1); ``"token"`` keeps them apart.
@@ -52,6 +53,9 @@ def extract(
         log: is filled with what was skipped. Without a log, a warning at the end says how many sentences were skipped.
 
     Raises:
+        TypeError: the encoder or a sentence is something else. This error, the next one, and those of texts in lists
+            are raised by the call; the others while maps are made.
+        CorpusError: a text has no word in it.
         ValueError: the kind or the value of an option is unknown, ``batch_cells`` or ``max_length`` is below 1, or
             vectors are to be merged and the kind has none.
         ExtractionError: a sentence cannot be read and ``too_long`` is ``"error"``.
@@ -59,9 +63,8 @@ def extract(
             kind reads weights and the architecture of the model has no row of names.
 
     Example:
-        >>> from attentionology import Sentence, extract, load_encoder
-        >>> sentences = [Sentence.from_text("Cats sleep."), Sentence.from_text("The old dog barks.")]
-        >>> for batch in extract(load_encoder("demo"), sentences):
+        >>> from attentionology import extract, load_encoder
+        >>> for batch in extract(load_encoder("demo"), ["Cats sleep.", "The old dog barks."]):
         ...     for sentence, array in batch.unpadded():
         ...         print(sentence.words, array.shape)
         ('The', 'old', 'dog', 'barks', '.') (6, 12, 7, 7)
@@ -70,10 +73,11 @@ def extract(
     maker = MapMaker(get_kind(kind), level, merge, normalize, ff_bias)
     check_limits(batch_cells, too_long, max_length)
     filled = ExtractionLog() if log is None else log
+    options = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": filled}
+    made = extract_many(encoder, sentences, [maker], **options)
 
     def batches() -> Iterator[MapBatch]:
-        options = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": filled}
-        for (batch,) in extract_many(encoder, sentences, [maker], **options):
+        for (batch,) in made:
             yield batch
         if log is None and filled.skipped:
             warnings.warn(f"sentences without a map: {len(filled.skipped)} ({filled.reasons()})", stacklevel=2)
@@ -82,13 +86,13 @@ def extract(
 
 
 def extract_many(
-    encoder: Encoder, sentences: Iterable[Sentence], makers: Sequence[BatchMaker[Any]], **options: Any
+    encoder: Encoder, sentences: Texts, makers: Sequence[BatchMaker[Any]], **options: Any
 ) -> Iterator[tuple[Any, ...]]:
     """Yield what several makers make of the same forward passes, one tuple per batch.
 
     Args:
         encoder: the model.
-        sentences: read lazily.
+        sentences: as in `extract`.
         makers: for example a `MapMaker` of each of several kinds.
         options: see `attentionology.extractors.shared_batches`. The bound ``batch_cells`` holds for all kinds of
             maps together.
@@ -97,17 +101,19 @@ def extract_many(
         ModelError: for the same reasons as `extract`.
 
     Example:
-        >>> from attentionology import MapMaker, Sentence, extract_many, get_kind, load_encoder
+        >>> from attentionology import MapMaker, extract_many, get_kind, load_encoder
         >>> makers = [MapMaker(get_kind(kind)) for kind in ("weight", "norm")]
-        >>> sentences = [Sentence.from_text("Cats sleep.")]
-        >>> for weights, norms in extract_many(load_encoder("demo"), sentences, makers):
+        >>> for weights, norms in extract_many(load_encoder("demo"), "Cats sleep.", makers):
         ...     print(weights.kind, norms.kind)
         weight norm
     """
     options["batch_cells"] = shared_cells(makers, options.get("batch_cells", DEFAULT_BATCH_CELLS))
     hidden_states = any(maker.reads_weights for maker in makers)
-    for batch in shared_batches(encoder, sentences, hidden_states=hidden_states, **options):
-        yield make_batches(makers, batch)
+    if not isinstance(encoder, Encoder):
+        raise TypeError(f"expected an encoder, see load_encoder, not {encoder!r:.80}")
+    # The texts are checked here, by the call, and not when the first map is asked for.
+    batches = shared_batches(encoder, as_sentences(sentences), hidden_states=hidden_states, **options)
+    return (make_batches(makers, batch) for batch in batches)
 
 
 def make_batches(makers: Sequence[BatchMaker[Any]], batch: Any) -> tuple[Any, ...]:
