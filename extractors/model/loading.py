@@ -197,7 +197,7 @@ def load_masked_lm(
 def load_causal_lm(
     name_or_path: Location, revision: str | None = None, dtype: torch.dtype = torch.float32
 ) -> Any | None:
-    """Load the model with the head that predicts the next piece; None if the checkpoint has no such head.
+    """Load the model with the head that predicts the next piece; None if it has none, or if its family masks pieces.
 
     Args:
         name_or_path, revision, dtype: see `load_masked_lm`.
@@ -213,6 +213,9 @@ def load_causal_lm(
     """
     found = find_model(name_or_path, revision)
     model = _with_head(transformers.AutoModelForCausalLM, transformers.MODEL_FOR_CAUSAL_LM_MAPPING, found, dtype)
+    # BERT has such a class too, but unless it is a decoder its "next" piece is one that it has read.
+    if type(getattr(model, "config", None)) in transformers.MODEL_FOR_MASKED_LM_MAPPING:
+        return None
     if model is not None:
         model.config.use_cache = False  # of keys and values, which no pass here reads again
     return model

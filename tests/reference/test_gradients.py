@@ -13,7 +13,15 @@ from transformers.models.bert.modeling_bert import eager_attention_forward
 
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import TOKEN_CLASSES, Encoder, GradientMaker, ModelError, extract, load_masked_lm
+from attentionology.extractors import (
+    TOKEN_CLASSES,
+    Encoder,
+    GradientMaker,
+    ModelError,
+    extract,
+    load_causal_lm,
+    load_masked_lm,
+)
 from attentionology.extractors.maps.shared_pass import mask_pieces
 from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
@@ -164,6 +172,21 @@ def test_the_head_comes_from_the_checkpoint(tmp_path, head_class):
     assert torch.equal(bias, trained.cls.predictions.decoder.bias)
     assert torch.equal(found.cls.predictions.transform.dense.weight, trained.cls.predictions.transform.dense.weight)
     assert not found.training
+
+
+def test_only_a_model_that_reads_what_precedes_predicts_the_next_piece(tmp_path):
+    """`BertLMHeadModel` loads from any BERT, but reads the piece that it would have to predict."""
+    for folder, auto_class, family in (
+        ("masked", transformers.AutoModelForMaskedLM, "bert"),
+        ("causal", transformers.AutoModelForCausalLM, "gpt2"),
+    ):
+        auto_class.from_config(tiny.model(family).config).save_pretrained(tmp_path / folder)
+    assert load_causal_lm(tmp_path / "masked") is None
+    found = load_causal_lm(tmp_path / "causal")
+    assert found is not None
+    with torch.inference_mode():
+        first, second = (found(input_ids=torch.tensor([ids])).logits[0] for ids in ([5, 6, 7], [5, 6, 8]))
+    assert torch.equal(first[:2], second[:2])
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "bart"])
