@@ -10,7 +10,7 @@ from tyro.conf import arg
 
 from ..contract import AnalysisRow, OptionError, OptionGroup
 from ..dependency.options import DependencyOptions
-from ..shared.numbers import Number
+from ..shared.numbers import Count, Number
 from ..shared.options import CountOptions
 
 _HEAD = re.compile(r"([1-9][0-9]{0,5})-([1-9][0-9]{0,5})")
@@ -47,7 +47,7 @@ class AblationOptions(OptionGroup):
     """Whether heads are also switched off while the model predicts masked pieces, or next words if it is causal, if the
     checkpoint has a language-model head. This takes as long again."""
 
-    pruning_sentences: Number = 50
+    pruning_sentences: Count = 50
     """The first N sentences on which more and more heads are switched off at once, in several orders. This takes about
     130 forward passes of each; 0 leaves it out."""
 

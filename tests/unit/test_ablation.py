@@ -349,7 +349,10 @@ def test_heads_that_are_not_there_are_named(encoder, options, said):
 
 def test_some_heads_alone(encoder):
     results = analyze(
-        encoder, TREEBANK, analyses="ablation", options=[AblationOptions(ablate_heads=("2-3",), ablate="zero")]
+        encoder,
+        TREEBANK,
+        analyses="ablation",
+        options=[AblationOptions(ablate_heads=("2-3",), ablate="zero", pruning_sentences=0)],
     )
     (row,) = results["ablation"].tables.heads.to_dict("records")
     assert (row["layer"], row["head"]) == (2, 3)
