@@ -4,6 +4,20 @@ The names below are the public ones; everything else may change without notice. 
 used, so that ``import attentionology`` is fast and needs no torch.
 """
 
+from typing import Any
+
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, _, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "__version__":
+        return _load(name)
+    from importlib.metadata import version  # 40 ms, which most programs need not wait for
+
+    return version("attentionology")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -22,6 +22,7 @@ from .analyses.explanation.batch import examine as examine
 from .analyses.explanation.contract import ExplanationTest as ExplanationTest
 from .analyses.explanation.options import ExplanationTestOptions as ExplanationTestOptions
 from .analyses.explanation.options import TextOptions as TextOptions
+from .analyses.explanation.registry import list_tests as list_tests
 from .analyses.explanation.run_options import ClassifierOptions as ClassifierOptions
 from .analyses.explanation.run_options import ClassifierTrainingOptions as ClassifierTrainingOptions
 from .analyses.explanation.run_options import TransformerOptions as TransformerOptions
@@ -33,6 +34,7 @@ from .analyses.probing.options import ProbedMapOptions as ProbedMapOptions
 from .analyses.probing.options import ProbeOptions as ProbeOptions
 from .analyses.probing.options import ProbeTrainingOptions as ProbeTrainingOptions
 from .analyses.probing.options import TreebankOptions as TreebankOptions
+from .analyses.registry import list_analyses as list_analyses
 from .analyses.shared.builtin import load_encoder as load_encoder
 from .analyses.shared.counting import CountMaps as CountMaps
 from .analyses.shared.counting import CountWith as CountWith
@@ -111,3 +113,4 @@ from .reports.page import Section as Section
 from .reports.table import ShownTable as ShownTable
 
 __all__: list[str]
+__version__: str

@@ -55,6 +55,17 @@ def registered_analyses() -> dict[str, AnalysisRow]:
     return rows
 
 
+def list_analyses() -> list[str]:
+    """The names of the analyses that `attentionology.analyze` chooses from, in the order of the report.
+
+    Example:
+        >>> from attentionology import list_analyses
+        >>> list_analyses()[:5]
+        ['dependency', 'surface', 'clusters', 'norms', 'coreference']
+    """
+    return list(registered_analyses())
+
+
 def find_analysis(name: str) -> Analysis[Any, Any] | None:
     """Return the analysis of this name, among those of ``analyze`` and of other commands; None if there is none."""
     if name in _OF_COMMANDS:

@@ -67,6 +67,17 @@ def registered_tests() -> dict[str, ExplanationTest]:
     return tests if _ITEM.get() == "word" else {name: _in_items(test) for name, test in tests.items()}
 
 
+def list_tests() -> list[str]:
+    """The names of the tests that `attentionology.explain` chooses from.
+
+    Example:
+        >>> from attentionology import list_tests
+        >>> "permutation" in list_tests()
+        True
+    """
+    return [name for name in registered_tests() if name != _DESCRIPTION]
+
+
 def _in_items(test: ExplanationTest) -> ExplanationTest:
     """Return a test that speaks of the items of `attending_to`."""
     return replace(
