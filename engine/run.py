@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ..analyses.contract import OptionSet, Titles
 from ..analyses.shared.input_sample import InputSample
@@ -17,21 +18,27 @@ from ..reports.page import Section, write_report
 from ..reports.tables import write_csv
 from ..storage.nearest import did_you_mean
 from .explorer import explorer_of
-from .results import Part
+from .results import Part, sections_of
 from .states import RunStates, write_states
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
+    from ..analyses.clusters.section import ClusterResults
     from ..analyses.comparison.results import Comparison
+    from ..analyses.coreference.results import CoreferenceResults
+    from ..analyses.dependency.section import DependencyResults
+    from ..analyses.norms.shown_tables import NormResults
+    from ..analyses.surface.shown_tables import SurfaceResults
 
 
 @dataclass(frozen=True)
 class Run:
     """The results of all analyses of a run.
 
-    Look up results by the name of the analysis: ``run["dependency"]``. If several kinds of maps were analyzed, add the
-    kind: ``run["dependency", "norm"]``.
+    Look up results by the name of the analysis: ``run["dependency"]``, or ``run.dependency``. If several kinds of maps
+    were analyzed, add the kind: ``run["dependency", "norm"]``.
 
     Attributes:
         parts: the results of each analysis for each kind of map, in the order of the report.
@@ -55,6 +62,10 @@ class Run:
         Traceback (most recent call last):
         ...
         KeyError: "there are no results for 'coreference'; choose from: ('surface', 'weight')"
+        >>> sorted(run.tables)
+        ['offsets', 'surface', 'surface_counts', 'surface_layers']
+        >>> run.surface.tables.counts.columns.to_list()
+        ['statistic', 'inputs', 'rows']
     """
 
     parts: tuple[Part, ...]
@@ -66,6 +77,18 @@ class Run:
     contrasts: Comparison | None = None
     samples: Mapping[str, InputSample] = field(default_factory=dict)
 
+    @overload
+    def __getitem__(self, key: Literal["dependency"] | tuple[Literal["dependency"], str]) -> DependencyResults: ...
+    @overload
+    def __getitem__(self, key: Literal["surface"] | tuple[Literal["surface"], str]) -> SurfaceResults: ...
+    @overload
+    def __getitem__(self, key: Literal["clusters"] | tuple[Literal["clusters"], str]) -> ClusterResults: ...
+    @overload
+    def __getitem__(self, key: Literal["norms"] | tuple[Literal["norms"], str]) -> NormResults: ...
+    @overload
+    def __getitem__(self, key: Literal["coreference"] | tuple[Literal["coreference"], str]) -> CoreferenceResults: ...
+    @overload
+    def __getitem__(self, key: str | tuple[str, str]) -> Any: ...
     def __getitem__(self, key: str | tuple[str, str]) -> Any:
         name, kind = (key, None) if isinstance(key, str) else key
         matching = [part for part in self.parts if part.analysis.name == name and kind in (None, part.kind)]
@@ -75,6 +98,62 @@ class Run:
         choices = ", ".join(map(repr, names))
         near = "" if matching else did_you_mean(name, (part.analysis.name for part in self.parts))
         raise KeyError(f"there are {'several' if matching else 'no'} results for {key!r}; choose from: {choices}{near}")
+
+    def _named(self, name: str) -> Any:
+        """The results of an analysis as an attribute, which `hasattr` must be able to ask for."""
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
+
+    @property
+    def dependency(self) -> DependencyResults:
+        """The results of the analysis ``dependency``, as ``run["dependency"]``."""
+        results: DependencyResults = self._named("dependency")
+        return results
+
+    @property
+    def surface(self) -> SurfaceResults:
+        """The results of the analysis ``surface``."""
+        results: SurfaceResults = self._named("surface")
+        return results
+
+    @property
+    def clusters(self) -> ClusterResults:
+        """The results of the analysis ``clusters``."""
+        results: ClusterResults = self._named("clusters")
+        return results
+
+    @property
+    def norms(self) -> NormResults:
+        """The results of the analysis ``norms``."""
+        results: NormResults = self._named("norms")
+        return results
+
+    @property
+    def coreference(self) -> CoreferenceResults:
+        """The results of the analysis ``coreference``."""
+        results: CoreferenceResults = self._named("coreference")
+        return results
+
+    @cached_property
+    def shown_sections(self) -> tuple[Section, ...]:
+        """The sections of the report, which are made when they are first asked for."""
+        return self.sections or sections_of(self.parts, self.titles, self.contrasts)
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The tables that a run folder has as ``tables/NAME.csv``, by name, except those that describe the corpus."""
+        return {name: table for section in self.shown_sections for name, table in section.tables.items()}
+
+    @property
+    def figures(self) -> dict[str, Figure]:
+        """The figures of matplotlib that a run folder has as ``figures/NAME.svg``, by name."""
+        return {
+            f"{name}{section.suffix}": figure
+            for section in self.shown_sections
+            for name, figure in section.figures.items()
+        }
 
     def explore(self) -> ExplorerView:
         """The explorer of the report, to be shown by a notebook: measures of all heads, their cards, and sentences."""

@@ -29,14 +29,25 @@ _NAMED = 40
 
 @dataclass(frozen=True, repr=False)
 class ClusterResults(Previewed):
-    """The results of the analysis ``clusters``."""
+    """The results of the analysis ``clusters``. Layers and heads are 1-based, distances are in nats.
+
+    Attributes:
+        distances: the square tables ``distances.per_row`` and ``distances.sums``, whose rows and columns are heads,
+            such as ``3-9``.
+        geography: the map and the clusters that follow from the distances. ``geography.embedding`` has one row per
+            ``layer`` and ``head`` with its ``x``, ``y``, ``cluster``, ``nearest`` head and ``nearest_distance``;
+            ``geography.neighbors`` has one row per ``question`` about layers, with the value ``found`` and its ``p``.
+        heads: the surface statistics of the heads, as in `attentionology.analyses.SurfaceResults`.
+        specials, notes: as in `attentionology.analyses.SurfaceResults`.
+        notes_shown: whether the surface analysis of the same run shows the notes already.
+    """
 
     distances: HeadDistanceTables
-    geography: Geography  # the map and the clusters that follow from the distances
-    heads: pd.DataFrame  # the surface statistics of the heads with their labels
-    specials: Mapping[str, str]  # as in `attentionology.analyses.surface.shown_tables.SurfaceResults`
+    geography: Geography
+    heads: pd.DataFrame
+    specials: Mapping[str, str]
     notes: tuple[str, ...] = ()
-    notes_shown: bool = False  # whether the surface analysis of the same run shows the notes already
+    notes_shown: bool = False
 
 
 def clusters_section(results: ClusterResults, titles: Titles | None = None) -> Section:

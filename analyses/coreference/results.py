@@ -13,21 +13,33 @@ from .tables import CoreferenceTables
 
 
 class CoreferenceResults(NamedTuple):
-    """The results of the analysis ``coreference``."""
+    """The results of the analysis ``coreference``. Layers and heads are 1-based, accuracies are shares of mentions.
 
-    tables: CoreferenceTables  # those of the model; ``best`` has the columns of the control if there is one
-    controls: tuple[pd.DataFrame, ...] = ()  # the table of best heads of each randomly initialized copy
-    examples: tuple[ShownExample, ...] = ()  # decisions of the best head
-    account: Mapping[str, int] = {}  # see `attentionology.analyses.coreference.choices.account`
-    candidates: str = "preceding"  # the policy that the report is about
-    singletons: str = "drop"  # "drop" or "keep"
-    published: Mapping[str, Mapping[str, int]] | None = (
-        None  # in percent by method and type, if the model is the paper's
-    )
+    Attributes:
+        tables: those of `attentionology.analyses.coreference.tables.CoreferenceTables`, which lists them: ``cells``,
+            ``best``, ``baselines``, ``distances`` and others. ``best`` has the columns of the control if there is one.
+        controls: the table of best heads of each randomly initialized copy.
+        examples: decisions of the best head.
+        account: see `attentionology.analyses.coreference.choices.account`.
+        candidates: the policy that the report is about.
+        singletons: ``"drop"`` or ``"keep"``.
+        published: in percent by method and type, if the model is the paper's.
+        map_facts, notes: sentences about the maps, and about how the numbers were computed.
+        asked: whether the corpus asks questions of its own, which come with candidates.
+        min_count: types with fewer mentions are grayed.
+    """
+
+    tables: CoreferenceTables
+    controls: tuple[pd.DataFrame, ...] = ()
+    examples: tuple[ShownExample, ...] = ()
+    account: Mapping[str, int] = {}
+    candidates: str = "preceding"
+    singletons: str = "drop"
+    published: Mapping[str, Mapping[str, int]] | None = None
     map_facts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    asked: bool = False  # whether the corpus asks questions of its own, which come with candidates
-    min_count: int = 50  # types with fewer mentions are grayed
+    asked: bool = False
+    min_count: int = 50
 
     def __repr__(self) -> str:
         return results_line(self)

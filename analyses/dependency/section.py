@@ -30,17 +30,29 @@ _INTERVAL = (
 
 @dataclass(frozen=True, repr=False)
 class DependencyResults(Previewed):
-    """The results of the analysis ``dependency``."""
+    """The results of the analysis ``dependency``. Layers and heads are 1-based, accuracies are shares of words.
 
-    cells: pd.DataFrame  # `attentionology.analyses.dependency.tables.DependencyTables.cells`
-    # `attentionology.analyses.dependency.tables.DependencyTables.best`, with the columns of the control if there is
-    # one
+    Attributes:
+        cells: one row per ``relation``, ``direction``, ``layer`` and ``head``, with ``correct``, ``total`` and
+            ``accuracy``.
+        best: one row per ``relation`` with its best ``layer``, ``head`` and ``direction``; its ``accuracy``; the best
+            fixed ``offset`` with its ``offset_accuracy``; the ``gain`` over it; and ``heldout_accuracy`` and
+            ``heldout_gain``, of heads that were chosen on other sentences. Columns that end in ``_low`` and ``_high``
+            are 95 % intervals. With a control, its columns follow.
+        controls: the table of best heads of each randomly initialized copy.
+        min_count: relations with fewer words are left out of the first figure and grayed in the page.
+        map_facts: sentences about the maps.
+        failures: what heads pick instead, with the option ``--failures``.
+        ensembles: the accuracies of ensembles of heads, with the option ``--ensembles``.
+    """
+
+    cells: pd.DataFrame
     best: pd.DataFrame
-    controls: tuple[pd.DataFrame, ...] = ()  # the table of best heads of each randomly initialized copy
-    min_count: int = 50  # relations with fewer words are left out of the first figure and grayed in the page
+    controls: tuple[pd.DataFrame, ...] = ()
+    min_count: int = 50
     map_facts: tuple[str, ...] = ()
-    failures: FailureTables | None = None  # with ``--failures``
-    ensembles: pd.DataFrame | None = None  # with ``--ensembles``
+    failures: FailureTables | None = None
+    ensembles: pd.DataFrame | None = None
 
 
 def dependency_section(results: DependencyResults, titles: Titles | None = None) -> Section:

@@ -26,21 +26,36 @@ _SHOWN_DIMENSIONS = 3
 
 @dataclass(frozen=True, repr=False)
 class NormResults(Previewed):
-    """The results of the analysis ``norms``."""
+    """The results of the analysis ``norms``. Layers and heads are 1-based.
 
-    shares: pd.DataFrame  # the table of `attentionology.analyses.norms.shares.NormShares`
-    mixing: pd.DataFrame  # the table of `attentionology.analyses.norms.mixing.MixingRatios`
-    frequency: pd.DataFrame  # the table of `attentionology.analyses.norms.frequency.FrequencyCorrelation`
+    Attributes:
+        shares: one row per ``layer``, ``head`` and ``class`` of tokens, with ``weight``, ``value_norm``, ``norm`` and
+            ``norm_share``; see `attentionology.analyses.norms.shares.NormShares`.
+        mixing: one row per ``variant``, ``layer`` and ``class``, with the ``mean``, ``min`` and ``max`` of the ratio;
+            see `attentionology.analyses.norms.mixing.MixingRatios`.
+        frequency: one row per ``measure``, with ``rho``; see
+            `attentionology.analyses.norms.frequency.FrequencyCorrelation`.
+        expansion: one row per ``layer`` with its ``expansion``.
+        points: the tokens of a few sentences with their frequency ranks.
+        spread: how weights and norms vary; None in runs of earlier versions.
+        change, amplified: the tables of `attentionology.analyses.norms.feed_forward.FeedForwardChange`, the pairs with
+            their pieces; None if they were not asked for.
+        block: what lies behind these changes.
+        published: the papers' numbers of the same model, None if there are none.
+        notes: sentences about how the numbers were computed.
+    """
+
+    shares: pd.DataFrame
+    mixing: pd.DataFrame
+    frequency: pd.DataFrame
     expansion: pd.DataFrame
-    points: pd.DataFrame  # the tokens of a few sentences with their frequency ranks
-    spread: WeightsAndNormsTables | None = None  # how weights and norms vary; None in runs of earlier versions
-    # the tables of `attentionology.analyses.norms.feed_forward.FeedForwardChange`, the pairs with their pieces; None
-    # if they were not asked for
+    points: pd.DataFrame
+    spread: WeightsAndNormsTables | None = None
     change: pd.DataFrame | None = None
     amplified: pd.DataFrame | None = None
-    block: BlockTables | None = None  # what lies behind these changes
-    published: Published | None = None  # the papers' numbers of the same model, None if there are none
-    notes: tuple[str, ...] = ()  # sentences about how the numbers were computed
+    block: BlockTables | None = None
+    published: Published | None = None
+    notes: tuple[str, ...] = ()
 
 
 def shown_tables(

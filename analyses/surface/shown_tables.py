@@ -23,15 +23,23 @@ _NAMED = 8
 
 @dataclass(frozen=True, repr=False)
 class SurfaceResults(Previewed):
-    """The results of the analysis ``surface``."""
+    """The results of the analysis ``surface``. Layers and heads are 1-based, entropies are in nats.
 
-    tables: SurfaceTables  # the surface statistics, with labels of the heads
-    # the model's own names of its `first_special` and `last_special` tokens. A model that has no such token has no
-    # entry
+    Attributes:
+        tables: four tables. ``tables.heads`` has one row per ``layer`` and ``head``, with the statistics (``self``,
+            ``previous``, ``next``, …, ``entropy``) and the ``label`` of the head; ``tables.layers`` has their means,
+            smallest and largest values by ``layer``; ``tables.offsets`` has the ``attention`` to each ``offset``; and
+            ``tables.counts`` the numbers of ``inputs`` and ``rows`` of each ``statistic``.
+        specials: the model's own names of its ``first_special`` and ``last_special`` tokens. A model that has no such
+            token has no entry.
+        gradients: the table of `attentionology.analyses.surface.gradients.GradientImportance`, None if there is none.
+        notes: sentences about how the numbers were computed.
+    """
+
+    tables: SurfaceTables
     specials: Mapping[str, str]
-    # the table of `attentionology.analyses.surface.gradients.GradientImportance`, None if there is none
     gradients: pd.DataFrame | None = None
-    notes: tuple[str, ...] = ()  # sentences about how the numbers were computed
+    notes: tuple[str, ...] = ()
 
 
 def shown_tables(results: SurfaceResults) -> list[ShownTable]:
