@@ -79,13 +79,13 @@ def check_bounds(options: Any) -> None:
 
 
 def groups_by_class(
-    groups: Sequence[OptionGroup],
+    groups: OptionGroup | Sequence[OptionGroup],
     known: Collection[type[Any]] | None = None,
     refusal: str = "there are no options of the class {}",
 ) -> dict[type[Any], Any]:
-    """Look up option groups by their class."""
+    """Look up one option group or several by their class."""
     by_class: dict[type[Any], Any] = {}
-    for group in groups:
+    for group in groups if isinstance(groups, list | tuple) else [groups]:
         kind = type(group)
         if known is not None and kind not in known:
             choices = ", ".join(choice.__name__ for choice in known)

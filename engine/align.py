@@ -112,7 +112,7 @@ def align(
     target: str | Path | None = None,
     *,
     gold: str | Path | None = None,
-    options: Sequence[OptionGroup] = (),
+    options: OptionGroup | Sequence[OptionGroup] = (),
     out: str | Path | None = None,
     overwrite: bool = False,
 ) -> Run:
@@ -127,8 +127,9 @@ def align(
             (with gold links, see `attentionology.corpora_loaders.alignment.add_links`).
         target: the file of the translations, if they are in a separate file.
         gold: the file of gold links; None to score nothing.
-        options: at most one option group of each class, for example ``AlignmentOptions(direction="both")`` or
-            ``BitextOptions(one_based=True)``. The defaults are those of the command.
+        options: one option group, or several of different classes, for example
+            ``AlignmentOptions(direction="both")`` or ``BitextOptions(one_based=True)``. The defaults are those of the
+            command.
         out: the folder for the report, its tables and figures; None to write nothing.
         overwrite: whether to replace the folder of an earlier run.
 

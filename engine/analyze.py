@@ -176,7 +176,7 @@ def analyze(
     *,
     analyses: str | Sequence[str] | None = None,
     maps: str | Sequence[str] | None = None,
-    options: Sequence[OptionGroup] = (),
+    options: OptionGroup | Sequence[OptionGroup] = (),
     out: str | Path | None = None,
     overwrite: bool = False,
     seed: int = 0,
@@ -191,7 +191,7 @@ def analyze(
         analyses: the names of the analyses. Default: those that the command chooses for such a corpus.
         maps: the kinds of maps, see `attentionology.list_kinds`. All are made in the same pass. Default: attention
             weights.
-        options: at most one option group of each class, for example ``DependencyOptions(coarse=True)`` or
+        options: one option group, or several of different classes, for example ``DependencyOptions(coarse=True)`` or
             ``ModelOptions(device="cuda")``. The defaults are those of the command.
         out: the folder for the report, its tables and figures; None to write nothing.
         overwrite: whether to replace the folder of an earlier run.

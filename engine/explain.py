@@ -133,7 +133,7 @@ def explain(
     dev: Texts | None = None,
     model: str | Path | AttentionModel | None = None,
     tests: str | Sequence[str] | None = None,
-    options: Sequence[OptionGroup] = (),
+    options: OptionGroup | Sequence[OptionGroup] = (),
     out: str | Path | None = None,
     overwrite: bool = False,
     cache: str | Path | None = None,
@@ -151,7 +151,7 @@ def explain(
             by an earlier run, or an attention model such as an `attentionology.AttentionClassifier` that was trained
             before. Default: a classifier is trained on ``data``.
         tests: names of the tests. Default: all except those that take long.
-        options: at most one option group of each class, for example ``ClassifierOptions(encoder="cnn")`` or
+        options: one option group, or several of different classes, for example ``ClassifierOptions(encoder="cnn")`` or
             ``ExplanationTestOptions(draws=20)``. Groups that are not given have their defaults, those of the command.
         out: where to write the report, its tables and figures; None to write nothing.
         overwrite: replace the folder of an earlier run.

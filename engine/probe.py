@@ -99,7 +99,7 @@ def probe(
     dev: Source | None = None,
     probes: str | Sequence[str] | None = None,
     vectors: str | Path | WordVectors | None = None,
-    options: Sequence[OptionGroup] = (),
+    options: OptionGroup | Sequence[OptionGroup] = (),
     out: str | Path | None = None,
     overwrite: bool = False,
     seed: int = 0,
@@ -116,7 +116,7 @@ def probe(
         probes: names of probes, see `attentionology.probes.list_probes`. Default: ``"attention"``, and with vectors all
             probes of the toolkit.
         vectors: word vectors, or a file of them.
-        options: at most one option group of each class, for example ``ProbeTrainingOptions(seeds=1)`` or
+        options: one option group, or several of different classes, for example ``ProbeTrainingOptions(seeds=1)`` or
             ``ProbeOptions(controls=("none",))``. Groups that are not given have their defaults, those of the command.
         out: where to write the report, its tables and figures, and the trained probes; None to write nothing. Then the
             word maps are kept in a temporary folder, unless ``MapStoreOptions(cache=…)`` names another one.
@@ -172,7 +172,7 @@ def probe(
     )
 
 
-def _groups(options: Sequence[OptionGroup]) -> dict[str, Any]:
+def _groups(options: OptionGroup | Sequence[OptionGroup]) -> dict[str, Any]:
     """The option groups by the fields of `ProbingOptions`."""
     default = ProbingOptions()
     groups = {option.name: getattr(default, option.name) for option in fields(default) if option.name != "seed"}

@@ -48,7 +48,7 @@ def survey(
     treebanks: str | Path | Sequence[str | Path],
     *,
     maps: str | Sequence[str] | None = None,
-    options: Sequence[OptionGroup] = (),
+    options: OptionGroup | Sequence[OptionGroup] = (),
     relation: str = GridOptions.relation,
     out: str | Path | None = None,
     overwrite: bool = False,
@@ -64,7 +64,7 @@ def survey(
         models: folders, names on the Hugging Face Hub, ``NAME@REVISION``, or ``"demo"``.
         treebanks: one file each, or ``"sample"``.
         maps: the kinds of maps, see `attentionology.list_kinds`. Default: attention weights.
-        options: at most one option group of each class, for example ``CountOptions(min_count=20)``,
+        options: one option group, or several of different classes, for example ``CountOptions(min_count=20)``,
             ``CorpusOptions(limit=500)`` or ``PartOptions(parts=Path("parts"))`` for a survey that can be continued.
         relation: the relation that the figures show.
         out: the folder for the report, its tables and figures; None to write nothing.

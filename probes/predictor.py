@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -83,6 +84,36 @@ class HeadPredictor:
         """Learn from word maps and the heads of their sentences. By default nothing is learned."""
         del batches
         return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The arguments of the constructor by name, as in scikit-learn; ``deep`` changes nothing."""
+        del deep
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set arguments of the constructor by name.
+
+        Raises:
+            ValueError: the constructor has no such argument, or an argument has a value that it refuses.
+        """
+        known = self.get_params()
+        if unknown := next((name for name in params if name not in known), None):
+            choices = ", ".join(known) or "none"
+            raise ValueError(f"{type(self).__name__} has no parameter {unknown!r}; choose from: {choices}")
+        kind: Any = type(self)  # whose constructor type checkers do not know
+        kind.__init__(self, **{**known, **params})
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        # By default, clone would copy the word vectors, which may take gigabytes and do not change.
+        kind: Any = type(self)
+        copy: Self = kind(**self.get_params())
+        return copy
+
+    def __repr__(self) -> str:
+        defaults = {name: each.default for name, each in inspect.signature(type(self)).parameters.items()}
+        shown = (f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name])
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     if not TYPE_CHECKING:
 
