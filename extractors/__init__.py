@@ -16,7 +16,7 @@ from .maps.store_reader import StoredMaps
 from .maps.store_writer import StoreType, store_maps
 from .model.encoder import Encoder
 from .model.forward_pass import Forward
-from .model.loading import load_causal_lm, load_classifier, load_masked_lm
+from .model.heads import load_causal_lm, load_classifier, load_masked_lm
 from .replaceable.attention_model import (
     Attend,
     AttentionModel,
