@@ -37,7 +37,7 @@ class AblationOptions(OptionGroup):
     ablate_heads: Annotated[tuple[str, ...], arg(metavar="HEAD [HEAD ...]")] = ()
     """The heads that are switched off, one at a time, for example 3-9 3-10. By default, all are."""
 
-    ablate_layers: Annotated[tuple[int, ...], arg(metavar="N [N ...]")] = ()
+    ablate_layers: Annotated[tuple[Number, ...], arg(metavar="N [N ...]")] = ()
     """The layers whose heads are switched off, counted from 1. By default, all are."""
 
     mean_sentences: Number = 1000
@@ -56,8 +56,6 @@ class AblationOptions(OptionGroup):
         super().check()
         if wrong := next((name for name in self.ablate_heads if not _HEAD.fullmatch(name)), None):
             raise OptionError(f"--ablate-heads takes names such as 3-9, not {wrong!r}")
-        if any(layer < 1 for layer in self.ablate_layers):
-            raise OptionError("--ablate-layers takes whole numbers from 1")
 
     def chosen(self, n_layers: int, n_heads: int) -> tuple[tuple[int, int], ...]:
         """Return the layers and heads that are switched off, both from 0.
