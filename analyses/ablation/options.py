@@ -65,7 +65,7 @@ class AblationOptions(OptionGroup):
         """
         named = {(int(layer) - 1, int(head) - 1) for layer, head in (name.split("-") for name in self.ablate_heads)}
         shape = f"the model has {n_layers} layers of {n_heads} heads"
-        if wrong := next((layer for layer in self.ablate_layers if layer > n_layers), None):
+        if wrong := next((str(layer) for layer in self.ablate_layers if not 1 <= layer <= n_layers), ""):
             raise OptionError(f"--ablate-layers: there is no layer {wrong}; {shape}")
         if wrong_head := next(((i, h) for i, h in sorted(named) if i >= n_layers or h >= n_heads), None):
             raise OptionError(f"--ablate-heads: there is no head {wrong_head[0] + 1}-{wrong_head[1] + 1}; {shape}")

@@ -169,6 +169,7 @@ def test_pairs_that_need_the_same_depth_are_read_together(monkeypatch):
     assert read_together(monkeypatch, [100, 80, 100, 80, 20], depths) == [[4, 1, 3], [0, 2]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", tiny_translation.FAMILIES)
 def test_the_first_layers_are_those_of_the_whole_model(family):
     """Later layers, which the decoder does not run, change nothing in what is needed."""
@@ -187,6 +188,7 @@ def test_the_first_layers_are_those_of_the_whole_model(family):
         assert all(len(maps) == 2 for maps in read[0])  # of 3 layers
 
 
+@pytest.mark.slow
 def test_a_batch_of_several_passes_makes_no_maps_at_once():
     model = tiny_translation.translator("marian", max_position_embeddings=256)
     [batch] = read_pairs(model, PAIRS, batch_cells=500, gather=len(PAIRS))

@@ -336,6 +336,7 @@ def test_curves_are_those_of_heads_that_are_off_together(run, encoder):
     [
         (AblationOptions(ablate_heads=("4-1",)), "there is no head 4-1; the model has 3 layers of 4 heads"),
         (AblationOptions(ablate_layers=(7,)), "there is no layer 7"),
+        (AblationOptions(ablate_layers=(0,)), "there is no layer 0"),
         (
             AblationOptions(ablate_heads=("1-1",), ablate_layers=(2,)),
             "none of --ablate-heads is in one of --ablate-layers",

@@ -59,6 +59,7 @@ def slow(family: str, folder: Path) -> Any:
     return transformers.M2M100Tokenizer(str(vocabulary(folder, spm)), str(spm), src_lang="de", tgt_lang="en")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", tiny_translation.FAMILIES)
 def test_float64_gives_the_bits_of_a_converted_copy_and_converts_no_table_of_words(family, monkeypatch):
     translator = tiny_translation.translator(family)

@@ -227,6 +227,7 @@ def most_alive(items):
     return max(alive() for number, _ in enumerate(items) if number % 20 == 7)
 
 
+@pytest.mark.slow
 def test_only_a_few_documents_are_in_memory(tmp_path):
     path = tmp_path / "a.conllu"
     path.write_text(long_documents(100))
