@@ -1,3 +1,4 @@
+from .ablation.section import AblationResults as AblationResults
 from .clusters.section import ClusterResults as ClusterResults
 from .coreference.results import CoreferenceResults as CoreferenceResults
 from .dependency.section import DependencyResults as DependencyResults

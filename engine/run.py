@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from ..analyses.ablation.section import AblationResults
     from ..analyses.clusters.section import ClusterResults
     from ..analyses.comparison.results import Comparison
     from ..analyses.coreference.results import CoreferenceResults
@@ -88,6 +89,8 @@ class Run:
     @overload
     def __getitem__(self, key: Literal["coreference"] | tuple[Literal["coreference"], str]) -> CoreferenceResults: ...
     @overload
+    def __getitem__(self, key: Literal["ablation"] | tuple[Literal["ablation"], str]) -> AblationResults: ...
+    @overload
     def __getitem__(self, key: str | tuple[str, str]) -> Any: ...
     def __getitem__(self, key: str | tuple[str, str]) -> Any:
         name, kind = (key, None) if isinstance(key, str) else key
@@ -134,6 +137,12 @@ class Run:
     def coreference(self) -> CoreferenceResults:
         """The results of the analysis ``coreference``."""
         results: CoreferenceResults = self._named("coreference")
+        return results
+
+    @property
+    def ablation(self) -> AblationResults:
+        """The results of the analysis ``ablation``."""
+        results: AblationResults = self._named("ablation")
         return results
 
     @cached_property

@@ -26,7 +26,18 @@ _TOP = 10
 
 @dataclass(frozen=True, repr=False)
 class AblationResults(Previewed):
-    """The results of the analysis ``ablation``."""
+    """The results of the analysis ``ablation``. Layers and heads are 1-based.
+
+    Attributes:
+        tables: four tables. ``tables.heads`` has one row per ``layer`` and ``head`` with its effects ``cosine``, ``l2``
+            and, with a language-model head, ``loss`` and ``importance``; ``tables.groups`` has the effects by relation
+            and part of speech; ``tables.relations`` compares the head that finds each relation with the other heads of
+            its layer; and ``tables.summary`` tests all relations together. Columns that end in ``_low`` and ``_high``
+            are 95 % intervals.
+        pruning: the effect of switching off more and more heads, one row per ``order``, number of ``heads`` and
+            ``effect``; None in merged runs and if it was not asked for.
+        notes: sentences about what a head that is off gives, and what was not measured.
+    """
 
     tables: AblationTables
     pruning: pd.DataFrame | None = None
