@@ -19,11 +19,9 @@ if os.environ.get("CHECK_SHAPES", "1") != "0":
 
 
 LONGEST = (
-    "test_probe_workers test_parts test_house test_output test_demo_numbers test_surface test_coreference "
-    "test_distribution test_sentences test_analyze test_commits test_tables_page test_results test_texts test_examples "
-    "test_dry_run test_erasure test_memory test_explain_reports test_doctests test_norm_maps test_ties "
-    "test_sampled_pairs test_decoding test_dependency test_surface_reports test_interruptions test_engine "
-    "test_terminal test_jobs test_streamed_corpus"
+    "test_sentences test_matrix test_probe_reports test_analyze test_results test_coreference test_norms "
+    "test_stored_runs test_probe test_docs test_report test_pairs test_surface test_doctests test_encoder test_align "
+    "test_architectures test_ablation test_survey test_probe_estimators"
 ).split()
 """The names of the files of tests that take longest, those of acceptance tests first."""
 

@@ -66,6 +66,7 @@ def test_the_disk_space_is_right_within_the_factor(estimate, counted):
     assert written / FACTOR < estimate.disk_of_parts < written * FACTOR
 
 
+@pytest.mark.slow
 def test_the_counts_take_no_more_memory_than_was_said(estimate, counted):
     _, counter, parts = counted
     taken = 0

@@ -82,6 +82,7 @@ def test_parts_and_workers_keep_the_same(folder, whole, tmp_path):
     assert samples(analyze(folder, "ab", tmp_path / "workers", "--workers", 2)) == expected
 
 
+@pytest.mark.slow
 def test_the_page_holds_what_the_states_hold(whole, tmp_path):
     assert main(["report", str(whole), "--out", str(tmp_path / "again")]) == 0
     assert (tmp_path / "again" / "report.html").read_bytes() == (whole / "report.html").read_bytes()

@@ -94,6 +94,7 @@ def test_cells_keep_no_sentences_to_look_at(grid, surveyed):
     assert not [name for name in names if name.startswith("examples")]
 
 
+@pytest.mark.slow
 def test_cells_have_the_numbers_of_single_runs(grid, surveyed):
     table = read(surveyed[0], "survey")
     options: list[Any] = [CorpusOptions(limit=30), CountOptions(replicates=60, min_count=10)]

@@ -55,6 +55,7 @@ def test_published_counts(name, expected):
     assert counts["renamed_sentence_ids"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fr_gsd-dev.conllu", "en_gum-dev.conllu", "en_ewt-dev.conllu"])
 def test_trees_are_those_of_the_conllu_package(name):
     path = data_file(name)

@@ -85,6 +85,7 @@ def test_spread_of_large_and_of_tiny_norms():
         assert rows.loc[("input_norm", 1, 1), "sd"] == pytest.approx(norms[0, 0].numpy().std(), rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_correlation_of_weight_and_norm(family, sentences):
     encoder = tiny.randomised(family)

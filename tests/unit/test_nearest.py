@@ -15,6 +15,7 @@ from attentionology.scripts.cli import main
 from attentionology.storage.nearest import did_you_mean
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "nearest"),
     [

@@ -116,6 +116,7 @@ def test_every_command_reads_the_hub_in_the_same_way(hub, tmp_path):
     assert all(first in request for request in hub.log[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["analyze", "probe", "doctor", "explain --test TEXTS --model"])
 def test_a_revision_is_for_models_on_the_hub(hub, tmp_path, command):
     (tmp_path / "model").mkdir()

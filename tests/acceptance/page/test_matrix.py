@@ -169,6 +169,7 @@ def test_links_to_other_parts_of_the_page_leave_the_view_alone(open_page, pages)
     assert page.get_by_role("heading", name="Head 3-4", exact=True).is_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     "name", ["dependency/obj/dep->head/accuracy/weight", "dependency/det/dep->head/gain/weight", "clusters/cluster"]

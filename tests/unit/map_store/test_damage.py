@@ -16,6 +16,7 @@ from tests.damage import DAMAGE
 from tests.unit.map_store.stores import contents, store, tensors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
 @pytest.mark.parametrize("name", ["0001-001.safetensors", "0001.json"])
 def test_a_damaged_file_is_noticed_said_and_made_again(tmp_path, name, damage):

@@ -21,6 +21,7 @@ from tests.unit.transformer_attention.replaceable import (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", READ_FIRST)
 @pytest.mark.parametrize("scope", SCOPES, ids=str)
 @torch.no_grad()
