@@ -11,12 +11,12 @@ INSTALLED := $(VENV)/installed
 unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint $(VERSIONS)
 
-.PHONY: help demo docs test slow quick mutate check lint types units bench page clean
+.PHONY: help demo docs test slow quick mutate check lint types tests bench page clean
 
 help:
 	@echo "make demo    set up, analyze the sample treebank with the demo model, print the table"
 	@echo "make test    set up, then ruff, mypy and the tests that are not marked as slow"
-	@echo "make slow    the tests that are marked as slow: more families, whole corpora, processes that are killed"
+	@echo "make slow    the tests that are marked as slow (families, whole corpora, kills), and shapes of arrays"
 	@echo "make quick   the tests of single modules alone"
 	@echo "make mutate  plant small faults one at a time; the test named beside each must notice it"
 	@echo "make check   ruff and mypy"
@@ -64,14 +64,14 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxpro
 
 # Mypy, which is one process and takes a minute, runs beside the first tests.
 test: lint
-	$(MAKE) --no-print-directory --jobs 2 types units
-	CHECK_SHAPES=0 $(PYTEST) -m "not slow" tests/acceptance
+	$(MAKE) --no-print-directory --jobs 2 types tests
 
-units: $(INSTALLED)
-	$(PYTEST) -m "not slow" tests/unit tests/reference
+tests: $(INSTALLED)
+	CHECK_SHAPES=0 $(PYTEST) -m "not slow" tests/unit tests/reference tests/acceptance
 
+# With shapes checked, which the other tests leave out.
 slow: $(INSTALLED)
-	$(PYTEST) -m slow tests/unit tests/reference
+	$(PYTEST) tests/unit tests/reference
 	CHECK_SHAPES=0 $(PYTEST) -m slow tests/acceptance
 
 quick: $(INSTALLED)

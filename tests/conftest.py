@@ -1,7 +1,7 @@
 """What all tests share: shapes that are checked, the order of the files, and figures that are drawn once.
 
-Shapes in annotations are checked in unit and reference tests (`tests.shapes`). The acceptance tests start commands with
-CHECK_SHAPES=0, because the other tests check the same functions.
+Shapes in annotations are checked (`tests.shapes`) unless the variable CHECK_SHAPES is 0. `make slow` checks them in
+tests of modules and of references. Acceptance tests go without, because the others check the same functions.
 """
 
 import os

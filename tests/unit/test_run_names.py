@@ -31,7 +31,7 @@ def test_a_run_has_its_results_tables_and_figures_by_name(tmp_path):
 
 def test_every_analysis_that_comes_with_the_toolkit_has_typed_results():
     typed = {name for name, member in vars(Run).items() if isinstance(member, property)} & set(registered_analyses())
-    assert typed == {"dependency", "surface", "clusters", "norms", "coreference"}
+    assert typed == {"dependency", "surface", "clusters", "norms", "coreference", "ablation"}
     assert len(get_overloads(Run.__getitem__)) == len(typed) + 1
 
 
