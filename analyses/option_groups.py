@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints, runtime_checkable
 
 from ..corpora_loaders.errors import AttentionologyError
@@ -85,7 +85,8 @@ def groups_by_class(
 ) -> dict[type[Any], Any]:
     """Look up one option group or several by their class."""
     by_class: dict[type[Any], Any] = {}
-    for group in groups if isinstance(groups, list | tuple) else [groups]:
+    given: Any = groups
+    for group in [given] if is_dataclass(given) else given:
         kind = type(group)
         if known is not None and kind not in known:
             choices = ", ".join(choice.__name__ for choice in known)

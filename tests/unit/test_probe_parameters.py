@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from attentionology import AttentionProbe, CorpusOptions, CountOptions, WordsDistancesProbe, analyze
+from attentionology import AttentionProbe, CorpusOptions, CountOptions, OptionSet, WordsDistancesProbe, analyze
+from attentionology.analyses.option_groups import groups_by_class
 from attentionology.corpora_loaders import WordVectors
 from attentionology.probes import TUNED, FixedOffset
 from tests import tiny
@@ -38,3 +39,9 @@ def test_options_are_one_group_or_several():
     several = analyze(encoder, analyses="surface", options=[limit, CountOptions()])
     assert one.surface.tables.counts.equals(several.surface.tables.counts)
     assert one.record["sentences"]["read"] == 2
+
+
+def test_groups_may_come_in_anything_that_can_be_iterated():
+    group = CorpusOptions(limit=2)
+    for given in (group, [group], OptionSet([group]), iter([group]), {1: group}.values()):
+        assert groups_by_class(given) == {CorpusOptions: group}  # type: ignore[arg-type]
