@@ -35,6 +35,8 @@ _SIZES = {
     "opt": {"hidden_size": _DIM, "word_embed_proj_dim": _DIM, "num_attention_heads": _HEADS, "ffn_dim": 4 * _DIM,
             "num_hidden_layers": _LAYERS},
     "bloom": {"hidden_size": _DIM, "n_head": _HEADS, "n_layer": _LAYERS},
+    # Its configuration works out the dimensions of a head, and takes no other.
+    "falcon": {"hidden_size": _DIM, "num_attention_heads": _HEADS, "num_hidden_layers": _LAYERS},
 }  # fmt: skip
 _DECODER = {**_SIZES["bert"], "num_key_value_heads": 4, "head_dim": 32, "intermediate_size": 1024}
 _LENGTH = {"max_position_embeddings": 512}
