@@ -71,8 +71,7 @@ def load_masked_lm(
         >>> load_masked_lm(load_encoder("demo").files) is None  # a model of sentences, without a masked-LM head
         True
     """
-    found = find_model(name_or_path, revision)
-    return _with_head(transformers.AutoModelForMaskedLM, transformers.MODEL_FOR_MASKED_LM_MAPPING, found, dtype)
+    return _load_lm(find_model(name_or_path, revision), dtype, masked=True)
 
 
 def load_causal_lm(
@@ -92,20 +91,20 @@ def load_causal_lm(
         >>> load_causal_lm(load_encoder("demo").files) is None  # a model of sentences, without a language-model head
         True
     """
-    found = find_model(name_or_path, revision)
-    model = _with_head(transformers.AutoModelForCausalLM, transformers.MODEL_FOR_CAUSAL_LM_MAPPING, found, dtype)
-    # BERT has such a class too, but unless it is a decoder its "next" piece is one that it has read.
-    if type(getattr(model, "config", None)) in transformers.MODEL_FOR_MASKED_LM_MAPPING:
-        return None
+    model = _load_lm(find_model(name_or_path, revision), dtype, masked=False)
     if model is not None:
         model.config.use_cache = False  # of keys and values, which no pass here reads again
     return model
 
 
-def _with_head(auto_class: Any, mapping: Any, found: LoadedFiles, dtype: torch.dtype) -> Any | None:
-    """Load the model with a head, if its family and its checkpoint have it."""
+def _load_lm(found: LoadedFiles, dtype: torch.dtype, *, masked: bool) -> Any | None:
+    """Load the model with its masked-LM or causal LM head, if its family and its checkpoint have it."""
     config = transformers.AutoConfig.from_pretrained(str(found.folder), local_files_only=True, trust_remote_code=False)
-    if config.is_encoder_decoder or type(config) not in mapping:
+    masks = type(config) in transformers.MODEL_FOR_MASKED_LM_MAPPING
+    # BERT has a class for next pieces too, but unless it is a decoder its "next" piece is one that it has read.
+    predicts = not masks and type(config) in transformers.MODEL_FOR_CAUSAL_LM_MAPPING
+    if config.is_encoder_decoder or not (masks if masked else predicts):
         return None
+    auto_class = transformers.AutoModelForMaskedLM if masked else transformers.AutoModelForCausalLM
     model, files = load_from(auto_class, found, dtype)
     return None if files.untrained else model
