@@ -17,7 +17,7 @@ from torch.nn import functional
 from ...corpora_loaders import Sentence
 from ...extractors import Encoder, ExtractionError, SharedBatch, shared_batches
 from ...extractors.maps.gradients import MASK_RATE
-from ...extractors.maps.shared_pass import mask_pieces
+from ...extractors.maps.shared_pass import mask_batch
 from ...extractors.replaceable.heads_off import HeadSwitch
 from ...extractors.tokens.word_merging import WordMerger
 from ..shared.exact_sums import added, floating
@@ -196,10 +196,7 @@ def _final_vectors(batch: SharedBatch) -> _Seen:
 
 def _masked_pieces(batch: SharedBatch, masked_lm: Any, seed: int) -> _Seen:
     encoder = batch.encoder
-    drawn = [
-        mask_pieces(encoder, pieces, MASK_RATE, f"{seed} {sentence.id}", one_at_least=True)
-        for sentence, pieces in zip(batch.sentences, batch.pieces, strict=True)
-    ]
+    drawn = mask_batch(batch, MASK_RATE, seed)
     switch = HeadSwitch(encoder, [pieces for pieces, _ in drawn], masked_lm.to(encoder.device).eval())
     places = [(row, piece, batch.pieces[row].word_of[piece]) for row, (_, at) in enumerate(drawn) for piece in at]
     sentence, piece, word = torch.tensor(places).T

@@ -24,7 +24,7 @@ from ..model.encoder import Encoder
 from ..model.forward_pass import model_inputs
 from ..tokens.pieces import Pieces
 from .map_batch import batch_line
-from .shared_pass import SharedBatch, check_masking, mask_pieces
+from .shared_pass import SharedBatch, check_masking, mask_batch
 
 GradientLoss = Literal["mlm", "hidden"]
 """What is differentiated: the loss of masked language modeling, or the change of the last hidden states by masks."""
@@ -120,10 +120,7 @@ class GradientMaker:
         encoder = batch.encoder
         check_masking(encoder, self.mask_rate)
         model = self.masked_lm.to(encoder.device).eval() if self.loss == "mlm" else encoder.model
-        drawn = [
-            mask_pieces(encoder, pieces, self.mask_rate, f"{self.seed} {sentence.id}", one_at_least=True)
-            for sentence, pieces in zip(batch.sentences, batch.pieces, strict=True)
-        ]
+        drawn = mask_batch(batch, self.mask_rate, self.seed)
         masked = [pieces for pieces, _ in drawn]
         targets, mask = encoder.pad(batch.pieces)
         is_masked = torch.zeros_like(mask)

@@ -141,6 +141,14 @@ def check_masking(encoder: Encoder, rate: float) -> None:
         raise ModelError(f"{encoder.label}: its tokenizer has no mask token, so nothing can be masked")
 
 
+def mask_batch(batch: SharedBatch, rate: float, seed: int) -> list[tuple[Pieces, list[int]]]:
+    """Mask pieces of each sentence of a batch, at least one, and return which; see `mask_pieces`."""
+    return [
+        mask_pieces(batch.encoder, pieces, rate, f"{seed} {sentence.id}", one_at_least=True)
+        for sentence, pieces in zip(batch.sentences, batch.pieces, strict=True)
+    ]
+
+
 def mask_pieces(
     encoder: Encoder, pieces: Pieces, rate: float, key: str, *, one_at_least: bool = False
 ) -> tuple[Pieces, list[int]]:
