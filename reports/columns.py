@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pandas as pd
 from markupsafe import Markup
 
-from .format import interval, number, percent
+from .format import interval, named_head, number, percent
 
 Row = Mapping[str, Any]
 Room = Literal["any", "wide", "page"]
@@ -106,6 +106,11 @@ class TableColumn:
     def page_heading(self) -> str:
         """The heading with the unit of shares, which a terminal names in the title."""
         return f"{self.heading} %" if self.type == "share" else self.heading
+
+
+HEAD = TableColumn(
+    "layer head", "number from 1", "the attention head", "attention head", terminal="head", cell=named_head
+)
 
 
 def bounds(name: str = "", low: str = "low", high: str = "high") -> Callable[[Row], str]:

@@ -11,10 +11,9 @@ from rich.console import RenderableType
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
 from ..contract import Analysis, Counted, OptionSet, Plan, Reader, Request, Setting, Titles
-from ..dependency.ensembles import ensemble_key
 from ..dependency.options import DependencyOptions
 from ..shared.counting import CountWith
-from ..shared.merged_facts import merges_by
+from ..shared.merged_facts import key_of_texts, merges_by
 from ..shared.options import CountOptions
 from .counting import HeadEffects
 from .effects import AblationMaker, HeadMeans
@@ -53,7 +52,7 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
         if chosen.ablate == "mean":
             first = corpus.sentences[: chosen.mean_sentences]
             maker = replace(maker, means=HeadMeans(first, setting.max_length))
-            gave_means = ensemble_key([sentence.id for sentence in first])
+            gave_means = key_of_texts(sentence.id for sentence in first)
         makers = [("ablation-vectors", maker)]
         if chosen.predictions == "auto":
             lm = setting.load_masked_lm() if encoder.tokenizer.mask_token_id is not None else None
@@ -94,7 +93,7 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
         order = orders(plan.facts.heads, metrics[-1].compute().mean[0, :, 0], importance, plan.facts.seed)
         for maker in (request.maker for request in plan.requests if isinstance(request.maker, AblationMaker)):
             rows += pruned(read, first, maker, order)
-        return {ensemble_key([sentence.id for sentence in first]): rows}
+        return {key_of_texts(sentence.id for sentence in first): rows}
 
     def results(
         self, options: OptionSet, counted: Counted[AblationFacts], needed: Mapping[str, Any], looked: Any

@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ...reports.columns import Row, Schema, TableColumn
+from ...reports.columns import HEAD, Row, Schema, TableColumn
 from ...reports.format import named_head, number
 
-_HEAD = TableColumn(
-    "layer head", "number from 1", "the attention head", "attention head", terminal="head", cell=named_head
-)
 _EFFECTS = (
     TableColumn(
         "cosine cosine_low cosine_high",
@@ -51,7 +48,7 @@ ABLATION = Schema(
     "ablation",
     f"One row per head that was switched off: what changes in the model. {INTERVALS}",
     (
-        _HEAD,
+        HEAD,
         *_EFFECTS,
         TableColumn(
             "importance",
@@ -69,7 +66,7 @@ GROUPS = Schema(
     (
         TableColumn("by", "text", "`all`, `relation` or `tag`"),
         TableColumn("group", "text", "the relation or part of speech; `all` for all words"),
-        _HEAD,
+        HEAD,
         TableColumn("total", "count", "words of the group"),
         TableColumn("predicted", "count", "masked pieces or words that are predicted; only with a language-model head"),
         *_EFFECTS,

@@ -12,16 +12,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from ...corpora_loaders import Sentence, coarse_relation
+from ...corpora_loaders.coreference.types import UPOS
+from ..shared.best_head import STANDARD_ERRORS
 from ..shared.exact_sums import ExactMetric, added, floating
 from ..shared.metric_states import equal_but
 from .effects import EffectBatch
 
-UPOS = tuple("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
-"""The parts of speech of Universal Dependencies. Words with other tags count among all words alone."""
-
 EVERY = ("all", "all")
-
-_QUANTILE = 1.959963984540054
 
 Values = npt.NDArray[np.float64]
 
@@ -75,7 +72,8 @@ class HeadEffects(ExactMetric):
         self.measures = list(measures)
         self._name = coarse_relation if coarse else str
         names = sorted({self._name(relation) for relation in relations})
-        self.groups = [EVERY, *(("relation", name) for name in names), *(("tag", name) for name in UPOS)]
+        # Words with tags that are not those of Universal Dependencies count among all words alone.
+        self.groups = [EVERY, *(("relation", name) for name in names), *(("tag", name) for name in sorted(UPOS))]
         self._index = {group: index for index, group in enumerate(self.groups)}
         layers = torch.tensor([layer for layer, _ in self.heads])
         self._others = (layers[:, None] == layers) & ~torch.eye(len(layers), dtype=torch.bool)
@@ -146,7 +144,7 @@ class HeadEffects(ExactMetric):
             error = np.sqrt(np.maximum(spread, 0) * sentences / (sentences - 1)) / n
         error[~np.isfinite(error)] = np.nan
         mean[:, ~self._others.any(1).numpy(), :, 1] = np.nan
-        bounds = (mean - _QUANTILE * error, mean + _QUANTILE * error)
+        bounds = (mean - STANDARD_ERRORS * error, mean + STANDARD_ERRORS * error)
         effect, difference = ([each[..., k] for each in (mean, *bounds)] for k in (0, 1))
         return Effects(
             effect[0], effect[1], effect[2], difference[0], difference[1], difference[2], self.items[:, 0].numpy()

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..shared.best_head import STANDARD_ERRORS
 from ..shared.comparable import Comparable, Measured
 
 Array = npt.NDArray[Any]
@@ -36,9 +37,6 @@ LEVEL = 0.05
 
 _ROUNDING = 1e-12
 """The bound below which a variation counts as rounding of a value that is constant in exact arithmetic."""
-
-_QUANTILE = 1.959963984540054
-"""The number of standard errors on each side of a 95 % interval."""
 
 _NAN = float("nan")
 
@@ -118,7 +116,7 @@ def _difference(
     error = float(deviations.std(ddof=1))
     if error < _ROUNDING:
         return _constant(row, [values[usable] for values in by_run])
-    margin = _QUANTILE * error
+    margin = STANDARD_ERRORS * error
     p = math.erfc(abs(row.difference) / error / math.sqrt(2))
     low, high = max(row.difference - margin, -largest), min(row.difference + margin, largest)
     return replace(row, low=low, high=high, p=p), True

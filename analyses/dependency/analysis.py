@@ -19,11 +19,12 @@ from ..shared.comparable import Comparable, measured_heads
 from ..shared.controls import control_record
 from ..shared.counting import CountMaps
 from ..shared.map_facts import MapFacts, map_facts
+from ..shared.merged_facts import key_of_texts
 from ..shared.options import ControlOptions, CountOptions
 from ..shared.resampling import check_limit
 from .accuracy import DependencyAccuracy, check_relations, words_by_group
 from .decisions import head_guesses
-from .ensembles import SENTENCES, ensemble_key, ensemble_rows, ensemble_table, read_values
+from .ensembles import SENTENCES, ensemble_rows, ensemble_table, read_values
 from .explored import explored_dependency
 from .failure_tables import failure_tables
 from .failures import DependencyFailures
@@ -119,7 +120,7 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
             replicates=options[CountOptions].replicates,
             seed=facts.seed,
         )
-        return {ensemble_key(sentences.ids): rows}
+        return {key_of_texts(sentences.ids): rows}
 
     def results(
         self, options: OptionSet, counted: Counted[DependencyFacts], needed: Mapping[str, Any], looked: Any

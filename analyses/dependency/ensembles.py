@@ -8,7 +8,6 @@ sentences is scored on the other, over the ten splits that single heads have.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -227,11 +226,6 @@ class Greedy:
 def _named(head: int, shape: tuple[int, int]) -> str:
     layer, number, direction = np.unravel_index(head, (*shape, len(DIRECTIONS)))
     return f"{layer + 1}-{number + 1}{'←' if direction else ''}"
-
-
-def ensemble_key(ids: Sequence[str]) -> str:
-    """Return a name for the sentences that were read, which differs between runs on different texts."""
-    return hashlib.blake2b("\n".join(ids).encode(), digest_size=8).hexdigest()
 
 
 def ensemble_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

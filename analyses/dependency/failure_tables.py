@@ -11,23 +11,20 @@ import pandas as pd
 
 from ...corpora_loaders import OFFSETS
 from ...extractors import DIRECTIONS
-from ...reports.columns import Schema, TableColumn, bounds
-from ...reports.format import direction, named_head, rows_of
+from ...reports.columns import HEAD, Schema, TableColumn, bounds
+from ...reports.format import direction, rows_of
 from ...reports.table import ShownTable
-from ..shared.best_head import rate
+from ..shared.best_head import STANDARD_ERRORS, rate
 from .failures import CLASSES, DependencyFailures
 from .picks import PICKS
 from .tables import TOTALS
 
-_QUANTILE = 1.959963984540054
 _MOST = 8
 """The number of relations that the page shows."""
 
 _HEAD = (
     TableColumn("relation", "text", "the relation", "relation"),
-    TableColumn(
-        "layer head", "number from 1", "the attention head", "attention head", terminal="head", cell=named_head
-    ),
+    HEAD,
     TableColumn("direction", "text", "the direction in which attention is read", "direction", cell=direction),
 )
 _OFFSET = TableColumn("offset", "number, words", "the best fixed distance for the relation")
@@ -190,8 +187,8 @@ def cluster_interval(x: int, squares: int, products: int, n: int, n_squares: int
         return math.nan, math.nan
     effective = min(p * (1 - p) * n * n / spread, n)
     # Wilson's interval with the effective number of words (Korn & Graubard 1998) stays between 0 and 1.
-    z = _QUANTILE**2 / effective
-    middle, margin = p + z / 2, _QUANTILE * math.sqrt(p * (1 - p) / effective + z / (4 * effective))
+    z = STANDARD_ERRORS**2 / effective
+    middle, margin = p + z / 2, STANDARD_ERRORS * math.sqrt(p * (1 - p) / effective + z / (4 * effective))
     return (middle - margin) / (1 + z), (middle + margin) / (1 + z)
 
 

@@ -20,6 +20,9 @@ import numpy.typing as npt
 import pandas as pd
 
 Array = npt.NDArray[Any]
+STANDARD_ERRORS = 1.959963984540054
+"""The number of standard errors on each side of a 95 % interval of a normal distribution."""
+
 Choice = tuple[int, int, int]
 """The indices of a direction, a layer and a head, 0-based."""
 

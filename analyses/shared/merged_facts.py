@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, field, fields, is_dataclass, replace
 from typing import Any, Literal
 
@@ -69,6 +70,11 @@ def _merged_field(each: Field[Any], first: Any, second: Any, what: str) -> Any:
         case "rows":
             return _rows_together(one, other)
     return merged_facts(one, other, f"{each.name.replace('_', ' ')} of {what}")
+
+
+def key_of_texts(ids: Iterable[str]) -> str:
+    """Return a name for the texts that were read, which differs between runs on different texts."""
+    return hashlib.blake2b("\n".join(ids).encode(), digest_size=8).hexdigest()
 
 
 def _rows_together(one: Any, other: Any) -> Any:
