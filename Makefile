@@ -59,11 +59,11 @@ docs: $(VENV)/installed-docs
 	@echo build/site/index.html
 
 # One process more than there are cores, because tests of commands wait for other processes and for a browser.
-PROCESSES := $(shell $(PYTHON) -c 'import os; print(min(5, 1 + os.cpu_count()))')
+PROCESSES = $(shell $(PYTHON) -c 'import os; print(min(5, 1 + os.cpu_count()))')
 
 # Several processes of one thread each; several threads in each of them would wait for each other. They take the files
 # in the order of tests/conftest.py, the longest first.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
 # Mypy, which is one process and takes a minute, runs beside the first tests.
 test: lint

@@ -584,7 +584,7 @@ _ABLATED = (
     ),
     Fault(
         "analyses/ablation/section.py",
-        'if row["p"] < 0.05:',
+        'if row["p"] < LEVEL:',
         'if row["above"] > 0:',
         f"{_ABLATION}test_the_conclusion_hangs_on_the_joint_test",
     ),

@@ -177,7 +177,7 @@ def _final_vectors(batch: SharedBatch) -> _Seen:
         for row, pieces in enumerate(batch.pieces)
         for word, position in enumerate(i for i, special in enumerate(pieces.special) if not special)
     ]
-    sentence, position, word = torch.tensor(places).T
+    sentence, position, word = _columns(places)
 
     def of_words(given: Tensor) -> Tensor:
         # Some models give NaN on padding, and 0 · NaN is NaN.
@@ -199,7 +199,7 @@ def _masked_pieces(batch: SharedBatch, masked_lm: Any, seed: int) -> _Seen:
     drawn = mask_batch(batch, MASK_RATE, seed)
     switch = HeadSwitch(encoder, [pieces for pieces, _ in drawn], masked_lm.to(encoder.device).eval())
     places = [(row, piece, batch.pieces[row].word_of[piece]) for row, (_, at) in enumerate(drawn) for piece in at]
-    sentence, piece, word = torch.tensor(places).T
+    sentence, piece, word = _columns(places)
     target = encoder.pad(batch.pieces)[0][sentence, piece]
 
     def surprise(logits: Tensor) -> Tensor:
@@ -218,7 +218,7 @@ def _next_words(batch: SharedBatch, causal_lm: Any) -> _Seen:
         for piece, word in enumerate(pieces.word_of)
         if piece and word >= 0
     ]
-    row, piece, word = torch.tensor(places).T
+    row, piece, word = _columns(places)
     # A word is predicted piece by piece, and −log p of the word is the sum.
     words, of_piece = torch.unique(torch.stack([row, word]), dim=1, return_inverse=True)
     target = encoder.pad(batch.pieces)[0][row, piece]
@@ -228,6 +228,10 @@ def _next_words(batch: SharedBatch, causal_lm: Any) -> _Seen:
         return of_pieces.new_zeros(words.shape[1]).index_add(0, of_piece.to(of_pieces.device), of_pieces)
 
     return _of_surprise(switch, words[0], words[1], surprise)
+
+
+def _columns(places: Sequence[tuple[int, int, int]]) -> Tensor:
+    return torch.tensor(places, dtype=torch.long).view(-1, 3).T  # a batch of inputs of one piece has no next words
 
 
 def _of_surprise(switch: HeadSwitch, sentence: Tensor, word: Tensor, surprise: Callable[[Tensor], Tensor]) -> _Seen:

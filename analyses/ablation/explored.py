@@ -8,6 +8,8 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import head_name, number, rows_of
 from ..shared.explored import DIGITS, address, defined, values_of
+from .columns import DIGITS as EFFECT_DIGITS
+from .columns import effect_bounds
 from .section import EFFECTS, AblationResults, conclusion
 
 _NOTES = {
@@ -37,7 +39,7 @@ def explored_ablation(results: AblationResults, *, complete: bool) -> Contributi
     )
     facts = {
         head_name(row["layer"], row["head"]): (
-            Fact("without it", f"{EFFECTS[results.effect]}: {number(row[results.effect], 4)}",
+            Fact("without it", f"{EFFECTS[results.effect]}: {number(row[results.effect], EFFECT_DIGITS)}",
                  f"ablation/{results.effect}" if complete else None),
         )
         for row in rows_of(heads)
@@ -50,9 +52,9 @@ def _findings(results: AblationResults, *, complete: bool) -> Iterator[Finding]:
     measure = f"ablation/{effect}" if complete else None
     top = max(rows_of(results.tables.heads), key=lambda row: float(row[effect]))
     head = head_name(top["layer"], top["head"])
-    low, high = (number(top[f"{effect}_{end}"], 4) for end in ("low", "high"))
+    value = f"{number(top[effect], EFFECT_DIGITS)} {effect_bounds(effect)(top)}".strip()
     yield Finding(
-        f"Switching off {head} changes most: {EFFECTS[effect]} {number(top[effect], 4)} [{low}, {high}].",
+        f"Switching off {head} changes most: {EFFECTS[effect]} {value}.",
         address(head=head, measure=measure),
     )
     if said := conclusion(results):

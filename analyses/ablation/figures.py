@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ...reports.drawing import BLUE, GREEN, GREY, ORANGE, number_ticks, panels, styled
+from ...reports.drawing import BLUE, GREEN, GREY, ORANGE, finish, number_ticks, panels, styled
 from .tables import AblationTables
 
 _LABELS = {
@@ -47,7 +47,7 @@ def heads_figure(heads: pd.DataFrame, effect: str, *, title: str = "") -> Figure
     panel.set_xlabel("head")
     panel.set_ylabel("layer")
     figure.colorbar(image, ax=panel, label=_LABELS[effect])
-    figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+    finish(figure, panel, title)
     return figure
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -67,7 +67,7 @@ def pruned(
     sets = tuple(tuple(order[name, number][:n]) for name, number, n in keys)
     unique = tuple(dict.fromkeys(sets))
     sums, total = torch.zeros(len(unique), len(maker.measures), dtype=torch.float64), 0
-    for of_batch, n in read(inputs, PruningMaker(unique, replace(maker))):
+    for of_batch, n in read(inputs, PruningMaker(unique, maker)):
         sums, total = sums + of_batch, total + n
     means = dict(zip(unique, (sums / max(total, 1)).tolist(), strict=True))
     return [

@@ -12,6 +12,7 @@ from ...reports.format import named_head, number, rows_of
 from ...reports.json_text import records
 from ...reports.page import Section
 from ...reports.table import ShownTable
+from ..comparison.differences import LEVEL
 from ..contract import Titles
 from ..shared.previews import Previewed
 from .columns import DIGITS, RELATIONS, effect_bounds
@@ -113,7 +114,7 @@ def conclusion(results: AblationResults) -> str:
     what = f"effect on their words ({EFFECTS[results.effect]})"
     numbers = f"mean relative rank {number(row['mean_rank'], 2)}, where 0.5 is chance; p = {number(row['p'], 4)}"
     above = f"for {row['above']} of {row['relations']} relations"
-    if row["p"] < 0.05:
+    if row["p"] < LEVEL:
         return (
             f"Heads that find relations have a larger {what} than other heads of their layers: above their mean "
             f"{above}; {numbers}."

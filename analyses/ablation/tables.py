@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 
 from ...reports.format import rows_of
 from ..comparison.differences import holm
 from ..dependency.section import DependencyResults
 from ..dependency.tables import ALL, TOTALS
+from ..shared.correlation import correlation
 from .columns import ABLATION, GROUPS, PRUNING, RELATIONS, SUMMARY
 from .counting import EVERY, HeadEffects
 
 PERMUTATIONS = 9999
 """The number of random assignments of heads to places within their layers."""
+
+_FEWEST_HEADS = 3
 
 
 @dataclass(frozen=True)
@@ -69,24 +71,24 @@ def _ordered(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
 def _frame(metric: HeadEffects) -> pd.DataFrame:
     """Return the effects with the differences from other heads, one row per group that occurs and head."""
     effects = metric.compute()
+    by_ending = {
+        "": effects.mean,
+        "_low": effects.low,
+        "_high": effects.high,
+        "_difference": effects.difference,
+        "_difference_low": effects.difference_low,
+        "_difference_high": effects.difference_high,
+    }
     rows = []
     for index, (by, group) in enumerate(metric.groups):
         if effects.items[index]:
             for number, (layer, head) in enumerate(metric.heads):
                 row = {"by": by, "group": group, "layer": layer + 1, "head": head + 1, "items": effects.items[index]}
                 for m, name in enumerate(metric.measures):
-                    at = index, number, m
-                    row |= {name: effects.mean[at], f"{name}_low": effects.low[at], f"{name}_high": effects.high[at]}
-                    row |= {
-                        f"{name}_difference": effects.difference[at],
-                        f"{name}_difference_low": effects.difference_low[at],
-                        f"{name}_difference_high": effects.difference_high[at],
-                    }
+                    row |= {f"{name}{end}": values[index, number, m] for end, values in by_ending.items()}
                 rows.append(row)
-    names = [f"{name}{end}" for name in metric.measures for end in ("", "_low", "_high")]
-    columns = ["by", "group", "layer", "head", "items", *names]
-    return pd.DataFrame(rows, columns=[*columns, *(f"{n}_difference{e}" for n in metric.measures
-                                                   for e in ("", "_low", "_high"))])  # fmt: skip
+    names = [f"{name}{end}" for name in metric.measures for end in by_ending]
+    return pd.DataFrame(rows, columns=["by", "group", "layer", "head", "items", *names])
 
 
 def _relations(
@@ -147,10 +149,7 @@ def _accuracies(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rho(first: pd.Series, second: pd.Series) -> float:
-    """Return Spearman's ρ; NaN if it is not defined."""
-    if len(first) < 3 or first.nunique() < 2 or second.nunique() < 2:
-        return float("nan")
-    return float(spearmanr(first, second).statistic)
+    return correlation("spearman", first.to_numpy(float), second.to_numpy(float), fewest=_FEWEST_HEADS)
 
 
 def _summary(

@@ -10,18 +10,17 @@ counted on all tokens.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import torch
 from jaxtyping import Float, Int
-from scipy.stats import spearmanr
 from torch import Tensor
 
 from ...extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
-from ..shared.correlation import FEWEST_POINTS
+from ..shared.correlation import correlation
 from ..shared.exact_sums import ExactMetric, ExactSumError
 from ..shared.metric import Metric
 from ..shared.resampling import sentence_keys
@@ -108,17 +107,15 @@ class FrequencyCorrelation(ExactMetric):
 
         The choice ``all`` is of all tokens, ``words`` of those that are neither [CLS] nor [SEP], both of the sample.
         The column ``count`` is their number. ρ is NaN if the ranks or the values do not vary, or if there are fewer
-        than `FEWEST_POINTS` tokens.
+        than five tokens.
         """
         ranks, special, values = self._ranked()
         rows = []
         for column, measure in enumerate(MEASURES):
             for name, included in (("all", np.ones(len(ranks), dtype=bool)), ("words", ~special)):
                 x, y = ranks[included], values[included, column]
-                enough = len(x) >= FEWEST_POINTS and len(np.unique(x)) > 1 and len(np.unique(y)) > 1
-                # SciPy is not annotated, and the result that type checkers infer lacks the attribute.
-                rho = cast(Any, spearmanr(x, y)).statistic if enough else float("nan")
-                rows.append({"measure": measure, "tokens": name, "rho": float(rho), "count": int(included.sum())})
+                rho = correlation("spearman", x, y)
+                rows.append({"measure": measure, "tokens": name, "rho": rho, "count": int(included.sum())})
         return pd.DataFrame(rows)
 
     def points(self, most: int = MOST_POINTS) -> pd.DataFrame:

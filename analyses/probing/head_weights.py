@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 from numpy import ndarray
-from scipy import stats
 
 from ...extractors import DIRECTIONS
-from ..shared.correlation import FEWEST_POINTS
+from ..shared.correlation import CORRELATIONS, correlation
 
 MOST_WEIGHTED = ("weight", "contribution")
 """The numbers by which the most important head of a relation is chosen."""
@@ -98,14 +97,6 @@ def _correlations(heads: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for name in MOST_WEIGHTED:
         values, accuracy = heads[name].to_numpy(float), heads["accuracy"].to_numpy(float)
-        enough = len(heads) >= FEWEST_POINTS and np.ptp(values) > 0 and np.ptp(accuracy) > 0
-        # SciPy is not annotated, and the results that type checkers infer lack the attribute.
-        rows.append(
-            {
-                "of": name,
-                "heads": len(heads),
-                "spearman": float(cast(Any, stats.spearmanr(values, accuracy)).statistic) if enough else float("nan"),
-                "pearson": float(cast(Any, stats.pearsonr(values, accuracy)).statistic) if enough else float("nan"),
-            }
-        )
+        both: dict[str, float] = {measure: correlation(measure, values, accuracy) for measure in CORRELATIONS}
+        rows.append({"of": name, "heads": len(heads), **both})
     return pd.DataFrame(rows)

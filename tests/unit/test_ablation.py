@@ -22,7 +22,7 @@ from attentionology.analyses.ablation.section import conclusion, heads_table, re
 from attentionology.analyses.ablation.tables import joint_p
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.options import CountOptions
-from attentionology.corpora_loaders import Treebank, load_treebank
+from attentionology.corpora_loaders import Sentence, Treebank, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import shared_batches
 from attentionology.extractors.maps.shared_pass import mask_pieces
@@ -394,3 +394,7 @@ def test_next_words_are_predicted_without_a_head(family):
         assert found.word.tolist() == list(expected)
         np.testing.assert_allclose(torch.flatten(found.values).numpy(), list(expected.values()), atol=1e-5)
         assert max(map(abs, expected.values())) > 1e-3
+    (one,) = shared_batches(encoder, [Sentence("one", ("a",))])  # nothing predicts the first piece of an input
+    predicted = sum(word >= 0 for word in one.pieces[0].word_of[1:])
+    assert torch.flatten(maker.of(one).values).shape == (predicted,)
+    assert family == "llama" or predicted == 0
