@@ -172,13 +172,14 @@ class Analysis(ABC, Generic[Facts, Results]):
             ModelError: the model cannot give what the analysis needs.
         """
 
-    def guesses(self, options: OptionSet) -> Guesses | None:
+    def guesses(self, options: OptionSet, setting: Setting) -> Guesses | None:
         """Return what the heads guess for inputs of the first request of the plan.
 
         The guesses are stored with the inputs that are kept for the report. By default there are none.
 
         Args:
             options: the options of the run.
+            setting: the model, the corpus and the kind of map.
         """
         return None
 

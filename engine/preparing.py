@@ -142,7 +142,7 @@ def _maps_of_the_run(
     analyses: list[Analysis[Any, Any]], prepared: Prepared, *, of_pieces: bool
 ) -> Iterator[SampledMaps]:
     """Yield the maps of the kinds that ``--map`` chooses, with what the analyses guess."""
-    guesses = (analysis.guesses(prepared.options) for analysis in analyses)
+    guesses = (analysis.guesses(prepared.options, prepared.setting) for analysis in analyses)
     guessers = tuple(each for each in guesses if each is not None)
     for maker in prepared.maps:
         # The words of segments are pieces, which the other analyses read at this level, too.

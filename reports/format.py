@@ -11,6 +11,7 @@ import pandas as pd
 ARROWS = {
     "dep->head": "dep→head",
     "head->dep": "head→dep",
+    "both": "both",
     "mention->antecedent": "m→ante",
     "antecedent->mention": "ante→m",
 }

@@ -106,7 +106,7 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
         )
         return Plan((model, *copies), facts, windows)
 
-    def guesses(self, options: OptionSet) -> Guesses:
+    def guesses(self, options: OptionSet, setting: Setting) -> Guesses:
         """Return the candidate that each head picks for each mention, in both directions."""
         chosen = options[CoreferenceOptions]
         return Guesses(DIRECTIONS, AntecedentGuesses(chosen.candidates, chosen.singletons == "keep"))

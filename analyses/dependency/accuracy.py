@@ -12,7 +12,7 @@ from ...corpora_loaders import OFFSETS, coarse_relation
 from ...extractors import DIRECTIONS, MapBatch
 from ..shared.metric_states import equal_but
 from ..shared.outcomes import OutcomeCounts, state_bytes
-from .decisions import ScoredWords, head_hits
+from .decisions import READINGS, ScoredWords, head_hits
 from .tables import TOTALS, Asked, DependencyTables, tables
 
 
@@ -27,6 +27,9 @@ class DependencyAccuracy(OutcomeCounts):
         relations: the inventory of relations, which must contain the relation of every word.
         n_layers, n_heads: the shape of the maps.
         coarse: whether to count universal relations (`coarse_relation`) instead of subtypes as given.
+        both: whether maps are also read in both directions at once, as α_ij + α_ji.
+        causal: whether words see only the words before. Maps are then read in both directions at once, too, and the
+            words whose syntactic head each direction can reach are counted.
         replicates: the number of bootstrap replicates; 0 for no bootstrap.
         seed: the seed of the bootstrap and of the splits into halves.
 
@@ -52,14 +55,18 @@ class DependencyAccuracy(OutcomeCounts):
         n_heads: int,
         *,
         coarse: bool = False,
+        both: bool = False,
+        causal: bool = False,
         replicates: int = 1000,
         seed: int = 0,
     ) -> None:
         names = check_relations(relations, coarse=coarse)
+        self.directions = READINGS if both or causal else DIRECTIONS
+        self.causal = causal
         super().__init__(
             names,
-            (len(DIRECTIONS), n_layers, n_heads),
-            len(OFFSETS),
+            (len(self.directions), n_layers, n_heads),
+            len(OFFSETS) + 2 * causal,
             replicates=replicates,
             seed=seed,
             configuration=("dependency", coarse),
@@ -69,11 +76,19 @@ class DependencyAccuracy(OutcomeCounts):
 
     @staticmethod
     def state_bytes(
-        relations: Sequence[str], n_layers: int, n_heads: int, *, coarse: bool = False, replicates: int = 1000
+        relations: Sequence[str],
+        n_layers: int,
+        n_heads: int,
+        *,
+        coarse: bool = False,
+        both: bool = False,
+        causal: bool = False,
+        replicates: int = 1000,
     ) -> int:
         """Return the bytes that the counts take in memory. The arguments are those of the class."""
         groups = _groups(relations, coarse)
-        return state_bytes(len(groups), (len(DIRECTIONS), n_layers, n_heads), len(OFFSETS), replicates)
+        readings = len(READINGS if both or causal else DIRECTIONS)
+        return state_bytes(len(groups), (readings, n_layers, n_heads), len(OFFSETS) + 2 * causal, replicates)
 
     @staticmethod
     def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -96,12 +111,15 @@ class DependencyAccuracy(OutcomeCounts):
         except KeyError as error:
             raise ValueError(f"relation {error} is not in the inventory") from None
         predicted = np.clip(words.number[:, None] + np.array(OFFSETS), 1, words.length[:, None])
+        baselines = [predicted == words.head[:, None]]
+        if self.causal:  # words whose head stands before them, and after them
+            baselines.append(np.stack([(words.head > 0) & (words.head < words.number), words.head > words.number], 1))
         self.add_outcomes(
             words.relation,
             words.sentence,
             [sentence.id for sentence in batch.sentences],
-            head_hits(batch, words),
-            predicted == words.head[:, None],
+            head_hits(batch, words, len(self.directions)),
+            np.concatenate(baselines, 1),
         )
 
     def compute(self, asked: Asked | None = None) -> DependencyTables:

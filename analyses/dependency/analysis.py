@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from rich.console import RenderableType
@@ -23,7 +24,7 @@ from ..shared.merged_facts import key_of_texts
 from ..shared.options import ControlOptions, CountOptions
 from ..shared.resampling import check_limit
 from .accuracy import DependencyAccuracy, check_relations, words_by_group
-from .decisions import head_guesses
+from .decisions import READINGS, head_guesses
 from .ensembles import SENTENCES, ensemble_rows, ensemble_table, read_values
 from .explored import explored_dependency
 from .failure_tables import failure_tables
@@ -73,8 +74,12 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         replicates, maker = options[CountOptions].replicates, setting.maps
         check_limit(words_by_group(corpus.relations, coarse=coarse), replicates)
 
+        causal = setting.encoder.causal
+        # Only what is not the default is named, so that states of other models are those of former versions.
+        reading = {"causal": True} if causal else {"both": True} if options[DependencyOptions].both else {}
+
         def request(name: str, label: str, replicates: int, copy: int | None = None) -> Request:
-            arguments = {"relations": tuple(corpus.relations), "coarse": coarse, "seed": setting.seed}
+            arguments = {"relations": tuple(corpus.relations), "coarse": coarse, "seed": setting.seed, **reading}
             counting = CountMaps(DependencyAccuracy, tuple({**arguments, "replicates": replicates}.items()))
             return Request(f"{name}/{setting.maps.kind}", label, corpus, maker, counting, copy)
 
@@ -88,15 +93,16 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         if chosen := options[DependencyOptions].failures:
             _check_heads(chosen, setting.encoder.n_layers, setting.encoder.n_heads)
             failures = f"dependency-failures/{setting.maps.kind}"
-            arguments = (("relations", tuple(corpus.relations)), ("coarse", coarse), ("unions", asked.unions))
-            counting = CountMaps(DependencyFailures, arguments)
+            of_words = {"relations": tuple(corpus.relations), "coarse": coarse, "unions": asked.unions}
+            counting = CountMaps(DependencyFailures, tuple({**of_words, **({"both": True} if reading else {})}.items()))
             requests.append(Request(failures, "failures", corpus, setting.maps, counting))
         facts = DependencyFacts(model.name, names, described, setting.seed, asked, failures)
         return Plan(tuple(requests), facts)
 
-    def guesses(self, options: OptionSet) -> Guesses:
-        """Return the word that each head picks for each word, in both directions."""
-        return Guesses(DIRECTIONS, head_guesses)
+    def guesses(self, options: OptionSet, setting: Setting) -> Guesses:
+        """Return the word that each head picks for each word, in all directions."""
+        names = READINGS if setting.encoder.causal or options[DependencyOptions].both else DIRECTIONS
+        return Guesses(names, partial(head_guesses, readings=len(names)))
 
     def follow_up(
         self, options: OptionSet, plan: Plan[DependencyFacts], counted: Counted[DependencyFacts], read: Reader
@@ -107,14 +113,16 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         request, facts, coarse = plan.requests[0], plan.facts, options[DependencyOptions].coarse
         metric = counted.metric(facts.model, DependencyAccuracy)
         sentences = read_values(
-            read(request.inputs[:SENTENCES], request.maker), coarse_relation if coarse else lambda name: name
+            read(request.inputs[:SENTENCES], request.maker),
+            coarse_relation if coarse else lambda name: name,
+            len(metric.directions),
         )
         members = members_of(metric.groups, metric.split_counts()[0], facts.asked)
         groups = {name: frozenset(metric.groups[row] for row in of) for name, of in members.items()}
         rows = ensemble_rows(
             sentences,
             {name: of for name, of in groups.items() if name not in TOTALS and name != "root"},
-            (metric.n_layers, metric.n_heads),
+            (metric.n_layers, metric.n_heads, len(metric.directions)),
             most=most,
             min_count=options[CountOptions].min_count,
             replicates=options[CountOptions].replicates,
@@ -158,7 +166,7 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         metric = counted.metric(counted.facts.model, DependencyAccuracy)
         subsets, replicates = metric.split_counts()
         members = members_of(metric.groups, subsets, counted.facts.asked)
-        measured = measured_heads(members, subsets, replicates, DIRECTIONS)
+        measured = measured_heads(members, subsets, replicates, READINGS)
         return (Comparable("relations", measured, "words whose head is found", "words", metric.seed),)
 
     def explored(

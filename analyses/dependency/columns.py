@@ -18,6 +18,7 @@ CELLS = Schema(
         TableColumn("correct", "count", "words whose syntactic head is found"),
         TableColumn("total", "count", "words of the relation"),
         TableColumn("accuracy", "share", "`correct` / `total`"),
+        TableColumn("reach", "share", "only of causal models: the words whose syntactic head this direction can reach"),
     ),
 )
 
@@ -47,7 +48,7 @@ BEST = Schema(
             cell=best_direction,
             help="<b>dep→head</b>: the dependent attends to its syntactic head (the largest value in the dependent’s "
             "row). <b>head→dep</b>: the syntactic head is the word that attends most to the dependent (the largest "
-            "value in its column).",
+            "value in its column).{both}",
         ),
         TableColumn("tied", "count", "heads and directions with this count"),
         TableColumn("correct", "count", "words whose syntactic head is found"),
@@ -120,6 +121,15 @@ BEST = Schema(
             help=RANDOM_WEIGHTS,
         ),
         TableColumn("control_accuracy_max", "share", "with `--control`: the largest of these accuracies"),
+        TableColumn(
+            "reach",
+            "share",
+            "only of causal models: the words whose syntactic head `direction` can reach",
+            "in reach",
+            help="The share of the n words whose syntactic head can be found in this direction at all. In a causal "
+            "model, a word attends only to words before it: <b>dep→head</b> reaches the heads before a word, "
+            "<b>head→dep</b> those after it, and <b>both</b> (the sum of the two directions) every word but roots.",
+        ),
     ),
 )
 

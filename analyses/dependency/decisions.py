@@ -13,8 +13,9 @@ of the sentences are decided again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,6 +24,10 @@ from torch import Tensor
 
 from ...corpora_loaders import Sentence
 from ...extractors import DIRECTIONS, MapBatch
+
+READINGS = (*DIRECTIONS, "both")
+"""How a map may be read: in either of the `DIRECTIONS`, or as the sum of both, α_ij + α_ji, in which a causal head can
+show any pair of words."""
 
 _COPIED = 2**22  # the number of cells of all heads that are copied at a time, if one layer has no more than that
 
@@ -49,11 +54,19 @@ class ScoredWords:
         return cls(*np.array(rows, dtype=np.int64).reshape(-1, 5).T)
 
 
-def head_hits(batch: MapBatch, words: ScoredWords) -> Bool[Tensor, "words 2 layers heads"]:
-    """Return whether each attention head picks the gold head word, in both `DIRECTIONS`."""
+def read_in(maps: Any, n: int) -> Iterator[Any]:
+    """Yield maps (…, n, n) as they are read by rows in the first n of the `READINGS`."""
+    turned = maps.swapaxes(-1, -2)
+    yield from (maps, turned) if n == len(DIRECTIONS) else (maps, turned, maps + turned)
+
+
+def head_hits(
+    batch: MapBatch, words: ScoredWords, readings: int = len(DIRECTIONS)
+) -> Bool[Tensor, "words readings layers heads"]:
+    """Return whether each attention head picks the gold head word, in the first of the `READINGS`."""
     # The candidates are the other words of the sentence: special tokens and the word itself are left out, nothing is
     # renormalized, and ties go to the lowest index. The root is no candidate, so root words are never right.
-    hits = torch.zeros(len(words.head), 2, *batch.maps.shape[1:3], dtype=torch.bool)
+    hits = torch.zeros(len(words.head), readings, *batch.maps.shape[1:3], dtype=torch.bool)
     rows = np.flatnonzero(words.head > 0)
     if not len(rows):
         return hits
@@ -61,14 +74,18 @@ def head_hits(batch: MapBatch, words: ScoredWords) -> Bool[Tensor, "words 2 laye
     sentence = torch.from_numpy(words.sentence[rows])
     dependent = position[sentence, torch.from_numpy(words.number[rows] - 1)]
     governor = position[sentence, torch.from_numpy(words.head[rows] - 1)]
-    decided, in_doubt = _compare(batch, sentence, dependent, governor)
+    decided, in_doubt = _compare(batch, sentence, dependent, governor, readings)
     hits[rows] = decided
     for index in sorted(set(sentence[in_doubt > 0].tolist())):
         in_sentence = sentence == index
         n_layers = int(in_doubt[in_sentence].max())
         # One sentence at a time, and no variable that keeps its maps alive, because float64 takes twice the memory.
         right = _argmax(
-            batch.exact([index], n_layers)[0], batch.words[index], dependent[in_sentence], governor[in_sentence]
+            batch.exact([index], n_layers)[0],
+            batch.words[index],
+            dependent[in_sentence],
+            governor[in_sentence],
+            readings,
         )
         hits[rows[in_sentence.numpy()], :, :n_layers] = right
     return hits
@@ -91,13 +108,13 @@ def barred_cells(candidate: Bool[Tensor, "*batch n"]) -> Bool[Tensor, "*batch n 
 
 
 def _compare(
-    batch: MapBatch, sentence: Tensor, dependent: Tensor, governor: Tensor
-) -> tuple[Bool[Tensor, "words 2 layers heads"], Int[Tensor, " words"]]:
+    batch: MapBatch, sentence: Tensor, dependent: Tensor, governor: Tensor, readings: int
+) -> tuple[Bool[Tensor, "words readings layers heads"], Int[Tensor, " words"]]:
     """Compare the gold value with that of the best other candidate, in float32."""
     device = batch.maps.device
     barred = torch.nonzero(barred_cells(batch.words.to(device)).flatten()).flatten()
     sentence, dependent, governor = sentence.to(device), dependent.to(device), governor.to(device)
-    decided = torch.zeros(len(sentence), 2, *batch.maps.shape[1:3], dtype=torch.bool, device=device)
+    decided = torch.zeros(len(sentence), readings, *batch.maps.shape[1:3], dtype=torch.bool, device=device)
     in_doubt = torch.zeros(len(sentence), dtype=torch.long, device=device)
     n_layers, n_heads, n, _ = batch.maps.shape[1:]
     step = max(1, _COPIED * n_layers // batch.maps.numel())
@@ -107,20 +124,26 @@ def _compare(
         candidates = batch.maps[:, layers].permute(0, 3, 4, 1, 2).contiguous().flatten(3)
         cells = candidates.view(-1, candidates.shape[-1])
         cells.index_fill_(0, barred, -torch.inf)
-        for direction, (row, column) in enumerate(((dependent, governor), (governor, dependent))):
+        for reading in range(readings):
+            row, column = (governor, dependent) if READINGS[reading] == "head->dep" else (dependent, governor)
+            if READINGS[reading] == "both":
+                # The noise of a sum of two values that are not negative is no larger, relatively, than theirs.
+                candidates = candidates + candidates.transpose(1, 2)
+                cells = candidates.view(-1, candidates.shape[-1])
             # A dependent has one gold head, so each row (column, in the second direction) loses one cell, and its
             # maximum is the best other candidate. Then the cell is restored.
             gold_cells = (sentence * n + row) * n + column
             gold = cells.index_select(0, gold_cells)
             cells.index_fill_(0, gold_cells, -torch.inf)
-            others = candidates.amax(2 - direction).flatten(0, 1).index_select(0, sentence * n + dependent)
+            best = candidates.amax(1 if row is governor else 2).flatten(0, 1)
+            others = best.index_select(0, sentence * n + dependent)
             cells.index_copy_(0, gold_cells, gold)
             close = (gold - others).abs_() <= torch.maximum(gold, others).abs_().mul_(batch.noise)
             in_layer = close.view(len(close), -1, n_heads).any(2)
             numbers = torch.arange(start + 1, start + 1 + in_layer.shape[1], device=device)
             in_doubt = torch.maximum(in_doubt, (in_layer * numbers).amax(1))
             right = gold > others
-            decided[:, direction, layers] = right.view(len(right), -1, n_heads)
+            decided[:, reading, layers] = right.view(len(right), -1, n_heads)
     return decided.cpu(), in_doubt.cpu()
 
 
@@ -129,39 +152,40 @@ def _argmax(
     candidate: Bool[Tensor, " padded"],
     dependent: Tensor,
     governor: Tensor,
-) -> Bool[Tensor, "words 2 layers heads"]:
+    readings: int,
+) -> Bool[Tensor, "words readings layers heads"]:
     """Decide one sentence plainly: the candidate with the largest value, the first one of equals."""
     barred = barred_cells(candidate[: maps.shape[-1]])
     by_layer = []
     for layer in maps:
         allowed = layer.cpu().masked_fill(barred, -torch.inf).numpy()
-        picked = np.stack([allowed.argmax(-1), allowed.argmax(-2)])  # direction, head, word
+        picked = np.stack([each.argmax(-1) for each in read_in(allowed, readings)])  # reading, head, word
         by_layer.append(picked[..., dependent.numpy()] == governor.numpy())
-    right = np.stack(by_layer)  # layer, direction, head, word
+    right = np.stack(by_layer)  # layer, reading, head, word
     return torch.from_numpy(np.ascontiguousarray(right.transpose(3, 1, 0, 2)))
 
 
-def head_guesses(batch: MapBatch) -> Int[Tensor, "batch 2 layers heads n"]:
-    """Return the position that each head picks for each word, in both `DIRECTIONS`; −1 if there is no candidate."""
+def head_guesses(batch: MapBatch, readings: int = len(DIRECTIONS)) -> Int[Tensor, "batch readings layers heads n"]:
+    """Return the position that each head picks for each word, in the `READINGS`; −1 if there is no candidate."""
     # Whether a guess is right is what `head_hits` says, which decides
     # close races in float64. Where the gold word is not picked, the guess is the best of the other candidates in
     # float32: a close race between two wrong candidates is not decided again.
     relations = {relation: 0 for sentence in batch.sentences for relation in sentence.relations}
     words = ScoredWords.of(batch.sentences, relations)
-    hits = head_hits(batch, words).numpy()
+    hits = head_hits(batch, words, readings).numpy()
     position = word_positions(batch).numpy()
     maps = batch.maps.cpu()
-    picks = np.full((len(batch), len(DIRECTIONS), *maps.shape[1:4]), -1, dtype=np.int64)
+    picks = np.full((len(batch), readings, *maps.shape[1:4]), -1, dtype=np.int64)
     rooted = words.head > 0
     for row in range(len(batch)):
         scored = np.flatnonzero((words.sentence == row) & rooted)
         dependent, governor = (position[row, numbers[scored] - 1] for numbers in (words.number, words.head))
         allowed = maps[row].masked_fill(barred_cells(batch.words[row]), -torch.inf).numpy()
-        for direction, view in enumerate((allowed, allowed.swapaxes(-1, -2))):
+        for reading, view in enumerate(read_in(allowed, readings)):
             others = view.copy()
             others[..., dependent, governor] = -np.inf
             picked = np.where(np.isinf(others.max(-1)), -1, others.argmax(-1))
-            right = hits[scored, direction].transpose(1, 2, 0)
+            right = hits[scored, reading].transpose(1, 2, 0)
             picked[..., dependent] = np.where(right, governor, picked[..., dependent])
-            picks[row, direction] = picked
+            picks[row, reading] = picked
     return torch.from_numpy(picks)

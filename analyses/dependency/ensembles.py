@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...extractors import DIRECTIONS, MapBatch
+from ...extractors import MapBatch
 from ...reports.columns import Schema, TableColumn, bounds
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ..shared.best_head import interval, rate
 from ..shared.outcomes import SPLITS
 from ..shared.resampling import halves, poisson_weights
-from .decisions import ScoredWords, word_positions
+from .decisions import ScoredWords, read_in, word_positions
 
 Array = npt.NDArray[Any]
 
@@ -43,7 +43,7 @@ ENSEMBLES = Schema(
             "heads",
             wraps=True,
             help="The heads whose maps are averaged, chosen on all of the sentences. An arrow ← marks heads whose "
-            "map is transposed (head→dep).",
+            "map is transposed (head→dep), and ↔ those whose map and its transpose are added up (both).",
         ),
         TableColumn("correct", "count", "words whose syntactic head these heads find together"),
         TableColumn(
@@ -91,13 +91,13 @@ class Read:
 
     ids: list[str]
     # For the words of each sentence that have a syntactic head: these heads, from 0, the relations, and the values of
-    # all candidates, of shape (words, layers × heads × directions, words of the sentence), −∞ at the word itself.
+    # all candidates, of shape (words, layers × heads × readings, words of the sentence), −∞ at the word itself.
     gold: list[Array]
     relations: list[list[str]]
     candidates: list[npt.NDArray[np.float32]]
 
 
-def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str]) -> Read:
+def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str], readings: int) -> Read:
     """Keep the values of all heads for the words of sentences."""
     read = Read([], [], [], [])
     for batch in batches:
@@ -110,8 +110,8 @@ def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str]) -> R
             number, places = words.number[scored] - 1, position[row, : len(sentence)]
             # Float64, because sums of float32 maps would depend on the batch that a sentence is read in.
             maps = batch.exact([row])[0].cpu().numpy()[..., places[:, None], places]
-            both = np.stack([maps, maps.swapaxes(-1, -2)], 2)[..., number, :]
-            values = both.reshape(-1, *both.shape[3:]).swapaxes(0, 1).astype(np.float32)
+            by_reading = np.stack(list(read_in(maps, readings)), 2)[..., number, :]
+            values = by_reading.reshape(-1, *by_reading.shape[3:]).swapaxes(0, 1).astype(np.float32)
             values[np.arange(len(number)), :, number] = -np.inf
             read.ids.append(sentence.id)
             read.gold.append(words.head[scored] - 1)
@@ -121,10 +121,13 @@ def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str]) -> R
 
 
 def ensemble_rows(
-    read: Read, groups: Mapping[str, frozenset[str]], shape: tuple[int, int], *, most: int, min_count: int,
+    read: Read, groups: Mapping[str, frozenset[str]], shape: tuple[int, int, int], *, most: int, min_count: int,
     replicates: int, seed: int,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """Return the counts of the ensembles of up to ``most`` heads for each group with enough words, as plain data."""
+    """Return the counts of the ensembles of up to ``most`` heads for each group with enough words, as plain data.
+
+    The shape has the numbers of layers, heads and readings.
+    """
     first = halves(read.ids, SPLITS, seed).T  # sentence, split
     draws = poisson_weights(read.ids, replicates, seed).astype(np.float64)
     rows = []
@@ -199,7 +202,7 @@ class Greedy:
         while len(heads) < min(self.most, self.values.shape[1]):
             counts = self._with_each(heads)[choosing].sum(0)
             counts[list(heads)] = -1
-            # Ties go to the higher layer, the higher head and `head->dep`, as for single heads.
+            # Ties go to the higher layer, the higher head and the last direction, as for single heads.
             head = len(counts) - 1 - int(counts[::-1].argmax())
             if counts[head] <= best:
                 break
@@ -223,9 +226,9 @@ class Greedy:
         return self._right[key]
 
 
-def _named(head: int, shape: tuple[int, int]) -> str:
-    layer, number, direction = np.unravel_index(head, (*shape, len(DIRECTIONS)))
-    return f"{layer + 1}-{number + 1}{'←' if direction else ''}"
+def _named(head: int, shape: tuple[int, int, int]) -> str:
+    layer, number, direction = np.unravel_index(head, shape)
+    return f"{layer + 1}-{number + 1}{('', '←', '↔')[direction]}"
 
 
 def ensemble_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

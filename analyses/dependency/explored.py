@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from ...corpora_loaders import OFFSETS
-from ...extractors import DIRECTIONS
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import head_name, rows_of
@@ -22,7 +21,7 @@ from .accuracy import DependencyAccuracy
 from .section import DependencyResults
 from .tables import TOTALS, Asked, members_of
 
-ARROWS = {"dep->head": "dependent → head", "head->dep": "head → dependent"}
+ARROWS = {"dep->head": "dependent → head", "head->dep": "head → dependent", "both": "both directions"}
 """The directions of attention in words and arrows."""
 
 _MISTAKES = {
@@ -53,7 +52,7 @@ def explored_dependency(
     measures: list[tuple[Measure, Measure]] = []
     for row in _shown(results.best):
         name = row["relation"]
-        measures += _measures(row, by_relation[name], members[name], replicates, kind)
+        measures += _measures(row, by_relation[name], members[name], replicates, kind, metric.directions)
     single = [row for row in _shown(results.best) if row["relation"] not in TOTALS]
     frequent = [row for row in single if row["total"] >= results.min_count]
     certain = [row for row in frequent if side_of_baseline(row) > 0]
@@ -71,14 +70,19 @@ def _shown(best: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _measures(
-    row: Mapping[str, Any], cells: pd.DataFrame, members: list[int], replicates: Counts, kind: str
+    row: Mapping[str, Any],
+    cells: pd.DataFrame,
+    members: list[int],
+    replicates: Counts,
+    kind: str,
+    directions: Sequence[str],
 ) -> Iterator[tuple[Measure, Measure]]:
     """Yield the accuracy and the gain of all heads for one relation, in each direction."""
     total = drawn(replicates.total[members])
     used = total > 0
     offset = drawn(replicates.baselines[members])[:, OFFSETS.index(row["offset"])]
     correct = drawn(replicates.correct[members])
-    for index, direction in enumerate(DIRECTIONS):
+    for index, direction in enumerate(directions):
         table = cells[cells["direction"] == direction]
         label = f"{row['relation']}, {ARROWS[direction]}"
         accuracy = values_of(table, "accuracy")

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from ...corpora_loaders import OFFSETS
-from ...extractors import DIRECTIONS
 from ...reports.columns import HEAD, Schema, TableColumn, bounds
 from ...reports.format import direction, rows_of
 from ...reports.table import ShownTable
 from ..shared.best_head import STANDARD_ERRORS, rate
+from .decisions import READINGS
 from .failures import CLASSES, DependencyFailures
 from .picks import PICKS
 from .tables import TOTALS
@@ -125,7 +125,7 @@ def failure_tables(
         right, picks, total = (counts[name][group] for name in ("right", "picked", "total"))
         for layer, head, way in _heads(row, groups[row["relation"]], chosen):
             named = {"relation": row["relation"], "layer": layer, "head": head, "direction": way}
-            guesser = int(np.ravel_multi_index((DIRECTIONS.index(way), layer - 1, head - 1), metric.shape))
+            guesser = int(np.ravel_multi_index((READINGS.index(way), layer - 1, head - 1), metric.shape))
             for index, (by, name) in enumerate(CLASSES):
                 if total[index, 0]:
                     of_head = _measured("correct accuracy accuracy", right[index, :, guesser], total[index])

@@ -21,7 +21,7 @@ from ...extractors import DIRECTIONS, MapBatch
 from ..shared.exact_sums import ExactMetric
 from ..shared.metric_states import equal_but
 from .accuracy import check_relations
-from .decisions import ScoredWords
+from .decisions import READINGS, ScoredWords
 from .picks import PICKS, picks, relationships
 from .tables import ALL, ALL_NO_PUNCT, ALL_NO_PUNCT_ROOT, TOTALS
 
@@ -63,6 +63,7 @@ class DependencyFailures(ExactMetric):
         relations: the inventory of relations, which must contain the relation of every word.
         n_layers, n_heads: the shape of the maps.
         coarse: whether to count universal relations (`coarse_relation`) instead of subtypes as given.
+        both: whether maps are also read in both directions at once, as α_ij + α_ji.
         unions: further groups of words, each with its relations.
 
     Raises:
@@ -92,14 +93,15 @@ class DependencyFailures(ExactMetric):
         n_heads: int,
         *,
         coarse: bool = False,
+        both: bool = False,
         unions: Sequence[tuple[str, Sequence[str]]] = (),
     ) -> None:
         super().__init__()
         names = check_relations(relations, coarse=coarse)
-        self.coarse, self.shape = coarse, (len(DIRECTIONS), n_layers, n_heads)
+        self.coarse, self.shape = coarse, (len(READINGS if both else DIRECTIONS), n_layers, n_heads)
         self.unions = {name: frozenset(members) for name, members in unions}
         self.groups = (*names, *TOTALS, *self.unions)
-        guessers = 2 * n_layers * n_heads + len(OFFSETS)
+        guessers = int(np.prod(self.shape)) + len(OFFSETS)
         # Of each class and guesser: the sums over sentences of x, of x² and of x · n, where x of its n words are right.
         self.add_state("right", torch.zeros(len(self.groups), len(CLASSES), 3, guessers, dtype=torch.int64), "sum")
         # The same of the words that are picked, where n is the number of all words of the group in the sentence.
@@ -118,11 +120,12 @@ class DependencyFailures(ExactMetric):
         n_heads: int,
         *,
         coarse: bool = False,
+        both: bool = False,
         unions: Sequence[tuple[str, Sequence[str]]] = (),
     ) -> int:
         """Return the bytes that the counts take in memory. The arguments are those of the class."""
         groups = len(check_relations(relations, coarse=coarse)) + len(TOTALS) + len(unions)
-        guessers = 2 * n_layers * n_heads + len(OFFSETS)
+        guessers = len(READINGS if both else DIRECTIONS) * n_layers * n_heads + len(OFFSETS)
         # Twice, because the initial zeros are kept.
         return 2 * 8 * groups * (3 * guessers * (len(CLASSES) + len(PICKS)) + 2 * len(CLASSES))
 
@@ -155,7 +158,8 @@ class DependencyFailures(ExactMetric):
             raise ValueError(f"relation {error} is not in the inventory") from None
         if not len(words.number):
             return
-        guesses = np.concatenate([picks(batch, words).reshape(len(words.number), -1), _offset_picks(batch, words)], 1)
+        of_heads = picks(batch, words, self.shape[0]).reshape(len(words.number), -1)
+        guesses = np.concatenate([of_heads, _offset_picks(batch, words)], 1)
         kinds = torch.from_numpy(guesses)
         classes = _classes(batch, words)
         for group, chosen in self._members(words, index):

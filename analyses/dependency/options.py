@@ -26,6 +26,10 @@ class DependencyOptions(OptionGroup):
     coarse: bool = False
     """Count universal relations (nsubj) instead of the subtypes that the treebank has (nsubj:pass)."""
 
+    both: bool = False
+    """Also read each head in both directions at once: the word with the largest sum of the attention to it and from it.
+    This is always done for causal models, whose heads see a pair of words from one side only."""
+
     relations: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ()
     """The relations that are asked about: only these have rows in tables, are compared with other runs, and are counted
     when p values are adjusted. The totals 'all', 'all-nopunct' and 'all-nopunct-noroot' can be named, too. By default,

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from ...extractors import DIRECTIONS
 from ...reports.columns import Row
-from ...reports.format import shown_rows
+from ...reports.format import ARROWS, percent, rows_of, shown_rows
 from ...reports.json_text import records
 from ...reports.page import Section
 from ...reports.table import ShownTable
@@ -26,6 +25,8 @@ _INTERVAL = (
     ", with a 95 % bootstrap interval over sentences (none is shown if all words are right, or all are wrong, because "
     "resampling then cannot tell how certain the number is)"
 )
+
+_BOTH = " <b>both</b>: the word for which the sum of the two values is largest."
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,7 +72,7 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
         context={
             "example": single[0] if single else None,
             "min_count": min_count,
-            "map_facts": list(results.map_facts),
+            "map_facts": [*results.map_facts, *reach_facts(cells)],
             "has_failures": bool(failed),
             "has_ensembles": ensembles is not None,
         },
@@ -102,15 +103,26 @@ def best_table(results: DependencyResults) -> ShownTable:
         list(shown_rows(best, results.min_count)),
         notes=(
             f"n in parentheses: fewer than {results.min_count} words, too few for reliable conclusions.",
-            *(f"{fact[0].upper()}{fact[1:]}." for fact in results.map_facts),
+            *(f"{fact[0].upper()}{fact[1:]}." for fact in (*results.map_facts, *reach_facts(cells))),
         ),
         style=_style,
         facts={
-            "choices": len(DIRECTIONS) * int(cells["layer"].max()) * int(cells["head"].max()),
+            "choices": cells["direction"].nunique() * int(cells["layer"].max()) * int(cells["head"].max()),
+            "both": _BOTH if "both" in set(cells["direction"]) else "",
             "copies": len(results.controls),
             "interval": _INTERVAL if has_intervals else "",
         },
     )
+
+
+def reach_facts(cells: pd.DataFrame) -> tuple[str, ...]:
+    """Say of a causal model for which share of the words each direction can find the syntactic head at all."""
+    if "reach" not in cells:
+        return ()
+    first = cells[cells["relation"] == cells["relation"].iloc[0]].drop_duplicates("direction")
+    shares = ", ".join(f"{ARROWS[row['direction']]} {percent(row['reach'])} %" for row in rows_of(first))
+    row = first["relation"].iloc[0]
+    return (f"causal model, in which words see only the words before; {row} words whose head is in reach: {shares}",)
 
 
 def _style(row: Row) -> str:

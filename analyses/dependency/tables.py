@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from ...corpora_loaders import coarse_relation, is_punct
-from ...extractors import DIRECTIONS
 from ..shared.best_head import best_head, cells_of_groups, drawn, heldout, intervals, rate, rates
 from ..shared.held_out import heldout_gain
 from ..shared.outcomes import Counts
+from .decisions import READINGS
 
 ALL = "all"
 ALL_NO_PUNCT = "all-nopunct"
@@ -47,14 +47,23 @@ def tables(
     relations: Sequence[str], subsets: Counts, replicates: Counts, offsets: Sequence[int], asked: Asked | None = None
 ) -> DependencyTables:
     """Build the tables."""
-    # Ties for the best head go to the higher layer, then to the higher head, then to `head->dep`. Ties for the best
-    # offset go to the larger one. Both rules are those of the authors' code.
+    # Ties for the best head go to the higher layer, then to the higher head, then to the last direction. Ties for the
+    # best offset go to the larger one. Both rules are those of the authors' code.
     members = members_of(relations, subsets, asked)
     correct = np.stack([subsets.correct[rows, 0].sum(0) for rows in members.values()])
     total = np.array([subsets.total[rows, 0].sum() for rows in members.values()])
     best = [_best(name, rows, subsets, replicates, offsets) for name, rows in members.items()]
-    by_head = cells_of_groups(correct, total, DIRECTIONS, {"relation": list(members)})
-    return DependencyTables(by_head, pd.DataFrame(best))
+    by_head = cells_of_groups(correct, total, READINGS, {"relation": list(members)})
+    tables = DependencyTables(by_head, pd.DataFrame(best))
+    if subsets.baselines.shape[-1] > len(offsets):  # of a causal model
+        shares = {}
+        for row, (name, rows) in enumerate(members.items()):
+            before, after = subsets.baselines[rows, 0, len(offsets) :].sum(0).tolist()
+            for direction, reached in zip(READINGS, (before, after, before + after), strict=True):
+                shares[name, direction] = rate(reached, int(total[row]))
+        for table in tables:
+            table["reach"] = [shares[key] for key in zip(table["relation"], table["direction"], strict=True)]
+    return tables
 
 
 def members_of(relations: Sequence[str], subsets: Counts, asked: Asked | None = None) -> dict[str, list[int]]:
@@ -79,9 +88,9 @@ def members_of(relations: Sequence[str], subsets: Counts, asked: Asked | None = 
 
 def _best(name: str, rows: list[int], subsets: Counts, replicates: Counts, offsets: Sequence[int]) -> dict[str, Any]:
     correct, total = subsets.correct[rows].sum(0), subsets.total[rows].sum(0)
-    by_offset = subsets.baselines[rows, 0].sum(0)
+    by_offset = subsets.baselines[rows, 0].sum(0)[: len(offsets)]
     n = int(total[0])
-    chosen, columns = best_head(correct[0], n, DIRECTIONS)
+    chosen, columns = best_head(correct[0], n, READINGS)
     ascending = sorted(range(len(offsets)), key=lambda index: offsets[index])
     offset = max(ascending, key=lambda index: (by_offset[index], offsets[index]))
     right, right_by_offset = columns["correct"], int(by_offset[offset])

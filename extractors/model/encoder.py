@@ -57,6 +57,7 @@ class Encoder(LoadedModel):
         n_layers, n_heads: the shape of its attention.
         max_length: the largest number of pieces it takes, special tokens included; None if it sets no limit.
         forms: the text of each piece by its vocabulary id.
+        causal: whether no piece attends to those after it.
         batching: which sentences it may read together, see `attentionology.extractors.model.conditions`.
 
     Raises:
@@ -83,6 +84,7 @@ class Encoder(LoadedModel):
         self._layers: tuple[Any, ModelLayers] | None = None
         probe = self._probe()
         self.n_layers, self.n_heads = len(probe), probe[0].shape[1]
+        self.causal = probe[0].shape[-1] > 1 and not any(bool(alpha.triu(1).any()) for alpha in probe)
         self.batching = self._find_batching()
 
     @property

@@ -36,7 +36,7 @@ Cell = tuple[str, str, int, int]
 
 
 def dependency_counts(
-    sentences: list[Sentence], maps: list[np.ndarray], weights: list[int] | None = None
+    sentences: list[Sentence], maps: list[np.ndarray], weights: list[int] | None = None, *, both: bool = False
 ) -> tuple[Counter[Cell], Counter[str]]:
     """Right decisions by (relation, direction, layer, head), both 1-based, and words by relation."""
     right: Counter[Cell] = Counter()
@@ -48,10 +48,8 @@ def dependency_counts(
         for *_, relation in scored:
             total[relation] += weight
         for layer, head in np.ndindex(word_maps.shape[:2]):
-            for direction, m in (
-                ("dep->head", word_maps[layer, head]),
-                ("head->dep", word_maps[layer, head].T),
-            ):
+            own = word_maps[layer, head]
+            for direction, m in [("dep->head", own), ("head->dep", own.T), ("both", own + own.T)][: 3 if both else 2]:
                 inner = m[1:-1, 1:-1].copy()
                 for i, gold, relation in scored:
                     row = inner[i].copy()

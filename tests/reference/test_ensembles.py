@@ -24,7 +24,7 @@ from tests import tiny
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.shown_tables import as_shown, in_latex, on_page
 
-HEADS = [(layer, head, way) for layer in range(2) for head in range(3) for way in ("dep->head", "head->dep")]
+WAYS = ("dep->head", "head->dep", "both")
 
 
 def found(word, heads):
@@ -33,22 +33,24 @@ def found(word, heads):
     average = np.zeros(len(text))
     for layer, head, way in heads:
         inner = word_map[layer, head, 1:-1, 1:-1].astype(np.float64)
-        average += (inner if way == "dep->head" else inner.T)[number - 1] / len(heads)
+        inner = {"dep->head": inner, "head->dep": inner.T, "both": inner + inner.T}[way]
+        average += inner[number - 1] / len(heads)
     average[number - 1] = -1
     return int(average.argmax()) + 1 == text.heads[number - 1]
 
 
-def greedy(words, most):
+def greedy(words, most, readings):
     """Choose heads on words by trying all of them, the last of equals, while the count grows."""
+    every = [(layer, head, way) for layer in range(2) for head in range(3) for way in WAYS[:readings]]
     heads: list[Any] = []
     best = -1
     while len(heads) < most:
-        scores = {each: sum(found(word, [*heads, each]) for word in words) for each in HEADS if each not in heads}
+        scores = {each: sum(found(word, [*heads, each]) for word in words) for each in every if each not in heads}
         top = max(scores.values())
         if top <= best:
             break
         best = top
-        heads.append([each for each in HEADS if scores.get(each) == top][-1])
+        heads.append([each for each in every if scores.get(each) == top][-1])
     return heads
 
 
@@ -57,17 +59,19 @@ def corpus():
     return random_corpus(5, sentences=16)
 
 
-def table_of(corpus, most=3):
-    read = read_values([batch_of(*(part[rows] for part in corpus)) for rows in (slice(7), slice(7, None))], str)
+def table_of(corpus, most=3, readings=2):
+    batches = [batch_of(*(part[rows] for part in corpus)) for rows in (slice(7), slice(7, None))]
+    read = read_values(batches, str, readings)
     groups = {"nsubj": frozenset(["nsubj"]), "core": frozenset(["nsubj", "obj"]), "rare": frozenset(["absent"])}
     return ensemble_table(
-        ensemble_rows(read, groups, (2, 3), most=most, min_count=1, replicates=200, seed=0)
+        ensemble_rows(read, groups, (2, 3, readings), most=most, min_count=1, replicates=200, seed=0)
     ).set_index("relation")
 
 
-def test_ensembles_are_those_of_a_naive_greedy_search(corpus):
+@pytest.mark.parametrize("readings", [2, 3])
+def test_ensembles_are_those_of_a_naive_greedy_search(corpus, readings):
     texts, maps = corpus
-    table = table_of(corpus)
+    table = table_of(corpus, readings=readings)
     assert list(table.index) == ["nsubj", "core"]
     first = halves([text.id for text in texts], 10, 0)
     for name, members in (("nsubj", {"nsubj"}), ("core", {"nsubj", "obj"})):
@@ -77,10 +81,10 @@ def test_ensembles_are_those_of_a_naive_greedy_search(corpus):
             for number, (head, relation) in enumerate(zip(text.heads, text.relations, strict=True), start=1)
             if head and relation in members
         ]
-        whole = greedy([word for _, word in words], 3)
+        whole = greedy([word for _, word in words], 3, readings)
         row = table.loc[name]
         assert row["heads"] == " + ".join(
-            f"{layer + 1}-{head + 1}{'←' if way == 'head->dep' else ''}" for layer, head, way in whole
+            f"{layer + 1}-{head + 1}{('', '←', '↔')[WAYS.index(way)]}" for layer, head, way in whole
         )
         assert (row["total"], row["correct"]) == (len(words), sum(found(word, whole) for _, word in words))
         together = alone = scored = 0
@@ -88,7 +92,7 @@ def test_ensembles_are_those_of_a_naive_greedy_search(corpus):
         for split, half in [*enumerate(first), *enumerate(~first)]:
             choosing = [word for index, word in words if half[index]]
             others = [word for index, word in words if not half[index]]
-            heads = greedy(choosing, 3)
+            heads = greedy(choosing, 3, readings)
             together += sum(found(word, heads) for word in others)
             shares.setdefault(split, []).extend(found(word, heads) for word in others)
             alone += sum(found(word, heads[:1]) for word in others)

@@ -79,7 +79,7 @@ def naive(corpus, relation, direction, layer, head):
     picked: Counter[Any] = Counter()
     for text, word_map, pieces in zip(*corpus, strict=True):
         m = word_map[layer, head, 1:-1, 1:-1]
-        m = m if direction == "dep->head" else m.T
+        m = {"dep->head": m, "head->dep": m.T, "both": m + m.T}[direction]
         for i in range(1, len(text) + 1):
             if text.heads[i - 1] is None or relation not in (text.relations[i - 1], "all"):
                 continue
@@ -93,9 +93,9 @@ def naive(corpus, relation, direction, layer, head):
     return right, total, picked
 
 
-def counted(texts, maps, lengths, sizes=(7, 11)):
-    metric = DependencyFailures(RELATIONS, 2, 3)
-    accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=0)
+def counted(texts, maps, lengths, sizes=(7, 11), *, both=False):
+    metric = DependencyFailures(RELATIONS, 2, 3, both=both)
+    accuracy = DependencyAccuracy(RELATIONS, 2, 3, both=both, replicates=0)
     start = 0
     for size in (*sizes, len(texts)):
         rows = slice(start, start + size)
@@ -118,9 +118,9 @@ def corpus():
     return texts, maps, lengths
 
 
-@pytest.mark.parametrize("relation", ["all", "nsubj", "punct"])
-def test_failures_and_picks_are_those_of_a_loop(corpus, relation):
-    metric, tables = counted(*corpus)
+@pytest.mark.parametrize(("relation", "both"), [("all", False), ("nsubj", False), ("punct", False), ("all", True)])
+def test_failures_and_picks_are_those_of_a_loop(corpus, relation, both):
+    metric, tables = counted(*corpus, both=both)
     heads = [f"{layer}-{head}" for layer in (1, 2) for head in (1, 2, 3)]
     failures, picked = failure_tables(metric, tables.best, tables.cells, ["best", *heads])
     kinds = set()

@@ -6,6 +6,7 @@ import copy
 import random
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,12 +16,12 @@ from hypothesis import strategies as st
 
 from attentionology.analyses.coreference.antecedents import AntecedentGuesses, antecedent_hits
 from attentionology.analyses.coreference.choices import POLICIES, choices_of
-from attentionology.analyses.dependency.decisions import ScoredWords, head_guesses, head_hits
+from attentionology.analyses.dependency.decisions import READINGS, ScoredWords, head_guesses, head_hits
 from attentionology.analyses.plans import Guesses
 from attentionology.analyses.shared.input_sample import MOST_ROWS, InputSample
 from attentionology.analyses.shared.sampled_input import LEVELS, NO_GUESS
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import DIRECTIONS, MapBatch
+from attentionology.extractors import MapBatch
 from tests import documents
 from tests.maps import RELATIONS, batch_of, random_sentence
 
@@ -37,10 +38,10 @@ def batch(rng: np.random.Generator, names: list[str], owners: list[str | None]) 
 
 
 def sample(size: int, **options: object) -> InputSample:
-    return InputSample(LAYERS, HEADS, size=size, unit=False, guesses=DIRECTIONS, guessers=GUESSERS, **options)  # type: ignore[arg-type]
+    return InputSample(LAYERS, HEADS, size=size, unit=False, guesses=READINGS, guessers=GUESSERS, **options)  # type: ignore[arg-type]
 
 
-GUESSERS = (Guesses(DIRECTIONS, head_guesses),)
+GUESSERS = (Guesses(READINGS, partial(head_guesses, readings=len(READINGS))),)
 
 
 def states(metric: InputSample) -> dict[str, bytes]:
@@ -150,12 +151,12 @@ def test_guesses_are_right_where_the_accuracy_counts_them(seed, ties):
     metric = sample(9)
     metric.update(given_batch)
     words = ScoredWords.of(given_batch.sentences, dict.fromkeys(RELATIONS, 0))
-    hits = head_hits(given_batch, words).numpy()
+    hits = head_hits(given_batch, words, len(READINGS)).numpy()
     kept = {each.annotation.id: each for each in metric.sampled()}
     for decision in range(len(words.head)):
         sentence = given_batch.sentences[words.sentence[decision]]
         rows = len(sentence) + 2
-        for direction in range(2):
+        for direction in range(len(READINGS)):
             guesses = np.frombuffer(kept[sentence.id].guesses(direction), dtype="<u2").reshape(LAYERS, HEADS, rows)
             picked = guesses[..., words.number[decision]]
             assert np.array_equal(

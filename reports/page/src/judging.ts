@@ -22,7 +22,7 @@ export function directionsOf(sentences: SampledSentence[], relation: string | nu
     for (const key of Object.keys(sentence.guesses)) all.add(key.slice(key.indexOf("/") + 1));
   }
   const coreference = (direction: string): boolean => direction.includes("mention");
-  const dependency = (direction: string): boolean => direction.includes("dep");
+  const dependency = (direction: string): boolean => direction.includes("dep") || direction === "both";
   return [...all].filter((direction) => {
     if (relation === COREFERENCE) return coreference(direction);
     if (relation === ALIGNMENT) return !coreference(direction) && !dependency(direction);

@@ -87,7 +87,7 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
     }
     if (guessed) return null;
     const asked = new Set(panel.decisions.flatMap((decision) => decision.rows));
-    const wanted = (row: number, column: number): boolean => !asked.size || asked.has(panel.reversed ? column : row);
+    const wanted = (row: number, column: number): boolean => !asked.size || asked.has(panel.reversed ? column : row) || (panel.both && asked.has(column));
     return strokes(panel.map, rows, rows, line, { wanted });
   }, [panel, rows, layout, focus?.side, focus?.index, guessed]);
   const values = focus && new Map(valuesOf(panel, focus, rows).map((item) => [item.index, item]));

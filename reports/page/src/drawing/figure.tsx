@@ -49,7 +49,7 @@ async function panelsOf({ data, view, maps, sentence, asked, every = false, gues
       const decisions = decide(asked, await maps.guess(sentence, `${kind}/${guesses}`, head));
       const name = shared ? `layer ${head / data.heads + 1}` : headName(head, data);
       const shares = data.sample?.share_kinds?.includes(kind) ?? kind === "weight";
-      const panel = { title: `${name} · ${kind}`, head, kind, map, decisions, every, reversed: reversed(view.direction), shares };
+      const panel = { title: `${name} · ${kind}`, head, kind, map, decisions, every, reversed: reversed(view.direction), both: view.direction === "both", shares };
       result.set(`${head}-${kind}`, { key: `${head}-${kind}`, ...panel });
     }
   }

@@ -22,6 +22,8 @@ export interface Panel {
   every: boolean;
   /** Whether the word that is looked for attends to the word that looks for it. */
   reversed: boolean;
+  /** Whether the attention of both words to each other is added up. */
+  both: boolean;
   /** Whether values are shares of attention. */
   shares: boolean;
 }
@@ -50,10 +52,12 @@ export function many(panel: Panel): boolean {
   return panel.every || panel.decisions.length > FEW;
 }
 
-/** The cell of the map that a decision looks at: from the dependent, or from its head if the direction is reversed. */
+/** The cell of the map that a decision looks at: from the dependent, or from its head if the direction is reversed.
+ *  Of two cells that are added up, it is the larger one. */
 export function cell(panel: Panel, decision: Decision, answer: number): [number, number] {
   const [row = 0] = decision.rows;
-  return panel.reversed ? [answer, row] : [row, answer];
+  const turned = panel.both ? valueAt(panel.map, answer, row) > valueAt(panel.map, row, answer) : panel.reversed;
+  return turned ? [answer, row] : [row, answer];
 }
 
 /** How strong the value is on which a guess is based, from 0 to 1. */
