@@ -62,7 +62,8 @@ def survey(
 
     Args:
         models: folders, names on the Hugging Face Hub, ``NAME@REVISION``, or ``"demo"``.
-        treebanks: one file each, or ``"sample"``.
+        treebanks: one file each, names such as ``"ud:fr_gsd:dev"``, patterns of names such as ``"ud:fr_*:dev"``, or
+            ``"sample"``.
         maps: the kinds of maps, see `attentionology.list_kinds`. Default: attention weights.
         options: one option group, or several of different classes, for example ``CountOptions(min_count=20)``,
             ``CorpusOptions(limit=500)`` or ``PartOptions(parts=Path("parts"))`` for a survey that can be continued.
@@ -164,6 +165,7 @@ def _described(options: SurveyOptions, survey: Survey) -> dict[str, Any]:
     return {
         "models": models,
         "treebanks": treebanks,
+        "left_out": dict(survey.left_out),
         "maps": list(survey.maps),
         "cells": len(survey.results),
         "failed": len(survey.failures),
@@ -211,6 +213,7 @@ def count_grid(options: SurveyOptions) -> Survey:
         means=tuple(contrasts.means()),
         relation=options.shown_relation,
         min_count=min_count,
+        left_out=grid.named.left_out,
     )
 
 

@@ -43,7 +43,7 @@ class SurveyCommand(SurveyOptions):
             return 0
         if self.long_run.part is not None:
             cells = count_share_of_cells(self)
-            say("\n".join(share_lines(cells, self.long_run)))
+            say("\n".join(share_lines(cells, self)))
             return SOME_FAILED if any(cell.failures for cell in cells) else 0
         out = self.output.out or Path("runs/survey")
         survey = execute_survey(self, out=out, overwrite=self.output.overwrite, command=command)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import pandas as pd
 
+from ...corpora_loaders.releases import grouped_reasons
 from .cells import CellFailure, CellResult
 from .contrasts import SurveyContrast
 from .tables import cells_table, contrasts_table, means_table, survey_table
@@ -29,6 +30,7 @@ class Survey:
         means: the differences of means over treebanks.
         relation: the relation that the terminal and the first figure show.
         min_count: relations with fewer words are grayed and not tested.
+        left_out: treebanks that a pattern of names stands for and that cannot be read, each with the reason.
 
     Example:
         >>> from attentionology import CorpusOptions, CountOptions, survey
@@ -49,6 +51,7 @@ class Survey:
     means: tuple[SurveyContrast, ...]
     relation: str
     min_count: int
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -77,7 +80,7 @@ class Survey:
 
     @property
     def warnings(self) -> list[str]:
-        """The warnings of all cells, each once, after the first few of the cells that it is about."""
+        """Which treebanks were left out, and the warnings of all cells, each once, after the first few of the cells."""
         cells: dict[str, list[str]] = {}
         for result in self.results:
             for warning in result.record["warnings"] if result.record else ():
@@ -86,6 +89,7 @@ class Survey:
         for warning, names in cells.items():
             more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
             warnings.append(f"{', '.join(names[:_MOST_NAMED])}{more}: {warning}")
+        warnings[:0] = [f"Left out: {reason}." for reason in grouped_reasons(self.left_out)]
         failed = len({result.cell for result, _ in self.failures})
         if failed:
             warnings.insert(0, f"{failed} of {len(self.results)} cells failed, completely or partly; see below.")

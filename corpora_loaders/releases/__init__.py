@@ -2,14 +2,19 @@
 
 from .files import corpus_path, source_of, treebank_path
 from .names import RELEASE, KnownTreebank, TreebankName, is_treebank_name, known_treebanks
+from .patterns import Matches, grouped_reasons, is_pattern, matching_treebanks
 
 __all__ = [
     "RELEASE",
     "KnownTreebank",
+    "Matches",
     "TreebankName",
     "corpus_path",
+    "grouped_reasons",
+    "is_pattern",
     "is_treebank_name",
     "known_treebanks",
+    "matching_treebanks",
     "source_of",
     "treebank_path",
 ]

@@ -42,6 +42,14 @@ _OFFLINE = ("ATTENTIONOLOGY_OFFLINE", "HF_HUB_OFFLINE")
 _SECONDS = 30.0  # how long to wait for a server that does not answer
 
 
+class NoSuchFileError(CorpusError):
+    """A release, or the cache of a machine without network, does not have a file; ``short`` says so briefly."""
+
+    def __init__(self, message: str, short: str) -> None:
+        super().__init__(message)
+        self.short = short
+
+
 def source_of(path: str | Path) -> dict[str, str]:
     """Return what the folder of a treebank's file says about it.
 
@@ -123,12 +131,7 @@ def _resolved(name: str, home: str | None, mirror: str | None, cached: Path) -> 
 
 def _in_home(name: TreebankName, home: Path) -> Path:
     """Find a file in an unpacked release."""
-    if not home.is_dir():
-        raise CorpusError(f"UD_HOME={home} is not a folder")
-    release = _release_of(home.resolve())
-    if name.release and release and name.release != release:
-        raise CorpusError(f"{name}@{name.release}: UD_HOME={home} is release {release}")
-    files = {path.name: path for path in sorted(home.glob("*/*-ud-*.conllu"), reverse=True)}
+    files = files_in_home(home, str(name), name.release)
     if name.file in files:
         return files[name.file]
     codes = sorted({file.split("-ud-")[0] for file in files})
@@ -138,6 +141,16 @@ def _in_home(name: TreebankName, home: Path) -> Path:
     raise CorpusError(f"there is no {name.file} in UD_HOME={home}; {there}{did_you_mean(name.code, codes)}")
 
 
+def files_in_home(home: Path, name: str, release: str | None) -> dict[str, Path]:
+    """Return the files of an unpacked release by their names; ``name`` is what was asked for, of this release."""
+    if not home.is_dir():
+        raise CorpusError(f"UD_HOME={home} is not a folder")
+    unpacked = _release_of(home.resolve())
+    if release and unpacked and release != unpacked:
+        raise CorpusError(f"{name.split('@')[0]}@{release}: UD_HOME={home} is release {unpacked}")
+    return {path.name: path for path in sorted(home.glob("*/*-ud-*.conllu"), reverse=True)}
+
+
 def _download(name: TreebankName, path: Path, mirror: str) -> None:
     """Fetch a file, and the README beside it, which names the license."""
     release = name.release or RELEASE
@@ -145,11 +158,13 @@ def _download(name: TreebankName, path: Path, mirror: str) -> None:
     for variable in _OFFLINE:
         if os.environ.get(variable, "").lower() in ("1", "on", "true", "yes"):
             missing = f"{name} is not in the cache {path.parent}, and {variable} is set"
-            raise CorpusError(f"{missing}; set UD_HOME to an unpacked release, or give a file")
+            message = f"{missing}; set UD_HOME to an unpacked release, or give a file"
+            raise NoSuchFileError(message, f"it is not in the cache, and {variable} is set")
     print(f"Downloading {name} of release {release} from {base} …", file=sys.stderr)
     content = _fetch(f"{base}/{path.name}")
     if content is None:
-        raise CorpusError(f"there is no {base}/{path.name}; release {release} has no such file")
+        message = f"there is no {base}/{path.name}; release {release} has no such file"
+        raise NoSuchFileError(message, f"release {release} has no {name.split} split of it")
     if not content.endswith((b"\n\n", b"\n\r\n")):  # one that was cut would otherwise be a shorter treebank
         message = f"{base}/{path.name} is not complete, because it does not end with an empty line"
         raise CorpusError(f"{message}; the same command tries again")

@@ -64,6 +64,11 @@ class TreebankName:
             CorpusError: the text is not a name of this form.
         """
         match = _NAME.fullmatch(text)
+        if match is None and ("*" in text or "?" in text):
+            raise CorpusError(
+                f"{text!r} may name several treebanks, which are not read as one corpus; name one, or let "
+                "survey --treebanks read each of them by itself"
+            )
         if match is None:
             near = did_you_mean(text, (f"ud:{code}:{split}" for code in known_treebanks() for split in SPLITS))
             raise CorpusError(

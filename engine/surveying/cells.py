@@ -12,6 +12,7 @@ from ...analyses.shared.part_options import PartOptions
 from ...analyses.survey.cells import Cell, CellFailure
 from ...corpora_loaders import AttentionologyError, Corpus
 from ...corpora_loaders.errors import out_of_memory
+from ...corpora_loaders.releases import grouped_reasons
 from ...extractors import ExtractionError, ModelError
 from ...reports.progress import progress_bar
 from ...storage.durable import StorageError
@@ -170,11 +171,13 @@ def count_share_of_cells(options: SurveyOptions) -> list[CountedCell[ShareCounts
     return [cell for _, cells in CellCounter(options, count_share).treebanks() for cell in cells]
 
 
-def share_lines(cells: Sequence[CountedCell[ShareCounts]], part_options: PartOptions) -> list[str]:
-    """Return what a terminal shows of a share: the cells that failed, and how many parts were counted."""
+def share_lines(cells: Sequence[CountedCell[ShareCounts]], options: SurveyOptions) -> list[str]:
+    """Return what a terminal shows of a share: what was left out or failed, and how many parts were counted."""
+    part_options = options.long_run
     counts = [count for cell in cells for count in cell.results]
     parts, counted = sum(count.share for count in counts), sum(bool(cell.results) for cell in cells)
     return [
+        *(f"Warning: Left out: {reason}." for reason in grouped_reasons(options.grid.named.left_out)),
         *(f"Warning: {warning}" for count in counts for warning in count.warnings),
         *(f"{one.cell.model} on {one.cell.treebank}: {failure.reason}" for one in cells for failure in one.failures),
         f"The share {part_options.part} has {parts:,} parts of {counted:,} cells, which are in {part_options.parts}. "

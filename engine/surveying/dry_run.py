@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ...corpora_loaders.releases import grouped_reasons
 from ...reports.progress import progress_bar
 from ...storage.durable import size
 from ..estimate import estimate_run, memory_lines
@@ -59,11 +60,13 @@ class SurveyEstimate:
     memory: int
     memory_of_worker: int
     disk: int
+    left_out: Mapping[str, str]  # treebanks that a pattern names and that cannot be read, each with the reason
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the estimate: one for each treebank and each model, and the totals."""
         width = max(map(len, [each.name for each in self.treebanks] + [each.name for each in self.models]))
         yield from (f"{treebank.name:<{width}}  {treebank}" for treebank in self.treebanks)
+        yield from (f"Left out: {reason}" for reason in grouped_reasons(self.left_out))
         yield ""
         yield from (f"{model.name:<{width}}  {model}" for model in self.models)
         each = "one pass" if self.passes == 1 else f"{self.passes} passes ({self.passes - 1} with random weights)"
@@ -81,7 +84,7 @@ class SurveyEstimate:
 def estimate_survey(options: SurveyOptions) -> SurveyEstimate:
     """Read all treebanks, let each model read a few sentences, and return what the survey would cost."""
     treebanks = []
-    with progress_bar("treebanks", len(options.grid.treebanks), unit="") as advance:
+    with progress_bar("treebanks", len(options.grid.named.names), unit="") as advance:
         for name, path in options.treebanks().items():
             try:
                 corpus = read_treebank(options, path)
@@ -110,6 +113,7 @@ def estimate_survey(options: SurveyOptions) -> SurveyEstimate:
         memory=max((model.memory for model in usable), default=0) + others,
         memory_of_worker=max((model.memory_of_worker for model in usable), default=0),
         disk=sum(model.disk for model in usable),
+        left_out=options.grid.named.left_out,
     )
 
 

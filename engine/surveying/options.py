@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,7 @@ from ...analyses.shared.part_options import PartOptions
 from ..corpus import CorpusOptions
 
 if TYPE_CHECKING:
+    from ...corpora_loaders.releases import Matches
     from ..analyze import AnalyzeJob
 
 _ENDING = re.compile(r"(\.conll[ux]?)?(\.(gz|bz2|xz))?$")
@@ -36,7 +38,10 @@ class GridOptions:
     model on the Hub. Every other model is compared with the first."""
 
     treebanks: Annotated[tuple[str, ...], arg(metavar="FILE [FILE ...]")] = (SAMPLE,)
-    """The treebanks: one CoNLL-U or CoNLL-X file each, which may be compressed (.gz, .bz2 or .xz), or 'sample'."""
+    """The treebanks: one CoNLL-U or CoNLL-X file each, which may be compressed (.gz, .bz2 or .xz), or 'sample'.
+    Treebanks of Universal Dependencies can be given by name, such as ud:fr_gsd:dev, and all whose code matches by a
+    pattern in quotation marks, such as 'ud:fr_*:dev'. Those of a pattern that have no such split, or were released
+    without their words, are left out with a warning."""
 
     maps: Annotated[tuple[str, ...], arg(metavar="KIND [KIND ...]")] = MapOptions.map
     """The kinds of maps, see --map of analyze. All kinds are made in one pass for each model and treebank. Every other
@@ -46,10 +51,22 @@ class GridOptions:
     """The relation that the terminal and the figures show; by default the first one of --relations, if it is given. The
     page has a selector for all relations, and the tables contain all of them."""
 
+    @cached_property
+    def named(self) -> Matches:
+        """The treebanks after patterns have been replaced by the names that they stand for, each once."""
+        from ...corpora_loaders.releases import Matches, is_pattern, matching_treebanks
+
+        names, left_out = dict[str, None](), dict[str, str]()
+        for given in self.treebanks:
+            matches = matching_treebanks(given) if is_pattern(given) else Matches((given,), {})
+            names |= dict.fromkeys(matches.names)
+            left_out |= matches.left_out
+        return Matches(tuple(names), left_out)
+
     @property
     def cells(self) -> int:
         """The number of cells."""
-        return len(self.models) * len(self.treebanks)
+        return len(self.models) * len(self.named.names)
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
@@ -106,7 +123,7 @@ class SurveyOptions:
             >>> list(SurveyOptions(grid).treebanks())
             ['en_ewt-ud-dev', 'fr_gsd-ud-dev']
         """
-        paths = self.grid.treebanks
+        paths = self.grid.named.names
         short = [_ENDING.sub("", Path(path).name) or path for path in paths]
         taken = Counter([*short, *paths])
         return {name if taken[name] == 1 else path: corpus_path(path) for name, path in zip(short, paths, strict=True)}
