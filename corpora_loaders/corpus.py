@@ -53,6 +53,7 @@ class CorpusFacts(NamedTuple):
 
     numbers: Mapping[str, int]
     relations: Counter[str]  # of words that have a head, most frequent first, and among equals in alphabetical order
+    tagged: Counter[tuple[str, str]]  # relations and parts of speech of the same words
 
 
 class Tally:
@@ -62,6 +63,7 @@ class Tally:
         self.sentences = 0
         self._numbers: Counter[str] = Counter()
         self._relations: Counter[str] = Counter()
+        self._tagged: Counter[tuple[str, str]] = Counter()
         self._documents = Names()
         # These describe the file whose sentences are added now:
         self._sentences = self._words = 0
@@ -82,6 +84,8 @@ class Tally:
         self._relations.update(
             relation for head, relation in zip(heads, sentence.relations, strict=True) if head is not None
         )
+        tagged = zip(heads, sentence.relations, sentence.tags or ("",) * len(sentence), strict=False)
+        self._tagged.update((relation, tag) for head, relation, tag in tagged if head is not None)
         if sentence.document is not None and sentence.document not in self._documents:
             self._documents.add(sentence.document)
             numbers["documents"] += 1
@@ -108,7 +112,7 @@ class Tally:
     def counted(self) -> CorpusFacts:
         """What was counted."""
         in_order = sorted(self._relations.items(), key=lambda item: (-item[1], item[0]))
-        return CorpusFacts({"sentences": self.sentences, **self._numbers}, Counter(dict(in_order)))
+        return CorpusFacts({"sentences": self.sentences, **self._numbers}, Counter(dict(in_order)), self._tagged)
 
 
 @dataclass(frozen=True, repr=False)

@@ -581,6 +581,34 @@ _COUNTED = (
     ),
 )
 
+_RULES = "tests/reference/test_tag_rules.py::"
+_TAGGED = (
+    Fault(
+        "analyses/dependency/rules.py",
+        "side, of = NEAREST[nearest - len(_OFFSETS)]",
+        "side, of = NEAREST[nearest - 1]",
+        f"{_RULES}test_the_best_rules_are_named",
+    ),
+    Fault(
+        "analyses/dependency/explored.py",
+        "return -1 if -1 in sides else min(sides)",
+        "return max(sides)",
+        f"{_RULES}test_a_head_knows_more_only_if_both_intervals_say_so",
+    ),
+    Fault(
+        "analyses/dependency/columns.py",
+        'beside=bounds("tag_rule_gain"),',
+        'beside=bounds("heldout_gain"),',
+        f"{_RULES}test_what_is_shown_is_what_the_table_says",
+    ),
+    Fault(
+        "analyses/dependency/figures.py",
+        'rules = [100 * row["tag_rule_heldout"] for row in rows]',
+        'rules = [100 * row["tag_offset_heldout"] for row in rows]',
+        f"{_RULES}test_what_is_shown_is_what_the_table_says",
+    ),
+)
+
 _ABLATED = (
     Fault(
         "analyses/ablation/section.py",
@@ -614,5 +642,5 @@ _ABLATED = (
     ),
 )
 
-FAULTS = (*_ABLATED, *_COLUMNS, *_DRAWN, *_FOUND, *_COUNTED)
+FAULTS = (*_TAGGED, *_ABLATED, *_COLUMNS, *_DRAWN, *_FOUND, *_COUNTED)
 """All faults."""

@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from ...corpora_loaders import CorpusError, coarse_relation
+from ...corpora_loaders.coreference.types import UPOS
 from ...extractors import DIRECTIONS
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
@@ -18,7 +19,7 @@ from ..contract import Analysis, Counted, Guesses, OptionError, OptionSet, Plan,
 from ..shared.best_head import with_control
 from ..shared.comparable import Comparable, measured_heads
 from ..shared.controls import control_record
-from ..shared.counting import CountMaps
+from ..shared.counting import CountMaps, CountWith
 from ..shared.map_facts import MapFacts, map_facts
 from ..shared.merged_facts import key_of_texts
 from ..shared.options import ControlOptions, CountOptions
@@ -30,6 +31,7 @@ from .explored import explored_dependency
 from .failure_tables import failure_tables
 from .failures import DependencyFailures
 from .options import DEPENDENCY, DependencyOptions
+from .rules import DependencyRules, rule_columns
 from .section import DependencyResults, best_table, dependency_section
 from .tables import TOTALS, Asked, members_of
 
@@ -51,6 +53,7 @@ class DependencyFacts:
     seed: int
     asked: Asked = field(default_factory=Asked)  # the rows, if they were chosen before the run
     failures: str = ""  # the name of the request for failures; empty if they are not counted
+    rules: str = ""  # the name of the request for rules that know parts of speech; empty if the words have none
 
 
 class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
@@ -96,7 +99,14 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
             of_words = {"relations": tuple(corpus.relations), "coarse": coarse, "unions": asked.unions}
             counting = CountMaps(DependencyFailures, tuple({**of_words, **({"both": True} if reading else {})}.items()))
             requests.append(Request(failures, "failures", corpus, setting.maps, counting))
-        facts = DependencyFacts(model.name, names, described, setting.seed, asked, failures)
+        rules = ""
+        if any(tag in UPOS for _, tag in corpus.counted.tagged):
+            rules = f"dependency-rules/{setting.maps.kind}"
+            pairs = tuple(sorted(corpus.counted.tagged))
+            of_words = {"pairs": pairs, "coarse": coarse, "seed": setting.seed, "replicates": replicates}
+            of_rules = CountWith(DependencyRules, tuple(of_words.items()))
+            requests.append(Request(rules, "rules", corpus, setting.maps, of_rules))
+        facts = DependencyFacts(model.name, names, described, setting.seed, asked, failures, rules)
         return Plan(tuple(requests), facts)
 
     def guesses(self, options: OptionSet, setting: Setting) -> Guesses:
@@ -142,15 +152,23 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         if facts.failures:
             counts = counted.metric(facts.failures, DependencyFailures)
             failures = failure_tables(counts, tables.best, tables.cells, options[DependencyOptions].failures)
+        best = with_control(tables.best, controls)
+        rules = counted.metric(facts.rules, DependencyRules) if facts.rules else None
+        if rules:
+            subsets, replicates = metric.split_counts()
+            members = members_of(metric.groups, subsets, facts.asked)
+            rows = {name: frozenset(metric.groups[index] for index in of) for name, of in members.items()}
+            best = best.join(rule_columns(rules, rows, subsets, replicates, metric.groups), on="relation")
         return DependencyResults(
             cells=tables.cells,
-            best=with_control(tables.best, controls),
+            best=best,
             controls=controls,
             min_count=options[CountOptions].min_count,
             map_facts=(*facts.maps.phrases(int(tables.cells["head"].max())), *_phrases(facts.asked, metric.groups)),
             failures=failures,
             # The ensembles of merged runs were chosen on different sentences, so none of them is that of all.
             ensembles=ensemble_table(*looked.values()) if looked and len(looked) == 1 else None,
+            rules=rules.compute() if rules else None,
         )
 
     def section(self, results: DependencyResults, titles: Titles) -> Section:

@@ -2,11 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...reports.columns import Schema, TableColumn, bar, bounds
 from ...reports.format import best_direction, best_head, best_offset, number_equal, rare_in_parentheses
 from ..shared.controls import RANDOM_WEIGHTS
 from .ensembles import ENSEMBLES
 from .failure_tables import FAILURES, PICKED
+
+_RULES = (
+    TableColumn(
+        "tag_offset_heldout",
+        "share",
+        "the accuracy of the best offset for each part of speech of the word, chosen on the other half",
+        "offset by part of speech",
+        help="The held-out accuracy of a guess that knows the part of speech of the word, and points the same number "
+        "of words to the right or left for all words with this part of speech.",
+    ),
+    TableColumn(
+        "tag_offset_gain tag_offset_gain_low tag_offset_gain_high",
+        "points",
+        "`heldout_accuracy` − `tag_offset_heldout`",
+        "head − offset",
+        beside=bounds("tag_offset_gain"),
+        help="How much more the head finds, where both are chosen on one half and scored on the other.",
+    ),
+    TableColumn(
+        "tag_rule_heldout",
+        "share",
+        "the accuracy of the best rule “the nearest word with this part of speech on this side” for each part of "
+        "speech of the word, chosen on the other half",
+        "nearest by part of speech",
+        help="The held-out accuracy of a guess that knows the parts of speech of all words: the nearest word with one "
+        "part of speech on one side, such as the nearest verb before a noun. A head that finds no more than this may "
+        "know nothing but parts of speech.",
+    ),
+    TableColumn(
+        "tag_rule_gain tag_rule_gain_low tag_rule_gain_high",
+        "points",
+        "`heldout_accuracy` − `tag_rule_heldout`",
+        "head − nearest",
+        beside=bounds("tag_rule_gain"),
+        help="How much more the head finds, as above.",
+    ),
+)
+"""What rules find that know parts of speech, and how much more heads find."""
 
 CELLS = Schema(
     "dependency",
@@ -121,6 +161,7 @@ BEST = Schema(
             help=RANDOM_WEIGHTS,
         ),
         TableColumn("control_accuracy_max", "share", "with `--control`: the largest of these accuracies"),
+        *(replace(column, heading="") for column in _RULES),
         TableColumn(
             "reach",
             "share",
@@ -130,6 +171,26 @@ BEST = Schema(
             "model, a word attends only to words before it: <b>dep→head</b> reaches the heads before a word, "
             "<b>head→dep</b> those after it, and <b>both</b> (the sum of the two directions) every word but roots.",
         ),
+    ),
+)
+
+_KEYS = ("relation", "total", "layer", "heldout_accuracy")
+AGAINST_TAGS = (*(column for column in BEST.columns if column.names.split(" ")[0] in _KEYS), *_RULES)
+"""The columns of the table that compares best heads with rules."""
+
+RULES = Schema(
+    "dependency_rules",
+    "One row per relation and part of speech of a word: the best rules that know the part of speech. They are chosen "
+    "on the words that they are counted on. Tags that are not those of Universal Dependencies are `another tag`.",
+    (
+        TableColumn("relation", "text", "the relation"),
+        TableColumn("tag", "text", "the universal part of speech of the word"),
+        TableColumn("total", "count", "words of the relation with this part of speech"),
+        TableColumn("offset", "number, words", "the best fixed distance: +1 is the next word, −1 the word before"),
+        TableColumn("offset_correct", "count", "words whose syntactic head is at this distance"),
+        TableColumn("side", "text", "`before` or `after`: the side of the best rule"),
+        TableColumn("nearest", "text", "the best rule: the nearest word with this part of speech on that side"),
+        TableColumn("nearest_correct", "count", "words whose syntactic head it is"),
     ),
 )
 
@@ -146,5 +207,5 @@ CONTROL = Schema(
     ),
 )
 
-SCHEMAS = (CELLS, BEST, CONTROL, FAILURES, PICKED, ENSEMBLES)
+SCHEMAS = (CELLS, BEST, RULES, CONTROL, FAILURES, PICKED, ENSEMBLES)
 """The tables that the analysis writes."""

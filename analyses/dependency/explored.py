@@ -15,9 +15,10 @@ from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import head_name, rows_of
 from ..shared.best_head import drawn
 from ..shared.explored import address, bounds, defined, points, share, values_of
-from ..shared.held_out import side_of_baseline
+from ..shared.held_out import side_of_baseline, side_of_zero
 from ..shared.outcomes import Counts
 from .accuracy import DependencyAccuracy
+from .rules import FAMILIES
 from .section import DependencyResults
 from .tables import TOTALS, Asked, members_of
 
@@ -199,6 +200,7 @@ def _findings(
         named = ", ".join(row["relation"] for row in rows[:6]) + (", …" if len(rows) > 6 else "")
         text = f"For {len(rows)} of {counted}, no head is clearly better than the best fixed offset: {named}."
         yield Finding(text, _address(rows[0], kind))
+    yield from _beyond_tags(by_gain, kind)
     yield from _together(results, kind)
     yield from _failing(results, frequent, kind)
     if "control_accuracy" in results.best:
@@ -212,6 +214,39 @@ def _findings(
         )
         largest = max(rows, key=lambda row: float(row["accuracy"] - row["control_accuracy"]))
         yield Finding(text, _address(largest, kind))
+
+
+def beyond_tags(row: Mapping[str, Any]) -> int:
+    """Return 1 if a head finds more than both rules that know parts of speech, −1 if it finds less than one of them."""
+    sides = [side_of_zero(row, f"{name}_gain") for name in FAMILIES]
+    return -1 if -1 in sides else min(sides)
+
+
+def _beyond_tags(certain: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Finding]:
+    """Yield which of the heads that beat every fixed offset know more than parts of speech."""
+    if not certain or "tag_rule_gain" not in certain[0]:
+        return
+
+    def named(rows: Sequence[Mapping[str, Any]]) -> str:
+        texts = []
+        for row in rows[:_SHOWN]:
+            rule = min(FAMILIES, key=lambda family: float(row[f"{family}_gain"]))  # the better one of the two
+            gain, low, high = (row[f"{rule}_gain{end}"] for end in ("", "_low", "_high"))
+            head = f"head {head_name(row['layer'], row['head'])} {share(row['heldout_accuracy'])}"
+            texts.append(f"{row['relation']} ({head}, rule {share(row[f'{rule}_heldout'])}; {points(gain, low, high)})")
+        return "; ".join(texts) + ("; …" if len(rows) > _SHOWN else ".")
+
+    more = [row for row in certain if beyond_tags(row) > 0]
+    less = [row for row in certain if beyond_tags(row) < 0]
+    counted = f"{len(certain)} relation{'s' if len(certain) > 1 else ''} in which a head beats the fixed offset"
+    text = (
+        f"In {len(more) or 'none'} of the {counted}, it also finds more than rules that know parts of speech, such as “"
+        "the nearest verb before a noun” (all chosen on one half and scored on the other)"
+    )
+    text += f": {named(more)}" if more else "."
+    if less:
+        text += f" In {len(less)}, such a rule finds more than the head: {named(less)}"
+    yield Finding(text, _address((more or less or certain)[0], kind))
 
 
 def _together(results: DependencyResults, kind: str) -> Iterator[Finding]:

@@ -254,7 +254,7 @@ def _classes(batch: MapBatch, words: ScoredWords) -> Int[np.ndarray, "words aspe
     fill("distance", np.where(distance < 0, len(_EDGES) - 1 - width, len(_EDGES) + width), rooted)
     fill("side", (distance > 0).astype(np.int64), rooted)
     fill("words of the sentence", np.minimum((words.length - 1) // 10, len(LENGTHS) - 1), everything)
-    tags = [_tag_indices(sentence) for sentence in batch.sentences]
+    tags = [tag_indices(sentence) for sentence in batch.sentences]
     tagged = np.array([bool(sentence.tags) for sentence in batch.sentences])[words.sentence]
     head = np.maximum(words.head - 1, 0)
     fill("part of speech", _of(tags, words, dependent), tagged)
@@ -265,7 +265,8 @@ def _classes(batch: MapBatch, words: ScoredWords) -> Int[np.ndarray, "words aspe
     return result
 
 
-def _tag_indices(sentence: Sentence) -> Int[np.ndarray, " words"]:
+def tag_indices(sentence: Sentence) -> Int[np.ndarray, " words"]:
+    """Return the index in `TAGS` of the part of speech of each word."""
     known = {tag: i for i, tag in enumerate(TAGS)}
     return np.array([known.get(tag, len(TAGS) - 1) for tag in sentence.tags or ("",) * len(sentence)])
 

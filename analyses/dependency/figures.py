@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ...reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, heads_map, name_rows, panels, styled
+from ...reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, heads_map, name_rows, panels, styled
 from ...reports.format import best_head, shown_rows
 from .tables import TOTALS
 
@@ -30,6 +30,9 @@ def best_heads_figure(
     axes.plot(heldout, y, "|", color=BLACK, ms=8, mew=1.2, label="chosen on one half, scored on the other", zorder=4)
     offsets = [100 * row["offset_accuracy"] for row in rows]
     axes.plot(offsets, y, "D", mfc="none", color=ORANGE, ms=4.5, label="best fixed offset", zorder=3)
+    if "tag_rule_heldout" in best:
+        rules = [100 * row["tag_rule_heldout"] for row in rows]
+        axes.plot(rules, y, "s", mfc="none", color=PURPLE, ms=4, label="nearest word by part of speech", zorder=3)
     if "control_accuracy" in best:
         control = [100 * row["control_accuracy"] for row in rows]
         axes.plot(control, y, "x", color=GREY, ms=4.5, label="best head, random weights", zorder=3)

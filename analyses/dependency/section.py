@@ -15,7 +15,7 @@ from ...reports.table import ShownTable
 from ..contract import Titles
 from ..shared.controls import control_table
 from ..shared.previews import Previewed
-from .columns import BEST
+from .columns import AGAINST_TAGS, BEST
 from .ensembles import shown_ensembles
 from .failure_tables import FailureTables, shown_failures
 from .figures import best_heads_figure, heads_figure
@@ -45,6 +45,7 @@ class DependencyResults(Previewed):
         map_facts: sentences about the maps.
         failures: what heads pick instead, with the option ``--failures``.
         ensembles: the accuracies of ensembles of heads, with the option ``--ensembles``.
+        rules: the best rules that know the part of speech of a word; None for a treebank without parts of speech.
     """
 
     cells: pd.DataFrame
@@ -54,6 +55,7 @@ class DependencyResults(Previewed):
     map_facts: tuple[str, ...] = ()
     failures: FailureTables | None = None
     ensembles: pd.DataFrame | None = None
+    rules: pd.DataFrame | None = None
 
 
 def dependency_section(results: DependencyResults, titles: Titles | None = None) -> Section:
@@ -63,6 +65,8 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
     shown = best_table(results)
     failed, ensembles = results.failures, results.ensembles
     shown_further = [*(shown_failures(failed, min_count) if failed else ())]
+    if results.rules is not None:
+        shown_further.append(against_tags(shown))
     if ensembles is not None:
         shown_further.append(shown_ensembles(ensembles))
     single = [row for row in shown.rows if row["is_frequent"] and row["relation"] not in (*TOTALS, "punct")]
@@ -75,6 +79,7 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
             "map_facts": [*results.map_facts, *reach_facts(cells)],
             "has_failures": bool(failed),
             "has_ensembles": ensembles is not None,
+            "has_rules": results.rules is not None,
         },
         shown=(shown, *shown_further),
         summary={"dependency_best": records(best)},
@@ -84,6 +89,7 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
             **control_table(results.controls, ("relation",), "dependency_control"),
             **({"dependency_failures": failed.failures, "dependency_picks": failed.picked} if failed else {}),
             **({} if ensembles is None else {"dependency_ensembles": ensembles}),
+            **({} if results.rules is None else {"dependency_rules": results.rules}),
         },
         figures={
             "dependency_best": best_heads_figure(best, min_count=min_count, title=title, ensembles=ensembles),
@@ -113,6 +119,12 @@ def best_table(results: DependencyResults) -> ShownTable:
             "interval": _INTERVAL if has_intervals else "",
         },
     )
+
+
+def against_tags(best: ShownTable) -> ShownTable:
+    """Return the table that compares the best heads with rules that know parts of speech."""
+    title = "Heads against rules that know parts of speech (accuracy in %)"
+    return ShownTable("dependency_tags", title, AGAINST_TAGS, best.rows, style=best.style)
 
 
 def reach_facts(cells: pd.DataFrame) -> tuple[str, ...]:

@@ -84,12 +84,12 @@ def side_of_baseline(row: Mapping[str, Any]) -> int:
     # A head is better if the lower ends of two intervals are above 0: that of its held-out gain, and that of its gain
     # on the data that chose it, if the table has this gain. It is worse if the upper ends are below 0. Without a
     # bootstrap, the gains themselves decide. Nothing is shown where there is no held-out gain.
-    sides = {_side(row, name) for name in ("gain", "heldout_gain") if name in row or name == "heldout_gain"}
+    sides = {side_of_zero(row, name) for name in ("gain", "heldout_gain") if name in row or name == "heldout_gain"}
     return sides.pop() if len(sides) == 1 else 0
 
 
-def _side(row: Mapping[str, Any], name: str) -> int:
-    """Return on which side of 0 a gain is with its whole interval."""
+def side_of_zero(row: Mapping[str, Any], name: str) -> int:
+    """Return on which side of 0 a gain is with its whole interval, or by itself if it has none."""
     gain, low, high = (float(row[column]) for column in (name, f"{name}_low", f"{name}_high"))
     if math.isnan(low):
         low = high = gain

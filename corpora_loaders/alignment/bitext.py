@@ -101,7 +101,7 @@ class Bitext(Corpus):
 
 def facts_of_pairs(pairs: int, source_words: int, words: int) -> CorpusFacts:
     """What is known about all pairs together."""
-    return CorpusFacts({"sentence_pairs": pairs, "words": words, "source_words": source_words}, Counter())
+    return CorpusFacts({"sentence_pairs": pairs, "words": words, "source_words": source_words}, Counter(), Counter())
 
 
 @dataclass(frozen=True)
