@@ -36,8 +36,8 @@ $ attentionology analyze
 To analyze your own treebank with a model of the Hugging Face Hub:
 $ attentionology analyze --model google-bert/bert-base-uncased --corpus TREEBANK.conllu --out runs/mine
 
-To read the documents of a coreference corpus (CoNLL-2012, CorefUD, GAP or WinoBias) to their ends:
-$ attentionology analyze --analyses coreference --corpus FILE --stride 256
+Whether heads find antecedents in a coreference corpus (CoNLL-2012, CorefUD, GAP or WinoBias):
+$ attentionology analyze --analyses coreference --corpus FILE
 
 To train probes on the attention of all heads together:
 $ attentionology probe --train TRAIN.conllu --test DEV.conllu --vectors glove.6B.zip/glove.6B.100d.txt

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..contract import AnalysisRow, OptionGroup
-from ..shared.numbers import OptionalNumber
+from ..shared.numbers import OptionalCount
 from ..shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 
 
@@ -16,10 +16,10 @@ class CoreferenceOptions(OptionGroup):
 
     Example:
         >>> from attentionology import CoreferenceOptions
-        >>> CoreferenceOptions(stride=0).check()
+        >>> CoreferenceOptions(stride=-1).check()
         Traceback (most recent call last):
             ...
-        attentionology.analyses.option_groups.OptionError: --stride must be at least 1, not 0
+        attentionology.analyses.option_groups.OptionError: --stride must be at least 0, not -1
     """
 
     candidates: Literal["preceding", "mentions", "words"] = "preceding"
@@ -30,11 +30,11 @@ class CoreferenceOptions(OptionGroup):
     """Whether the mentions of entities that are mentioned only once are candidates. The corpus of the paper does not
     mark them."""
 
-    stride: OptionalNumber = None
-    """Read documents to their ends, in windows of whole words, each of which starts at most N pieces after the previous
-    one. A window has up to --max-length pieces, by default as many as the model can read, at most 512. Without
-    --stride, only the first --max-length pieces of a document are read: by default 128, as in the paper, or for GAP and
-    WinoBias as many as the model can read."""
+    stride: OptionalCount = None
+    """Documents are read to their ends, in windows of whole words, each of which starts at most N pieces after the
+    previous one, by default half a window. A window has up to --max-length pieces, by default as many as the model can
+    read, at most 512. With 0, only the first --max-length pieces of a document are read: by default 128, as in the
+    paper, or for GAP and WinoBias as many as the model can read."""
 
 
 COREFERENCE = AnalysisRow(

@@ -46,9 +46,10 @@ def best_table(results: CoreferenceResults) -> ShownTable:
     best = best_of(results.tables.best, results.candidates)
     account, words = results.account, candidates_in_words(results)
     has_intervals = bool((best["accuracy_low"] < best["accuracy_high"]).any())
+    scored = f"{account['scored']:,} of {account['anaphors']:,} mentions that have an antecedent"
     notes = (
         f"n in parentheses: fewer than {results.min_count} mentions. Candidates are {words[results.candidates]}.",
-        f"Mentions that have an antecedent in the corpus: {account['anaphors']:,}; scored: {account['scored']:,}."
+        f"Scored: {scored}."
         + (f" Asked for, but with no right candidate: {account['no answer']:,}." if account["no answer"] else ""),
         *results.notes,
         *(
@@ -63,7 +64,7 @@ def best_table(results: CoreferenceResults) -> ShownTable:
     )
     return ShownTable(
         "coreference_best",
-        "Best attention head per type of mention (antecedents found in %)",
+        f"Best attention head per type of mention ({scored}; antecedents found in %)",
         BEST.columns[1:],
         _rows(best, results),
         notes=notes,

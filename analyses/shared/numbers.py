@@ -50,6 +50,9 @@ def _number(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
 OptionalNumber = Annotated[int | None, _specification(int, "N"), Bounds(1)]
 """The type of an option that is a whole number from 1, or None."""
 
+OptionalCount = Annotated[int | None, _specification(int, "N"), Bounds(0)]
+"""The type of an option that is a whole number from 0, or None."""
+
 OptionalReal = Annotated[float | None, _specification(float, "X")]
 """The type of an option that is a number, or None."""
 

@@ -67,7 +67,7 @@ class Windows(Corpus):
         >>> from attentionology.corpora_loaders.coreference import Document, Documents
         >>> document = Document("d1", (Sentence("s1", ("Cats", "sleep", ".", "They", "dream", ".")),), ())
         >>> corpus = Documents(document.sentences, documents=(document,))
-        >>> windows = make_windows(load_encoder("demo"), corpus, length=5)
+        >>> windows = make_windows(load_encoder("demo"), corpus, length=5, stride=0)
         >>> windows.cut, windows.words_left_out
         (1, 3)
     """
@@ -111,14 +111,15 @@ def make_windows(
     Args:
         encoder: the model whose pieces are counted.
         corpus: the documents.
-        length: the number of pieces of a window, special tokens included. The default is `DOCUMENT_LENGTH`. With a
-            stride, and for documents that come with questions, it is what the model takes, at most `LONG_WINDOW`.
+        length: the number of pieces of a window, special tokens included. The default is what the model takes, at most
+            `LONG_WINDOW`; if only the beginnings of documents are read, it is `DOCUMENT_LENGTH`, unless they come with
+            questions.
         stride: the largest number of pieces between the beginnings of two windows. Each starts with the last word that
-            begins within this distance, or with the next word if the first one alone is longer. None reads only the
-            first window of each document.
+            begins within this distance, or with the next word if the first one alone is longer. The default is half
+            of the pieces of words in a window. 0 reads only the first window of each document.
 
     Raises:
-        ValueError: the length is more than the model takes or too short for a word, or the stride is not from 1 to the
+        ValueError: the length is more than the model takes or too short for a word, or the stride is not from 0 to the
             number of pieces of words in a window.
         CorpusError: there is no document.
 
@@ -138,8 +139,10 @@ def make_windows(
         at_most = "" if limit is None else f", at most {limit}"
         raise ValueError(f"windows must have {frame + 1} pieces or more{at_most}, not {length}")
     longest = length or min(LONG_WINDOW, limit or LONG_WINDOW)
-    usual = longest if length or stride is not None else min(DOCUMENT_LENGTH, longest)
-    if stride is not None and not 1 <= stride <= longest - frame:
+    usual = longest if length or stride != 0 else min(DOCUMENT_LENGTH, longest)
+    if stride is None:
+        stride = max(1, (longest - frame) // 2)
+    if not 0 <= stride <= longest - frame:
         raise ValueError(f"windows of {longest - frame} pieces must start at most as many pieces apart, not {stride}")
     if not corpus.documents:
         raise CorpusError("there is no document")
@@ -159,7 +162,7 @@ def make_windows(
     )
     ends = array("Q", accumulate(map(len, places)))
     return Windows(
-        sentences=Stream(Parts(corpus.documents, ends, _WindowsOf(stride is not None, places))),
+        sentences=Stream(Parts(corpus.documents, ends, _WindowsOf(stride > 0, places))),
         files=corpus.files,
         corpus=corpus,
         how=f"Read of each document: {how}.",
@@ -196,7 +199,7 @@ class _WindowsOf:
         ]
 
 
-def _places(encoder: Encoder, document: Document, room: int, stride: int | None) -> Iterator[tuple[int, int, int]]:
+def _places(encoder: Encoder, document: Document, room: int, stride: int) -> Iterator[tuple[int, int, int]]:
     """Yield where the windows of a document start and stop, and what has been read before each, see `Window`.
 
     They have at most ``room`` pieces. A single word that has more is a window that extraction will skip.
@@ -217,7 +220,7 @@ def _places(encoder: Encoder, document: Document, room: int, stride: int | None)
         stop = max(start + 1, last_at_most(before[start] + room))
         if stop > seen:  # otherwise the window before has all of it
             yield start, stop, seen
-        if stride is None or stop == words:
+        if not stride or stop == words:
             return
         seen = stop
         start = max(start + 1, min(last_at_most(before[start] + stride), stop))

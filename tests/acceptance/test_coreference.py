@@ -296,7 +296,7 @@ CONLL = "#begin document (x); part 000\nd\t0\t0\tAnn\t(1)\nd\t0\t1\tsaw\t-\nd\t0
         ("(1)", ("--tokens", "surface"), 2, "--tokens surface is not for coreference"),
         ("(1)", ("--analyses", "surface", "--tokens", "surface"), 2, "--tokens surface is for CoNLL-U"),
         ("(1)", ("--analyses", "dependency"), 1, "no word has a head"),
-        ("(1)", ("--stride", "0"), 2, "--stride must be at least 1"),
+        ("(1)", ("--stride", "-1"), 2, "--stride must be at least 0"),
         ("(1)", ("--stride", "900"), 2, "must start at most as many pieces apart"),
         ("(1)", ("--max-length", "900"), 2, "windows must have 3 pieces or more, at most 64, not 900"),
         ("(1)", ("--analyses", "surface", "--stride", "3"), 2, "--stride is for coreference"),

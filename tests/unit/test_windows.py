@@ -34,7 +34,7 @@ def pieces_of(encoder, words):
 
 def test_the_beginning_of_each_document_in_whole_words(encoder):
     docs = load_documents(SAMPLE_TREEBANK)
-    windows = make_windows(encoder, docs, length=50)
+    windows = make_windows(encoder, docs, length=50, stride=0)
     assert [w.source.id for w in windows.sentences] == [d.id for d in docs.documents]
     for window in windows.sentences:
         words = window.source.words
@@ -72,11 +72,16 @@ def test_what_is_read_by_default(encoder):
         ordinary.sentences, documents=(type(ordinary)(**{**vars_of(ordinary), "id": "b", "questions": ()}),)
     )
     big = tiny.encoder("bert", max_position_embeddings=1024)
-    assert max(pieces_of(big, w.words) for w in make_windows(big, corpus(ordinary))) == 128
+    assert max(pieces_of(big, w.words) for w in make_windows(big, corpus(ordinary), stride=0)) == 128
     assert max(pieces_of(big, w.words) for w in make_windows(big, corpus(ordinary), stride=100)) == 202
-    assert [len(w) for w in make_windows(big, asked)] == [200]
+    assert [len(w) for w in make_windows(big, asked, stride=0)] == [200]
+    long = make_windows(big, corpus(document("a", ["a b c d e f g h i j " * 90], [])))
+    assert [(w.start, w.stop) for w in long.sentences] == [(0, 510), (255, 765), (510, 900)]  # each word is one piece
+    assert long.remarks()[0] == "Read of each document: windows of up to 512 pieces that start at most 255 apart."
     assert LONG_WINDOW == 512
-    assert max(pieces_of(encoder, w.words) for w in make_windows(encoder, corpus(ordinary))) == 64  # all it takes
+    assert (
+        max(pieces_of(encoder, w.words) for w in make_windows(encoder, corpus(ordinary), stride=0)) == 64
+    )  # all it takes
 
 
 def vars_of(one):
@@ -88,7 +93,7 @@ def vars_of(one):
     [
         ({"length": 65}, "windows must have 3 pieces or more, at most 64, not 65"),
         ({"length": 2}, "windows must have 3 pieces or more, at most 64, not 2"),
-        ({"stride": 0}, "must start at most as many pieces apart, not 0"),
+        ({"stride": -1}, "must start at most as many pieces apart, not -1"),
         ({"stride": 63}, "windows of 62 pieces must start at most as many pieces apart, not 63"),
     ],
 )
@@ -109,6 +114,6 @@ def test_a_word_longer_than_a_window_is_left_out_and_told(encoder):
 def test_models_without_special_tokens():
     encoder = tiny.encoder("gpt2")
     docs = load_documents(SAMPLE_TREEBANK, limit=1)
-    windows = make_windows(encoder, docs, length=20)
+    windows = make_windows(encoder, docs, length=20, stride=0)
     [batch] = extract(encoder, windows)
     assert batch.maps.shape[-1] == len(windows[0])
