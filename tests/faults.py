@@ -526,7 +526,7 @@ _COUNTED = (
         "tests/reference/test_failures.py::test_failures_and_picks_are_those_of_a_loop",
     ),
     Fault(
-        "analyses/dependency/failure_tables.py",
+        "analyses/shared/failures.py",
         "2 * x * products * n",
         "x * products * n",
         "tests/reference/test_failures.py::test_intervals_are_those_of_the_residuals_of_sentences",

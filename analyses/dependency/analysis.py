@@ -22,7 +22,7 @@ from ..shared.controls import control_record
 from ..shared.counting import CountMaps, CountWith
 from ..shared.map_facts import MapFacts, map_facts
 from ..shared.merged_facts import key_of_texts
-from ..shared.options import ControlOptions, CountOptions
+from ..shared.options import ControlOptions, CountOptions, FailureOptions
 from ..shared.resampling import check_limit
 from .accuracy import DependencyAccuracy, check_relations, words_by_group
 from .decisions import READINGS, head_guesses
@@ -93,8 +93,8 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         described = map_facts(setting.maps, setting.encoder.n_heads)
         requests = [model, *copies]
         failures = ""
-        if chosen := options[DependencyOptions].failures:
-            _check_heads(chosen, setting.encoder.n_layers, setting.encoder.n_heads)
+        if options[FailureOptions].failures:
+            options[FailureOptions].check_heads(setting.encoder.n_layers, setting.encoder.n_heads)
             failures = f"dependency-failures/{setting.maps.kind}"
             of_words = {"relations": tuple(corpus.relations), "coarse": coarse, "unions": asked.unions}
             counting = CountMaps(DependencyFailures, tuple({**of_words, **({"both": True} if reading else {})}.items()))
@@ -151,7 +151,7 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         failures = None
         if facts.failures:
             counts = counted.metric(facts.failures, DependencyFailures)
-            failures = failure_tables(counts, tables.best, tables.cells, options[DependencyOptions].failures)
+            failures = failure_tables(counts, tables.best, tables.cells, options[FailureOptions].failures)
         best = with_control(tables.best, controls)
         rules = counted.metric(facts.rules, DependencyRules) if facts.rules else None
         if rules:
@@ -229,12 +229,3 @@ def _phrases(asked: Asked, groups_of_words: Sequence[str]) -> tuple[str, ...]:
     phrases += [f"groups of relations: {'; '.join(groups)}"] if groups else []
     phrases += [f"not in the corpus: {', '.join(absent)}"] if absent else []
     return tuple(phrases)
-
-
-def _check_heads(names: Sequence[str], n_layers: int, n_heads: int) -> None:
-    """Check that the model has the heads of these names."""
-    for name in names:
-        if name != "best":
-            layer, head = map(int, name.split("-"))
-            if layer > n_layers or head > n_heads:
-                raise OptionError(f"--failures: the model has {n_layers} layers of {n_heads} heads, and no head {name}")

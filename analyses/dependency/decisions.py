@@ -13,9 +13,8 @@ of the sentences are decided again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,6 +23,7 @@ from torch import Tensor
 
 from ...corpora_loaders import Sentence
 from ...extractors import DIRECTIONS, MapBatch
+from ..shared.picked import read_in
 
 READINGS = (*DIRECTIONS, "both")
 """How a map may be read: in either of the `DIRECTIONS`, or as the sum of both, α_ij + α_ji, in which a causal head can
@@ -52,12 +52,6 @@ class ScoredWords:
             if head is not None
         ]
         return cls(*np.array(rows, dtype=np.int64).reshape(-1, 5).T)
-
-
-def read_in(maps: Any, n: int) -> Iterator[Any]:
-    """Yield maps (…, n, n) as they are read by rows in the first n of the `READINGS`."""
-    turned = maps.swapaxes(-1, -2)
-    yield from (maps, turned) if n == len(DIRECTIONS) else (maps, turned, maps + turned)
 
 
 def head_hits(

@@ -22,8 +22,9 @@ from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ..shared.best_head import interval, rate
 from ..shared.outcomes import SPLITS
+from ..shared.picked import read_in
 from ..shared.resampling import halves, poisson_weights
-from .decisions import ScoredWords, read_in, word_positions
+from .decisions import ScoredWords, word_positions
 
 Array = npt.NDArray[Any]
 

@@ -15,6 +15,7 @@ from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import head_name, rows_of
 from ..shared.best_head import drawn
 from ..shared.explored import address, bounds, defined, points, share, values_of
+from ..shared.failures import clear_mistake
 from ..shared.held_out import side_of_baseline, side_of_zero
 from ..shared.outcomes import Counts
 from .accuracy import DependencyAccuracy
@@ -280,14 +281,10 @@ def _failing(results: DependencyResults, frequent: Sequence[Mapping[str, Any]], 
     picked = rows_of(results.failures.picked)
     named: list[str] = []
     found = ""
-    keys = ("relation", "layer", "head", "direction")
     for row in frequent:
-        mistakes = [each for each in picked if all(each[key] == row[key] for key in keys) and each["picked"] != "head"]
-        mistakes.sort(key=lambda each: -each["count"])
-        # The first is clear if its interval lies above that of the second, which is stricter than a test of both.
-        if not mistakes or any(not each["share_high"] < mistakes[0]["share_low"] for each in mistakes[1:2]):
+        first = clear_mistake(picked, row, "relation", "head")
+        if first is None:
             continue
-        first = mistakes[0]
         of_head = share(first["share"], first["share_low"], first["share_high"])
         of_offset = share(first["offset_share"], first["offset_low"], first["offset_high"])
         named.append(

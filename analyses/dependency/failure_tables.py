@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from ...corpora_loaders import OFFSETS
 from ...reports.columns import HEAD, Schema, TableColumn, bounds
 from ...reports.format import direction, rows_of
 from ...reports.table import ShownTable
-from ..shared.best_head import STANDARD_ERRORS, rate
+from ..shared.failures import FailureTables, chosen_heads, measured
 from .decisions import READINGS
 from .failures import CLASSES, DependencyFailures
 from .picks import PICKS
@@ -92,18 +91,6 @@ PICKED = Schema(
 )
 
 
-class FailureTables(NamedTuple):
-    """The tables of where heads fail.
-
-    Attributes:
-        failures: the accuracy by class of words, see `FAILURES`.
-        picked: what is picked, see `PICKED`.
-    """
-
-    failures: pd.DataFrame
-    picked: pd.DataFrame
-
-
 def failure_tables(
     metric: DependencyFailures, best: pd.DataFrame, cells: pd.DataFrame, chosen: Sequence[str]
 ) -> FailureTables:
@@ -123,73 +110,22 @@ def failure_tables(
         group = metric.groups.index(row["relation"])
         offset = int(np.prod(metric.shape)) + OFFSETS.index(row["offset"])
         right, picks, total = (counts[name][group] for name in ("right", "picked", "total"))
-        for layer, head, way in _heads(row, groups[row["relation"]], chosen):
+        for layer, head, way in chosen_heads(row, groups[row["relation"]], chosen):
             named = {"relation": row["relation"], "layer": layer, "head": head, "direction": way}
             guesser = int(np.ravel_multi_index((READINGS.index(way), layer - 1, head - 1), metric.shape))
             for index, (by, name) in enumerate(CLASSES):
                 if total[index, 0]:
-                    of_head = _measured("correct accuracy accuracy", right[index, :, guesser], total[index])
-                    of_offset = _measured(
-                        "offset_correct offset_accuracy offset", right[index, :, offset], total[index]
-                    )
+                    of_head = measured("correct accuracy accuracy", right[index, :, guesser], total[index])
+                    of_offset = measured("offset_correct offset_accuracy offset", right[index, :, offset], total[index])
                     n = {"by": by, "class": name, "total": int(total[index, 0])}
                     failures.append({**named, **n, **of_head, "offset": row["offset"], **of_offset})
             for index, name in enumerate(PICKS):
                 if picks[index, 0, [guesser, offset]].any():
-                    of_head = _measured("count share share", picks[index, :, guesser], total[0])
-                    of_offset = _measured("offset_count offset_share offset", picks[index, :, offset], total[0])
+                    of_head = measured("count share share", picks[index, :, guesser], total[0])
+                    of_offset = measured("offset_count offset_share offset", picks[index, :, offset], total[0])
                     n = {"picked": name, "total": int(total[0, 0])}
                     picked.append({**named, **n, **of_head, "offset": row["offset"], **of_offset})
     return FailureTables(pd.DataFrame(failures, columns=FAILURES.names), pd.DataFrame(picked, columns=PICKED.names))
-
-
-def _heads(row: Mapping[str, Any], cells: pd.DataFrame, chosen: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield the chosen heads for a relation with their directions, each once."""
-    seen = set()
-    for name in chosen:
-        if name == "best":
-            found = int(row["layer"]), int(row["head"]), str(row["direction"])
-        else:
-            layer, head = map(int, name.split("-"))
-            of_head = cells[(cells["layer"] == layer) & (cells["head"] == head)]
-            found = layer, head, max(rows_of(of_head), key=lambda one: (one["correct"], one["direction"]))["direction"]
-        if found not in seen and row["total"]:
-            seen.add(found)
-            yield found
-
-
-def _measured(names: str, sums: Any, total: Any) -> dict[str, Any]:
-    count, share, prefix = names.split()
-    low, high = cluster_interval(*map(int, sums), *map(int, total))
-    return {count: int(sums[0]), share: rate(int(sums[0]), int(total[0])), f"{prefix}_low": low, f"{prefix}_high": high}
-
-
-def cluster_interval(x: int, squares: int, products: int, n: int, n_squares: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share of words that were sampled by sentence; NaN if it has none.
-
-    Args:
-        x, n: how many words there are in the share, and in all.
-        squares, products, n_squares: the sums over sentences of x², of x · n and of n², where x and n are those of
-            one sentence.
-
-    Example:
-        >>> low, high = cluster_interval(50, 50, 50, 100, 100)  # 100 sentences of one word
-        >>> round(low, 3), round(high, 3)
-        (0.404, 0.596)
-    """
-    if not 0 < x < n:
-        return math.nan, math.nan
-    # n² times the linearized variance of the ratio of two totals (Cochran 1977, section 6.4), in whole numbers until
-    # the last division. With independent words it is p(1 − p)/n, and the effective number of words below is n.
-    spread = (squares * n * n - 2 * x * products * n + x * x * n_squares) / (n * n)
-    p = x / n
-    if spread <= 0:
-        return math.nan, math.nan
-    effective = min(p * (1 - p) * n * n / spread, n)
-    # Wilson's interval with the effective number of words (Korn & Graubard 1998) stays between 0 and 1.
-    z = STANDARD_ERRORS**2 / effective
-    middle, margin = p + z / 2, STANDARD_ERRORS * math.sqrt(p * (1 - p) / effective + z / (4 * effective))
-    return (middle - margin) / (1 + z), (middle + margin) / (1 + z)
 
 
 def shown_failures(tables: FailureTables, min_count: int) -> tuple[ShownTable, ShownTable]:

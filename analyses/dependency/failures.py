@@ -2,12 +2,11 @@
 
 Every count is kept for all heads, so that those of the best head, which is known only after counting, can be read. The
 sums of squares by sentence beside them give intervals that respect that the words of a sentence depend on each other,
-without one count per bootstrap replicate: `attentionology.analyses.dependency.failure_tables.cluster_interval`.
+without one count per bootstrap replicate: `attentionology.analyses.shared.failures.cluster_interval`.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from torch import Tensor
 
 from ...corpora_loaders import OFFSETS, Sentence, coarse_relation, is_punct
 from ...extractors import DIRECTIONS, MapBatch
-from ..shared.exact_sums import ExactMetric
+from ..shared.exact_sums import ConfiguredSums
 from ..shared.metric_states import equal_but
 from .accuracy import check_relations
 from .decisions import READINGS, ScoredWords
@@ -53,7 +52,7 @@ _FIRST = {aspect: CLASSES.index((aspect, names[0])) for aspect, names in ASPECTS
 _EDGES = np.array([1, 2, 3, 4, 6, 11])
 
 
-class DependencyFailures(ExactMetric):
+class DependencyFailures(ConfiguredSums):
     """How often each head, and each fixed offset, is right for words of each class, and what is picked otherwise.
 
     All states are sums of whole numbers over sentences, so any split of the corpus gives the same bits. They take about
@@ -84,7 +83,6 @@ class DependencyFailures(ExactMetric):
     right: Int[Tensor, "groups classes 3 guessers"]
     picked: Int[Tensor, "groups picks 3 guessers"]
     total: Int[Tensor, "groups classes 2"]
-    configuration: Int[Tensor, ""]
 
     def __init__(
         self,
@@ -96,11 +94,12 @@ class DependencyFailures(ExactMetric):
         both: bool = False,
         unions: Sequence[tuple[str, Sequence[str]]] = (),
     ) -> None:
-        super().__init__()
         names = check_relations(relations, coarse=coarse)
         self.coarse, self.shape = coarse, (len(READINGS if both else DIRECTIONS), n_layers, n_heads)
         self.unions = {name: frozenset(members) for name, members in unions}
         self.groups = (*names, *TOTALS, *self.unions)
+        unions_in_order = sorted((name, sorted(members)) for name, members in self.unions.items())
+        super().__init__(repr((self.groups, self.shape, coarse, unions_in_order)))
         guessers = int(np.prod(self.shape)) + len(OFFSETS)
         # Of each class and guesser: the sums over sentences of x, of x² and of x · n, where x of its n words are right.
         self.add_state("right", torch.zeros(len(self.groups), len(CLASSES), 3, guessers, dtype=torch.int64), "sum")
@@ -108,10 +107,6 @@ class DependencyFailures(ExactMetric):
         self.add_state("picked", torch.zeros(len(self.groups), len(PICKS), 3, guessers, dtype=torch.int64), "sum")
         # The sums of n and n².
         self.add_state("total", torch.zeros(len(self.groups), len(CLASSES), 2, dtype=torch.int64), "sum")
-        described = repr((self.groups, self.shape, coarse, sorted((n, sorted(m)) for n, m in self.unions.items())))
-        digest = hashlib.blake2b(described.encode(), digest_size=8).digest()
-        self._hash = int.from_bytes(digest, "little") >> 1
-        self.add_state("configuration", torch.tensor(self._hash), _the_same)
 
     @staticmethod
     def state_bytes(
@@ -178,11 +173,6 @@ class DependencyFailures(ExactMetric):
         """
         self.check_configuration()
         return {"right": self.right, "picked": self.picked, "total": self.total}
-
-    def check_configuration(self) -> None:
-        """Check that counts which were merged or loaded are of this configuration."""
-        if int(self.configuration) != self._hash:
-            raise ValueError("counts made with other groups or shapes cannot be added up")
 
     def _members(
         self, words: ScoredWords, index: Mapping[str, int]
@@ -274,9 +264,3 @@ def tag_indices(sentence: Sentence) -> Int[np.ndarray, " words"]:
 def _of(values: Sequence[Any], words: ScoredWords, number: Int[np.ndarray, " words"]) -> Int[np.ndarray, " words"]:
     """Return the value of one word of the sentence of each scored word."""
     return np.array([int(values[s][w]) for s, w in zip(words.sentence.tolist(), number.tolist(), strict=True)])
-
-
-def _the_same(configurations: Int[Tensor, " parts"]) -> Int[Tensor, ""]:
-    """Merge the configurations of parts: return their common value, or −1, which no configuration has."""
-    first = configurations[0]
-    return first if bool((configurations == first).all()) else torch.tensor(-1, device=first.device)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -10,7 +9,7 @@ from tyro.conf import arg
 
 from ..contract import AnalysisRow, OptionError, OptionGroup
 from ..option_groups import Bounds
-from ..shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
+from ..shared.options import ControlOptions, CountOptions, FailureOptions, FeedForwardOptions, MapOptions
 
 
 @dataclass(frozen=True)
@@ -42,20 +41,12 @@ class DependencyOptions(OptionGroup):
     """Average the maps of up to N heads for each relation, chosen on one half of the first 1,000 sentences and scored
     on the other. With 0, there are no ensembles."""
 
-    failures: Annotated[tuple[str, ...], arg(metavar="HEAD [HEAD ...]")] = ()
-    """Count where these heads fail, by distance, parts of speech, length of the sentence and pieces of the words, and
-    what they pick instead: 'best' for the best head of each relation, or heads such as 8-10. By default, nothing of
-    this is counted."""
-
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
         super().check()
         self.unions()
         if repeated := next((name for name in self.relations if self.relations.count(name) > 1), None):
             raise OptionError(f"--relations names {repeated} twice")
-        for name in self.failures:
-            if name != "best" and not re.fullmatch(r"[1-9][0-9]*-[1-9][0-9]*", name):
-                raise OptionError(f"--failures takes 'best' or heads such as 8-10, not {name!r}")
 
     def unions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The names of the groups, each with its relations.
@@ -80,7 +71,7 @@ class DependencyOptions(OptionGroup):
 DEPENDENCY = AnalysisRow(
     name="dependency",
     location="attentionology.analyses.dependency.analysis:Dependency",
-    options=(DependencyOptions, ControlOptions, CountOptions, MapOptions, FeedForwardOptions),
+    options=(DependencyOptions, FailureOptions, ControlOptions, CountOptions, MapOptions, FeedForwardOptions),
     of_trees=True,
     by_default=True,
     summary=(

@@ -13,7 +13,8 @@ from jaxtyping import Int
 
 from ...corpora_loaders import Sentence, coarse_relation, is_punct
 from ...extractors import DIRECTIONS, MapBatch
-from .decisions import ScoredWords, head_hits, read_in, word_positions
+from ..shared.picked import picked_kinds, read_in
+from .decisions import ScoredWords, head_hits, word_positions
 
 Array = npt.NDArray[np.int64]
 
@@ -39,7 +40,7 @@ before. *None* is the pick in a sentence of one word."""
 CORE = frozenset({"nsubj", "csubj", "obj", "iobj", "ccomp", "xcomp", "dobj", "nsubjpass", "csubjpass"})
 """The relations of core arguments, in Universal Dependencies and Stanford Dependencies."""
 
-_OTHER, _REACH, _NONE = PICKS.index("other"), PICKS.index("out of reach"), PICKS.index("none")
+_OTHER, _ITSELF, _REACH, _NONE = (PICKS.index(name) for name in ("other", "itself", "out of reach", "none"))
 
 
 def relationships(sentence: Sentence) -> Int[np.ndarray, "n n"]:
@@ -86,39 +87,14 @@ def picks(
             continue
         number, head = words.number[scored] - 1, words.head[scored] - 1
         related = relationships(sentence)[number]  # word, candidate
-        inner = maps[row][..., places[:, None], places]
-        of_gold = np.stack([each[..., number, head] for each in read_in(inner, readings)]).transpose(3, 0, 1, 2)
+        by_reading = [each[..., places[number], places[head]] for each in read_in(maps[row], readings)]
+        of_gold = np.stack(by_reading).transpose(3, 0, 1, 2)
         # Whether a word is out of reach is what float32 says even where a sentence is decided again in float64, so
         # that it does not depend on the doubts about other words.
         beyond = (of_gold == 0) & (head >= 0)[:, None, None, None]
-        kinds, in_doubt = _kinds(inner, number, related, batch.noise, readings)
-        in_doubt &= ~hits[scored] & ~beyond
-        if in_doubt.any():
-            n_layers = int(np.flatnonzero(in_doubt.any((0, 1, 3)))[-1]) + 1
-            exact = batch.exact([row], n_layers)[0].cpu().numpy()[:n_layers]
-            kinds[:, :, :n_layers] = _kinds(exact[..., places[:, None], places], number, related, 0.0, readings)[0]
+        barred = (related == 0) | (related == _ITSELF)
+        kinds = picked_kinds(batch, row, places, number, related, barred, hits[scored] | beyond)
         kinds[beyond] = _REACH
         kinds[hits[scored]] = 0
         result[scored] = kinds
     return result
-
-
-def _kinds(
-    maps: npt.NDArray[np.floating], number: Array, related: npt.NDArray[np.int8], noise: float, readings: int
-) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.bool_]]:
-    """Return what is picked if the syntactic head is not, and whether rounding may decide it."""
-    n_layers, n_heads = maps.shape[:2]
-    kinds = np.empty((len(number), readings, n_layers, n_heads), dtype=np.int8)
-    in_doubt = np.empty(kinds.shape, dtype=bool)
-    barred = (related == 0) | (related == PICKS.index("itself"))
-    for layer, layer_maps in enumerate(maps):  # the arrays of one layer at a time take little memory
-        for reading, view in enumerate(read_in(layer_maps, readings)):
-            others = np.where(barred, -np.inf, view[:, number])  # head, word, candidate
-            best = others.max(-1, keepdims=True)
-            of_candidates = np.broadcast_to(related, others.shape)
-            picked = np.take_along_axis(of_candidates, others.argmax(-1)[..., None], -1)
-            # Values that are 0 are equal whatever the rounding, and those of the barred are no values.
-            close = (others >= best - noise * np.abs(best)) & np.isfinite(best) & (best != 0)
-            kinds[:, reading, layer] = picked[..., 0].T
-            in_doubt[:, reading, layer] = (close & (of_candidates != picked)).any(-1).T
-    return kinds, in_doubt

@@ -14,10 +14,11 @@ from ...reports.page import Section
 from ...reports.table import ShownTable
 from ..contract import Titles
 from ..shared.controls import control_table
+from ..shared.failures import FailureTables
 from ..shared.previews import Previewed
 from .columns import AGAINST_TAGS, BEST
 from .ensembles import shown_ensembles
-from .failure_tables import FailureTables, shown_failures
+from .failure_tables import shown_failures
 from .figures import best_heads_figure, heads_figure
 from .tables import TOTALS
 

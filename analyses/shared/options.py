@@ -92,6 +92,37 @@ class CountOptions(OptionGroup):
 
 
 @dataclass(frozen=True)
+class FailureOptions(OptionGroup):
+    """Options of where heads fail.
+
+    Example:
+        >>> from attentionology import FailureOptions
+        >>> FailureOptions(failures=("8",)).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --failures takes 'best' or heads such as 8-10, not '8'
+    """
+
+    failures: Annotated[tuple[str, ...], arg(metavar="HEAD [HEAD ...]")] = ()
+    """Count where these heads fail, by distance and other properties of the words or mentions, and what they pick
+    instead: 'best' for the best head of each relation or type of mention, or heads such as 8-10. By default, nothing of
+    this is counted."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        for name in self.failures:
+            if name != "best" and not re.fullmatch(r"[1-9][0-9]*-[1-9][0-9]*", name):
+                raise OptionError(f"--failures takes 'best' or heads such as 8-10, not {name!r}")
+
+    def check_heads(self, n_layers: int, n_heads: int) -> None:
+        """Raise `OptionError` where a model of this many layers, with this many heads each, lacks a head."""
+        for name in self.failures:
+            layer, head = (1, 1) if name == "best" else map(int, name.split("-"))
+            if layer > n_layers or head > n_heads:
+                raise OptionError(f"--failures: the model has {n_layers} layers of {n_heads} heads, and no head {name}")
+
+
+@dataclass(frozen=True)
 class ControlOptions(OptionGroup):
     """Options of the control with random weights.
 

@@ -14,7 +14,6 @@ one of integers; the counts of the replicates are int32, and `check_limit` keeps
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from .exact_sums import hash_of, the_same
 from .metric import Metric
 from .resampling import MOST_DRAWN, TOO_LARGE, TooManyDecisionsError, check_limit, halves, poisson_weights
 
@@ -106,7 +106,7 @@ class OutcomeCounts(Metric):
         counts = torch.zeros(len(groups), 1 + SPLITS, outcomes, dtype=torch.int64)
         self.add_state("counts", counts, "sum")
         self.add_state("bootstrap", torch.zeros(0, dtype=torch.int32), "sum")
-        self.add_state("configuration", torch.tensor(self._hash()), _the_same)
+        self.add_state("configuration", torch.tensor(hash_of(self._described)), the_same)
         # Every initial state is kept. A single expanded zero takes the place of this large one.
         self._defaults["bootstrap"] = torch.zeros(1, dtype=torch.int32).expand(len(groups), replicates, outcomes)
         self.reset()
@@ -220,7 +220,7 @@ class OutcomeCounts(Metric):
 
     def check_configuration(self) -> None:
         """Check that counts which were merged or loaded are of this configuration."""
-        if int(self.configuration) != self._hash():
+        if int(self.configuration) != hash_of(self._described):
             raise ValueError("counts made with other groups, shapes, replicates or seeds cannot be added up")
 
     def _check_limit(self) -> None:
@@ -243,13 +243,3 @@ class OutcomeCounts(Metric):
                 f"a bootstrap replicate draws {TOO_LARGE:,} or more decisions of the group {group!r}, which int32 "
                 "does not hold; use --replicates 0, or less text"
             )
-
-    def _hash(self) -> int:
-        digest = hashlib.blake2b(self._described.encode(), digest_size=8).digest()
-        return int.from_bytes(digest, "little") >> 1
-
-
-def _the_same(configurations: Int[Tensor, " parts"]) -> Int[Tensor, ""]:
-    """Merge the configurations of parts: return their common value, or −1, which no configuration has."""
-    first = configurations[0]
-    return first if bool((configurations == first).all()) else torch.tensor(-1, device=first.device)

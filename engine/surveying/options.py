@@ -154,8 +154,8 @@ class SurveyOptions:
 
         self.grid.check()
         self.long_run.check()
-        if self.dependency.failures or self.dependency.ensembles:
-            raise OptionError("--failures and --ensembles are options of analyze: a survey has no tables of them")
+        if self.dependency.ensembles:
+            raise OptionError("--ensembles is an option of analyze: a survey has no table of ensembles")
         self.job(ModelOptions(), SAMPLE).check()
         map_makers(self.grid.maps, self.cells.merge, self.cells.normalize)
 

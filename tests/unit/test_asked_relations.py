@@ -134,5 +134,5 @@ def test_a_survey_shows_the_first_question():
     assert SurveyOptions(dependency=asked).shown_relation == "nsubj"
     assert SurveyOptions(GridOptions(relation="obj"), dependency=asked).shown_relation == "obj"
     assert SurveyOptions().shown_relation == "all-nopunct-noroot"
-    with pytest.raises(OptionError, match="--failures and --ensembles are options of analyze"):
-        SurveyOptions(dependency=DependencyOptions(failures=("best",))).check()
+    with pytest.raises(OptionError, match="--ensembles is an option of analyze"):
+        SurveyOptions(dependency=DependencyOptions(ensembles=2)).check()

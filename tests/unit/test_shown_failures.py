@@ -13,8 +13,8 @@ from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.failure_tables import failure_tables, shown_failures
 from attentionology.analyses.dependency.failures import DependencyFailures
-from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.dependency.section import DependencyResults, dependency_section
+from attentionology.analyses.shared.options import FailureOptions
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.shown_tables import as_shown, distinct, in_latex, in_terminal, on_page
 
@@ -99,4 +99,4 @@ def test_the_finding_names_the_most_frequent_mistake_where_it_is_clear(counted):
 @pytest.mark.parametrize("name", ["8", "0-1", "all", "3-x"])
 def test_heads_must_be_named(name):
     with pytest.raises(OptionError, match="--failures takes 'best' or heads"):
-        DependencyOptions(failures=(name,)).check()
+        FailureOptions(failures=(name,)).check()

@@ -1,0 +1,106 @@
+"""What the tables of where heads fail have in common: which heads they show, and shares with their intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from ...reports.format import rows_of
+from .best_head import STANDARD_ERRORS, rate
+
+
+class FailureTables(NamedTuple):
+    """The tables of where heads fail.
+
+    Attributes:
+        failures: the accuracy by class of words or mentions.
+        picked: what is picked.
+    """
+
+    failures: pd.DataFrame
+    picked: pd.DataFrame
+
+
+def chosen_heads(row: Mapping[str, Any], cells: pd.DataFrame, chosen: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield the chosen heads with their directions, each once.
+
+    Args:
+        row: the row of the best head in the table of best heads.
+        cells: the same rows of the table of all heads. A head is read in the direction in which it is better.
+        chosen: ``best``, or the names of heads.
+    """
+    seen = set()
+    for name in chosen:
+        if name == "best":
+            found = int(row["layer"]), int(row["head"]), str(row["direction"])
+        else:
+            layer, head = map(int, name.split("-"))
+            of_head = cells[(cells["layer"] == layer) & (cells["head"] == head)]
+            found = layer, head, max(rows_of(of_head), key=lambda one: (one["correct"], one["direction"]))["direction"]
+        if found not in seen and row["total"]:
+            seen.add(found)
+            yield found
+
+
+def measured(names: str, sums: Any, total: Any) -> dict[str, Any]:
+    """Return a count, its share and the interval of the share as columns.
+
+    Args:
+        names: the names of the count, of the share, and of the bounds without ``_low`` and ``_high``.
+        sums: x, and the sums of x² and of x · n, see `cluster_interval`.
+        total: n, and the sum of n².
+    """
+    count, share, prefix = names.split()
+    low, high = cluster_interval(*map(int, sums), *map(int, total))
+    return {count: int(sums[0]), share: rate(int(sums[0]), int(total[0])), f"{prefix}_low": low, f"{prefix}_high": high}
+
+
+def cluster_interval(x: int, squares: int, products: int, n: int, n_squares: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share of words that were sampled by cluster (sentence); NaN if it has none.
+
+    Args:
+        x, n: how many words there are in the share, and in all.
+        squares, products, n_squares: the sums over clusters of x², of x · n and of n², where x and n are those of
+            one cluster.
+
+    Example:
+        >>> low, high = cluster_interval(50, 50, 50, 100, 100)  # 100 sentences of one word
+        >>> round(low, 3), round(high, 3)
+        (0.404, 0.596)
+    """
+    if not 0 < x < n:
+        return math.nan, math.nan
+    # n² times the linearized variance of the ratio of two totals (Cochran 1977, section 6.4), in whole numbers until
+    # the last division. With independent words it is p(1 − p)/n, and the effective number of words below is n.
+    spread = (squares * n * n - 2 * x * products * n + x * x * n_squares) / (n * n)
+    p = x / n
+    if spread <= 0:
+        return math.nan, math.nan
+    effective = min(p * (1 - p) * n * n / spread, n)
+    # Wilson's interval with the effective number of words (Korn & Graubard 1998) stays between 0 and 1.
+    z = STANDARD_ERRORS**2 / effective
+    middle, margin = p + z / 2, STANDARD_ERRORS * math.sqrt(p * (1 - p) / effective + z / (4 * effective))
+    return (middle - margin) / (1 + z), (middle + margin) / (1 + z)
+
+
+def clear_mistake(
+    picked: Sequence[Mapping[str, Any]], row: Mapping[str, Any], name: str, right: str
+) -> Mapping[str, Any] | None:
+    """Return the most frequent mistake of the best head of a row, if it is clearly first.
+
+    Args:
+        picked: the rows of the table of what is picked.
+        row: the row of the best head.
+        name: the column that names the relation or the type of mention.
+        right: what is picked where the head is right.
+    """
+    keys = (name, "layer", "head", "direction")
+    mistakes = [each for each in picked if all(each[key] == row[key] for key in keys) and each["picked"] != right]
+    mistakes.sort(key=lambda each: -each["count"])
+    # The first is clear if its interval lies above that of the second, which is stricter than a test of both.
+    if not mistakes or any(not each["share_high"] < mistakes[0]["share_low"] for each in mistakes[1:2]):
+        return None
+    return mistakes[0]

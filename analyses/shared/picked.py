@@ -1,0 +1,79 @@
+"""What attention heads pick among the words of an input, as a kind of word.
+
+Float32 decides first. An input is decided again in float64 where words of different kinds are too close to each other;
+which of several words of one kind is picked has no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Bool, Int
+
+from ...extractors import DIRECTIONS, MapBatch
+
+Kinds = npt.NDArray[np.int8]
+
+
+def read_in(maps: Any, n: int) -> Iterator[Any]:
+    """Yield maps (…, n, n) as they are read by rows: as they are, turned, and if n is 3 the sum of both."""
+    turned = maps.swapaxes(-1, -2)
+    yield from (maps, turned) if n == len(DIRECTIONS) else (maps, turned, maps + turned)
+
+
+def picked_kinds(
+    batch: MapBatch,
+    row: int,
+    places: Int[np.ndarray, " n"],
+    number: Int[np.ndarray, " words"],
+    related: Int[np.ndarray, "words n"],
+    barred: Bool[np.ndarray, "words n"],
+    settled: Bool[np.ndarray, "words readings layers heads"],
+) -> Int[np.ndarray, "words readings layers heads"]:
+    """Return the kind of the most attended candidate of some words of an input, the first one of equals.
+
+    Args:
+        batch: the maps.
+        row: the index of the input.
+        places: the positions of its words in the map.
+        number: the words that pick, as indices into ``places``.
+        related: the kind of each candidate for each of them.
+        barred: which words are no candidates.
+        settled: which decisions are made by other means, so that their results here are of no use.
+    """
+    inner = batch.maps[row].cpu().numpy()[..., places[:, None], places]
+    readings = settled.shape[1]
+    kinds, in_doubt = _kinds(inner, number, related, barred, batch.noise, readings)
+    in_doubt &= ~settled
+    if in_doubt.any():
+        n_layers = int(np.flatnonzero(in_doubt.any((0, 1, 3)))[-1]) + 1
+        exact = batch.exact([row], n_layers)[0].cpu().numpy()[:n_layers, :, places[:, None], places]
+        kinds[:, :, :n_layers] = _kinds(exact, number, related, barred, 0.0, readings)[0]
+    return kinds
+
+
+def _kinds(
+    maps: npt.NDArray[np.floating],
+    number: npt.NDArray[np.int64],
+    related: Kinds,
+    barred: npt.NDArray[np.bool_],
+    noise: float,
+    readings: int,
+) -> tuple[Kinds, npt.NDArray[np.bool_]]:
+    """Return the kinds of what is picked, and whether rounding may decide them."""
+    kinds = np.empty((len(number), readings, *maps.shape[:2]), dtype=np.int8)
+    in_doubt = np.empty(kinds.shape, dtype=bool)
+    for layer, layer_maps in enumerate(maps):  # the arrays of one layer at a time take little memory
+        for reading, view in enumerate(read_in(layer_maps, readings)):
+            others = np.where(barred, -np.inf, view[:, number])  # head, word, candidate
+            best = others.max(-1, keepdims=True)
+            of_candidates = np.broadcast_to(related, others.shape)
+            picked = np.take_along_axis(of_candidates, others.argmax(-1)[..., None], -1)
+            # Values that are 0 are equal whatever the rounding, and those of the barred are no values.
+            close = (others >= best - noise * np.abs(best)) & np.isfinite(best) & (best != 0)
+            kinds[:, reading, layer] = picked[..., 0].T
+            in_doubt[:, reading, layer] = (close & (of_candidates != picked)).any(-1).T
+    return kinds, in_doubt
