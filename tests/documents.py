@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,13 @@ TAGS = ("NN", "NNP", "PRP", "DT", "IN")
 WORDS = ("the", "Ann", "she", "dog", "dogs", "it", "of")
 
 
-def random_document(rng: np.random.Generator, name: str) -> Document:
+def random_document(
+    rng: np.random.Generator, name: str, words: Sequence[str] = WORDS, tags: Sequence[str] = TAGS
+) -> Document:
     """Nested, crossing, doubled and single mentions of a few entities."""
     lengths = rng.integers(1, 9, size=rng.integers(1, 5))
-    sentences = [" ".join(rng.choice(WORDS, size=n)) for n in lengths]
-    xpos = [" ".join(rng.choice(TAGS, size=n)) for n in lengths]
+    sentences = [" ".join(rng.choice(words, size=n)) for n in lengths]
+    xpos = [" ".join(rng.choice(tags, size=n)) for n in lengths]
     total = int(lengths.sum())
     mentions = []
     for _ in range(int(rng.integers(0, 12))):

@@ -85,7 +85,18 @@ def everything_written(folder: Path) -> Written:
     run("analyze", "--model", model, "--corpus", first, "--map", "weight", "norm", "--failures", "best", *SHORT)
     run("analyze", "--model", model, "--corpus", first, "--analyses", "dependency", "--ensembles", 2, *SHORT)
     run("analyze", "--model", model, "--text", folder / "text.txt", "--segments", 3)
-    run("analyze", "--model", model, "--corpus", folder / "gap.tsv", "--control", "random-init", *SHORT)
+    run(
+        "analyze",
+        "--model",
+        model,
+        "--corpus",
+        folder / "gap.tsv",
+        "--control",
+        "random-init",
+        "--failures",
+        "best",
+        *SHORT,
+    )
     other_text = run("analyze", "--model", model, "--corpus", second, *analyses, "--control", "random-init", *SHORT)
     run("merge", runs[0], other_text)
     run("compare", *runs)

@@ -30,7 +30,7 @@ from ..shared.controls import control_record
 from ..shared.counting import CountMaps
 from ..shared.map_facts import MapFacts, map_facts
 from ..shared.merged_facts import merges_by
-from ..shared.options import ControlOptions, CountOptions
+from ..shared.options import ControlOptions, CountOptions, FailureOptions
 from ..shared.published import published_coreference
 from ..shared.resampling import check_limit
 from .accuracy import CoreferenceAccuracy, groups_of_documents, mentions_by_group
@@ -39,6 +39,8 @@ from .baselines import sources_of_agreement
 from .choices import POLICIES, account
 from .examples import EXAMPLES, Decision, ShownExample, decisions_of, shown_example, spread
 from .explored import explored_coreference
+from .failure_tables import failure_tables
+from .failures import CoreferenceFailures
 from .options import COREFERENCE, CoreferenceOptions
 from .results import CoreferenceResults
 from .section import coreference_section
@@ -60,6 +62,7 @@ class CoreferenceFacts:
     seed: int
     asked: bool  # whether the corpus asks questions of its own, which come with candidates
     notes: tuple[str, ...] = merges_by("union")  # sentences about how the documents are read
+    failures: str = ""  # the name of the request for failures; empty if they are not counted
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,14 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
         model = request("coreference", "coreference", options[CountOptions].replicates)
         n = options[ControlOptions].copies()
         copies = [request(f"coreference-random{k + 1}", f"random weights {k + 1}/{n}", 0, k) for k in range(n)]
+        requests = [model, *copies]
+        failures = ""
+        if options[FailureOptions].failures:
+            options[FailureOptions].check_heads(setting.encoder.n_layers, setting.encoder.n_heads)
+            failures = f"coreference-failures/{setting.maps.kind}"
+            named = {"candidates": options[CoreferenceOptions].candidates, "singletons": singletons}
+            counting = CountMaps(CoreferenceFailures, tuple({**named, "seed": setting.seed}.items()))
+            requests.append(Request(failures, "failures", windows, maker, counting))
         facts = CoreferenceFacts(
             model=model.name,
             copies=tuple(copy.name for copy in copies),
@@ -103,8 +114,9 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
             seed=setting.seed,
             asked=_asked(corpus),
             notes=(windows.remarks()[0], f"Agreement, for the rules: {' or '.join(sources_of_agreement(corpus))}."),
+            failures=failures,
         )
-        return Plan((model, *copies), facts, windows)
+        return Plan(tuple(requests), facts, windows)
 
     def guesses(self, options: OptionSet, setting: Setting) -> Guesses:
         """Return the candidate that each head picks for each mention, in both directions."""
@@ -150,6 +162,11 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
         if looked.head == _best_head(analysis_options, counted):  # merged runs may have looked at another head
             by_outcome = ([each for each in looked.examples if each.right == right] for right in (True, False))
             examples = tuple(example for each in by_outcome for example in each[:EXAMPLES])
+        failures = None
+        if facts.failures:
+            counts = counted.metric(facts.failures, CoreferenceFailures)
+            best, cells = (each[each["candidates"] == counts.candidates] for each in (tables.best, tables.cells))
+            failures = failure_tables(counts, best, cells, options[FailureOptions].failures)
         return CoreferenceResults(
             tables=tables._replace(best=with_control(tables.best, controls, key=("candidates", "type"))),
             controls=controls,
@@ -162,6 +179,7 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
             notes=facts.notes,
             asked=facts.asked,
             min_count=options[CountOptions].min_count,
+            failures=failures,
         )
 
     def section(self, results: CoreferenceResults, titles: Titles) -> Section:

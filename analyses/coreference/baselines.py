@@ -39,7 +39,15 @@ def column_name(method: str) -> str:
 
 def baseline_hits(document: Document, choice: Choice, by_mention: dict[Mention, Traits], seed: int) -> list[bool]:
     """Return whether each of `BASELINES` picks an antecedent."""
-    ordered = _nearest_first(document, choice)
+    picked = baseline_picks(document, choice, by_mention, seed)
+    return [candidate is not None and candidate.head in choice.gold for candidate in picked]
+
+
+def baseline_picks(
+    document: Document, choice: Choice, by_mention: dict[Mention, Traits], seed: int
+) -> tuple[Mention | None, ...]:
+    """Return the candidate that each of `BASELINES` picks, None if it picks none."""
+    ordered = nearest_first(document, choice)
     anaphor = choice.mention
 
     form, head = _form(document, anaphor), _head_form(document, anaphor)
@@ -49,13 +57,12 @@ def baseline_hits(document: Document, choice: Choice, by_mention: dict[Mention, 
     key = f"{document.id} {anaphor.start} {anaphor.stop} {anaphor.entity}".encode()
     number = int.from_bytes(hashlib.blake2b(key, digest_size=8, key=seed.to_bytes(8, "little")).digest(), "little")
     in_text_order = choice.before
-    picked = (
+    return (
         ordered[0],
         next(iter(same_head), None),
         (same_form or same_head or agreeing or ordered)[0],
         in_text_order[number % len(in_text_order)],
     )
-    return [candidate is not None and candidate.head in choice.gold for candidate in picked]
 
 
 def _form(document: Document, mention: Mention) -> list[str]:
@@ -67,7 +74,8 @@ def _head_form(document: Document, mention: Mention) -> str:
     return document.words[mention.head].casefold()
 
 
-def _nearest_first(document: Document, choice: Choice) -> list[Mention]:
+def nearest_first(document: Document, choice: Choice) -> list[Mention]:
+    """Return the candidates of the baselines, the nearest first."""
     if document.questions is None:
         return list(reversed(choice.before))
     return sorted(choice.before, key=lambda candidate: (abs((candidate.head or 0) - choice.head), candidate.start))

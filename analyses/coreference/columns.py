@@ -10,6 +10,7 @@ from ...reports.format import (
     rare_in_parentheses,
 )
 from ..shared.controls import RANDOM_WEIGHTS
+from .failure_tables import FAILURES, PICKED
 from .group_columns import CONTRASTS, GROUPS, HEAD_CONTRASTS, LARGEST_CONTRASTS
 
 CELLS = Schema(
@@ -220,5 +221,7 @@ SCHEMAS = (
     CONTRASTS,
     HEAD_CONTRASTS,
     LARGEST_CONTRASTS,
+    FAILURES,
+    PICKED,
 )
 """The tables that the analysis writes."""

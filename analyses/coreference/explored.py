@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,14 +13,29 @@ from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import head_name, rows_of
 from ..shared.best_head import drawn
 from ..shared.explored import address, bounds, points, share, values_of
+from ..shared.failures import clear_mistake
 from ..shared.held_out import side_of_baseline
 from .accuracy import CoreferenceAccuracy
 from .antecedents import DIRECTIONS
 from .choices import POLICIES
+from .picks import PICKS
 from .results import CoreferenceResults
 
 _VERDICTS = {1: "more than", -1: "less than", 0: "neither clearly more nor clearly less than"}
 """How the best head compares with the rules, by `side_of_baseline`."""
+
+_MISTAKES = {
+    "same entity": "a later mention of the entity",
+    "inside an antecedent": "a word of an antecedent that is not its head word",
+    "inside the mention": "another word of the mention itself",
+    "same head word": "a mention of another entity with the same head word",
+    "nearest mention": "the nearest mention",
+    "agreeing mention": "another mention that agrees in number, gender and person",
+    "other mention": "a mention that does not agree",
+    "other word": "a word that is the head word of no mention",
+    "out of reach": "a word although it cannot see an antecedent",
+}
+"""What is picked by mistake, in a sentence."""
 
 _ARROWS = {"mention->antecedent": "mention → antecedent", "antecedent->mention": "antecedent → mention"}
 
@@ -49,10 +64,28 @@ def explored_coreference(results: CoreferenceResults, metric: CoreferenceAccurac
             phrases[name] = (phrase,)
     return Contribution(
         measures=tuple(measure for row in rows for measure in _measures(row, cells, metric, kind)),
-        findings=tuple(_finding(row, results.min_count, kind) for row in rows[:1]),
+        findings=tuple(_findings(rows, results, kind)),
         phrases=phrases,
         facts=facts,
     )
+
+
+def _findings(rows: Sequence[Mapping[str, Any]], results: CoreferenceResults, kind: str) -> Iterator[Finding]:
+    """Yield what was found: how the best head compares with the rules, and which mistake is clearly first."""
+    for row in rows[:1]:
+        yield _finding(row, results.min_count, kind)
+        picked = rows_of(results.failures.picked) if results.failures else []
+        mistake = clear_mistake(picked, row, "type", PICKS[0]) if row["total"] >= results.min_count else None
+        if mistake is not None:
+            of_head = share(mistake["share"], mistake["share_low"], mistake["share_high"])
+            of_nearest = share(mistake["nearest_share"], mistake["nearest_low"], mistake["nearest_high"])
+            name = head_name(row["layer"], row["head"])
+            text = (
+                f"Where head {name}, the best for {_type(row)}, is wrong, it most often picks "
+                f"{_MISTAKES[mistake['picked']]}: for {of_head} of {row['total']:,} mentions (the nearest candidate: "
+                f"{of_nearest})."
+            )
+            yield Finding(text, _address(row, kind))
 
 
 def _type(row: Mapping[str, Any]) -> str:
@@ -112,5 +145,10 @@ def _finding(row: Mapping[str, Any], min_count: int, kind: str) -> Finding:
             f"{_VERDICTS[side_of_baseline(row)]} the rules "
             f"({points(row['heldout_gain'], row['heldout_gain_low'], row['heldout_gain_high'])})."
         )
-    shown = address(head=name, measure=_id(row, kind), kind=kind, relation="coreference", direction=row["direction"])
-    return Finding(text, shown)
+    return Finding(text, _address(row, kind))
+
+
+def _address(row: Mapping[str, Any], kind: str) -> str:
+    """Return the address of the best head for a type of mention."""
+    name = head_name(row["layer"], row["head"])
+    return address(head=name, measure=_id(row, kind), kind=kind, relation="coreference", direction=row["direction"])

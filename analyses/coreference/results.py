@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from ..shared.failures import FailureTables
 from ..shared.previews import results_html, results_line
 from .examples import ShownExample
 from .tables import CoreferenceTables
@@ -27,6 +28,7 @@ class CoreferenceResults(NamedTuple):
         map_facts, notes: sentences about the maps, and about how the numbers were computed.
         asked: whether the corpus asks questions of its own, which come with candidates.
         min_count: types with fewer mentions are grayed.
+        failures: what heads pick instead, with the option ``--failures``.
     """
 
     tables: CoreferenceTables
@@ -40,6 +42,7 @@ class CoreferenceResults(NamedTuple):
     notes: tuple[str, ...] = ()
     asked: bool = False
     min_count: int = 50
+    failures: FailureTables | None = None
 
     def __repr__(self) -> str:
         return results_line(self)

@@ -41,6 +41,8 @@ def coreference_section(results: CoreferenceResults, titles: Titles | None = Non
         tables["coreference_contrasts"] = counted.contrasts
         tables["coreference_head_contrasts"] = counted.head_contrasts
         tables["coreference_largest_contrasts"] = counted.largest_contrasts
+    if results.failures:
+        tables["coreference_failures"], tables["coreference_picks"] = results.failures
     best = best_of(counted.best, results.candidates)
     scored = int(best["total"].max())
     figures = {}
@@ -65,6 +67,7 @@ def coreference_section(results: CoreferenceResults, titles: Titles | None = Non
             "published": results.published,
             "contrasts": len(counted.contrasts),
             "largest": largest,
+            "has_failures": bool(results.failures),
             "reasons": [(text, results.account[name]) for name, text in REASONS.items() if results.account.get(name)],
             "scored": scored,
             "account": dict(results.account),

@@ -13,6 +13,7 @@ from ...reports.table import ShownTable
 from .choices import POLICIES
 from .columns import BEST
 from .contrasts import by_comparison
+from .failure_tables import shown_failures
 from .group_columns import CONTRASTS, LARGEST_CONTRASTS
 from .results import CoreferenceResults
 from .tables import CoreferenceTables
@@ -26,7 +27,8 @@ _TYPES = ("all", "pronoun", "proper", "nominal")
 
 
 def shown_tables(results: CoreferenceResults) -> list[ShownTable]:
-    """Return the tables of the page: the best heads, other candidates, the paper's numbers, and groups of documents."""
+    """Return the tables of the page: the best heads, other candidates, the paper's numbers, and groups of documents,
+    and where heads fail."""
     tables = [best_table(results), _others(results)]
     if results.published:
         tables.append(_published(results.published))
@@ -38,6 +40,8 @@ def shown_tables(results: CoreferenceResults) -> list[ShownTable]:
         title = f"Largest differences: {comparison['first']} minus {comparison['second']} (%)"
         name = f"coreference_largest_contrasts_{number}"
         tables.append(ShownTable(name, title, LARGEST_CONTRASTS.columns, comparison["rows"]))
+    if results.failures:
+        tables += shown_failures(results.failures)
     return tables
 
 

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+from attentionology.analyses.coreference.failures import CoreferenceFailures
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.norms.block import FeedForwardBlock
 from attentionology.analyses.norms.feed_forward import FeedForwardChange
@@ -151,6 +152,7 @@ METRICS: dict[str, tuple[Callable[[], Metric], Callable[[np.random.Generator], A
         lambda: CoreferenceAccuracy(documents.corpus(*DOCUMENTS), LAYERS, HEADS, replicates=9),
         window_batch,
     ),
+    "coreference-failures": (lambda: CoreferenceFailures(LAYERS, HEADS), window_batch),
     "surface": (lambda: SurfaceStatistics(LAYERS, HEADS, replicates=9), map_batch),
     "gradients": (lambda: GradientImportance(LAYERS, HEADS), gradient_batch),
     "shares": (lambda: NormShares(LAYERS, HEADS), norm_batch),

@@ -1,0 +1,149 @@
+"""The tables of where heads fail: their accuracy by properties of the mentions, and what they pick instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ...reports.columns import HEAD, Schema, TableColumn, bounds
+from ...reports.format import direction, rows_of
+from ...reports.table import ShownTable
+from ..shared.failures import FailureTables, chosen_heads, measured
+from .antecedents import DIRECTIONS
+from .baselines import BASELINES, column_name
+from .failures import CLASSES, GROUPS, CoreferenceFailures
+from .picks import PICKS
+
+_BESIDE = {
+    "nearest": ("nearest", "the nearest candidate"),
+    "head match": ("same head word", "the nearest candidate with the same head word"),
+    "rule-based": ("rules", "the rules"),
+}
+"""The baselines that stand beside the heads, each with its heading and what it picks."""
+
+_HEAD = (
+    TableColumn("type", "text", "as in `coreference.csv`", "mentions"),
+    HEAD,
+    TableColumn("direction", "text", "the direction in which attention is read", "direction", cell=direction),
+)
+
+
+def _beside(count: str, share: str, counted: str, help_text: str) -> tuple[TableColumn, ...]:
+    """Return the columns of the baselines: counts, and shares with their intervals."""
+    columns: list[TableColumn] = []
+    for baseline, (heading, picks) in _BESIDE.items():
+        name = column_name(baseline)
+        names, meaning = f"{name}_{share} {name}_low {name}_high", f"`{name}_{count}` / `total`"
+        columns += [
+            TableColumn(f"{name}_{count}", "count", counted.format(picks)),
+            TableColumn(names, "share", meaning, heading, beside=bounds(name), help=help_text.format(picks)),
+        ]
+    return tuple(columns)
+
+
+FAILURES = Schema(
+    "coreference_failures",
+    "With `--failures`. One row per type of mention, chosen head and class of mentions, with the candidates of "
+    "`--candidates`. The 95 % intervals are Wilson's, for the effective number of mentions, because those of one "
+    "document depend on each other.",
+    (
+        *_HEAD,
+        TableColumn("by", "text", "the property of the mentions", "by"),
+        TableColumn("class", "text", "the class of mentions", "class"),
+        TableColumn("total", "count", "scored mentions in this class", "n"),
+        TableColumn("correct", "count", "mentions whose antecedent is found"),
+        TableColumn(
+            "accuracy accuracy_low accuracy_high",
+            "share",
+            "`correct` / `total`",
+            "accuracy",
+            beside=bounds("accuracy"),
+            help="The share of the n mentions whose antecedent is found, with its 95 % interval. The best head was "
+            "chosen on all of these mentions.",
+        ),
+        *_beside("correct", "accuracy", "mentions whose antecedent {} is", "The accuracy of {} on the same mentions."),
+    ),
+)
+
+PICKED = Schema(
+    "coreference_picks",
+    "With `--failures`. One row per type of mention, chosen head and kind of word that is picked. Candidates and "
+    "intervals are as in `coreference_failures.csv`.",
+    (
+        *_HEAD,
+        TableColumn("picked", "text", "what is picked", "picked"),
+        TableColumn("count", "count", "mentions for which it is picked", "picks"),
+        TableColumn("total", "count", "scored mentions", "n"),
+        TableColumn(
+            "share share_low share_high",
+            "share",
+            "`count` / `total`",
+            "share",
+            beside=bounds("share"),
+            help="The share of the n mentions for which the head picks such a word, with its interval.",
+        ),
+        *_beside("count", "share", "mentions for which {} is such a word", "How often {} is such a word."),
+    ),
+)
+
+
+def failure_tables(
+    metric: CoreferenceFailures, best: pd.DataFrame, cells: pd.DataFrame, chosen: Sequence[str]
+) -> FailureTables:
+    """Make the tables of the best head of each type of mention (``best``), or of other heads (``2-2``).
+
+    Args:
+        metric: the counts.
+        best, cells: the tables of best heads and of all heads under the policy of the counts.
+        chosen: the names of heads.
+    """
+    counts = {name: state.numpy() for name, state in metric.compute().items()}
+    first = int(np.prod(metric.shape))  # the index of the first baseline
+    baselines = [(column_name(name), first + BASELINES.index(name)) for name in _BESIDE]
+    failures: list[dict[str, Any]] = []
+    picked: list[dict[str, Any]] = []
+    for row in rows_of(best[best["total"] > 0]):
+        kind = row["type"]
+        right, picks = (counts[name][:, GROUPS.index(kind)] for name in ("right", "picked"))
+        everything = right[0, :, -1]
+        for layer, head, way in chosen_heads(row, cells[cells["type"] == kind], chosen):
+            named = {"type": kind, "layer": layer, "head": head, "direction": way}
+            guesser = int(np.ravel_multi_index((DIRECTIONS.index(way), layer - 1, head - 1), metric.shape))
+            for (by, name), of_class in zip(CLASSES, right, strict=True):
+                n = of_class[:, -1]
+                # All mentions of a type are of this type.
+                if n.any() and (by != "type" or kind == GROUPS[0]):
+                    values = _measured("correct accuracy accuracy", of_class[:, guesser], n)
+                    for column, index in baselines:
+                        values |= _measured(f"{column}_correct {column}_accuracy {column}", of_class[:, index], n)
+                    failures.append({**named, "by": by, "class": name, "total": int(n.sum()), **values})
+            for name, of_kind in zip(PICKS, picks, strict=True):
+                if of_kind[:, [guesser, *(index for _, index in baselines)]].any():
+                    values = _measured("count share share", of_kind[:, guesser], everything)
+                    for column, index in baselines:
+                        values |= _measured(f"{column}_count {column}_share {column}", of_kind[:, index], everything)
+                    picked.append({**named, "picked": name, "total": int(everything.sum()), **values})
+    return FailureTables(pd.DataFrame(failures, columns=FAILURES.names), pd.DataFrame(picked, columns=PICKED.names))
+
+
+def _measured(names: str, x: npt.NDArray[np.int64], n: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """Return a count, its share and the interval of the share from the counts of each cluster."""
+    return measured(names, (x.sum(), x @ x, x @ n), (n.sum(), n @ n))
+
+
+def shown_failures(tables: FailureTables) -> tuple[ShownTable, ShownTable]:
+    """Return the tables for the page and LaTeX."""
+
+    def style(row: Mapping[str, Any]) -> str:
+        return "total" if row.get("by") == "mentions" or row.get("picked") == "antecedent" else ""
+
+    titles = "Where the heads are right (accuracy in %)", "What the heads pick (%)"
+    failures, picked = (
+        ShownTable(schema.name, title, schema.columns, rows_of(table), style=style)
+        for schema, title, table in zip((FAILURES, PICKED), titles, tables, strict=True)
+    )
+    return failures, picked

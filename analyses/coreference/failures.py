@@ -1,0 +1,193 @@
+"""Counts of where each head finds an antecedent, and of what it picks where it does not, by properties of the mention.
+
+Every count is kept for all heads, so that those of the best head, which is known only after counting, can be read.
+Intervals have to respect that the mentions of a document depend on each other. The windows of a document may be counted
+in different parts of a corpus, so sums of squares by document cannot be added up. Documents are therefore dealt into
+groups by a hash of their names, and the counts of each group are kept: these add up, and the groups are the clusters of
+the interval (the method of random groups, Wolter 2007, chapter 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from ...corpora_loaders.coreference import TYPES, Document, Mention
+from ...extractors import MapBatch, Window
+from ..shared.exact_sums import ConfiguredSums
+from ..shared.resampling import sentence_keys
+from .accuracy import distance
+from .antecedents import DIRECTIONS
+from .baselines import BASELINES, Traits, baseline_picks, nearest_first, traits
+from .choices import POLICIES, Choice, choices_of
+from .picks import NONE, PICKS, picks, relationships
+from .tables import ALL, SENTENCE_BINS, WORD_BINS, bin_name, bin_of
+
+CLUSTERS = 64
+"""The number of groups into which documents are dealt."""
+
+MENTION_BINS = (1, 2, 3, 4, 6, 11)
+"""The smallest distance in mentions of each bin; 1 is the nearest candidate. The last bin has no upper end."""
+
+GENDERS = {"Fem": "feminine", "Masc": "masculine", "Neut": "neuter"}
+NUMBERS = {"Sing": "singular", "Plur": "plural"}
+
+
+def _bins(bins: Sequence[int]) -> tuple[str, ...]:
+    return tuple(bin_name(index, bins) for index in range(len(bins)))
+
+
+ASPECTS: Mapping[str, tuple[str, ...]] = {
+    "mentions": ("all",),
+    "distance in sentences": _bins(SENTENCE_BINS),
+    "distance in words": _bins(WORD_BINS),
+    "distance in mentions": _bins(MENTION_BINS),
+    "type": TYPES,
+    "type of the antecedent": TYPES,
+    "gender": (*GENDERS.values(), "another gender", "unknown"),
+    "number": (*NUMBERS.values(), "another number", "unknown"),
+}
+"""The properties by which mentions are counted, each with its classes. Distances are those to the nearest antecedent.
+Every mention has one class of each property."""
+
+CLASSES = tuple((aspect, name) for aspect, names in ASPECTS.items() for name in names)
+"""All classes, in the order in which they are counted."""
+
+_INDEX = {item: index for index, item in enumerate(CLASSES)}
+
+GROUPS = (ALL, *TYPES)
+"""The groups of mentions, each of which has a best head."""
+
+
+class CoreferenceFailures(ConfiguredSums):
+    """How often each head, and each baseline, finds an antecedent of mentions of each class, and what is picked
+    otherwise.
+
+    All states are sums of whole numbers over mentions, so any split of the corpus gives the same bits. They take about
+    ``42 × 4 × 64 × (2 · layers · heads + 4) × 8`` bytes.
+
+    Args:
+        n_layers, n_heads: the shape of the maps.
+        candidates: the words that heads choose from, one of ``preceding``, ``mentions`` and ``words``.
+        singletons: whether mentions of entities that are mentioned only once are candidates.
+        seed: the seed by which documents are dealt into groups, and of the random baseline.
+
+    Example:
+        >>> from attentionology import MapBatch, Sentence
+        >>> from attentionology.corpora_loaders.coreference import Document, Mention
+        >>> mentions = Mention(((0, 1),), "e1", 0, "proper"), Mention(((2, 3),), "e1", 2, "pronoun")
+        >>> sentences = (Sentence("s1", ("Ann", "says", "she", "sings")),)
+        >>> document = Document("d1", sentences, mentions)
+        >>> window = Window(id="d1", words=sentences[0].words, source=document, start=0, seen=0)
+        >>> maps = torch.zeros(1, 1, 1, 4, 4)
+        >>> maps[..., 2, 0] = 1.0  # she → Ann
+        >>> metric = CoreferenceFailures(n_layers=1, n_heads=1)
+        >>> metric.update(MapBatch(maps, torch.tensor([4]), torch.zeros(1, 4, dtype=torch.bool), (window,)))
+        >>> metric.picked[PICKS.index("antecedent"), GROUPS.index("pronoun"), :, 0].sum().item()
+        1
+    """
+
+    right: Int[Tensor, "classes groups clusters guessers+1"]
+    picked: Int[Tensor, "picks groups clusters guessers"]
+
+    def __init__(
+        self, n_layers: int, n_heads: int, *, candidates: str = "preceding", singletons: bool = False, seed: int = 0
+    ) -> None:
+        if candidates not in POLICIES:
+            raise ValueError(f"candidates must be one of {', '.join(POLICIES)}, not {candidates!r}")
+        self.candidates, self.singletons, self.seed = candidates, singletons, seed
+        self.shape = (len(DIRECTIONS), n_layers, n_heads)
+        super().__init__(repr((self.shape, candidates, singletons, seed)))
+        guessers = int(np.prod(self.shape)) + len(BASELINES)
+        # Last come the numbers of all mentions, right or not.
+        right = torch.zeros(len(CLASSES), len(GROUPS), CLUSTERS, guessers + 1, dtype=torch.int64)
+        self.add_state("right", right, "sum")
+        self.add_state("picked", torch.zeros(len(PICKS), len(GROUPS), CLUSTERS, guessers, dtype=torch.int64), "sum")
+
+    @staticmethod
+    def state_bytes(n_layers: int, n_heads: int) -> int:
+        """Return the bytes that the counts take in memory. The arguments are those of the class."""
+        guessers = len(DIRECTIONS) * n_layers * n_heads + len(BASELINES)
+        # Twice, because the initial zeros are kept.
+        return 2 * 8 * len(GROUPS) * CLUSTERS * (len(CLASSES) * (guessers + 1) + len(PICKS) * guessers)
+
+    def update(self, batch: MapBatch) -> None:
+        """Count a batch of word-level maps of windows.
+
+        Raises:
+            ValueError: the maps are at token level.
+        """
+        if batch.level != "word":
+            raise ValueError("coreference failures need word-level maps (level='word')")
+        self.check_configuration()
+        choices = choices_of(batch, singletons=self.singletons)
+        if not choices:
+            return
+        related: dict[int, Int[np.ndarray, "choices words"]] = {}
+        classes, families, by_baselines = [], [], []
+        for index in dict.fromkeys(index for index, _ in choices):
+            window = batch.sentences[index]
+            assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
+            document, of_window = window.source, [choice for place, choice in choices if place == index]
+            by_mention = traits(document, window.start, window.stop)
+            related[index] = relationships(window, of_window, by_mention)
+            for row, choice in zip(related[index], of_window, strict=True):
+                picked = baseline_picks(document, choice, by_mention, self.seed)
+                heads = [None if mention is None else mention.head for mention in picked]
+                by_baselines.append([NONE if head is None else row[head - window.start] for head in heads])
+                classes.append(_classes(document, choice, by_mention[choice.mention]))
+                families.append(document.family or document.id)
+        of_heads = picks(batch, choices, related, self.candidates).reshape(len(choices), -1)
+        kinds = torch.from_numpy(np.concatenate([of_heads, np.array(by_baselines, dtype=np.int8)], 1))
+        cluster = torch.from_numpy((sentence_keys(families, self.seed) % np.uint64(CLUSTERS)).astype(np.int64))
+        of_type = [GROUPS.index(choice.mention.type) for _, choice in choices]
+        self._add(kinds, cluster, torch.tensor(of_type), torch.tensor(classes))
+
+    def _add(
+        self,
+        kinds: Int[Tensor, "choices guessers"],
+        cluster: Int[Tensor, " choices"],
+        of_type: Int[Tensor, " choices"],
+        classes: Int[Tensor, "choices aspects"],
+    ) -> None:
+        """Add decisions to the counts of all mentions and of those of their type."""
+        right = torch.cat([kinds == 0, torch.ones(len(kinds), 1, dtype=torch.bool)], 1).long()
+        for group in (torch.zeros_like(of_type), of_type):
+            cell = group * CLUSTERS + cluster
+            for of_aspect in classes.T:
+                self.right.flatten(0, 2).index_add_(0, of_aspect * len(GROUPS) * CLUSTERS + cell, right)
+            for kind in range(len(PICKS)):
+                self.picked[kind].flatten(0, 1).index_add_(0, cell, (kinds == kind).long())
+
+    def compute(self) -> dict[str, Tensor]:
+        """Return the counts by name.
+
+        Raises:
+            ValueError: counts of another configuration were merged or loaded.
+        """
+        self.check_configuration()
+        return {"right": self.right, "picked": self.picked}
+
+
+def _classes(document: Document, choice: Choice, of_mention: Traits) -> list[int]:
+    """Return the class of a mention by each aspect, as an index of `CLASSES`."""
+    sentences, words = distance(document, choice)
+    ordered = nearest_first(document, choice)
+    place = next(place for place, candidate in enumerate(ordered, start=1) if candidate.head in choice.gold)
+    antecedent: Mention = next(candidate for candidate in ordered if candidate.entity == choice.mention.entity)
+    number, gender, _ = of_mention
+    names = (
+        "all",
+        bin_name(bin_of(sentences, SENTENCE_BINS), SENTENCE_BINS),
+        bin_name(bin_of(words, WORD_BINS), WORD_BINS),
+        bin_name(bin_of(place, MENTION_BINS), MENTION_BINS),
+        choice.mention.type,
+        antecedent.type,
+        GENDERS.get(gender, "another gender") if gender else "unknown",
+        NUMBERS.get(number, "another number") if number else "unknown",
+    )
+    return [_INDEX[item] for item in zip(ASPECTS, names, strict=True)]

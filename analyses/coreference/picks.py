@@ -1,0 +1,130 @@
+"""What each attention head picks for a mention instead of an antecedent, by how the picked word relates to the mention.
+
+A wrong pick may be another mention that would fit, one that does not even agree, or no mention at all. `picks` names
+one relationship of the picked word for every mention, direction and head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Bool, Int
+
+from ...corpora_loaders.coreference import Mention
+from ...extractors import MapBatch, Window
+from ..dependency.decisions import word_positions
+from ..shared.picked import picked_kinds, read_in
+from .antecedents import DIRECTIONS, antecedent_hits
+from .baselines import Traits, agree, nearest_first
+from .choices import POLICIES, Choice
+
+PICKS = (
+    "antecedent",
+    "same entity",
+    "inside an antecedent",
+    "inside the mention",
+    "same head word",
+    "nearest mention",
+    "agreeing mention",
+    "other mention",
+    "other word",
+    "out of reach",
+    "none",
+)
+"""What is picked for a mention. The first one that applies is counted: the head word of an antecedent; the head word of
+another mention of its entity, which comes later; another word of an antecedent, or of the mention itself; the head word
+of a mention of another entity, namely one whose head word has the same form, the mention that the baseline ``nearest``
+picks, one that agrees in number, gender and person, or any other; a word that is the head word of no mention. *Out of
+reach* is every wrong pick where the values of all antecedents are exactly 0, as in models that see only the words
+before. *None* is what the baseline ``head match`` picks if no candidate has the same head word."""
+
+REACH, NONE = PICKS.index("out of reach"), PICKS.index("none")
+
+
+def relationships(
+    window: Window, choices: Sequence[Choice], by_mention: Mapping[Mention, Traits]
+) -> Int[np.ndarray, "choices words"]:
+    """Return what each word of a window is to the mention of each choice, as an index of `PICKS`.
+
+    All mentions of the window count, also those that are no candidates.
+    """
+    document, start = window.source, window.start
+    mentions = [m for m in by_mention if m.head is not None and start <= m.start and m.stop <= window.stop]
+    heads = np.array([m.head for m in mentions]) - start
+    entities = np.array([m.entity for m in mentions])
+    forms = np.array([document.words[head + start].casefold() for head in heads])
+    known = list(dict.fromkeys(by_mention.values()))
+    agreement = np.array([[agree(one, other) for other in known] for one in known])
+    kind_of = {each: number for number, each in enumerate(known)}
+    of_mention = np.array([kind_of[by_mention[m]] for m in mentions])
+    result = np.full((len(choices), len(window)), PICKS.index("other word"), dtype=np.int8)
+    for row, choice in zip(result, choices, strict=True):
+        mention = choice.mention
+        own = entities == mention.entity
+        nearest = nearest_first(document, choice)[0].head
+        antecedents = [m for m in choice.before if m.entity == mention.entity]
+        words = {
+            "other mention": heads[~own],
+            "agreeing mention": heads[~own & agreement[kind_of[by_mention[mention]], of_mention]],
+            "nearest mention": [] if nearest is None else [nearest - start],
+            "same head word": heads[~own & (forms == document.words[choice.head].casefold())],
+            "inside the mention": np.array(mention.words) - start,
+            "inside an antecedent": [word - start for m in antecedents for word in m.words],
+            "same entity": heads[own],
+            "antecedent": [word - start for word in choice.gold],
+        }
+        for name, numbers in words.items():  # from the weakest to the strongest claim
+            row[numbers] = PICKS.index(name)
+    return result
+
+
+def picks(
+    batch: MapBatch, choices: Sequence[tuple[int, Choice]], related: Mapping[int, npt.NDArray[np.int8]], policy: str
+) -> Int[np.ndarray, "choices 2 layers heads"]:
+    """Return what each head picks for each mention in both `DIRECTIONS`, as an index of `PICKS`.
+
+    Args:
+        batch: the maps of windows.
+        choices: the choices, each with the index of its window, see `choices_of`.
+        related: the `relationships` of each window that has choices, by its index.
+        policy: the candidates, one of `POLICIES`.
+    """
+    result = antecedent_hits(batch, choices)[:, POLICIES.index(policy)].numpy()
+    kinds = np.zeros(result.shape, dtype=np.int8)
+    position = word_positions(batch).numpy()
+    for index, of_window in related.items():
+        rows = np.array([row for row, (place, _) in enumerate(choices) if place == index])
+        window, hits = batch.sentences[index], result[rows]
+        assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
+        places = position[index, : len(window)]
+        number = np.array([choices[row][1].head - window.start for row in rows])
+        beyond = _out_of_reach(batch.maps[index].cpu().numpy(), places, number, of_window == 0)
+        barred = np.ones(of_window.shape, dtype=bool)
+        for row, decision in enumerate(rows):
+            candidates = choices[decision][1].candidates(policy, window)
+            barred[row, [word - window.start for word in candidates]] = False
+        barred |= of_window == 0
+        barred[barred.all(1)] = False  # without a wrong candidate, every head is right, and this is of no use
+        picked = picked_kinds(batch, index, places, number, of_window, barred, hits | beyond)
+        picked[beyond] = REACH
+        picked[hits] = 0
+        kinds[rows] = picked
+    return kinds
+
+
+def _out_of_reach(
+    maps: npt.NDArray[np.floating],
+    places: npt.NDArray[np.int64],
+    number: npt.NDArray[np.int64],
+    gold: npt.NDArray[np.bool_],
+) -> Bool[np.ndarray, "choices 2 layers heads"]:
+    """Return where all antecedents have the value 0. This is what float32 says, whatever is decided again."""
+    # The antecedents of each mention, the first one again for mentions that have fewer than others.
+    order = np.argsort(~gold, axis=1, kind="stable")[:, : int(gold.sum(1).max())]
+    order = np.where(np.take_along_axis(gold, order, 1), order, order[:, :1])
+    rows, columns = places[number][:, None], places[order]
+    values = [each[..., rows, columns] for each in read_in(maps, len(DIRECTIONS))]  # layer, head, choice, antecedent
+    beyond: npt.NDArray[np.bool_] = (np.stack(values) == 0).all(-1)
+    return beyond.transpose(3, 0, 1, 2)
