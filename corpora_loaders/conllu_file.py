@@ -16,8 +16,9 @@ A file may hold more than words and a tree:
 * An empty node (``8.1``) is a word that is understood but not written, for example an elided verb or a dropped pronoun.
   A model cannot attend to it, and the basic tree does not contain it, so it is not among the words. Its id and its MISC
   column are kept, because the coreference annotation of a dropped pronoun is stored there.
-* Enhanced dependencies (column 9) form a graph in which a word can have several heads, some of them empty nodes. All
-  measures here need exactly one head for each word, so the column is kept as text in `Sentence.deps` but not used.
+* Enhanced dependencies (column 9) form a graph in which a word can have several heads, some of them empty nodes. Most
+  measures here need exactly one head for each word, so the column is kept as text in `Sentence.deps`, which
+  `attentionology.corpora_loaders.enhanced` reads where it is asked for.
 * The head may be ``_`` where the annotators left it open. It is read as None. The model reads such a word, since the
   words around it depend on it, but the word is never scored.
 """

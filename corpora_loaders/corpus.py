@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, overload
 
 from .describing import amount, counts_table, named_files
+from .enhanced import enhanced_relations
 from .errors import CorpusError
 from .releases import source_of
 from .sentence import Sentence
@@ -163,6 +164,11 @@ class Corpus(Sequence[Sentence]):
     def relations(self) -> Counter[str]:
         """How often each relation occurs on words that have a head, most frequent first; empty without trees."""
         return self.counted.relations if self.has_heads else Counter()
+
+    @cached_property
+    def enhanced_relations(self) -> Counter[str]:
+        """How often each enhanced relation occurs (the column DEPS); all sentences are read for it."""
+        return enhanced_relations(self)
 
     def __len__(self) -> int:
         return len(self.sentences)

@@ -130,6 +130,8 @@ def methods(record: Mapping[str, Any]) -> str:
     ]
     if skipped:
         parts.append(f"{skipped:,} {unit} were left out.")
+    if options.get("trees") == "enhanced":
+        parts.append("Syntactic heads are those of the enhanced dependencies (column DEPS).")
     if relations:
         parts.append(f"Before the run, we chose the relations {', '.join(relations)}.")
     if groups:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..analyses.comparison.results import Pairing
 from ..analyses.contract import OptionError, OptionGroup, OptionSet
-from ..analyses.dependency.accuracy import words_by_group
+from ..analyses.dependency.accuracy import inventory, words_by_group
 from ..analyses.dependency.options import DependencyOptions
 from ..analyses.dependency.tables import TOTALS
 from ..analyses.option_groups import groups_by_class
@@ -238,7 +238,8 @@ def _check_relation(options: SurveyOptions) -> None:
     words = []
     for path in options.treebanks().values():
         with suppress(Exception):  # the cells of a treebank that cannot be read say why
-            words.append(words_by_group(read_treebank(options, path).relations, coarse=options.dependency.coarse))
+            relations = inventory(read_treebank(options, path), dependency.trees)
+            words.append(words_by_group(relations, coarse=dependency.coarse))
     known = dict.fromkeys([*TOTALS, *(relation for each in words for relation in each)])
     if words and wanted not in known:
         near = did_you_mean(wanted, known)

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
-from ..contract import Analysis, Counted, OptionSet, Plan, Reader, Request, Setting, Titles
+from ..contract import Analysis, Counted, OptionError, OptionSet, Plan, Reader, Request, Setting, Titles
 from ..dependency.options import DependencyOptions
 from ..shared.counting import CountWith
 from ..shared.merged_facts import key_of_texts, merges_by
@@ -45,6 +45,11 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
     def plan(self, options: OptionSet, setting: Setting) -> Plan[AblationFacts]:
         """Plan the effects on final vectors, and on predictions if the model has a language-model head."""
         chosen, encoder, corpus = options[AblationOptions], setting.encoder, setting.corpus
+        if options[DependencyOptions].trees == "enhanced":
+            raise OptionError(
+                "--trees enhanced is not for ablation, which measures effects on the words of each relation of the "
+                "basic trees; leave out one of the two"
+            )
         _ = encoder.layers  # raises an error here, before anything slow, if the architecture is not known
         heads = chosen.chosen(encoder.n_layers, encoder.n_heads)
         maker = AblationMaker(heads, encoder.n_layers, seed=setting.seed)

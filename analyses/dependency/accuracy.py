@@ -7,13 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
 
-from ...corpora_loaders import OFFSETS, coarse_relation
+from ...corpora_loaders import OFFSETS, Corpus, coarse_relation
+from ...corpora_loaders.enhanced import enhanced_heads
 from ...extractors import DIRECTIONS, MapBatch
+from ..contract import OptionError
 from ..shared.metric_states import equal_but
 from ..shared.outcomes import OutcomeCounts, state_bytes
 from .decisions import READINGS, ScoredWords, head_hits
-from .tables import TOTALS, Asked, DependencyTables, tables
+from .options import Trees
+from .tables import TOTALS, Asked, DependencyTables, members_by_group, tables
 
 
 class DependencyAccuracy(OutcomeCounts):
@@ -30,6 +36,11 @@ class DependencyAccuracy(OutcomeCounts):
         both: whether maps are also read in both directions at once, as α_ij + α_ji.
         causal: whether words see only the words before. Maps are then read in both directions at once, too, and the
             words whose syntactic head each direction can reach are counted.
+        trees: the gold: the ``"basic"`` tree, or the ``"enhanced"`` dependencies, of which a word may have several. A
+            word then counts once for each of its relations, and once in each of the totals and ``unions``, and is
+            right if any of its heads of this relation, or of these relations, is found. The root and empty nodes are
+            no heads of words; the state ``left_out`` has the numbers of both, and of words that have no other head.
+        unions: with enhanced dependencies, groups of relations that are counted, each with its relations.
         replicates: the number of bootstrap replicates; 0 for no bootstrap.
         seed: the seed of the bootstrap and of the splits into halves.
 
@@ -48,6 +59,8 @@ class DependencyAccuracy(OutcomeCounts):
         [['nsubj', 1, 1]]
     """
 
+    left_out: Int[Tensor, " 3"]
+
     def __init__(
         self,
         relations: Sequence[str],
@@ -57,20 +70,31 @@ class DependencyAccuracy(OutcomeCounts):
         coarse: bool = False,
         both: bool = False,
         causal: bool = False,
+        trees: Trees = "basic",
+        unions: Sequence[tuple[str, Sequence[str]]] = (),
         replicates: int = 1000,
         seed: int = 0,
     ) -> None:
         names = check_relations(relations, coarse=coarse)
+        self.trees = trees
+        members = {} if trees == "basic" else members_by_group(names, {name: set(of) for name, of in unions})
+        self._members = list(members.values())
         self.directions = READINGS if both or causal else DIRECTIONS
         self.causal = causal
         super().__init__(
-            names,
+            [*names, *members],
             (len(self.directions), n_layers, n_heads),
             len(OFFSETS) + 2 * causal,
             replicates=replicates,
             seed=seed,
-            configuration=("dependency", coarse),
+            configuration=(
+                "dependency",
+                coarse,
+                *([] if trees == "basic" else (trees, *(each.tolist() for each in self._members))),
+            ),
         )
+        if trees == "enhanced":
+            self.add_state("left_out", torch.zeros(3, dtype=torch.int64), "sum")
         index = {name: i for i, name in enumerate(names)}
         self._index = {relation: index[coarse_relation(relation) if coarse else relation] for relation in relations}
 
@@ -83,12 +107,14 @@ class DependencyAccuracy(OutcomeCounts):
         coarse: bool = False,
         both: bool = False,
         causal: bool = False,
+        trees: Trees = "basic",
+        unions: Sequence[tuple[str, Sequence[str]]] = (),
         replicates: int = 1000,
     ) -> int:
         """Return the bytes that the counts take in memory. The arguments are those of the class."""
-        groups = _groups(relations, coarse)
+        groups = len(_groups(relations, coarse)) + (0 if trees == "basic" else len(TOTALS) + len(unions))
         readings = len(READINGS if both or causal else DIRECTIONS)
-        return state_bytes(len(groups), (readings, n_layers, n_heads), len(OFFSETS) + 2 * causal, replicates)
+        return state_bytes(groups, (readings, n_layers, n_heads), len(OFFSETS) + 2 * causal, replicates)
 
     @staticmethod
     def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -96,31 +122,39 @@ class DependencyAccuracy(OutcomeCounts):
         relations = dict.fromkeys(relation for each in arguments for relation in each["relations"])
         return {**equal_but(arguments, "relations"), "relations": list(relations)}
 
+    def absorb(self, other: OutcomeCounts) -> None:
+        """Add counts whose groups may be fewer, see `OutcomeCounts.absorb`."""
+        super().absorb(other)
+        if isinstance(other, DependencyAccuracy) and self.trees == "enhanced":
+            self.left_out += other.left_out
+
     def update(self, batch: MapBatch) -> None:
         """Count a batch of word-level maps.
 
         Raises:
             ValueError: the maps are at token level or have another shape, or a relation is not in the inventory.
+            CorpusError: the enhanced dependencies of a sentence cannot be read.
             TooManyDecisionsError: a relation has more words than the bootstrap can count.
         """
         if batch.level != "word":
             raise ValueError("dependency accuracy needs word-level maps (level='word')")
         self.check_shape(batch.maps.shape[1:3])
+        enhanced = [enhanced_heads(each) for each in batch.sentences] if self.trees == "enhanced" else None
+        arcs = None if enhanced is None else [each.arcs for each in enhanced]
         try:
-            words = ScoredWords.of(batch.sentences, self._index)
+            words = ScoredWords.of(batch.sentences, self._index, arcs)
         except KeyError as error:
             raise ValueError(f"relation {error} is not in the inventory") from None
         predicted = np.clip(words.number[:, None] + np.array(OFFSETS), 1, words.length[:, None])
         baselines = [predicted == words.head[:, None]]
         if self.causal:  # words whose head stands before them, and after them
             baselines.append(np.stack([(words.head > 0) & (words.head < words.number), words.head > words.number], 1))
-        self.add_outcomes(
-            words.relation,
-            words.sentence,
-            [sentence.id for sentence in batch.sentences],
-            head_hits(batch, words, len(self.directions)),
-            np.concatenate(baselines, 1),
-        )
+        group, unit, hits = words.relation, words.sentence, head_hits(batch, words, len(self.directions))
+        found = np.concatenate(baselines, 1)
+        if enhanced is not None:
+            group, unit, hits, found = self._decisions(words, hits, found)
+            self.left_out += torch.tensor([each[1:] for each in enhanced]).sum(0)
+        self.add_outcomes(group, unit, [sentence.id for sentence in batch.sentences], hits, found)
 
     def compute(self, asked: Asked | None = None) -> DependencyTables:
         """Return the tables, see `DependencyTables`.
@@ -132,6 +166,40 @@ class DependencyAccuracy(OutcomeCounts):
             ValueError: counts of another configuration were merged or loaded.
         """
         return tables(self.groups, *self.split_counts(), OFFSETS, asked)
+
+    def _decisions(
+        self, words: ScoredWords, hits: Bool[Tensor, "arcs ..."], found: Bool[np.ndarray, "arcs baselines"]
+    ) -> tuple[Any, Any, Bool[Tensor, "decisions ..."], Bool[np.ndarray, "decisions baselines"]]:
+        """Make one decision of all arcs of a word to its heads in a relation, total or group."""
+        of_members = [np.flatnonzero(member[words.relation]) for member in self._members]
+        row = np.concatenate([np.arange(len(words.relation)), *of_members])
+        first = len(self.groups) - len(self._members)
+        numbers = [np.full(len(rows), first + k) for k, rows in enumerate(of_members)]
+        group = np.concatenate([words.relation, *numbers])
+        units, width = int(words.sentence.max(initial=0)) + 1, int(words.number.max(initial=0)) + 1
+        decisions, of_row = np.unique(
+            (group * units + words.sentence[row]) * width + words.number[row], return_inverse=True
+        )
+        of_arcs = torch.cat([hits.flatten(1), torch.from_numpy(found)], 1)[torch.from_numpy(row)]
+        right = torch.zeros(len(decisions), of_arcs.shape[1], dtype=torch.int32)
+        right.index_add_(0, torch.from_numpy(of_row), of_arcs.int())
+        of_heads, of_baselines = right.bool().tensor_split([of_arcs.shape[1] - found.shape[1]], 1)
+        group, unit = np.divmod(decisions // width, units)
+        return group, unit, of_heads.reshape(len(decisions), *hits.shape[1:]), of_baselines.numpy()
+
+
+def inventory(corpus: Corpus, trees: Trees) -> Counter[str]:
+    """Return the relations of a corpus, each with the number of its words.
+
+    Raises:
+        CorpusError: a file has no enhanced dependencies, or those of a sentence cannot be read.
+        OptionError: the words of the corpus are not those that have enhanced dependencies.
+    """
+    if trees == "basic":
+        return corpus.relations
+    if getattr(corpus, "tokens", None) == "surface":
+        raise OptionError("--trees enhanced needs the syntactic words, between which its arcs are; leave out --tokens")
+    return corpus.enhanced_relations
 
 
 def words_by_group(relations: Mapping[str, int], *, coarse: bool = False) -> Counter[str]:

@@ -24,7 +24,7 @@ from ..shared.map_facts import MapFacts, map_facts
 from ..shared.merged_facts import key_of_texts
 from ..shared.options import ControlOptions, CountOptions, FailureOptions
 from ..shared.resampling import check_limit
-from .accuracy import DependencyAccuracy, check_relations, words_by_group
+from .accuracy import DependencyAccuracy, check_relations, inventory, words_by_group
 from .decisions import READINGS, head_guesses
 from .ensembles import SENTENCES, ensemble_rows, ensemble_table, read_values
 from .explored import explored_dependency
@@ -64,25 +64,28 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
     def plan(self, options: OptionSet, setting: Setting) -> Plan[DependencyFacts]:
         """Plan one request for the model, and one for each copy."""
         corpus, coarse = setting.corpus, options[DependencyOptions].coarse
-        if not corpus.relations:
+        trees = options[DependencyOptions].trees
+        relations = inventory(corpus, trees)
+        if not relations:
             raise CorpusError(
                 "no word has a head, which the analysis dependency needs; --analyses surface,clusters needs none",
                 file=corpus.files[0].path if corpus.files else None,
             )
         try:
-            check_relations(tuple(corpus.relations), coarse=coarse)
+            check_relations(tuple(relations), coarse=coarse)
         except ValueError as error:
             raise CorpusError(str(error), file=corpus.files[0].path if corpus.files else None) from None
-        asked = _asked(options[DependencyOptions], words_by_group(corpus.relations, coarse=coarse))
+        asked = _asked(options[DependencyOptions], words_by_group(relations, coarse=coarse))
         replicates, maker = options[CountOptions].replicates, setting.maps
-        check_limit(words_by_group(corpus.relations, coarse=coarse), replicates)
+        check_limit(words_by_group(relations, coarse=coarse), replicates)
 
         causal = setting.encoder.causal
         # Only what is not the default is named, so that states of other models are those of former versions.
         reading = {"causal": True} if causal else {"both": True} if options[DependencyOptions].both else {}
+        gold = {} if trees == "basic" else {"trees": trees, "unions": asked.unions}
 
         def request(name: str, label: str, replicates: int, copy: int | None = None) -> Request:
-            arguments = {"relations": tuple(corpus.relations), "coarse": coarse, "seed": setting.seed, **reading}
+            arguments = {"relations": tuple(relations), "coarse": coarse, "seed": setting.seed, **reading, **gold}
             counting = CountMaps(DependencyAccuracy, tuple({**arguments, "replicates": replicates}.items()))
             return Request(f"{name}/{setting.maps.kind}", label, corpus, maker, counting, copy)
 
@@ -93,14 +96,18 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         described = map_facts(setting.maps, setting.encoder.n_heads)
         requests = [model, *copies]
         failures = ""
+        if trees == "enhanced" and (options[FailureOptions].failures or options[DependencyOptions].ensembles):
+            raise OptionError(
+                "--failures and --ensembles need basic trees, in which a word has one head; leave out --trees enhanced"
+            )
         if options[FailureOptions].failures:
             options[FailureOptions].check_heads(setting.encoder.n_layers, setting.encoder.n_heads)
             failures = f"dependency-failures/{setting.maps.kind}"
-            of_words = {"relations": tuple(corpus.relations), "coarse": coarse, "unions": asked.unions}
+            of_words = {"relations": tuple(relations), "coarse": coarse, "unions": asked.unions}
             counting = CountMaps(DependencyFailures, tuple({**of_words, **({"both": True} if reading else {})}.items()))
             requests.append(Request(failures, "failures", corpus, setting.maps, counting))
         rules = ""
-        if any(tag in UPOS for _, tag in corpus.counted.tagged):
+        if trees == "basic" and any(tag in UPOS for _, tag in corpus.counted.tagged):
             rules = f"dependency-rules/{setting.maps.kind}"
             pairs = tuple(sorted(corpus.counted.tagged))
             of_words = {"pairs": pairs, "coarse": coarse, "seed": setting.seed, "replicates": replicates}
@@ -109,8 +116,10 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         facts = DependencyFacts(model.name, names, described, setting.seed, asked, failures, rules)
         return Plan(tuple(requests), facts)
 
-    def guesses(self, options: OptionSet, setting: Setting) -> Guesses:
+    def guesses(self, options: OptionSet, setting: Setting) -> Guesses | None:
         """Return the word that each head picks for each word, in all directions."""
+        if options[DependencyOptions].trees == "enhanced":
+            return None  # the explorer draws the basic trees, by which it would call right picks wrong
         names = READINGS if setting.encoder.causal or options[DependencyOptions].both else DIRECTIONS
         return Guesses(names, partial(head_guesses, readings=len(names)))
 
@@ -164,11 +173,16 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
             best=best,
             controls=controls,
             min_count=options[CountOptions].min_count,
-            map_facts=(*facts.maps.phrases(int(tables.cells["head"].max())), *_phrases(facts.asked, metric.groups)),
+            map_facts=(
+                *facts.maps.phrases(int(tables.cells["head"].max())),
+                *_gold(metric),
+                *_phrases(facts.asked, metric.groups),
+            ),
             failures=failures,
             # The ensembles of merged runs were chosen on different sentences, so none of them is that of all.
             ensembles=ensemble_table(*looked.values()) if looked and len(looked) == 1 else None,
             rules=rules.compute() if rules else None,
+            trees=metric.trees,
         )
 
     def section(self, results: DependencyResults, titles: Titles) -> Section:
@@ -197,8 +211,12 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
     def record(
         self, options: OptionSet, counted: Counted[DependencyFacts], results: DependencyResults
     ) -> dict[str, Any]:
-        """Describe the copies with random weights."""
-        return control_record(options[ControlOptions], counted.facts.seed)
+        """Describe the copies with random weights, and what was left out of the enhanced dependencies."""
+        metric = counted.metric(counted.facts.model, DependencyAccuracy)
+        names = ("roots", "empty_nodes", "words_without_head")
+        left_out = dict(zip(names, metric.left_out.tolist(), strict=True)) if metric.trees == "enhanced" else {}
+        control = control_record(options[ControlOptions], counted.facts.seed)
+        return {**control, **({"dependency": {"trees": "enhanced", "left_out": left_out}} if left_out else {})}
 
 
 def _asked(options: DependencyOptions, known: Collection[str]) -> Asked:
@@ -229,3 +247,15 @@ def _phrases(asked: Asked, groups_of_words: Sequence[str]) -> tuple[str, ...]:
     phrases += [f"groups of relations: {'; '.join(groups)}"] if groups else []
     phrases += [f"not in the corpus: {', '.join(absent)}"] if absent else []
     return tuple(phrases)
+
+
+def _gold(metric: DependencyAccuracy) -> tuple[str, ...]:
+    """Say what was left out of enhanced dependencies."""
+    if metric.trees == "basic":
+        return ()
+    roots, empty_nodes, words = metric.left_out.tolist()
+    return (
+        "gold: the enhanced dependencies, of which one has to be found for each relation of a word; left out: "
+        f"{roots:,} heads that are the root, {empty_nodes:,} that are empty nodes, and hence {words:,} words that have "
+        "no other head",
+    )

@@ -13,7 +13,7 @@ of the sentences are decided again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +34,7 @@ _COPIED = 2**22  # the number of cells of all heads that are copied at a time, i
 
 @dataclass(frozen=True)
 class ScoredWords:
-    """The words of a batch that have a gold head. Every field has one entry per word."""
+    """The words of a batch that have gold heads. Every field has one entry per word, or per head of a word."""
 
     sentence: Int[np.ndarray, " words"]  # the index of the sentence in the batch, 0-based
     number: Int[np.ndarray, " words"]  # the number of the word in its sentence, 1-based
@@ -43,15 +43,25 @@ class ScoredWords:
     length: Int[np.ndarray, " words"]  # the number of words of its sentence
 
     @classmethod
-    def of(cls, sentences: tuple[Sentence, ...], relation_index: Mapping[str, int]) -> ScoredWords:
-        """Collect the words of sentences. Words without a head in the corpus are left out."""
+    def of(
+        cls,
+        sentences: tuple[Sentence, ...],
+        relation_index: Mapping[str, int],
+        arcs: Sequence[Sequence[tuple[int, int, str]]] | None = None,
+    ) -> ScoredWords:
+        """Collect the words that have a head: that of the tree, or those of arcs (word, head, relation)."""
         rows = [
             (index, number, head, relation_index[relation], len(sentence))
             for index, sentence in enumerate(sentences)
-            for number, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True), start=1)
-            if head is not None
+            for number, head, relation in (_tree(sentence) if arcs is None else arcs[index])
         ]
         return cls(*np.array(rows, dtype=np.int64).reshape(-1, 5).T)
+
+
+def _tree(sentence: Sentence) -> Iterator[tuple[int, int, str]]:
+    for number, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True), start=1):
+        if head is not None:
+            yield number, head, relation
 
 
 def head_hits(
@@ -68,7 +78,8 @@ def head_hits(
     sentence = torch.from_numpy(words.sentence[rows])
     dependent = position[sentence, torch.from_numpy(words.number[rows] - 1)]
     governor = position[sentence, torch.from_numpy(words.head[rows] - 1)]
-    decided, in_doubt = _compare(batch, sentence, dependent, governor, readings)
+    rounds = _rounds(words.sentence[rows] * batch.maps.shape[-1] + words.number[rows])
+    decided, in_doubt = _compare(batch, sentence, dependent, governor, readings, rounds)
     hits[rows] = decided
     for index in sorted(set(sentence[in_doubt > 0].tolist())):
         in_sentence = sentence == index
@@ -83,6 +94,17 @@ def head_hits(
         )
         hits[rows[in_sentence.numpy()], :, :n_layers] = right
     return hits
+
+
+def _rounds(word: Int[np.ndarray, " rows"]) -> list[slice] | list[Tensor]:
+    """Divide rows so that each word is in a part only once: with its first head, its second head, and so on."""
+    order = np.argsort(word, kind="stable")
+    _, starts, counts = np.unique(word[order], return_index=True, return_counts=True)
+    if counts.max() == 1:
+        return [slice(None)]
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order)) - np.repeat(starts, counts)
+    return [torch.from_numpy(np.flatnonzero(rank == k)) for k in range(counts.max())]
 
 
 def word_positions(batch: MapBatch) -> Int[Tensor, "batch words"]:
@@ -102,7 +124,12 @@ def barred_cells(candidate: Bool[Tensor, "*batch n"]) -> Bool[Tensor, "*batch n 
 
 
 def _compare(
-    batch: MapBatch, sentence: Tensor, dependent: Tensor, governor: Tensor, readings: int
+    batch: MapBatch,
+    sentence: Tensor,
+    dependent: Tensor,
+    governor: Tensor,
+    readings: int,
+    rounds: list[slice] | list[Tensor],
 ) -> tuple[Bool[Tensor, "words readings layers heads"], Int[Tensor, " words"]]:
     """Compare the gold value with that of the best other candidate, in float32."""
     device = batch.maps.device
@@ -124,20 +151,21 @@ def _compare(
                 # The noise of a sum of two values that are not negative is no larger, relatively, than theirs.
                 candidates = candidates + candidates.transpose(1, 2)
                 cells = candidates.view(-1, candidates.shape[-1])
-            # A dependent has one gold head, so each row (column, in the second direction) loses one cell, and its
-            # maximum is the best other candidate. Then the cell is restored.
-            gold_cells = (sentence * n + row) * n + column
-            gold = cells.index_select(0, gold_cells)
-            cells.index_fill_(0, gold_cells, -torch.inf)
-            best = candidates.amax(1 if row is governor else 2).flatten(0, 1)
-            others = best.index_select(0, sentence * n + dependent)
-            cells.index_copy_(0, gold_cells, gold)
-            close = (gold - others).abs_() <= torch.maximum(gold, others).abs_().mul_(batch.noise)
-            in_layer = close.view(len(close), -1, n_heads).any(2)
-            numbers = torch.arange(start + 1, start + 1 + in_layer.shape[1], device=device)
-            in_doubt = torch.maximum(in_doubt, (in_layer * numbers).amax(1))
-            right = gold > others
-            decided[:, reading, layers] = right.view(len(right), -1, n_heads)
+            for used in rounds:
+                # A dependent has one gold head in a round, so each row (column, in the second direction) loses one
+                # cell, and its maximum is the best other candidate. Then the cell is restored.
+                gold_cells = ((sentence * n + row) * n + column)[used]
+                gold = cells.index_select(0, gold_cells)
+                cells.index_fill_(0, gold_cells, -torch.inf)
+                best = candidates.amax(1 if row is governor else 2).flatten(0, 1)
+                others = best.index_select(0, (sentence * n + dependent)[used])
+                cells.index_copy_(0, gold_cells, gold)
+                close = (gold - others).abs_() <= torch.maximum(gold, others).abs_().mul_(batch.noise)
+                in_layer = close.view(len(close), -1, n_heads).any(2)
+                numbers = torch.arange(start + 1, start + 1 + in_layer.shape[1], device=device)
+                in_doubt[used] = torch.maximum(in_doubt[used], (in_layer * numbers).amax(1))
+                right = gold > others
+                decided[used, reading, layers] = right.view(len(right), -1, n_heads)
     return decided.cpu(), in_doubt.cpu()
 
 

@@ -54,7 +54,7 @@ def explored_dependency(
     measures: list[tuple[Measure, Measure]] = []
     for row in _shown(results.best):
         name = row["relation"]
-        measures += _measures(row, by_relation[name], members[name], replicates, kind, metric.directions)
+        measures += _measures(row, by_relation[name], members[name], replicates, kind, metric)
     single = [row for row in _shown(results.best) if row["relation"] not in TOTALS]
     frequent = [row for row in single if row["total"] >= results.min_count]
     certain = [row for row in frequent if side_of_baseline(row) > 0]
@@ -77,14 +77,15 @@ def _measures(
     members: list[int],
     replicates: Counts,
     kind: str,
-    directions: Sequence[str],
+    metric: DependencyAccuracy,
 ) -> Iterator[tuple[Measure, Measure]]:
     """Yield the accuracy and the gain of all heads for one relation, in each direction."""
     total = drawn(replicates.total[members])
     used = total > 0
     offset = drawn(replicates.baselines[members])[:, OFFSETS.index(row["offset"])]
     correct = drawn(replicates.correct[members])
-    for index, direction in enumerate(directions):
+    heads = "syntactic head" if metric.trees == "basic" else "syntactic head, or one of several with this relation,"
+    for index, direction in enumerate(metric.directions):
         table = cells[cells["direction"] == direction]
         label = f"{row['relation']}, {ARROWS[direction]}"
         accuracy = values_of(table, "accuracy")
@@ -106,7 +107,7 @@ def _measures(
             baseline=float(row["offset_accuracy"]),
             relation=row["relation"],
             direction=direction,
-            note="The share of words whose syntactic head is the most attended other word.",
+            note=f"The share of words whose {heads} is the most attended other word.",
         )
         gain = replace(
             measure,

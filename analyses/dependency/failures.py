@@ -15,14 +15,14 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ...corpora_loaders import OFFSETS, Sentence, coarse_relation, is_punct
+from ...corpora_loaders import OFFSETS, Sentence, coarse_relation
 from ...extractors import DIRECTIONS, MapBatch
 from ..shared.exact_sums import ConfiguredSums
 from ..shared.metric_states import equal_but
 from .accuracy import check_relations
 from .decisions import READINGS, ScoredWords
 from .picks import PICKS, picks, relationships
-from .tables import ALL, ALL_NO_PUNCT, ALL_NO_PUNCT_ROOT, TOTALS
+from .tables import TOTALS, members_by_group
 
 TAGS = (
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ"),
@@ -179,11 +179,7 @@ class DependencyFailures(ConfiguredSums):
     ) -> list[tuple[Int[np.ndarray, " words"], np.ndarray[Any, np.dtype[np.bool_]]]]:
         """Return the group of each word for disjoint groups, then for each of those that overlap, and its members."""
         n = len(self.groups) - len(TOTALS) - len(self.unions)
-        names = np.array(self.groups[:n], dtype=object)
-        is_word = np.array([not is_punct(name) for name in names])
-        is_dependent = np.array([coarse_relation(name).lower() != "root" for name in names]) & is_word
-        of = {ALL: np.ones(n, dtype=bool), ALL_NO_PUNCT: is_word, ALL_NO_PUNCT_ROOT: is_dependent}
-        of |= {name: np.array([each in members for each in names]) for name, members in self.unions.items()}
+        of = members_by_group(self.groups[:n], self.unions)
         whole = np.ones(len(words.relation), dtype=bool)
         unions = [(np.full_like(words.relation, index[name]), member[words.relation]) for name, member in of.items()]
         return [(words.relation, whole), *unions]

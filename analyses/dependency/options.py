@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
 from tyro.conf import arg
 
 from ..contract import AnalysisRow, OptionError, OptionGroup
 from ..option_groups import Bounds
 from ..shared.options import ControlOptions, CountOptions, FailureOptions, FeedForwardOptions, MapOptions
+
+Trees = Literal["basic", "enhanced"]
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,17 @@ class DependencyOptions(OptionGroup):
     """Average the maps of up to N heads for each relation, chosen on one half of the first 1,000 sentences and scored
     on the other. With 0, there are no ensembles."""
 
+    trees: Trees = "basic"
+    """The gold: the basic trees, in which every word has one head, or the enhanced dependencies (column DEPS), in which
+    a word may have several heads, of which one has to be found. The latter have relations such as nmod:of, which
+    --coarse counts as nmod."""
+
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
         super().check()
         self.unions()
+        if self.trees not in get_args(Trees):
+            raise OptionError(f"--trees is basic or enhanced, not {self.trees!r}")
         if repeated := next((name for name in self.relations if self.relations.count(name) > 1), None):
             raise OptionError(f"--relations names {repeated} twice")
 

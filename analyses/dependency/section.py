@@ -47,6 +47,7 @@ class DependencyResults(Previewed):
         failures: what heads pick instead, with the option ``--failures``.
         ensembles: the accuracies of ensembles of heads, with the option ``--ensembles``.
         rules: the best rules that know the part of speech of a word; None for a treebank without parts of speech.
+        trees: the gold, the ``"basic"`` trees or the ``"enhanced"`` dependencies.
     """
 
     cells: pd.DataFrame
@@ -57,12 +58,15 @@ class DependencyResults(Previewed):
     failures: FailureTables | None = None
     ensembles: pd.DataFrame | None = None
     rules: pd.DataFrame | None = None
+    trees: str = "basic"
 
 
 def dependency_section(results: DependencyResults, titles: Titles | None = None) -> Section:
     """Make the tables, the figures and the section of the page."""
     titles = titles or Titles()
     cells, best, min_count, title = results.cells, results.best, results.min_count, titles.figure
+    is_enhanced = results.trees == "enhanced"
+    title = f"{title} · enhanced dependencies" if title and is_enhanced else title
     shown = best_table(results)
     failed, ensembles = results.failures, results.ensembles
     shown_further = [*(shown_failures(failed, min_count) if failed else ())]
@@ -78,6 +82,7 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
             "example": single[0] if single else None,
             "min_count": min_count,
             "map_facts": [*results.map_facts, *reach_facts(cells)],
+            "is_enhanced": is_enhanced,
             "has_failures": bool(failed),
             "has_ensembles": ensembles is not None,
             "has_rules": results.rules is not None,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Bool
 
 from ...corpora_loaders import coarse_relation, is_punct
 from ..shared.best_head import best_head, cells_of_groups, drawn, heldout, intervals, rate, rates
@@ -59,7 +60,9 @@ def tables(
         shares = {}
         for row, (name, rows) in enumerate(members.items()):
             before, after = subsets.baselines[rows, 0, len(offsets) :].sum(0).tolist()
-            for direction, reached in zip(READINGS, (before, after, before + after), strict=True):
+            # A word with several heads may have some on either side, so that the sum can be more than all words.
+            together = min(before + after, int(total[row]))
+            for direction, reached in zip(READINGS, (before, after, together), strict=True):
                 shares[name, direction] = rate(reached, int(total[row]))
         for table in tables:
             table["reach"] = [shares[key] for key in zip(table["relation"], table["direction"], strict=True)]
@@ -69,7 +72,11 @@ def tables(
 def members_of(relations: Sequence[str], subsets: Counts, asked: Asked | None = None) -> dict[str, list[int]]:
     """Return the indices of the relations that each row counts: the `TOTALS` first, then by falling frequency."""
     asked = asked or Asked()
-    by_frequency = sorted(range(len(relations)), key=lambda index: (-subsets.total[index, 0], relations[index]))
+    # A word with several heads counts once in a total or group, so these are counted apart from its relations.
+    names = (*TOTALS, *(name for name, _ in asked.unions))
+    apart = {name: [index] for index, name in enumerate(relations) if name in names}
+    single_relations = [index for index in range(len(relations)) if relations[index] not in apart]
+    by_frequency = sorted(single_relations, key=lambda index: (-subsets.total[index, 0], relations[index]))
     without_punctuation = [index for index in by_frequency if not is_punct(relations[index])]
     unions = {name: [index for index in by_frequency if relations[index] in of] for name, of in asked.unions}
     rows = {
@@ -80,10 +87,23 @@ def members_of(relations: Sequence[str], subsets: Counts, asked: Asked | None = 
         ],
         **{relations[index]: [index] for index in by_frequency},
     }
+    rows |= {name: apart[name] for name in TOTALS if name in apart}
     single = {name: of for name, of in rows.items() if not asked.relations or name in asked.relations}
     # A group stands before the first relation that is not a total.
     totals = {name: of for name, of in single.items() if name in TOTALS}
-    return {**totals, **{name: of for name, of in unions.items() if of}, **single}
+    return {**totals, **{name: apart.get(name, of) for name, of in unions.items() if of}, **single}
+
+
+def members_by_group(
+    relations: Sequence[str], unions: Mapping[str, Collection[str]]
+) -> dict[str, Bool[np.ndarray, " relations"]]:
+    """Return which relations belong to each of the `TOTALS` and of the groups of relations."""
+    is_word = np.array([not is_punct(name) for name in relations], dtype=bool)
+    is_dependent = np.array([coarse_relation(name).lower() != "root" for name in relations], dtype=bool) & is_word
+    of = {ALL: np.ones(len(relations), dtype=bool), ALL_NO_PUNCT: is_word, ALL_NO_PUNCT_ROOT: is_dependent}
+    return of | {
+        name: np.array([each in members for each in relations], dtype=bool) for name, members in unions.items()
+    }
 
 
 def _best(name: str, rows: list[int], subsets: Counts, replicates: Counts, offsets: Sequence[int]) -> dict[str, Any]:

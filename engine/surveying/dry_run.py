@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ...analyses.dependency.accuracy import inventory
 from ...corpora_loaders.releases import grouped_reasons
 from ...reports.progress import progress_bar
 from ...storage.durable import size
@@ -89,7 +90,8 @@ def estimate_survey(options: SurveyOptions) -> SurveyEstimate:
             try:
                 corpus = read_treebank(options, path)
                 words = sum(file.words for file in corpus.files)
-                treebanks.append(TreebankEstimate(name, len(corpus), words, len(corpus.relations)))
+                relations = inventory(corpus, options.dependency.trees)
+                treebanks.append(TreebankEstimate(name, len(corpus), words, len(relations)))
             except Exception as error:
                 treebanks.append(TreebankEstimate(name, obstacle=reason_of(error)))
             advance(1)

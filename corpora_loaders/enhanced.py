@@ -1,0 +1,96 @@
+"""Enhanced dependencies: the column DEPS of CoNLL-U, in which a word may have several heads.
+
+The graph says what the basic tree leaves implicit: conjuncts have the head of the coordination and share its subject,
+the subject of *wants* is also that of *to sing* in *she wants to sing*, and the names of modifiers contain their
+preposition or case (``nmod:of``, ``obl:in``). See https://universaldependencies.org/u/overview/enhanced-syntax.html.
+
+A head is a word, the root, or an empty node, which stands for a word that is understood but not written. No model can
+attend to the last two, so they are told apart from the words here, and are counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .errors import CorpusError
+from .sentence import Sentence
+
+_DEPENDENCY = re.compile(r"(?P<head>[0-9]+)(?P<empty>\.[1-9][0-9]*)?:(?P<relation>\S+)", re.ASCII)
+
+
+class EnhancedHeads(NamedTuple):
+    """The enhanced dependencies of a sentence.
+
+    Attributes:
+        arcs: the numbers of a word and of a head of it, from 1, and the relation of the two. An arc occurs once.
+        roots: the number of heads that are the root.
+        empty_nodes: the number of heads that are empty nodes.
+        without_head: the number of words that have no head which is a word.
+    """
+
+    arcs: tuple[tuple[int, int, str], ...]
+    roots: int
+    empty_nodes: int
+    without_head: int
+
+
+def enhanced_heads(sentence: Sentence) -> EnhancedHeads:
+    """Read the enhanced dependencies of a sentence from its column ``deps``.
+
+    Raises:
+        CorpusError: a cell is not a list such as ``4:nsubj|6:nsubj``, or names a head that the sentence does not have.
+
+    Example:
+        >>> from attentionology.corpora_loaders import Sentence
+        >>> sentence = Sentence("s", ("Ann", "sings", "."), deps=("2:nsubj", "0:root", "_"))
+        >>> enhanced_heads(sentence)
+        EnhancedHeads(arcs=((1, 2, 'nsubj'),), roots=1, empty_nodes=0, without_head=2)
+    """
+    arcs: dict[tuple[int, int, str], None] = {}
+    roots = empty_nodes = 0
+    for number, cell in enumerate(sentence.deps, start=1):
+        for dependency in dict.fromkeys(cell.split("|")) if cell != "_" else ():
+            match = _DEPENDENCY.fullmatch(dependency)
+            if match is None:
+                raise _fault(sentence, number, f"is {dependency[:40]!r}, not HEAD:RELATION or _")
+            head, empty = int(match["head"]), match["empty"]
+            if empty:
+                empty_nodes += 1
+                known = f"{head}{empty}" in sentence.empty_nodes
+            else:
+                roots += head == 0
+                known = head <= len(sentence) and head != number
+            if not known:
+                raise _fault(sentence, number, f"has the head {head}{empty or ''}, which is no other word of it")
+            if head and not empty:
+                arcs[number, head, match["relation"]] = None
+    return EnhancedHeads(tuple(arcs), roots, empty_nodes, len(sentence) - len({word for word, _, _ in arcs}))
+
+
+def enhanced_relations(sentences: Iterable[Sentence]) -> Counter[str]:
+    """Count the words of each enhanced relation, as `Corpus.relations` does those of the trees.
+
+    Raises:
+        CorpusError: a file has no enhanced dependencies, or those of a sentence cannot be read.
+    """
+    relations: Counter[str] = Counter()
+    annotated: dict[str | None, bool] = {}
+    for sentence in sentences:
+        heads = enhanced_heads(sentence)
+        relations.update(relation for _, relation in {(word, relation) for word, _, relation in heads.arcs})
+        annotated[sentence.file] = annotated.get(sentence.file, False) or bool(heads.arcs or heads.roots)
+    for file, is_annotated in annotated.items():
+        if not is_annotated:
+            raise CorpusError(
+                "no word has enhanced dependencies (column 9, DEPS); leave out --trees enhanced", file=file
+            )
+    return Counter(dict(sorted(relations.items(), key=lambda item: (-item[1], item[0]))))
+
+
+def _fault(sentence: Sentence, number: int, message: str) -> CorpusError:
+    line = sentence.lines[number - 1] if sentence.lines else sentence.line
+    text = f"the enhanced dependency (column 9) of word {number} {message}"
+    return CorpusError(text, file=sentence.file, line=line, sentence=sentence.id)
