@@ -130,6 +130,12 @@ def methods(record: Mapping[str, Any]) -> str:
     ]
     if skipped:
         parts.append(f"{skipped:,} {unit} were left out.")
+    if coreference := record.get("coreference"):
+        account = coreference["account"]
+        parts.append(
+            f"{coreference['notes'][0]} {account['scored']:,} of the {account['anaphors']:,} mentions that have an "
+            "antecedent were scored."
+        )
     if options.get("trees") == "enhanced":
         parts.append("Syntactic heads are those of the enhanced dependencies (column DEPS).")
     if relations:

@@ -51,6 +51,17 @@ def test_methods_name_everything_that_a_reader_needs():
         assert part in text
 
 
+def test_methods_say_how_much_of_documents_was_read():
+    coreference = {
+        "account": {"anaphors": 2960, "scored": 255},
+        "notes": ["Read of each document: the first 128 pieces.", "Agreement: tags."],
+    }
+    text = methods({**RECORD, "coreference": coreference})
+    said = "the first 128 pieces. 255 of the 2,960 mentions that have an antecedent were scored."
+    assert said in text
+    assert "Agreement" not in text
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
