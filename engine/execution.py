@@ -118,6 +118,7 @@ def _run(
         "model": describe_model(prepared.model),
         "corpus": describe_corpus(read),
         "sentences": reading,
+        **({"text_fit": parts[0].log.fit.record()} if parts[0].log.fit.words else {}),
         "warnings": warnings,
     }
     states = None

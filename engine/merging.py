@@ -14,6 +14,7 @@ from ..analyses.contract import OptionError
 from ..analyses.shared.merged_facts import MergeError, merged_facts
 from ..analyses.shared.metric_states import StoredMetrics
 from ..analyses.shared.record import warnings_of
+from ..extractors.tokens.text_fit import TextFit
 from ..reports.help.options import flag
 from ..reports.provenance import git_commit, versions
 from .corpus import title_of_files
@@ -171,8 +172,10 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
         for option in ("corpus", "test")
         if option in records[0]["options"]
     }
+    fits = [TextFit.recorded(record["text_fit"]) for record in records if "text_fit" in record]
+    fit = {"text_fit": sum(fits, TextFit()).record()} if len(fits) == len(records) else {}
     return {
-        **{key: value for key, value in records[0].items() if key != "texts"},
+        **{key: value for key, value in records[0].items() if key not in ("texts", "text_fit")},
         "command": f"attentionology merge {shlex.join(names)}",
         "started": min(record["started"] for record in records),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -188,6 +191,7 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
             "relations": relations,
         },
         "sentences": sentences,
+        **fit,
         "warnings": [*warnings_of(sentences), *kept],
         "merged": [
             {"run": name, **{key: record[key] for key in _OF_EACH_RUN if key in record}}

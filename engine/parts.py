@@ -24,7 +24,7 @@ import json
 import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ from ..corpora_loaders import Sentence
 from ..extractors import ExtractionError
 from ..extractors.maps.batching import WINDOW
 from ..extractors.model.loaded_model import described_model
+from ..extractors.tokens.text_fit import TextFit
 from ..reports.provenance import source_digest
 from ..storage.cache_log import CacheLog
 from ..storage.durable import StorageError
@@ -54,7 +55,7 @@ MOST_PARTS = 64
 """The largest number of parts of a pass. A part of a large corpus has several windows, so that its counts, which take a
 few megabytes, take much less space than the time to make them would suggest."""
 
-_FORMAT = 3
+_FORMAT = 4
 _COUNTS = ("read", "words", "unknown_words", "substituted_words")
 
 
@@ -215,6 +216,7 @@ class PartCounter:
             "requests": requests,
             "failures": {name: plain_failure(error) for name, error in counts.failures.items()},
             "log": {name: getattr(log, name) for name in _COUNTS},
+            "fit": asdict(log.fit),
             "skipped": skipped,
             "files": part.content[1],
         }
@@ -249,7 +251,7 @@ class PartCounter:
         tensors, facts = read_tensors(path)
         # The paths in the file are those at the time of counting, and the corpus may have been moved since.
         moved = {old: new for old, new in zip(facts["files"], part.content[1], strict=True) if old != new}
-        log.add(PassLog(**facts["log"]))
+        log.add(PassLog(**facts["log"], fit=TextFit(**facts["fit"])))
         for sentence_id, file, line, reason in facts["skipped"]:
             log.skip(Sentence(sentence_id, (), file=moved.get(file, file), line=line), reason)
         counts.failures |= {name: restored_failure(*failure) for name, failure in facts["failures"].items()}

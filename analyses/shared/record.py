@@ -104,6 +104,7 @@ def closing_lines(run: dict[str, Any], out: Path) -> list[str]:
     return [
         "",
         f"{model_label(model['name'], model['revision'], offline=model.get('offline'))}, {model['shape']}",
+        *([run["text_fit"]["summary"]] if "text_fit" in run else []),
         *(["The demo model's weights were verified by sha256."] if run["options"]["model"] == DEMO else []),
         f"{run['corpus']['unit'].capitalize()} read: {sentences['read']:,}, skipped: {skipped:,}"
         + (" (see the report)" if skipped else ""),

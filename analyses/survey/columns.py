@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...extractors.tokens.text_fit import HARDLY_PIECES, MOST_PIECES, MOST_UNKNOWN, VERDICTS
 from ...reports.columns import Schema, TableColumn
 
 SURVEY = Schema(
@@ -33,6 +34,33 @@ SURVEY_CELLS = Schema(
         TableColumn("sentences skipped words", "count", "what was read, and sentences that were skipped"),
         TableColumn("layers heads", "count", "layers of the model, and heads in each"),
         TableColumn("weights_sha256", "text", "the SHA-256 of the weights"),
+        TableColumn(
+            "pieces_per_word",
+            "number",
+            "the mean number of pieces of the words with a letter, in which an ideograph counts as a word",
+            "pieces per word",
+            digits=2,
+        ),
+        TableColumn("split_words", "share", "words that are cut into several pieces", "split words"),
+        TableColumn("unknown_words", "share", "words with a piece that is the unknown token", "unknown words"),
+        TableColumn("unknown_pieces", "share", "pieces of words that are the unknown token", "unknown pieces"),
+        TableColumn(
+            "lost_characters",
+            "share",
+            "characters of words, without white space, that are in unknown pieces or in none",
+            "lost characters",
+        ),
+        TableColumn(
+            "fits",
+            "text",
+            f"`no` if more than {100 * MOST_UNKNOWN:.0f} % of the words are unknown or words have more than "
+            f"{HARDLY_PIECES:g} pieces: the model was hardly made for this language; `poorly` if they have more than "
+            f"{MOST_PIECES:g}; otherwise `yes`",
+            "verdict",
+            cell=lambda row: VERDICTS.get(row["fits"], "–"),
+            look=lambda row: "strong" if row["fits"] == "no" else "",
+            wraps=True,
+        ),
     ),
 )
 

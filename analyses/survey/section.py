@@ -9,7 +9,7 @@ from ...reports.page import Section
 from .figures import accuracies_figure, differences_figure
 from .matrices import MatrixMaker, relations_of
 from .results import Survey, grid_size
-from .shown_tables import accuracies_table, contrasts_table, differences_table, failures_table
+from .shown_tables import accuracies_table, contrasts_table, differences_table, failures_table, fit_table
 
 _MOST_ENTRIES = 60_000
 """The largest number of entries on the page. Relations beyond it are in the tables only."""
@@ -17,7 +17,7 @@ _MOST_ENTRIES = 60_000
 
 def survey_section(survey: Survey) -> Section:
     """Make the tables, the figures and the section of the page."""
-    maker, relations = MatrixMaker(survey), relations_of(survey)
+    maker, relations, fit = MatrixMaker(survey), relations_of(survey), fit_table(survey)
     entries = len(survey.treebanks) * (len(survey.models) * len(survey.maps) + len(survey.means)) or 1
     shown = relations[: max(1, _MOST_ENTRIES // entries)]
     if survey.relation in relations and survey.relation not in shown:
@@ -42,12 +42,14 @@ def survey_section(survey: Survey) -> Section:
             "first": survey.relation if survey.relation in shown else next(iter(shown), ""),
             "has_means": bool(survey.means),
             "has_failures": bool(survey.failures),
+            "has_fit": bool(fit.rows),
             "has_contrasts": bool(survey.contrasts or survey.means),
             "min_count": survey.min_count,
         },
         shown=[
             failures_table(survey),
             contrasts_table(survey),
+            *([fit] if fit.rows else []),
             *([accuracies_table(maker, survey.relation)] if survey.relation in relations else []),
         ],
         summary={"survey": records(survey.table), "survey_contrasts": records(survey.contrasts_table)},

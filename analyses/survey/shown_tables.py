@@ -8,7 +8,9 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 
 from ...reports.columns import Row, TableColumn
+from ...reports.format import rows_of
 from ...reports.table import ShownTable
+from .columns import SURVEY_CELLS
 from .contrasts import SurveyContrast
 from .matrices import MEAN, Entry, MatrixMaker, pair_name, short_names
 from .results import Survey, grid_size
@@ -23,8 +25,8 @@ def in_terminal(survey: Survey, width: int) -> RenderableType:
     for result, failure in survey.failures:
         where = f"{result.cell.model} on {result.cell.treebank}" + (f" ({failure.kind})" if failure.kind else "")
         lines.append(f"Failed: {where}: {failure.reason}")
-    matrix = accuracies_table(MatrixMaker(survey), survey.relation)
-    return Group(matrix.terminal(width), "", *map(escape, lines))
+    matrix, fit = accuracies_table(MatrixMaker(survey), survey.relation), fit_table(survey)
+    return Group(matrix.terminal(width), "", *([fit.terminal(width), ""] if fit.rows else []), *map(escape, lines))
 
 
 def accuracies_table(maker: MatrixMaker, relation: str) -> ShownTable:
@@ -86,6 +88,23 @@ def failures_table(survey: Survey) -> ShownTable:
         for result, each in survey.failures
     ]
     return ShownTable("survey_failures", "What failed", columns, rows)
+
+
+def fit_table(survey: Survey) -> ShownTable:
+    """Return how much of each treebank each model can read, whatever the kind of map."""
+    headings = "pieces per word", "split words", "unknown words", "unknown pieces", "lost characters", "verdict"
+    columns = [
+        TableColumn("model", "text", "", "model", wraps=True),
+        TableColumn("treebank", "text", "", "treebank", wraps=True),
+        *SURVEY_CELLS.only(*headings),
+    ]
+    counted = survey.cells_table[survey.cells_table["pieces_per_word"].notna()]
+    models, treebanks = short_names(survey.models), short_names(survey.treebanks)
+    rows = [
+        {**row, "model": models[row["model"]], "treebank": treebanks[row["treebank"]]}
+        for row in rows_of(counted.drop_duplicates(["model", "treebank"]))
+    ]
+    return ShownTable("survey_fit", "Whether the models fit the treebanks (shares in %)", columns, rows)
 
 
 def contrasts_table(survey: Survey) -> ShownTable:

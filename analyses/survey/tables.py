@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from ...extractors.tokens.text_fit import TextFit
 from ...reports.columns import Schema
 from ..comparison.results import row_of
 from .cells import CellResult
@@ -81,8 +82,9 @@ def _differences(contrasts: Sequence[SurveyContrast], schema: Schema) -> pd.Data
 
 def _read(record: Mapping[str, Any] | None) -> dict[str, Any]:
     if record is None:
-        return {"weights_sha256": ""}
+        return {"weights_sha256": "", "fits": ""}
     model, sentences = record["model"], record["sentences"]
+    fit = TextFit.recorded(record["text_fit"]) if "text_fit" in record else None
     return {
         "sentences": sentences["read"],
         "skipped": len(sentences["skipped"]),
@@ -90,6 +92,8 @@ def _read(record: Mapping[str, Any] | None) -> dict[str, Any]:
         "layers": model["layers"],
         "heads": model["heads"],
         "weights_sha256": model["weights_sha256"],
+        **(fit.shares if fit else {}),
+        "fits": fit.fits if fit else "",
     }
 
 

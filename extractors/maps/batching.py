@@ -13,7 +13,8 @@ from ...corpora_loaders import Sentence
 from ..errors import ExtractionError
 from ..model.conditions import Batching
 from ..model.loaded_model import LoadedModel
-from ..tokens.pieces import PairPieces, Pieces, Unalignable
+from ..tokens.pieces import PairPieces, Pieces, Segment, Unalignable
+from ..tokens.text_fit import TextFit
 
 TooLong = Literal["skip", "error"]
 T = TypeVar("T")
@@ -53,6 +54,7 @@ class ExtractionLog:
         unknown_words: how many of their words have a piece that the tokenizer does not know.
         substituted_words: how many words were read as the unknown token because the tokenizer gives no piece for them.
         skipped: the sentences without a map.
+        fit: whether the vocabulary fits the words; nothing is counted of sentence pairs and of segments.
 
     Example:
         >>> from attentionology import Sentence, extract, load_encoder
@@ -68,6 +70,7 @@ class ExtractionLog:
     unknown_words: int = 0
     substituted_words: int = 0
     skipped: list[Skipped] = field(default_factory=list)
+    fit: TextFit = field(default_factory=TextFit, repr=False)
 
     def skip(self, sentence: Sentence, reason: str) -> None:
         """Add a sentence that gave no map."""
@@ -80,6 +83,7 @@ class ExtractionLog:
         self.unknown_words += other.unknown_words
         self.substituted_words += other.substituted_words
         self.skipped += other.skipped
+        self.fit += other.fit
 
     def reasons(self) -> str:
         """Say why the first few sentences were skipped, for a message."""
@@ -127,6 +131,9 @@ def plan(
             log.words += sum(pieces.words for pieces in read)
             log.unknown_words += sum(pieces.unknown for pieces in read)
             log.substituted_words += sum(pieces.substituted for pieces in read)
+            log.fit += TextFit.of(
+                pair for pair in batch if isinstance(pair[1], Pieces) and not isinstance(pair[0], Segment)
+            )
 
 
 def check_limits(batch_cells: int, too_long: str, max_length: int | None) -> None:

@@ -59,7 +59,7 @@ class Examination:
         self.failed: list[str] = []  # checks that failed for all kinds of maps
         self.refused: dict[str, str] = {}  # why there are no sound maps, by the kinds that have none
         self.precision: dict[str, Precision] = {}  # what float32 does to the other kinds
-        self.text = TextFit(0, 0, 0.0)
+        self.text = TextFit()
 
     @property
     def obstacles(self) -> dict[str, str]:
@@ -74,7 +74,8 @@ class Examination:
         differing = [kind for kind in sound if self.precision[kind].differing]
         maps = f"sound for {', '.join(sound) or 'no kind'}" + (f"; not for {', '.join(obstacles)}" if obstacles else "")
         decisions = f"not those of float64 for {', '.join(differing)}" if differing else "those of float64"
-        text = {"yes": "the model fits it", "poorly": "the model fits it poorly", "no": "the model cannot read it"}
+        no = self.text.verdict if self.text.words else "the model cannot read it"
+        text = {"yes": "the model fits it", "poorly": "the model fits it poorly", "no": no}
         unchanged = set(differing).isdisjoint(self.wanted)
         return [
             Check("maps", obstacles.keys().isdisjoint(self.wanted), maps),
@@ -88,7 +89,7 @@ class Examination:
         return {
             "maps": {kind: {"sound": kind not in obstacles, "reason": obstacles.get(kind, "")} for kind in self.kinds},
             "decisions": {kind: asdict(precision) for kind, precision in self.precision.items()},
-            "text": {"fits": self.text.fits, **asdict(self.text)},
+            "text": self.text.record(),
         }
 
     def checks(self) -> Iterator[Check]:

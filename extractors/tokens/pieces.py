@@ -9,12 +9,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
+from unicodedata import normalize
 
 from tokenizers.pre_tokenizers import ByteLevel
 
 from ...corpora_loaders import Sentence
 from ...corpora_loaders.describing import amount, shortened
 from ..errors import ModelError
+
+_SPACE = "▁"
+"""The piece of a space, with which tokenizers such as that of XLM-RoBERTa begin words that they spell."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -33,6 +37,8 @@ class Pieces:
     substituted: int
     unknown: int  # how many words have a piece that is the unknown token, those substituted included
     segment_ids: list[int] | None = None  # which of two texts each piece belongs to; None: all zero
+    unknown_pieces: int = 0  # how many pieces of words are the unknown token
+    lost: int = 0  # how many characters of words are in no piece, or in one that is the unknown token
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -170,7 +176,7 @@ def align(
     aligned: list[Pieces | Unalignable] = []
     for sentence, encoding in zip(sentences, encodings, strict=True):
         try:
-            aligned.append(_align(tokenizer, reserved, len(sentence), encoding))
+            aligned.append(_align(tokenizer, reserved, sentence.words, len(space), encoding))
         except Unalignable as reason:
             aligned.append(reason)
     return aligned
@@ -182,17 +188,18 @@ def reserved_ids(tokenizer: Any) -> set[int]:
     return {*tokenizer.all_special_ids, *(i for i, token in added if token.special)} - {tokenizer.unk_token_id}
 
 
-def _align(tokenizer: Any, reserved: set[int], n_words: int, encoding: Any) -> Pieces:
-    """Match the pieces of an encoding with the words of its first text."""
+def _align(tokenizer: Any, reserved: set[int], texts: Sequence[str], shift: int, encoding: Any) -> Pieces:
+    """Match the pieces of an encoding with the words of its first text, before which ``shift`` spaces were put."""
     unk, unk_token = tokenizer.unk_token_id, tokenizer.unk_token or ""
     sides = zip(encoding.word_ids, encoding.sequence_ids, strict=True)
     words = [word if side == 0 else None for word, side in sides]
-    missing = sorted(set(range(n_words)).difference(words))
+    missing = sorted(set(range(len(texts))).difference(words))
     if missing and unk is None:
         raise Unalignable(f"the tokenizer has no piece for word {missing[0] + 1} and no unknown token")
     pieces: list[tuple[int | None, int, str]] = []  # the word, or None for a special token, the id, and the text
-    furthest = 0
-    for index, (word, piece, token) in enumerate(zip(words, encoding.ids, encoding.tokens, strict=True)):
+    furthest, lost, seen = 0, 0, [0] * len(texts)  # up to which character known pieces have covered each word
+    encoded = zip(words, encoding.ids, encoding.tokens, encoding.offsets, strict=True)
+    for index, (word, piece, token, (start, end)) in enumerate(encoded):
         if word is not None:
             if word < furthest:
                 raise Unalignable(f"piece {index + 1} ({token!r}) goes back to word {word + 1}")
@@ -201,15 +208,31 @@ def _align(tokenizer: Any, reserved: set[int], n_words: int, encoding: Any) -> P
                 raise Unalignable(f"word {word + 1} is read as the special token {token!r}")
             if piece in reserved:
                 piece, token = unk, unk_token
+            if piece != unk and token != _SPACE:  # which stands for the space before the character that it claims
+                # A character may have several pieces, and what normalization drops has none.
+                lost += _between(texts[word], seen[word], start - shift)
+                seen[word] = max(seen[word], end - shift)
         pieces.append((word, piece, token))
+    lost += sum(_between(text, covered, len(text)) for text, covered in zip(texts, seen, strict=True))
     for word in missing:
         pieces.insert(_place(word, [other for other, _, _ in pieces]), (word, unk, unk_token))
     positions, special = positions_of([word for word, _, _ in pieces])
-    unknown = {word for word, piece, _ in pieces if word is not None and piece == unk}
+    unknown = [word for word, piece, _ in pieces if word is not None and piece == unk]
     ids, tokens = [piece for _, piece, _ in pieces], [token for _, _, token in pieces]
     # Only a pair has two segments, and a word that was added above has the id of the first one.
     segment_ids = [0] * len(missing) + encoding.type_ids if any(encoding.type_ids) else None
-    return Pieces(ids, tokens, positions, special, len(missing), len(unknown), segment_ids)
+    return Pieces(ids, tokens, positions, special, len(missing), len(set(unknown)), segment_ids, len(unknown), lost)
+
+
+def visible(text: str) -> int:
+    """The number of characters that are not white space; letters with combining marks count as when composed (NFC)."""
+    composed = normalize("NFC", text)
+    return len(composed) - sum(map(str.isspace, composed))
+
+
+def _between(text: str, start: int, end: int) -> int:
+    """The number of such characters that begin in a part of a text."""
+    return visible(text[:end]) - visible(text[:start]) if end > start else 0
 
 
 def positions_of(words: Iterable[Any]) -> tuple[list[int], list[bool]]:

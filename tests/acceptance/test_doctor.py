@@ -242,7 +242,7 @@ def test_french_with_an_english_model(demo_encoder):
 def test_an_ideograph_counts_as_a_word():
     sentence = Sentence("s", ("漢字", "文", "a", "."))
     aligned = Pieces([0] * 7, ["p"] * 7, [0, 0, 1, 1, 2, 3, 4], [False] * 5, 0, 0)
-    assert TextFit.of([(Sentence("s", (*sentence.words, "1")), aligned)]) == TextFit(5, 0, 5 / 4)
+    assert TextFit.of([(Sentence("s", (*sentence.words, "1")), aligned)]).pieces_per_word == 5 / 4
 
 
 def test_a_sample_of_a_large_corpus_is_read(monkeypatch):
