@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
 
+from ..storage.writing import running_text
 from .describing import amount, shortened
 from .errors import CorpusError
 from .words import split_words
@@ -104,7 +105,7 @@ class Sentence:
         return len(self.words)
 
     def __repr__(self) -> str:
-        words = shortened(" ".join(self.words))
+        words = shortened(running_text(self.words))
         return f"{type(self).__name__}({shortened(self.id)}, {words}, {amount(len(self), 'words')})"
 
     @staticmethod

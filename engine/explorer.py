@@ -21,6 +21,7 @@ from ..reports.explorer.data import (
     Sample,
     SampledSentence,
     Values,
+    Writing,
 )
 from ..reports.explorer.encoding import deflated
 from ..reports.format import head_name
@@ -164,4 +165,8 @@ def _sentence(by_kind: _ByKind, heads: int) -> SampledSentence:
         maps[kind] = EncodedMap(deflated(each.maps), each.scales, stored)
         for index, name in enumerate(metric.guesses):
             guesses[f"{kind}/{name}"] = deflated(each.guesses(index))
-    return SampledSentence(**{**annotated, "file": Path(annotation.file or "").name}, maps=maps, guesses=guesses)
+    writing = [Writing.of(annotation.rows, annotation.special)]
+    if annotation.columns is not None:
+        writing.append(Writing.of(annotation.columns, annotation.special_columns or ()))
+    named = {**annotated, "file": Path(annotation.file or "").name}
+    return SampledSentence(**named, writing=tuple(writing), maps=maps, guesses=guesses)

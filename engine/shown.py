@@ -25,6 +25,9 @@ from ..storage.durable import write_durably
 FORMATS = (".svg", ".pdf", ".png", ".html", ".csv", ".txt")
 """The formats that `Shown.save` writes, by the ends of file names."""
 
+_ORDERS_WORDS = (3, 11)
+"""The version of Matplotlib that connects and orders the letters of right-to-left scripts in PDF and PNG files."""
+
 _PAGE_STYLE = (
     ":root { color-scheme: light dark; } "
     "body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; } "
@@ -135,6 +138,13 @@ class Shown:
         with mpl.rc_context(STYLE), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             self.figure().savefig(stream, format=kind, metadata={date: None} if date else {}, bbox_inches="tight")
+        views = [view for of_sentence in self.drawn for view in of_sentence]
+        if kind != "svg" and mpl.__version_info__ < _ORDERS_WORDS and any(view.is_right_to_left for view in views):
+            warnings.warn(
+                f"Matplotlib {mpl.__version__} writes the letters of right-to-left words from the left in a "
+                f"{kind.upper()}; install Matplotlib 3.11, or save an SVG",
+                stacklevel=3,
+            )
         if kind != "svg" and any("missing from font" in str(warning.message) for warning in caught):
             warnings.warn(
                 f"the font of the {kind.upper()} lacks some characters of the words; an SVG is shown with the fonts of "

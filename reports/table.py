@@ -14,6 +14,7 @@ from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
+from ..storage.writing import is_right_to_left
 from .columns import Room, Row, TableColumn
 from .terminal import WIDE
 
@@ -192,7 +193,11 @@ def _td(column: TableColumn, row: Row) -> Markup:
     words = ["left" if column.is_left else "", "wrapped" if column.wraps else "", column.look(row)]
     background = Markup(' style="background: rgba(0, 114, 178, {})"').format(column.shade(row)) if column.shade else ""
     below = Markup('<span class="what">{}</span>').format(column.below(row)) if column.below else ""
-    content = _unbroken(column.text(row)) if column.wraps else column.text(row), small, below
+    text = column.text(row)
+    shown = _unbroken(text) if column.wraps else text
+    if column.is_left and is_right_to_left([text]):
+        shown = Markup('<bdi dir="rtl">{}</bdi>').format(shown)
+    content = shown, small, below
     return Markup("<td{}{}>{}{}{}</td>").format(_class(" ".join(filter(None, words))), background, *content)
 
 

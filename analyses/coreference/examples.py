@@ -11,6 +11,7 @@ import numpy as np
 
 from ...corpora_loaders.coreference import Document
 from ...extractors import MapBatch, Window
+from ...storage.writing import running_text
 from .antecedents import DIRECTIONS, antecedent_hits
 from .choices import POLICIES, Choice, choices_of
 
@@ -107,18 +108,23 @@ def shown_example(decision: Decision, policy: str) -> ShownExample:
     return ShownExample(
         right=right,
         document=document.id,
-        before=_short(" ".join(words[start : mention.start]), last=True),
+        before=_around(words[start : mention.start], last=True),
         mention=document.text(mention),
-        after=_short(" ".join(words[mention.stop : stop])),
+        after=_around(words[mention.stop : stop]),
         type=mention.type,
         candidates=tuple(candidates),
         of=len(ranked),
     )
 
 
-def _short(text: str, *, last: bool = False) -> str:
-    """Shorten a text to its first, or last, words."""
+def _short(text: str) -> str:
+    """Shorten a text to its first words."""
     words = text.split()
+    return text if len(words) <= _SHOWN_WORDS else " ".join(words[:_SHOWN_WORDS]) + " …"
+
+
+def _around(words: Sequence[str], *, last: bool = False) -> str:
+    """Return the first, or last, words as running text."""
     if len(words) <= _SHOWN_WORDS:
-        return text
-    return "… " + " ".join(words[-_SHOWN_WORDS:]) if last else " ".join(words[:_SHOWN_WORDS]) + " …"
+        return running_text(words)
+    return f"… {running_text(words[-_SHOWN_WORDS:])}" if last else f"{running_text(words[:_SHOWN_WORDS])} …"

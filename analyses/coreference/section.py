@@ -7,10 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
+from markupsafe import Markup
 
+from ...reports.columns import Row
 from ...reports.format import rows_of
 from ...reports.json_text import records
 from ...reports.page import Section
+from ...storage.writing import is_right_to_left
 from ..contract import Titles
 from ..shared.controls import control_table
 from .baselines import column_name
@@ -73,7 +76,7 @@ def coreference_section(results: CoreferenceResults, titles: Titles | None = Non
             "account": dict(results.account),
             "best": rows_of(best)[0],
             "examples": {
-                right: [(row, candidates_table(row)) for row in examples if row["right"] == right]
+                right: [(row, candidates_table(row), _direction(row)) for row in examples if row["right"] == right]
                 for right in (True, False)
             },
             "map_facts": list(results.map_facts),
@@ -100,3 +103,9 @@ def _beside_paper(best: pd.DataFrame, published: Mapping[str, Mapping[str, int]]
         for method, by_type in (published or {}).items()
     }
     return best.assign(**columns)
+
+
+def _direction(example: Row) -> Markup:
+    """Return the attribute of the element with the text of an example, if it is read from right to left."""
+    text = [example[part] for part in ("before", "mention", "after")]
+    return Markup(' dir="rtl"') if is_right_to_left(text) else Markup()

@@ -20,6 +20,7 @@ from ...reports.format import number, percent, rows_of
 from ...reports.json_text import records
 from ...reports.page import Section
 from ...reports.table import ShownTable
+from ...storage.writing import is_right_to_left, joined_words, running_text
 from .columns import EXPLAIN_MODELS, EXPLAIN_VERDICTS, MEAN, shown_bounds, shown_value
 from .contract import SHARE, ExplanationTest
 from .plots import MAX_CLASSES, has_values, training_figure
@@ -202,21 +203,26 @@ def _measured(rows: Sequence[Row], all_rows: Sequence[Row], *first: TableColumn)
 
 def _shaded(text: HighlightedText) -> dict[str, Any]:
     """Return an example with the shade of each word, from 0 to 1 within each panel."""
-    panels = []
+    panels, joined = [], joined_words(text.words)
     for panel in text.panels:
         most = max((abs(weight) for weight in panel.weights if math.isfinite(weight)), default=0.0) or 1.0
         words = [
-            {"word": word, "weight": weight, "shade": abs(weight) / most if math.isfinite(weight) else 0.0}
-            for word, weight in zip(text.words, panel.weights, strict=True)
+            {
+                "word": word,
+                "weight": weight,
+                "shade": abs(weight) / most if math.isfinite(weight) else 0.0,
+                "after": "" if index in joined else " ",
+            }
+            for index, (word, weight) in enumerate(zip(text.words, panel.weights, strict=True))
         ]
         panels.append({"name": panel.name, "note": panel.note, "words": words})
     named = {
-        "query": " ".join(text.query),
+        "query": running_text(text.query),
         "label": text.label,
         "predicted": text.predicted,
         "probability": text.probability,
     }
-    return {**named, "panels": panels}
+    return {**named, "panels": panels, "is_right_to_left": is_right_to_left(text.words)}
 
 
 def explain_table(results: ExplainResults, *, width: int) -> RenderableType:

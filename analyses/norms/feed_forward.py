@@ -24,6 +24,7 @@ from scipy.stats import rankdata
 from torch import Tensor
 
 from ...extractors import SharedBatch, StageBatch
+from ...storage.writing import running_text
 from ..contract import Reader, Request
 from ..shared.counting import Counting
 from ..shared.exact_sums import ExactMetric, ExactSumError, added, floating
@@ -177,7 +178,7 @@ def with_examples(amplified: pd.DataFrame, texts: Mapping[int, ReadText]) -> pd.
                 "from_position": row["from"] + 1,
                 "to_position": row["to"] + 1,
                 "sentence_id": text.id,
-                "text": " ".join(text.words),
+                "text": running_text(text.words),
             }
         )
     columns = ["layer", "rank", "from", "to", "amplification", "from_position", "to_position", "sentence_id", "text"]

@@ -26,7 +26,8 @@ def in_terminal(survey: Survey, width: int) -> RenderableType:
         where = f"{result.cell.model} on {result.cell.treebank}" + (f" ({failure.kind})" if failure.kind else "")
         lines.append(f"Failed: {where}: {failure.reason}")
     matrix, fit = accuracies_table(MatrixMaker(survey), survey.relation), fit_table(survey)
-    return Group(matrix.terminal(width), "", *([fit.terminal(width), ""] if fit.rows else []), *map(escape, lines))
+    tables = [matrix, fit] if fit.rows else [matrix]
+    return Group(*(part for table in tables for part in (table.terminal(width), "")), *map(escape, lines))
 
 
 def accuracies_table(maker: MatrixMaker, relation: str) -> ShownTable:

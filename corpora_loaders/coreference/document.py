@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 
+from ...storage.writing import running_text
 from ..describing import amount, shortened
 from ..sentence import Sentence
 
@@ -184,7 +185,7 @@ class Document:
 
     def text(self, mention: Mention) -> str:
         """The words of a mention, with … between the parts of a discontinuous one."""
-        return " … ".join(" ".join(self.words[start:stop]) for start, stop in mention.spans)
+        return " … ".join(running_text(self.words[start:stop]) for start, stop in mention.spans)
 
 
 def beginning_of(document: Document, stop: int) -> Document:

@@ -132,7 +132,9 @@ def plan(
             log.unknown_words += sum(pieces.unknown for pieces in read)
             log.substituted_words += sum(pieces.substituted for pieces in read)
             log.fit += TextFit.of(
-                pair for pair in batch if isinstance(pair[1], Pieces) and not isinstance(pair[0], Segment)
+                (sentence, pieces)
+                for sentence, pieces in batch
+                if isinstance(pieces, Pieces) and not isinstance(sentence, Segment)
             )
 
 

@@ -7,8 +7,10 @@ layer l and head h, both 0-based, has the index l · heads + h. Names of heads a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+from ...storage.writing import is_right_to_left, joined_words
 
 Values = tuple[float | int | None, ...]
 
@@ -125,8 +127,26 @@ class AnnotatedInput:
 
 
 @dataclass(frozen=True)
+class Writing:
+    """How the words of an input, or of one side of a pair, are written."""
+
+    direction: str  # `"ltr"`, or `"rtl"` if they are read from right to left
+    joined: tuple[int, ...]  # the indices of the words that have no space before the next one
+
+    @classmethod
+    def of(cls, words: Sequence[str], special: Sequence[bool]) -> Writing:
+        """Return how words are written, among which there may be special tokens."""
+        own = [index for index, is_special in enumerate(special) if not is_special]
+        plain = [words[index] for index in own]
+        direction = "rtl" if is_right_to_left(plain) else "ltr"
+        return cls(direction, tuple(own[index] for index in joined_words(plain)))
+
+
+@dataclass(frozen=True)
 class SampledSentence(AnnotatedInput):
     """An input of the sample, with its maps."""
+
+    writing: tuple[Writing, ...] = ()  # that of the rows, and of the columns of a pair
 
     maps: Mapping[str, EncodedMap] = field(default_factory=dict)
     # the guesses of analyses by key, for example `weight/dep->head`: base64 codes of raw deflate streams of unsigned

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import numpy as np
 import numpy.typing as npt
 
-from ..explorer.data import EncodedMap, Explorer, Sample, SampledSentence
+from ..explorer.data import EncodedMap, Explorer, Sample, SampledSentence, Writing
 from ..explorer.encoding import deflated
 from .figure import Layout
 from .view import HeadView
@@ -76,6 +76,7 @@ def _sentence(views: Sequence[HeadView], name: str, kinds: Iterable[str], n_head
         special=first.special,
         heads=first.gold,
         relations=first.relations,
+        writing=(Writing.of(first.words, first.special),),
         maps=maps,
         guesses=guesses,
     )

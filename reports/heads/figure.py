@@ -50,7 +50,7 @@ def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines") -> Fi
         layout: ``"lines"``: the words twice, as two columns, with a line from each word on the left to the words on
             the right that it attends to. ``"arcs"``: the words once, with an arrow to each word from its guess above
             them, and the tree below them. As in Universal Dependencies, arrows lead from head to dependent and have the
-            name of the relation.
+            name of the relation. Both are mirrored for words that are read from right to left.
 
     Returns:
         the figure. The opacity of lines and of the arrows above the words shows the value. If there is a tree, orange
@@ -104,6 +104,7 @@ def _lines(axes: Axes, view: HeadView) -> None:
     """Draw the words as two columns with lines between them."""
     center = axes.get_xlim()[1] / 2
     left, right = center - _GAP / 2, center + _GAP / 2
+    sides = [right, left] if view.is_right_to_left else [left, right]
     axes.text(center, 0.8 * _LINE, view.heading, ha="center", va="center")
     rows = [(row + 2) * _LINE for row in range(len(view.words))]
     for word, special, row in zip(view.words, view.special, rows, strict=True):
@@ -115,7 +116,7 @@ def _lines(axes: Axes, view: HeadView) -> None:
             opacity = view.opacity(start, end)
             if opacity >= FAINTEST:
                 color = ORANGE if view.gold and view.gold[start] == end else BLUE
-                axes.plot([left, right], [rows[start], rows[end]], color=color, alpha=opacity, linewidth=1.4)
+                axes.plot(sides, [rows[start], rows[end]], color=color, alpha=opacity, linewidth=1.4)
 
 
 def _widths(view: HeadView) -> list[float]:
@@ -129,8 +130,9 @@ def _widths(view: HeadView) -> list[float]:
 
 def _centers(view: HeadView) -> list[float]:
     """The horizontal centers of the words in one line, in inches."""
-    widths = _widths(view)
-    return [_MARGIN / 2 + sum(widths[:index]) + width / 2 for index, width in enumerate(widths)]
+    step = -1 if view.is_right_to_left else 1
+    widths = _widths(view)[::step]
+    return [_MARGIN / 2 + sum(widths[:index]) + width / 2 for index, width in enumerate(widths)][::step]
 
 
 def _guessed(view: HeadView) -> list[tuple[int, int]]:
@@ -158,7 +160,8 @@ def _arc_size(view: HeadView) -> _Size:
     centers = _centers(view)
     above = max([_apex(centers, arc) for arc in _guessed(view)], default=0.0)
     below = _depth(view, centers) if view.gold else 0.0
-    width = centers[-1] + _widths(view)[-1] / 2 + _MARGIN / 2
+    rightmost = 0 if view.is_right_to_left else -1
+    width = centers[rightmost] + _widths(view)[rightmost] / 2 + _MARGIN / 2
     baseline = above + 3 * _LINE
     return _Size(width, baseline + below + 1.5 * _LINE, baseline)
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ...storage.writing import is_right_to_left
+
 
 @dataclass(frozen=True, eq=False)
 class HeadView:
@@ -58,6 +60,11 @@ class HeadView:
     def heading(self) -> str:
         """The title as a heading."""
         return f"Head {self.title}" if self.head else self.title.capitalize()
+
+    @property
+    def is_right_to_left(self) -> bool:
+        """Whether the words are read from right to left, so that the first one stands on the right."""
+        return is_right_to_left([word for word, special in zip(self.words, self.special, strict=True) if not special])
 
     def head_of(self, row: int) -> int | None:
         """The index of a word's syntactic head; None if no word is known to be its head."""

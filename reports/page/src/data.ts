@@ -70,6 +70,12 @@ export interface Mention {
   head?: number;
 }
 
+/** How the words of one side of an input are written; `joined` are the words without a space before the next one. */
+export interface Writing {
+  direction: "ltr" | "rtl";
+  joined: number[];
+}
+
 export interface SampledSentence {
   id: string;
   document: string | null;
@@ -87,6 +93,8 @@ export interface SampledSentence {
   /** The maps by kind. `heads` are the heads that are stored; null for all. */
   maps: Record<string, { data: string; scales: number[]; heads?: number[] | null }>;
   guesses: Record<string, string>;
+  /** The writing of the rows, and of the columns of a pair. */
+  writing?: Writing[];
 }
 
 /** The index of a head that people write as "3-9", or null if the model has no such head. */
@@ -114,8 +122,28 @@ export function inputName(sample: Sample): string {
   return sample.sentences.every((sentence) => sentence.columns !== null) ? "sentence pair" : "sentence";
 }
 
+/** The words of one side of a sentence's maps, and how they are written. */
+export interface Side extends Writing {
+  words: string[];
+  special: boolean[];
+}
+
+const USUAL: Writing = { direction: "ltr", joined: [] };
+
+/** The rows of a sentence's maps: its words. */
+export function rowsOf(sentence: SampledSentence): Side {
+  return { words: sentence.rows, special: sentence.special, ...(sentence.writing?.[0] ?? USUAL) };
+}
+
 /** The columns of a sentence's maps: its own words, or those of its translation. */
-export function columnsOf(sentence: SampledSentence): { words: string[]; special: boolean[] } {
-  if (sentence.columns === null) return { words: sentence.rows, special: sentence.special };
-  return { words: sentence.columns, special: sentence.special_columns ?? sentence.columns.map(() => false) };
+export function columnsOf(sentence: SampledSentence): Side {
+  if (sentence.columns === null) return rowsOf(sentence);
+  const special = sentence.special_columns ?? sentence.columns.map(() => false);
+  return { words: sentence.columns, special, ...(sentence.writing?.[1] ?? USUAL) };
+}
+
+/** Words as running text, without special tokens, and without spaces where there are none. `most` words are written. */
+export function runningText({ words, special, joined }: Side, most = Infinity): string {
+  const own = words.map((word, i) => (joined.includes(i) ? word : `${word} `)).filter((_, i) => !special[i]);
+  return own.slice(0, most).join("").trimEnd() + (own.length > most ? " …" : "");
 }

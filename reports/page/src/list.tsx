@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Shown } from "./address";
 import type { SampledSentence } from "./data";
-import { columnsOf } from "./data";
+import { columnsOf, rowsOf, runningText } from "./data";
 import { moved } from "./hooks";
 import type { Example } from "./judging";
 
@@ -24,13 +24,15 @@ function Words({ example, show }: { example: Example; show: Shown }) {
   const words = sentence.rows.map((word, i) => ({ word, i })).filter(({ i }) => !sentence.special[i]);
   const middle = Math.max(0, words.findIndex(({ i }) => i === wanted[0]?.rows[0]));
   const start = words.length <= WORDS ? 0 : Math.max(0, Math.min(middle - WORDS / 2, words.length - WORDS));
+  const { direction, joined } = rowsOf(sentence);
   const few = show === "wrong" || verdicts.size <= words.length / 2;
   return (
-    <span class="words" dir="auto">
+    <span class="words" dir={direction}>
       {start > 0 && "… "}
       {words.slice(start, start + WORDS).map(({ word, i }) => (
         <span key={i}>
-          {few && verdicts.has(i) ? <b class={verdicts.get(i) ?? ""}>{word}</b> : <bdi>{word}</bdi>}{" "}
+          {few && verdicts.has(i) ? <b class={verdicts.get(i) ?? ""}>{word}</b> : <bdi>{word}</bdi>}
+          {joined.includes(i) ? "" : " "}
         </span>
       ))}
       {start + WORDS < words.length && "…"}
@@ -40,12 +42,10 @@ function Words({ example, show }: { example: Example; show: Shown }) {
 
 /** The source words of a pair. */
 function Source({ sentence }: { sentence: SampledSentence }) {
-  const { words, special } = columnsOf(sentence);
-  const source = words.filter((_, i) => !special[i]);
+  const columns = columnsOf(sentence);
   return (
-    <span class="words original" dir="auto">
-      {source.slice(0, WORDS).join(" ")}
-      {source.length > WORDS && " …"}
+    <span class="words original" dir={columns.direction}>
+      {runningText(columns, WORDS)}
     </span>
   );
 }

@@ -1,7 +1,7 @@
 // Searching sentences: a word or a part of one, a /regular expression/, or a relation as "relation:obj".
 
 import type { SampledSentence } from "./data";
-import { columnsOf } from "./data";
+import { columnsOf, rowsOf, runningText } from "./data";
 
 export type Search = (sentence: SampledSentence) => boolean;
 
@@ -24,10 +24,8 @@ export function search(text: string): Search | null {
   return (sentence) => textOf(sentence).toLowerCase().includes(lower);
 }
 
-/** The words of a sentence, and those of its translation, with spaces between them. */
+/** The text of a sentence, and that of its translation. */
 function textOf(sentence: SampledSentence): string {
-  const columns = columnsOf(sentence);
-  const words = sentence.rows.filter((_, i) => !sentence.special[i]);
-  const others = sentence.columns === null ? [] : columns.words.filter((_, i) => !columns.special[i]);
-  return [...words, ...others].join(" ");
+  const sides = sentence.columns === null ? [rowsOf(sentence)] : [rowsOf(sentence), columnsOf(sentence)];
+  return sides.map((side) => runningText(side)).join(" ");
 }

@@ -10,6 +10,7 @@ import base64
 import json
 import zlib
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.reports.explorer.data import Writing
 
 NO_GUESS = 65535
 DIRECTIONS = ("dep->head", "head->dep")
@@ -109,6 +111,7 @@ def sampled(
         "links": [],
         "maps": stored,
         "guesses": {f"weight/{direction}": packed(guess) for direction, guess in decided.items()},
+        "writing": [asdict(Writing.of(("", *sentence.words, ""), (True, *[False] * len(sentence), True)))],
     }
 
 

@@ -7,7 +7,7 @@ import type { DrawingProps } from "./panel";
 import { many, shownValue, strength, valuesOf } from "./panel";
 import { COREFERENCE } from "../tasks";
 import { strokes } from "./strokes";
-import { fontSize, shortened, textWidth } from "./text";
+import { fontSize, isolated, shortened, textWidth } from "./text";
 import { DrawnWord } from "./word";
 
 export interface ArcsLayout {
@@ -23,6 +23,8 @@ export interface ArcsLayout {
   widths: Map<number, number>;
   above: number;
   below: number;
+  /** Whether the first word is on the right. */
+  mirrored: boolean;
 }
 
 const SPACE = 16;
@@ -35,7 +37,7 @@ function height(distance: number): number {
 }
 
 /** The layout of one panel: a line if the words fit into `width`, and otherwise a column about `share` pixels wide. */
-export function arcsLayout({ sentence, rows, width, share }: Pick<DrawingProps, "sentence" | "rows" | "width"> & { share: number }): ArcsLayout {
+export function arcsLayout({ sentence, rows, width, share, mirrored }: Pick<DrawingProps, "sentence" | "rows" | "width" | "mirrored"> & { share: number }): ArcsLayout {
   const size = fontSize(rows.length);
   const most = 160;
   const widths = new Map(rows.map((row) => [row, textWidth(shortened(sentence.rows[row] ?? "", size, most), size, true)]));
@@ -49,16 +51,16 @@ export function arcsLayout({ sentence, rows, width, share }: Pick<DrawingProps, 
     rows.forEach((row, i) => along.set(row, TITLE + 8 + step * (i + 0.5)));
     const room = Math.min(farthest, Math.max(44, (share - widest - LABELS - 24) / 2));
     const base = room + 12 + widest / 2;
-    return { width: Math.ceil(base + widest / 2 + 12 + room + LABELS), height: TITLE + 16 + step * rows.length, upright, size, along, base, reach: widest / 2 + 6, widths, above: room, below: room };
+    return { width: Math.ceil(base + widest / 2 + 12 + room + LABELS), height: TITLE + 16 + step * rows.length, upright, size, along, base, reach: widest / 2 + 6, widths, above: room, below: room, mirrored: false };
   }
   let x = 8;
-  for (const row of rows) {
+  for (const row of mirrored ? [...rows].reverse() : rows) {
     const wide = (widths.get(row) ?? 0) + SPACE;
     along.set(row, x + wide / 2);
     x += wide;
   }
   const base = TITLE + farthest + 14;
-  return { width: Math.ceil(x + 8), height: base + 14 + farthest + 16, upright, size, along, base, reach: 13, widths, above: farthest, below: farthest };
+  return { width: Math.ceil(x + 8), height: base + 14 + farthest + 16, upright, size, along, base, reach: 13, widths, above: farthest, below: farthest, mirrored };
 }
 
 export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
@@ -118,13 +120,13 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
             {name}
           </text>
         );
-        const end = (answer: number): number => Math.sign(answer - row) * 3; // beside the arrows that start at the word
+        const end = (answer: number): number => Math.sign(layout.mirrored ? row - answer : answer - row) * 3; // beside the arrows that start at the word
         return (
           <g key={row}>
             {guess !== null && (
               <g class="guessed" opacity={0.35 + 0.65 * share}>
                 <path class={`guess ${verdict}`} d={arc(guess, row, -1, -end(guess))}>
-                  <title>{`${sentence.rows[row]}: guess ${sentence.rows[guess]}, ${shownValue(panel, share * panel.map.scale)}`}</title>
+                  <title>{`${isolated(sentence.rows[row])}: guess ${isolated(sentence.rows[guess])}, ${shownValue(panel, share * panel.map.scale)}`}</title>
                 </path>
                 <path class={`tip ${verdict}`} d={tip(along.get(row) ?? 0, end(guess), base - reach, upright, -1)} />
               </g>

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { View, Word } from "../address";
 import { Buttons } from "../buttons";
 import type { Explorer, SampledSentence } from "../data";
-import { columnsOf, headName, storedHead } from "../data";
+import { columnsOf, headName, rowsOf, runningText, storedHead } from "../data";
 import type { Cell } from "../export";
 import type { Go } from "../hooks";
 import { moved, usePromise, useWidth } from "../hooks";
@@ -37,6 +37,7 @@ interface Props {
 }
 
 const APART = 12;
+const OPPOSITE: Record<string, string> = { ArrowLeft: "ArrowRight", ArrowRight: "ArrowLeft" };
 
 async function panelsOf({ data, view, maps, sentence, asked, every = false, guesses }: Props): Promise<Panel[]> {
   const result = new Map<string, Panel>();
@@ -67,12 +68,13 @@ export function Figure(props: Props) {
   const [pointed, setPointed] = useState<Word | null>(null);
   const [focused, setFocused] = useState<Word | null>(null);
   useEffect(() => setPointed(null), [sentence]);
-  const { words, special } = columnsOf(sentence);
+  const { words, special, direction } = columnsOf(sentence);
   const rows = useMemo(() => sentence.rows.map((_, i) => i).filter((i) => view.special || !sentence.special[i]), [sentence, view.special]);
   const columns = useMemo(() => words.map((_, i) => i).filter((i) => view.special || !special[i]), [sentence, view.special]);
   const pinned = view.word && (view.word.side === "row" ? rows : columns).includes(view.word.index) ? view.word : null;
   const focus = pointed ?? focused ?? pinned;
   const pair = sentence.columns !== null;
+  const mirrored = direction === "rtl";
   const drawing = view.drawing === "arcs" && pair ? "lines" : view.drawing;
   const [first = 0] = rows;
   const stop = focused ?? pinned ?? { side: "row", index: first };
@@ -86,6 +88,7 @@ export function Figure(props: Props) {
       go({ ...view, sentence: sentence.id, word: same ? null : word }, true);
     },
     onMove: (event: KeyboardEvent, word: Word, panel: string) => {
+      const key = mirrored ? (OPPOSITE[event.key] ?? event.key) : event.key;
       if (event.key === "Enter" || event.key === " ") {
         event.preventDefault();
         handlers.onPin(word);
@@ -96,10 +99,10 @@ export function Figure(props: Props) {
         return;
       }
       const list = word.side === "row" ? rows : columns;
-      const across = drawing !== "arcs" && (event.key === "ArrowRight" || event.key === "ArrowLeft");
+      const across = drawing !== "arcs" && (key === "ArrowRight" || key === "ArrowLeft");
       const target: Word | null = across
-        ? { side: event.key === "ArrowRight" ? "column" : "row", index: word.index }
-        : { side: word.side, index: list[moved(event.key, list.indexOf(word.index), list.length) ?? -1] ?? -1 };
+        ? { side: key === "ArrowRight" ? "column" : "row", index: word.index }
+        : { side: word.side, index: list[moved(key, list.indexOf(word.index), list.length) ?? -1] ?? -1 };
       if (target.index < 0) return;
       event.preventDefault();
       const select = (side: string): SVGElement | null | undefined =>
@@ -114,7 +117,7 @@ export function Figure(props: Props) {
     const share = Math.floor((room + APART) / Math.min(many, Math.max(1, Math.floor(room / 270)))) - APART;
     const layout =
       drawing === "arcs"
-        ? arcsLayout({ sentence, rows, width: room, share })
+        ? arcsLayout({ sentence, rows, width: room, share, mirrored })
         : (drawing === "matrix" ? gridLayout : linesLayout)({ sentence, rows, columns, width: share });
     const beside = Math.max(1, Math.floor((room + APART) / (layout.width + APART)));
     return { layout, beside };
@@ -149,12 +152,12 @@ export function Figure(props: Props) {
   const verdicts = new Set(panels.flatMap((panel) => panel.decisions.map((decision) => decision.verdict)));
   return (
     <div>
-      <div ref={frame} class="frame scrolled">
+      <div ref={frame} class="frame scrolled" dir={direction}>
         <svg
           ref={svg}
           class="drawing"
           role="group"
-          aria-label={`Attention ${pair ? "from the translation" : "in the sentence"}: ${sentence.rows.filter((_, i) => !sentence.special[i]).join(" ")}`}
+          aria-label={`Attention ${pair ? "from the translation" : "in the sentence"}: ${runningText(rowsOf(sentence))}`}
           width={total.width}
           height={total.height}
           viewBox={`0 0 ${total.width} ${total.height}`}
@@ -162,7 +165,7 @@ export function Figure(props: Props) {
           {panels.map((panel, i) => {
             const x = (i % beside) * (layout.width + APART);
             const y = Math.floor(i / beside) * (layout.height + APART);
-            const shared = { panel, sentence, rows, columns, focus, stop, handlers, width: room };
+            const shared = { panel, sentence, rows, columns, focus, stop, handlers, width: room, mirrored };
             return (
               <g key={panel.key} transform={`translate(${x} ${y})`}>
                 {drawing === "arcs" && <Arcs {...shared} layout={layout as ArcsLayout} />}

@@ -8,13 +8,14 @@ import { GoldLinks } from "./gold";
 import type { DrawingProps } from "./panel";
 import { cell, shownValue } from "./panel";
 import { useShapes, Values } from "./shapes";
-import { fontSize, shortened, textWidth } from "./text";
+import { fontSize, isolated, shortened, textWidth } from "./text";
 import { DrawnWord } from "./word";
 
 const TITLE = 26;
 const LEAST = 170; // the width that a title takes
 const SPACE = 8; // between the words and the cells
 const LONGEST = 110;
+const EDGE = 6; // the space at the side of a matrix that has no words
 const SMALLEST = 9; // the size of a cell whose words are still legible
 
 export interface GridLayout {
@@ -42,15 +43,18 @@ export function gridLayout({ sentence, rows, columns, width }: Pick<DrawingProps
 }
 
 export function Grid(props: DrawingProps & { layout: GridLayout }) {
-  const { panel, sentence, rows, columns, focus, stop, handlers, layout } = props;
-  const { left, top, step, size } = layout;
+  const { panel, sentence, rows, columns, focus, stop, handlers, layout, mirrored } = props;
+  const { top, step, size } = layout;
+  // The first column is the one where reading begins, next to the words that attend.
+  const left = mirrored ? EDGE : layout.left;
+  const right = left + step * columns.length;
   const [pointed, setPointed] = useState<[number, number] | null>(null);
   const { rowAt, columnAt, path, all, shown, values } = useShapes(
     props,
     layout,
     {
       row: (position) => top + step * position,
-      column: (position) => left + step * position,
+      column: (position) => (mirrored ? right - step * (position + 1) : left + step * position),
       path: (y, x) => `M${x} ${y}h${step}v${step}h${-step}z`,
     },
     Infinity,
@@ -59,7 +63,8 @@ export function Grid(props: DrawingProps & { layout: GridLayout }) {
   const pair = sentence.columns !== null;
   const cellAt = (event: PointerEvent): [number, number] | null => {
     const frame = (event.currentTarget as SVGElement).getBoundingClientRect();
-    const column = columns[Math.floor(((event.clientX - frame.x) / frame.width) * columns.length)];
+    const across = (event.clientX - frame.x) / frame.width;
+    const column = columns[Math.floor((mirrored ? 1 - across : across) * columns.length)];
     const row = rows[Math.floor(((event.clientY - frame.y) / frame.height) * rows.length)];
     return row === undefined || column === undefined ? null : [row, column];
   };
@@ -67,7 +72,7 @@ export function Grid(props: DrawingProps & { layout: GridLayout }) {
     const focused = focus?.side === side && focus.index === index;
     const value = focus && focus.side !== side ? values?.get(index) : undefined;
     const across = pointed?.[side === "row" ? 0 : 1] === index;
-    const x = side === "row" ? left - SPACE : 0;
+    const x = side === "column" ? 0 : mirrored ? right + SPACE : left - SPACE;
     const y = side === "row" ? (rowAt.get(index) ?? 0) + step / 2 : 0;
     return (
       <DrawnWord
@@ -77,13 +82,13 @@ export function Grid(props: DrawingProps & { layout: GridLayout }) {
         panel={panel.key}
         x={x}
         y={y}
-        anchor={side === "row" ? "end" : "start"}
+        anchor={side === "row" && !mirrored ? "end" : "start"}
         size={size}
         most={LONGEST}
         stop={stop.side === side && stop.index === index}
         state={focused || across ? "focus" : ""}
         share={value ? value.byte / 255 : 0}
-        box={side === "row" ? { x: 0, width: left - 2, height: step } : { x: -SPACE + 2, width: top - TITLE, height: step }}
+        box={side === "row" ? { x: mirrored ? right + 2 : 0, width: layout.left - 2, height: step } : { x: -SPACE + 2, width: top - TITLE, height: step }}
         handlers={handlers}
       />
     );
@@ -98,7 +103,7 @@ export function Grid(props: DrawingProps & { layout: GridLayout }) {
         {panel.title}
         {pointed && (
           <tspan class="value">
-            {`  ${sentence.rows[pointed[0]]} → ${words[pointed[1]]} ${shownValue(panel, valueAt(panel.map, pointed[0], pointed[1]))}`}
+            {`  ${isolated(sentence.rows[pointed[0]])} → ${isolated(words[pointed[1]])} ${shownValue(panel, valueAt(panel.map, pointed[0], pointed[1]))}`}
           </tspan>
         )}
       </text>

@@ -43,13 +43,15 @@ export function linesLayout({ sentence, rows, columns, width }: Pick<DrawingProp
 export function Lines(props: DrawingProps & { layout: LinesLayout }) {
   const { panel, sentence, rows, columns, focus, stop, handlers, layout } = props;
   const { left, right, step, size } = layout;
+  const pair = sentence.columns !== null;
+  const mirrored = props.mirrored && !pair; // what is attended to is further on in reading: on the left
+  const [from, to] = mirrored ? [right - 5, left + 5] : [left + 5, right - 5];
   const middle = (position: number): number => TOP + step * (position + 0.5);
   const { rowAt, columnAt, path, all, shown, values } = useShapes(props, layout, {
     row: middle,
     column: middle,
-    path: (from, to) => `M${left + 5} ${from}L${right - 5} ${to}`,
+    path: (row, column) => `M${from} ${row}L${to} ${column}`,
   });
-  const pair = sentence.columns !== null;
   const faint = many(panel); // lines of full strength would hide each other
   const asked = new Map(panel.decisions.flatMap((item) => item.rows.map((row) => [row, item.verdict] as const)));
 
@@ -59,8 +61,8 @@ export function Lines(props: DrawingProps & { layout: LinesLayout }) {
     const focused = focus?.side === side && focus.index === index;
     const judged = !pair || side === "row" ? asked.get(index) : undefined;
     const looks = !faint && (side === "column") === panel.reversed && judged !== undefined;
-    const x = side === "row" ? left : right;
-    const [from, to] = side === "row" ? [VALUE - 4, left + 3] : [right - 3, layout.width - VALUE + 4];
+    const atLeft = (side === "row") !== mirrored;
+    const box = atLeft ? { x: VALUE - 4, width: left + 7 - VALUE, height: step } : { x: right - 3, width: layout.width - VALUE + 7 - right, height: step };
     return (
       <>
         <DrawnWord
@@ -68,19 +70,19 @@ export function Lines(props: DrawingProps & { layout: LinesLayout }) {
           sentence={sentence}
           word={{ side, index }}
           panel={panel.key}
-          x={x}
+          x={atLeft ? left : right}
           y={y}
-          anchor={side === "row" ? "end" : "start"}
+          anchor={atLeft ? "end" : "start"}
           size={size}
           most={layout.most}
           stop={stop.side === side && stop.index === index}
           state={`${focused ? "focus" : ""} ${looks ? "asked" : ""} ${looks ? (judged ?? "") : ""}`}
           share={value ? value.byte / 255 : 0}
-          box={{ x: from, width: to - from, height: step }}
+          box={box}
           handlers={handlers}
         />
         {value && value.byte >= 3 && (
-          <text class="value" x={side === "row" ? VALUE - 8 : layout.width - VALUE + 8} y={y} text-anchor={side === "row" ? "end" : "start"} font-size={size - 2.5}>
+          <text class="value" x={atLeft ? VALUE - 8 : layout.width - VALUE + 8} y={y} text-anchor={atLeft ? "end" : "start"} font-size={size - 2.5}>
             {shownValue(panel, value.value)}
           </text>
         )}
@@ -93,10 +95,10 @@ export function Lines(props: DrawingProps & { layout: LinesLayout }) {
         {panel.title}
       </text>
       <text class="axis" x={left} y={28} text-anchor="end">
-        {pair ? "target" : "from"}
+        {pair ? "target" : mirrored ? "to" : "from"}
       </text>
       <text class="axis" x={right} y={28}>
-        {pair ? "source" : "to"}
+        {pair ? "source" : mirrored ? "from" : "to"}
       </text>
       {pair && <GoldLinks links={sentence.links} focus={focus} path={path} />}
       <Values shapes={all} name={focus ? "base faded" : "base"} />

@@ -6,6 +6,7 @@ import { columnsOf } from "../data";
 import type { HeadMap } from "../inflate";
 import { valueAt } from "../inflate";
 import type { Decision } from "../tasks";
+import { isolated } from "./text";
 
 /** So many decisions can be told apart. */
 export const FEW = 24;
@@ -38,6 +39,8 @@ export interface DrawingProps {
   stop: Word;
   handlers: WordHandlers;
   width: number;
+  /** Whether the sentence is read from right to left. */
+  mirrored: boolean;
 }
 
 export interface WordHandlers {
@@ -98,23 +101,23 @@ export function sentenceAbout(panel: Panel, sentence: SampledSentence, word: Wor
   const columns = columnsOf(sentence).words;
   const [near, far] = word.side === "row" ? [sentence.rows, columns] : [columns, sentence.rows];
   const values = valuesOf(panel, word, others).sort((a, b) => b.value - a.value);
-  const list = values.slice(0, 4).map(({ index, value }) => `“${far[index]}” ${shownValue(panel, value)}`);
+  const list = values.slice(0, 4).map(({ index, value }) => `“${isolated(far[index])}” ${shownValue(panel, value)}`);
   const verb = word.side === "row" ? "attends to" : "is attended to by";
   const right = sentence.columns === null ? annotated(panel, sentence, word) : goldLinks(sentence, word, far);
-  return `${panel.title}: “${near[word.index]}” ${verb} ${list.join(", ")}.${right}`;
+  return `${panel.title}: “${isolated(near[word.index])}” ${verb} ${list.join(", ")}.${right}`;
 }
 
 /** What the annotation says about a word: its head, or its antecedent. */
 function annotated(panel: Panel, sentence: SampledSentence, word: Word): string {
   const decision = panel.decisions.find((item) => item.rows.includes(word.index));
-  const gold = decision?.gold.map((index) => `“${sentence.rows[index]}”`).join(", ");
+  const gold = decision?.gold.map((index) => `“${isolated(sentence.rows[index])}”`).join(", ");
   return gold ? ` By the annotation${decision?.relation ? ` (${decision.relation})` : ""}: ${gold}.` : "";
 }
 
 /** The gold links of a word of a pair, whose other side has the words `far`. */
 function goldLinks(sentence: SampledSentence, word: Word, far: string[]): string {
   const links = sentence.links.filter((link) => link[word.side] === word.index);
-  const names = links.map((link) => `“${far[word.side === "row" ? link.column : link.row]}”${link.sure ? "" : " (possible)"}`);
+  const names = links.map((link) => `“${isolated(far[word.side === "row" ? link.column : link.row])}”${link.sure ? "" : " (possible)"}`);
   if (names.length) return ` Gold links: ${names.join(", ")}.`;
   return sentence.links.length ? " It has no gold link." : "";
 }

@@ -10,6 +10,11 @@ export function textWidth(text: string, size: number, bold = false): number {
   return context.measureText(text).width;
 }
 
+/** A word for a line of English: one that is read from right to left would otherwise change the order of the others. */
+export function isolated(word = ""): string {
+  return /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]|[\ud802\ud803\ud83a\ud83b]/.test(word) ? `\u2068${word}\u2069` : word;
+}
+
 /** A word that is at most `width` pixels wide; what is too long ends with "…". */
 export function shortened(word: string, size: number, width: number): string {
   if (textWidth(word, size) <= width) return word;
