@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ...extractors.tokens.text_fit import HARDLY_PIECES, MOST_PIECES, MOST_UNKNOWN, VERDICTS
+from ...extractors.tokens.text_fit import HARDLY_PIECES, MOST_PIECES, MOST_UNKNOWN
 from ...reports.columns import Schema, TableColumn
+
+_VERDICTS = {"yes": "fits", "poorly": "fits poorly", "no": "hardly made for this language"}
 
 SURVEY = Schema(
     "survey",
@@ -57,7 +59,7 @@ SURVEY_CELLS = Schema(
             f"{HARDLY_PIECES:g} pieces: the model was hardly made for this language; `poorly` if they have more than "
             f"{MOST_PIECES:g}; otherwise `yes`",
             "verdict",
-            cell=lambda row: VERDICTS.get(row["fits"], "–"),
+            cell=lambda row: _VERDICTS.get(row["fits"], "–"),
             look=lambda row: "strong" if row["fits"] == "no" else "",
             wraps=True,
         ),

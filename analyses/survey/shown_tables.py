@@ -96,7 +96,7 @@ def fit_table(survey: Survey) -> ShownTable:
     headings = "pieces per word", "split words", "unknown words", "unknown pieces", "lost characters", "verdict"
     columns = [
         TableColumn("model", "text", "", "model", wraps=True),
-        TableColumn("treebank", "text", "", "treebank", wraps=True),
+        TableColumn("treebank", "text", "", "treebank"),
         *SURVEY_CELLS.only(*headings),
     ]
     counted = survey.cells_table[survey.cells_table["pieces_per_word"].notna()]

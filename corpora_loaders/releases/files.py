@@ -159,12 +159,12 @@ def _download(name: TreebankName, path: Path, mirror: str) -> None:
         if os.environ.get(variable, "").lower() in ("1", "on", "true", "yes"):
             missing = f"{name} is not in the cache {path.parent}, and {variable} is set"
             message = f"{missing}; set UD_HOME to an unpacked release, or give a file"
-            raise NoSuchFileError(message, f"it is not in the cache, and {variable} is set")
+            raise NoSuchFileError(message, f"not in the cache, and {variable} is set")
     print(f"Downloading {name} of release {release} from {base} …", file=sys.stderr)
     content = _fetch(f"{base}/{path.name}")
     if content is None:
         message = f"there is no {base}/{path.name}; release {release} has no such file"
-        raise NoSuchFileError(message, f"release {release} has no {name.split} split of it")
+        raise NoSuchFileError(message, f"no {name.split} split in release {release}")
     if not content.endswith((b"\n\n", b"\n\r\n")):  # one that was cut would otherwise be a shorter treebank
         message = f"{base}/{path.name} is not complete, because it does not end with an empty line"
         raise CorpusError(f"{message}; the same command tries again")

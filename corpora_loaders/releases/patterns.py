@@ -76,7 +76,7 @@ def matching_treebanks(pattern: str) -> Matches:
         written = f"{name}@{release}" if release else str(name)
         if home and name.file not in files:
             there = any(file.startswith(f"{code}-ud-") for file in files)
-            left_out[written] = f"it has no {name.split} split" if there else f"UD_HOME={home} does not have it"
+            left_out[written] = f"no {name.split} split" if there else f"not in UD_HOME={home}"
             continue
         try:
             path = treebank_path(written)

@@ -22,7 +22,7 @@ HARDLY_PIECES = 4.0
 spelled letter by letter, as those of an alphabet are of which the vocabulary has the letters alone."""
 
 _IDEOGRAPH = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-VERDICTS = {
+_VERDICTS = {
     "yes": "the vocabulary of the model fits this text",
     "poorly": "the vocabulary of the model fits this text poorly",
     "no": "this model was hardly made for this language",
@@ -99,7 +99,7 @@ class TextFit:
     @property
     def verdict(self) -> str:
         """What people read of `fits`."""
-        return VERDICTS[self.fits]
+        return _VERDICTS[self.fits]
 
     @property
     def shares(self) -> dict[str, float]:
