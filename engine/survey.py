@@ -170,6 +170,7 @@ def _described(options: SurveyOptions, survey: Survey) -> dict[str, Any]:
         "cells": len(survey.results),
         "failed": len(survey.failures),
         "seconds": seconds,
+        **({"left_out_heads": survey.left_out_heads} if survey.left_out_heads else {}),
     }
 
 

@@ -258,4 +258,5 @@ def _gold(metric: DependencyAccuracy) -> tuple[str, ...]:
         "gold: the enhanced dependencies, of which one has to be found for each relation of a word; left out: "
         f"{roots:,} heads that are the root, {empty_nodes:,} that are empty nodes, and hence {words:,} words that have "
         "no other head",
+        "rules that know parts of speech are counted for basic trees only",
     )

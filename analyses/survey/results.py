@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
@@ -77,6 +78,12 @@ class Survey:
     def failures(self) -> list[tuple[CellResult, CellFailure]]:
         """The cells, or kinds of maps in them, that could not be counted."""
         return [(result, failure) for result in self.results for failure in result.failures]
+
+    @property
+    def left_out_heads(self) -> list[dict[str, Any]]:
+        """For each cell with enhanced dependencies, how many of their heads were left out."""
+        counted = [result for result in self.results if result.record and "dependency" in result.record]
+        return [{**vars(each.cell), **(each.record or {})["dependency"]["left_out"]} for each in counted]
 
     @property
     def warnings(self) -> list[str]:

@@ -40,6 +40,7 @@ def survey_section(survey: Survey) -> Section:
             ],
             "left_out": relations[len(shown) :],
             "first": survey.relation if survey.relation in shown else next(iter(shown), ""),
+            "left_out_heads": survey.left_out_heads,
             "has_means": bool(survey.means),
             "has_failures": bool(survey.failures),
             "has_fit": bool(fit.rows),

@@ -21,6 +21,12 @@ _OF_FAILURES = ("model", "treebank", "map", "reason")
 def in_terminal(survey: Survey, width: int) -> RenderableType:
     """Return the matrix of one relation, models and maps as rows, and below it what a reader has to know."""
     lines = [f"Survey of {grid_size(survey.models, survey.treebanks, survey.maps)}.", *_differences_in_words(survey)]
+    if survey.left_out_heads:
+        roots, empty_nodes = (sum(each[name] for each in survey.left_out_heads) for name in ("roots", "empty_nodes"))
+        lines.append(
+            "The gold are the enhanced dependencies; left out in all cells together: "
+            f"{roots:,} heads that are the root, {empty_nodes:,} that are empty nodes."
+        )
     lines += [f"Warning: {warning}" for warning in survey.warnings]
     for result, failure in survey.failures:
         where = f"{result.cell.model} on {result.cell.treebank}" + (f" ({failure.kind})" if failure.kind else "")

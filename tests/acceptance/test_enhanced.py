@@ -56,6 +56,7 @@ def test_parts_give_the_same_files(data_file, model, tmp_path):
 
 def test_a_survey_counts_enhanced_dependencies_where_there_are_any(model, data_file, tmp_path, capsys):
     paths = [str(data_file(EWT)), str(data_file("ud/fr_gsd-dev.conllu"))]
+    columns = [sentence.deps for sentence in load_treebank(paths[0], limit=8)]
     given = ["survey", "--models", model, "--treebanks", *paths, "--limit", "8", "--replicates", "0"]
     given += ["--trees", "enhanced", "--relation", "nmod:of"]
     assert main([*given, "--dry-run"]) == 0
@@ -65,3 +66,9 @@ def test_a_survey_counts_enhanced_dependencies_where_there_are_any(model, data_f
     assert cells.loc["en_ewt-dev", "status"] == "ok"
     assert "leave out --trees enhanced" in str(cells.loc["fr_gsd-dev", "reason"])
     assert "leave out --trees enhanced" in " ".join(out.split())
+    roots = sum(cell.startswith("0:") for words in columns for word in words for cell in word.split("|"))
+    (left_out,) = json.loads((tmp_path / "out" / "run.json").read_text())["survey"]["left_out_heads"]
+    assert (left_out["treebank"], left_out["roots"]) == ("en_ewt-dev", roots)
+    said = " ".join((capsys.readouterr().out + (tmp_path / "out" / "report.html").read_text()).split())
+    assert f"{roots} heads that are the root" in said
+    assert f"on en_ewt-dev, {roots} and {left_out['empty_nodes']}." in said

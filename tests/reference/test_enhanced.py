@@ -204,6 +204,8 @@ def test_a_run_counts_what_a_recount_does_and_says_what_was_left_out(runs):
     assert fact.endswith("4 heads that are the root, 3 that are empty nodes, and hence 6 words that have no other head")
     page = (folder / "AB" / "report.html").read_text()
     assert fact in page
+    assert "dependency_rules" not in page
+    assert "rules that know parts of speech are counted for basic trees only" in page
     assert "roots count as wrong" not in page
     assert "· enhanced dependencies" in (folder / "AB" / "figures" / "dependency_heads.svg").read_text()
     assert "the enhanced dependencies (column DEPS)" in cite_run(folder / "AB").methods
