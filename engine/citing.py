@@ -54,7 +54,8 @@ PAPERS = (
            "ensembles"),
     _paper("ravishankar-etal-2021-attention", "Attention Can Reflect Syntactic Structure (If You Let It)",
            "Ravishankar, Vinit and Kulmizev, Artur and Abdou, Mostafa and Søgaard, Anders and Nivre, Joakim",
-           "Proceedings of EACL 2021", 2021, "ensembles"),
+           "Proceedings of EACL 2021", 2021,
+           "ensembles spanning_trees"),
     _paper("kobayashi-etal-2020-attention", "Attention is Not Only a Weight: Analyzing Transformers with Vector Norms",
            _KOBAYASHI, "Proceedings of EMNLP 2020", 2020, "norm attn norms"),
     _paper("kobayashi-etal-2021-incorporating", "Incorporating Residual and Normalization Layers into Analysis of "
@@ -156,7 +157,7 @@ def bibtex(record: Mapping[str, Any]) -> str:
     used = {*_names(options.get("analyses")), *_names(options.get("tests")), *(words[1:2] if len(words) > 1 else ())}
     for kind in _names(options["map"]):
         used.update(kind.split(":"))
-    used |= {"ensembles"} if options.get("ensembles") else set()
+    used |= {name for name in ("ensembles", "spanning_trees") if options.get(name)}
     if any(file.get("source", {}).get("name", "").startswith("ud:") for file in record["corpus"]["files"]):
         used.add("ud")
     tool = _TOOL.replace("VERSION", record["versions"]["attentionology"])

@@ -47,19 +47,27 @@ def decode(scores: Float[ndarray, "words candidates"], decoding: Decoding) -> In
         return best
     if decoding != "tree":
         raise ValueError(f"decoding must be 'argmax' or 'tree', not {decoding!r}")
-    try:
-        # The library is optional, and compiled without stubs.
-        from ufal.chu_liu_edmonds import chu_liu_edmonds  # pyright: ignore[reportAttributeAccessIssue, reportMissingImports]
-    except ImportError:
-        raise DecodingError("trees need the library ufal.chu_liu_edmonds: pip install 'attentionology[tree]'") from None
     n = len(scores)
     square = np.full((n + 1, n + 1), np.nan)  # there is no edge into the root, and none from a word to itself
     square[1:] = scores
     np.fill_diagonal(square, np.nan)
     # A root is so costly that a second one never pays.
     square[1:, 0] -= (n + 1) * (np.ptp(scores.astype(np.float64)) + 1)
-    heads, _ = chu_liu_edmonds(square)
-    return np.array(heads[1:], dtype=np.int64)
+    return maximum_tree(square)[1:]
+
+
+def maximum_tree(scores: Float[ndarray, "nodes nodes"]) -> Int[ndarray, " nodes"]:
+    """Return the parent of each node in the maximum spanning tree from node 0, which has the parent −1.
+
+    Rows are children and columns parents; NaN stands where there is no edge.
+    """
+    try:
+        # The library is optional, and compiled without stubs.
+        from ufal.chu_liu_edmonds import chu_liu_edmonds  # pyright: ignore[reportAttributeAccessIssue, reportMissingImports]
+    except ImportError:
+        raise DecodingError("trees need the library ufal.chu_liu_edmonds: pip install 'attentionology[tree]'") from None
+    parents, _ = chu_liu_edmonds(np.asarray(scores, dtype=np.float64))
+    return np.array(parents, dtype=np.int64)
 
 
 class HeadPredictor:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from ...corpora_loaders import CorpusError, coarse_relation
+from ...corpora_loaders import CorpusError, coarse_relation, is_punct
 from ...corpora_loaders.coreference.types import UPOS
 from ...extractors import DIRECTIONS
 from ...reports.explorer.contribution import Contribution
@@ -33,6 +33,8 @@ from .failures import DependencyFailures
 from .options import DEPENDENCY, DependencyOptions
 from .rules import DependencyRules, rule_columns
 from .section import DependencyResults, best_table, dependency_section
+from .spanning import SPANNING, tree_counts, united
+from .spanning_tables import spanning_trees
 from .tables import TOTALS, Asked, members_of
 
 _UNIVERSAL = frozenset(
@@ -96,9 +98,11 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         described = map_facts(setting.maps, setting.encoder.n_heads)
         requests = [model, *copies]
         failures = ""
-        if trees == "enhanced" and (options[FailureOptions].failures or options[DependencyOptions].ensembles):
+        own = options[DependencyOptions]
+        if trees == "enhanced" and (options[FailureOptions].failures or own.ensembles or own.spanning_trees):
             raise OptionError(
-                "--failures and --ensembles need basic trees, in which a word has one head; leave out --trees enhanced"
+                "--failures, --ensembles and --spanning-trees need basic trees, in which a word has one head; leave "
+                "out --trees enhanced"
             )
         if options[FailureOptions].failures:
             options[FailureOptions].check_heads(setting.encoder.n_layers, setting.encoder.n_heads)
@@ -125,9 +129,10 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
 
     def follow_up(
         self, options: OptionSet, plan: Plan[DependencyFacts], counted: Counted[DependencyFacts], read: Reader
-    ) -> dict[str, list[dict[str, Any]]] | None:
-        """Choose ensembles of heads on the first sentences, and score them on sentences that did not choose them."""
-        if not (most := options[DependencyOptions].ensembles):
+    ) -> dict[str, Any] | None:
+        """Choose ensembles of heads on the first sentences, score them on the others, and build trees."""
+        most, has_trees = options[DependencyOptions].ensembles, options[DependencyOptions].spanning_trees
+        if not most and not has_trees:
             return None
         request, facts, coarse = plan.requests[0], plan.facts, options[DependencyOptions].coarse
         metric = counted.metric(facts.model, DependencyAccuracy)
@@ -138,16 +143,25 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         )
         members = members_of(metric.groups, metric.split_counts()[0], facts.asked)
         groups = {name: frozenset(metric.groups[row] for row in of) for name, of in members.items()}
-        rows = ensemble_rows(
-            sentences,
-            {name: of for name, of in groups.items() if name not in TOTALS and name != "root"},
-            (metric.n_layers, metric.n_heads, len(metric.directions)),
-            most=most,
-            min_count=options[CountOptions].min_count,
-            replicates=options[CountOptions].replicates,
-            seed=facts.seed,
-        )
-        return {key_of_texts(sentences.ids): rows}
+        shape = (metric.n_layers, metric.n_heads, len(metric.directions))
+        replicates, key = options[CountOptions].replicates, key_of_texts(sentences.ids)
+        looked: dict[str, Any] = {}
+        together: list[tuple[int, ...]] = []
+        if most:
+            looked[key], chosen = ensemble_rows(
+                sentences,
+                {name: of for name, of in groups.items() if name not in TOTALS and name != "root"},
+                shape,
+                most=most,
+                min_count=options[CountOptions].min_count,
+                replicates=replicates,
+                seed=facts.seed,
+            )
+            # Trees are scored without punctuation, so heads that find it are of no use to them.
+            together = united([heads for name, heads in chosen.items() if not is_punct(name)])
+        if has_trees:
+            looked[f"{SPANNING}{key}"] = tree_counts(sentences, shape, together, replicates, facts.seed)
+        return looked
 
     def results(
         self, options: OptionSet, counted: Counted[DependencyFacts], needed: Mapping[str, Any], looked: Any
@@ -163,6 +177,10 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
             failures = failure_tables(counts, tables.best, tables.cells, options[FailureOptions].failures)
         best = with_control(tables.best, controls)
         rules = counted.metric(facts.rules, DependencyRules) if facts.rules else None
+        ensembles, of_trees = (
+            [value for key, value in (looked or {}).items() if key.startswith(SPANNING) == is_of_trees]
+            for is_of_trees in (False, True)
+        )
         if rules:
             subsets, replicates = metric.split_counts()
             members = members_of(metric.groups, subsets, facts.asked)
@@ -180,9 +198,10 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
             ),
             failures=failures,
             # The ensembles of merged runs were chosen on different sentences, so none of them is that of all.
-            ensembles=ensemble_table(*looked.values()) if looked and len(looked) == 1 else None,
+            ensembles=ensemble_table(*ensembles) if len(ensembles) == 1 else None,
             rules=rules.compute() if rules else None,
             trees=metric.trees,
+            spanning_trees=spanning_trees(*of_trees) if len(of_trees) == 1 else None,
         )
 
     def section(self, results: DependencyResults, titles: Titles) -> Section:

@@ -9,6 +9,7 @@ from ...reports.format import best_direction, best_head, best_offset, number_equ
 from ..shared.controls import RANDOM_WEIGHTS
 from .ensembles import ENSEMBLES
 from .failure_tables import FAILURES, PICKED
+from .spanning_tables import TREES, TREES_BEST
 
 _RULES = (
     TableColumn(
@@ -207,5 +208,5 @@ CONTROL = Schema(
     ),
 )
 
-SCHEMAS = (CELLS, BEST, RULES, CONTROL, FAILURES, PICKED, ENSEMBLES)
+SCHEMAS = (CELLS, BEST, RULES, CONTROL, FAILURES, PICKED, ENSEMBLES, TREES, TREES_BEST)
 """The tables that the analysis writes."""

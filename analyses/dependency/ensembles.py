@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -96,11 +96,21 @@ class Read:
     gold: list[Array]
     relations: list[list[str]]
     candidates: list[npt.NDArray[np.float32]]
+    numbers: list[Array]  # the indices of these words in the sentence
+    is_tree: list[bool]  # whether all words but one have a syntactic head, and that one is the root
+
+
+class Chosen(NamedTuple):
+    """The ensembles that were chosen."""
+
+    rows: list[dict[str, Any]]  # the counts of each relation, as plain data
+    # By relation, the heads that were chosen on all sentences, then those of both halves of each split in turn.
+    heads: dict[str, list[tuple[int, ...]]]
 
 
 def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str], readings: int) -> Read:
     """Keep the values of all heads for the words of sentences."""
-    read = Read([], [], [], [])
+    read = Read([], [], [], [], [], [])
     for batch in batches:
         words = ScoredWords.of(batch.sentences, {r: 0 for s in batch.sentences for r in s.relations})
         position = word_positions(batch).numpy()
@@ -118,20 +128,22 @@ def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str], read
             read.gold.append(words.head[scored] - 1)
             read.relations.append([name_of(sentence.relations[word]) for word in number])
             read.candidates.append(values)
+            read.numbers.append(number)
+            read.is_tree.append(None not in sentence.heads and sentence.heads.count(0) == 1)
     return read
 
 
 def ensemble_rows(
     read: Read, groups: Mapping[str, frozenset[str]], shape: tuple[int, int, int], *, most: int, min_count: int,
     replicates: int, seed: int,
-) -> list[dict[str, Any]]:  # fmt: skip
-    """Return the counts of the ensembles of up to ``most`` heads for each group with enough words, as plain data.
+) -> Chosen:  # fmt: skip
+    """Choose and score ensembles of up to ``most`` heads for each group with enough words.
 
     The shape has the numbers of layers, heads and readings.
     """
     first = halves(read.ids, SPLITS, seed).T  # sentence, split
     draws = poisson_weights(read.ids, replicates, seed).astype(np.float64)
-    rows = []
+    rows, by_group = [], {}
     for name, members in groups.items():
         used = [[i for i, relation in enumerate(each) if relation in members] for each in read.relations]
         sentence = np.repeat(np.arange(len(used)), [len(each) for each in used])
@@ -147,6 +159,7 @@ def ensemble_rows(
         gold = np.concatenate([gold[each] for gold, each in zip(read.gold, used, strict=True)])
         search = Greedy(values, gold, most)
         whole = search.chosen(np.ones(len(gold), dtype=bool))
+        by_group[name] = [whole]
         ensemble, single = np.zeros(len(gold), dtype=np.int64), np.zeros(len(gold), dtype=np.int64)
         scored = np.zeros(len(gold), dtype=np.int64)
         by_split = []
@@ -154,8 +167,9 @@ def ensemble_rows(
             before = ensemble.sum(), scored.sum()
             for half in (True, False):
                 choosing = first[sentence, split] == half
-                if choosing.any():
-                    heads = search.chosen(choosing)
+                heads = search.chosen(choosing) if choosing.any() else ()
+                by_group[name].append(heads)
+                if heads:
                     ensemble += search.right(heads) & ~choosing
                     single += search.right(heads[:1]) & ~choosing
                     scored += ~choosing
@@ -169,7 +183,7 @@ def ensemble_rows(
             {
                 "relation": name,
                 "total": len(gold),
-                "heads": [_named(head, shape) for head in whole],
+                "heads": [named_reading(head, shape) for head in whole],
                 "correct": int(search.right(whole).sum()),
                 "heldout_correct": int(ensemble.sum()),
                 "heldout_total": int(scored.sum()),
@@ -180,7 +194,7 @@ def ensemble_rows(
                 "gain_high": None if np.isnan(high) else high,
             }
         )
-    return rows
+    return Chosen(rows, by_group)
 
 
 class Greedy:
@@ -227,7 +241,8 @@ class Greedy:
         return self._right[key]
 
 
-def _named(head: int, shape: tuple[int, int, int]) -> str:
+def named_reading(head: int, shape: tuple[int, int, int]) -> str:
+    """Return the name of a head, with an arrow for the direction in which it is read."""
     layer, number, direction = np.unravel_index(head, shape)
     return f"{layer + 1}-{number + 1}{('', '←', '↔')[direction]}"
 

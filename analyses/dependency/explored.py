@@ -21,6 +21,7 @@ from ..shared.outcomes import Counts
 from .accuracy import DependencyAccuracy
 from .rules import FAMILIES
 from .section import DependencyResults
+from .spanning_tables import tree_findings
 from .tables import TOTALS, Asked, members_of
 
 ARROWS = {"dep->head": "dependent → head", "head->dep": "head → dependent", "both": "both directions"}
@@ -204,6 +205,10 @@ def _findings(
         yield Finding(text, _address(rows[0], kind))
     yield from _beyond_tags(by_gain, kind)
     yield from _together(results, kind)
+    if results.spanning_trees:
+        yield from (
+            Finding(text, address(head=head, kind=kind)) for text, head in tree_findings(results.spanning_trees)
+        )
     yield from _failing(results, frequent, kind)
     if "control_accuracy" in results.best:
         rows = list(by_gain or frequent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Annotated, Literal, get_args
 
 from tyro.conf import arg
@@ -43,6 +44,10 @@ class DependencyOptions(OptionGroup):
     """Average the maps of up to N heads for each relation, chosen on one half of the first 1,000 sentences and scored
     on the other. With 0, there are no ensembles."""
 
+    spanning_trees: bool = False
+    """Build trees from the maps of each head, and of all ensembles together, for the first 1,000 sentences, and score
+    them beside chains of neighbors (UAS and UUAS). This needs the extra attentionology[tree]."""
+
     trees: Trees = "basic"
     """The gold: the basic trees, in which every word has one head, or the enhanced dependencies (column DEPS), in which
     a word may have several heads, of which one has to be found. The latter have relations such as nmod:of, which
@@ -54,6 +59,10 @@ class DependencyOptions(OptionGroup):
         self.unions()
         if self.trees not in get_args(Trees):
             raise OptionError(f"--trees is basic or enhanced, not {self.trees!r}")
+        if self.spanning_trees and find_spec("ufal") is None:
+            raise OptionError(
+                "--spanning-trees needs the library ufal.chu_liu_edmonds: pip install 'attentionology[tree]'"
+            )
         if repeated := next((name for name in self.relations if self.relations.count(name) > 1), None):
             raise OptionError(f"--relations names {repeated} twice")
 

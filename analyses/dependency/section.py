@@ -20,6 +20,7 @@ from .columns import AGAINST_TAGS, BEST
 from .ensembles import shown_ensembles
 from .failure_tables import shown_failures
 from .figures import best_heads_figure, heads_figure
+from .spanning_tables import SpanningTrees, shown_trees
 from .tables import TOTALS
 
 _INTERVAL = (
@@ -48,6 +49,7 @@ class DependencyResults(Previewed):
         ensembles: the accuracies of ensembles of heads, with the option ``--ensembles``.
         rules: the best rules that know the part of speech of a word; None for a treebank without parts of speech.
         trees: the gold, the ``"basic"`` trees or the ``"enhanced"`` dependencies.
+        spanning_trees: the scores of trees that are made of maps, with the option ``--spanning-trees``.
     """
 
     cells: pd.DataFrame
@@ -59,6 +61,7 @@ class DependencyResults(Previewed):
     ensembles: pd.DataFrame | None = None
     rules: pd.DataFrame | None = None
     trees: str = "basic"
+    spanning_trees: SpanningTrees | None = None
 
 
 def dependency_section(results: DependencyResults, titles: Titles | None = None) -> Section:
@@ -68,12 +71,14 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
     is_enhanced = results.trees == "enhanced"
     title = f"{title} · enhanced dependencies" if title and is_enhanced else title
     shown = best_table(results)
-    failed, ensembles = results.failures, results.ensembles
+    failed, ensembles, of_maps = results.failures, results.ensembles, results.spanning_trees
     shown_further = [*(shown_failures(failed, min_count) if failed else ())]
     if results.rules is not None:
         shown_further.append(against_tags(shown))
     if ensembles is not None:
         shown_further.append(shown_ensembles(ensembles))
+    if of_maps:
+        shown_further.append(shown_trees(of_maps))
     single = [row for row in shown.rows if row["is_frequent"] and row["relation"] not in (*TOTALS, "punct")]
     return Section(
         title=f"What the attention heads of {titles.model} know about dependency syntax",
@@ -86,6 +91,7 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
             "has_failures": bool(failed),
             "has_ensembles": ensembles is not None,
             "has_rules": results.rules is not None,
+            "of_maps": of_maps,
         },
         shown=(shown, *shown_further),
         summary={"dependency_best": records(best)},
@@ -95,6 +101,7 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
             **control_table(results.controls, ("relation",), "dependency_control"),
             **({"dependency_failures": failed.failures, "dependency_picks": failed.picked} if failed else {}),
             **({} if ensembles is None else {"dependency_ensembles": ensembles}),
+            **({"dependency_trees": of_maps.heads, "dependency_trees_best": of_maps.best} if of_maps else {}),
             **({} if results.rules is None else {"dependency_rules": results.rules}),
         },
         figures={

@@ -156,6 +156,8 @@ class SurveyOptions:
         self.long_run.check()
         if self.dependency.ensembles:
             raise OptionError("--ensembles is an option of analyze: a survey has no table of ensembles")
+        if self.dependency.spanning_trees:
+            raise OptionError("--spanning-trees is an option of analyze: a survey has no table of trees")
         self.job(ModelOptions(), SAMPLE).check()
         map_makers(self.grid.maps, self.cells.merge, self.cells.normalize)
 

@@ -249,7 +249,8 @@ def test_runs_of_different_trees_are_compared_and_not_merged(runs):
 @pytest.mark.parametrize(
     ("options", "analyses", "message"),
     [
-        ({"ensembles": 2}, "dependency", "--failures and --ensembles need basic trees"),
+        ({"spanning_trees": True}, "dependency", "--failures, --ensembles and --spanning-trees need basic trees"),
+        ({"ensembles": 2}, "dependency", "--failures, --ensembles and --spanning-trees need basic trees"),
         ({}, "dependency,ablation", "--trees enhanced is not for ablation"),
         ({"relations": ("nmod:off",)}, "dependency", "none of the relations nmod:off"),
         ({"group": ("nsubj:xsubj=nsubj,obj",)}, "dependency", "'nsubj:xsubj' is the name of a relation"),
@@ -263,7 +264,7 @@ def test_what_needs_one_head_for_each_word_is_refused(options, analyses, message
 
 def test_failures_are_refused():
     groups = [CountOptions(replicates=0), DependencyOptions(trees="enhanced"), FailureOptions(failures=("best",))]
-    with pytest.raises(OptionError, match="--failures and --ensembles need basic trees"):
+    with pytest.raises(OptionError, match="--failures, --ensembles and --spanning-trees need basic trees"):
         analyze(tiny.encoder(), load_treebank(from_string=CONLLU), analyses="dependency", options=groups)
 
 

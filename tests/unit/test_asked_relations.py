@@ -136,3 +136,5 @@ def test_a_survey_shows_the_first_question():
     assert SurveyOptions().shown_relation == "all-nopunct-noroot"
     with pytest.raises(OptionError, match="--ensembles is an option of analyze"):
         SurveyOptions(dependency=DependencyOptions(ensembles=2)).check()
+    with pytest.raises(OptionError, match="--spanning-trees is an option of analyze"):
+        SurveyOptions(dependency=DependencyOptions(spanning_trees=True)).check()

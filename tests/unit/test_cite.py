@@ -67,6 +67,7 @@ def test_methods_say_how_much_of_documents_was_read():
     [
         ({}, {"clark", "kobayashi-etal-2020", "abnar", "modarressi", "de-marneffe"}),
         ({"map": "weight", "ensembles": 4}, {"clark", "limisiewicz", "ravishankar", "de-marneffe"}),
+        ({"map": "weight", "spanning_trees": True}, {"clark", "ravishankar", "de-marneffe"}),
         ({"map": "alti", "analyses": ["norms"]}, {"ferrando", "kobayashi-etal-2020", "kobayashi-etal-2021", "de-m"}),
     ],
 )  # fmt: skip

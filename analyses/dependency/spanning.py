@@ -1,0 +1,197 @@
+"""Trees from heads: maximum spanning trees of maps, scored beside chains of neighbors.
+
+The word map of a head gives a score to each pair of words. Its maximum spanning tree (Chu & Liu 1965; Edmonds 1967)
+gives each word one syntactic head, so that all of them together form a tree. It starts at the root of the treebank, as
+in Raganato & Tiedemann (2018) and Ravishankar et al. (2021), because no map says which word is the root. What a tree
+gets for nothing is what chains get in which each word depends on the next one, or on the one before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...corpora_loaders import is_punct
+from ..shared.best_head import argbest, best_head, heldout, interval, rate, rates
+from ..shared.held_out import heldout_gain
+from ..shared.outcomes import SPLITS, Counts
+from ..shared.resampling import halves, poisson_weights
+from .decisions import READINGS
+from .ensembles import Read, named_reading
+from .spanning_tables import CHAINS, SCORES
+
+Array = npt.NDArray[Any]
+
+SPANNING = "trees/"
+"""Stands before the name of the texts under which the scores of trees are stored."""
+
+
+def united(chosen: Sequence[Sequence[tuple[int, ...]]]) -> list[tuple[int, ...]]:
+    """Return all heads of the ensembles of relations together, for each set of sentences that chose them."""
+    return [tuple(sorted(set().union(*of_sentences))) for of_sentences in zip(*chosen, strict=True)]
+
+
+def tree_of(values: npt.NDArray[np.floating], number: Array) -> Array:
+    """Return the head of each word, from 0, in the maximum spanning tree; −1 for the root, the word without a row.
+
+    Args:
+        values: the value of each word as the head of each word but the root, shape (words but the root, words).
+        number: the indices of the words that have rows.
+    """
+    from ...probes.predictor import maximum_tree  # probes take time to import, and few runs build trees
+
+    n = values.shape[1]
+    order = np.concatenate([np.setdiff1d(np.arange(n), number), number])  # the tree starts at the first node
+    scores = np.full((n, n), np.nan)
+    scores[1:] = values[:, order]
+    np.fill_diagonal(scores, np.nan)
+    heads = np.full(n, -1)
+    heads[number] = order[maximum_tree(scores)[1:]]
+    return heads
+
+
+def right_words(heads: Array, number: Array, gold: Array) -> npt.NDArray[np.bool_]:
+    """Return for words with gold heads whether a tree has their heads, and whether it links them with these."""
+    directed = heads[number] == gold
+    return np.stack([directed, directed | (heads[gold] == number)])
+
+
+def tree_counts(
+    read: Read, shape: tuple[int, int, int], together: Sequence[tuple[int, ...]], replicates: int, seed: int
+) -> dict[str, Any]:
+    """Build and score the trees of sentences, as plain data.
+
+    Args:
+        read: the sentences.
+        shape: the numbers of layers, heads and readings.
+        together: the heads of the ensemble that was chosen on all sentences, then of those of both halves of each
+            split; nothing if there are no ensembles.
+        replicates: the number of bootstrap replicates.
+        seed: the seed of the bootstrap and of the splits.
+    """
+    used = [index for index, is_tree in enumerate(read.is_tree) if is_tree]
+    ids = [read.ids[index] for index in used]
+    first = halves(ids, SPLITS, seed)
+    # The sentences that each ensemble is scored on: all of them, or those that did not choose it.
+    scored = np.concatenate([np.ones((1, len(used)), dtype=bool), np.stack([~first, first], 1).reshape(-1, len(used))])
+    by_head = np.zeros((len(used), 2, math.prod(shape)), dtype=np.int64)  # sentence, score, head
+    by_chain = np.zeros((len(used), 2, 2), dtype=np.int64)  # sentence, score, chain
+    by_ensemble = np.zeros((len(used), 2, len(together)), dtype=np.int64)  # sentence, score, ensemble
+    total = np.zeros(len(used), dtype=np.int64)
+    for row, index in enumerate(used):
+        values, number, gold = read.candidates[index], read.numbers[index], read.gold[index]
+        words = np.array([not is_punct(relation) for relation in read.relations[index]])
+        total[row] = words.sum()
+        for head in range(by_head.shape[-1]):
+            by_head[row, :, head] = right_words(tree_of(values[:, head], number), number, gold)[:, words].sum(1)
+        for chain, step in enumerate((1, -1)):
+            # The root is part of the chain, which without directions has all neighbors.
+            by_chain[row, :, chain] = right_words(np.arange(len(number) + 1) + step, number, gold)[:, words].sum(1)
+        for choice, heads in enumerate(together):
+            if heads and scored[choice, row]:
+                mean = values[:, list(heads)].mean(1, dtype=np.float64)
+                by_ensemble[row, :, choice] = right_words(tree_of(mean, number), number, gold)[:, words].sum(1)
+    draws = poisson_weights(ids, replicates, seed)
+    subsets = _counts(np.concatenate([scored[:1], first]), by_head, by_chain, total, shape)
+    drawn = _counts(draws, by_head, by_chain, total, shape)
+    rows: list[dict[str, Any]] = []
+    for score in range(2) if total.any() else ():
+        rows.append(_head_row(score, subsets, drawn, shape))
+        if together and together[0]:
+            used_on = scored & np.array([bool(heads) for heads in together])[:, None]
+            single = by_head[:, score, [0, *_best_of_halves(subsets.correct[score], shape)]]
+            chains = by_chain[:, score].T
+            others = {"next": chains[0][:, None], "previous": chains[1][:, None], "head": single}
+            counts = _ensemble_row(by_ensemble[:, score], others, total, used_on.T, draws.astype(np.float64))
+            names = [named_reading(head, shape) for head in together[0]]
+            rows.append({"score": SCORES[score], "maps": "ensemble", "heads": names, **counts})
+    return {
+        "sentences": len(used),
+        "left_out": len(read.ids) - len(used),
+        "shape": list(shape),
+        "total": int(total.sum()),
+        "correct": by_head.sum(0).tolist(),
+        "best": [{name: None if value != value else value for name, value in row.items()} for row in rows],
+    }
+
+
+def _counts(weights: Array, by_head: Array, by_chain: Array, total: Array, shape: tuple[int, int, int]) -> Counts:
+    """Add up the counts of sentences, with the two scores as groups and the chains as baselines."""
+    weights = weights.astype(np.float64)  # sums of whole numbers are exact
+    correct, baselines = (
+        np.moveaxis(np.tensordot(weights, each, 1), 1, 0).astype(np.int64) for each in (by_head, by_chain)
+    )
+    correct = np.moveaxis(correct.reshape(*correct.shape[:2], *shape), -1, 2)
+    return Counts(correct, baselines, np.stack([(weights @ total).astype(np.int64)] * 2))
+
+
+def _head_row(score: int, subsets: Counts, drawn: Counts, shape: tuple[int, int, int]) -> dict[str, Any]:
+    """Return the counts of the best head for a score."""
+    correct, total = subsets.correct[score], subsets.total[score]
+    n = int(total[0])
+    (direction, layer, head), columns = best_head(correct[0], n, READINGS)
+    low, high = interval(rates(drawn.correct[score, :, direction, layer, head], drawn.total[score]))
+    row = {
+        "score": SCORES[score],
+        "maps": "best head",
+        "heads": [named_reading(int(np.ravel_multi_index((layer, head, direction), shape)), shape)],
+        "total": n,
+        "correct": columns["correct"],
+        "accuracy_low": low,
+        "accuracy_high": high,
+        **heldout(correct, total),
+    }
+    for chain, name in enumerate(CHAINS):
+        row[f"{name}_accuracy"] = rate(int(subsets.baselines[score, 0, chain]), n)
+        gain = heldout_gain([score], subsets, drawn, [chain])
+        row |= {column.replace("heldout", name): value for column, value in gain.items()}
+    return row
+
+
+def _best_of_halves(correct: Array, shape: tuple[int, int, int]) -> list[int]:
+    """Return the index of the head that is best on each half of each split in turn."""
+    both = np.stack([correct[1:], correct[0] - correct[1:]], axis=1).reshape(-1, *correct.shape[1:])
+    best = [argbest(counts) for counts in both]
+    return [int(np.ravel_multi_index((layer, head, direction), shape)) for direction, layer, head in best]
+
+
+def _ensemble_row(
+    by_choice: Array, others: Mapping[str, Array], total: Array, used_on: Array, draws: Array
+) -> dict[str, Any]:
+    """Return the counts of the ensemble for a score.
+
+    Args:
+        by_choice: the right words of each sentence, shape (sentences, choices): of the ensemble that was chosen on all
+            sentences, then of those of both halves of each split.
+        others: the same of what it is compared with.
+        total: the number of words of each sentence.
+        used_on: which sentences each choice is scored on, shape (sentences, choices).
+        draws: how often each replicate draws each sentence.
+    """
+    right, words = (by_choice * used_on)[:, 1:], (total[:, None] * used_on)[:, 1:]
+    by_split = rates(*(each.sum(0).reshape(-1, 2).sum(1) for each in (right, words)))
+    drawn_words = draws @ words.sum(1)
+    low, high = interval(rates(draws @ by_choice[:, 0], draws @ total))
+    row = {
+        "total": int(total.sum()),
+        "correct": int(by_choice[:, 0].sum()),
+        "accuracy_low": low,
+        "accuracy_high": high,
+        "heldout_correct": int(right.sum()),
+        "heldout_total": int(words.sum()),
+        "heldout_accuracy": rate(int(right.sum()), int(words.sum())),
+        "heldout_min": float(by_split.min()) if by_split.size else math.nan,
+        "heldout_max": float(by_split.max()) if by_split.size else math.nan,
+    }
+    for name, of_other in others.items():
+        if name in CHAINS:
+            row[f"{name}_accuracy"] = rate(int(of_other.sum()), int(total.sum()))
+        gains = right - (of_other * used_on)[:, 1:]
+        low, high = interval(rates(draws @ gains.sum(1), drawn_words))
+        row[f"{name}_gain"] = rate(int(gains.sum()), int(words.sum()))
+        row |= {f"{name}_gain_low": low, f"{name}_gain_high": high}
+    return row
