@@ -32,9 +32,9 @@ _AT_ONCE = 64  # the number of decisions at a time, so that their rows take no m
 
 
 def antecedent_hits(
-    batch: MapBatch, choices: Sequence[tuple[int, Choice]]
+    batch: MapBatch, choices: Sequence[tuple[int, Choice]], policies: Sequence[str] = POLICIES
 ) -> Bool[Tensor, "choices policies directions layers heads"]:
-    """Return whether each attention head picks an antecedent's head word, by `POLICIES` and `DIRECTIONS`.
+    """Return whether each attention head picks an antecedent's head word, by policies and `DIRECTIONS`.
 
     Ties go to the first candidate in the text.
     """
@@ -46,11 +46,11 @@ def antecedent_hits(
         windows = torch.tensor([index for index, _ in part])
         mention = torch.zeros(len(part), dtype=torch.long)
         gold = torch.zeros(len(part), n, dtype=torch.bool)
-        allowed = torch.zeros(len(part), len(POLICIES), n, dtype=torch.bool)
+        allowed = torch.zeros(len(part), len(policies), n, dtype=torch.bool)
         for row, (index, choice) in enumerate(part):
             window = batch.sentences[index]
             assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
-            mention[row], gold[row], allowed[row] = _masks(choice, window, position[index], n)
+            mention[row], gold[row], allowed[row] = _masks(choice, window, position[index], n, policies)
         hits, close = _compare(batch.maps, batch.noise, windows, mention, gold, allowed)
         unclear = sorted(set(windows[close].tolist()))
         for index in unclear:
@@ -58,15 +58,15 @@ def antecedent_hits(
             # One window at a time, and no variable that keeps its maps alive, because float64 takes twice the memory.
             hits[rows] = _argmax(batch.exact([index])[0], mention[rows], gold[rows], allowed[rows])
         parts.append(hits)
-    shape = (len(POLICIES), len(DIRECTIONS), *batch.maps.shape[1:3])
+    shape = (len(policies), len(DIRECTIONS), *batch.maps.shape[1:3])
     return torch.cat(parts) if parts else torch.zeros(0, *shape, dtype=torch.bool)
 
 
 def _masks(
-    choice: Choice, window: Window, position: Int[Tensor, " words"], n: int
+    choice: Choice, window: Window, position: Int[Tensor, " words"], n: int, policies: Sequence[str]
 ) -> tuple[Tensor, Bool[Tensor, " n"], Bool[Tensor, "policies n"]]:
     """Return the position of the mention's head word, and masks of antecedents and of candidates by policy."""
-    allowed = torch.stack([_mask(choice.candidates(policy, window), window, position, n) for policy in POLICIES])
+    allowed = torch.stack([_mask(choice.candidates(policy, window), window, position, n) for policy in policies])
     return position[choice.head - window.start], _mask(choice.gold, window, position, n), allowed
 
 
@@ -92,12 +92,12 @@ def _compare(
     """
     device = maps.device
     windows, mention, gold, allowed = windows.to(device), mention.to(device), gold.to(device), allowed.to(device)
-    shape = (len(windows), len(POLICIES), len(DIRECTIONS), *maps.shape[1:3])
+    shape = (len(windows), allowed.shape[1], len(DIRECTIONS), *maps.shape[1:3])
     decided = torch.zeros(shape, dtype=torch.bool, device=device)
     close = torch.zeros(len(windows), dtype=torch.bool, device=device)
     for direction, values in enumerate((maps[windows, :, :, mention, :], maps[windows, :, :, :, mention])):
         best = values.masked_fill(~gold[:, None, None], -torch.inf).amax(-1)
-        for policy in range(len(POLICIES)):
+        for policy in range(allowed.shape[1]):
             other = values.masked_fill((gold | ~allowed[:, policy])[:, None, None], -torch.inf).amax(-1)
             decided[:, policy, direction] = best > other
             near = (best - other).abs() <= noise * torch.maximum(best, other).abs()
@@ -140,7 +140,7 @@ class AntecedentGuesses:
         the best of the other candidates.
         """
         choices = choices_of(batch, singletons=self.singletons)
-        hits = antecedent_hits(batch, choices)[:, POLICIES.index(self.policy)]
+        hits = antecedent_hits(batch, choices, (self.policy,))[:, 0]
         position = word_positions(batch)
         picks = torch.full((len(batch), len(DIRECTIONS), *batch.maps.shape[1:4]), -1)
         for decision in reversed(range(len(choices))):

@@ -13,7 +13,7 @@ from ...corpora_loaders.coreference import Document
 from ...extractors import MapBatch, Window
 from ...storage.writing import running_text
 from .antecedents import DIRECTIONS, antecedent_hits
-from .choices import POLICIES, Choice, choices_of
+from .choices import Choice, choices_of
 
 EXAMPLES = 5
 """The number of right decisions, and of wrong decisions, that the report shows."""
@@ -62,7 +62,7 @@ def decisions_of(
     """Yield the decisions of one attention head in a batch that could have been wrong, in its order."""
     direction, layer, head = attention_head
     choices = choices_of(batch, singletons=singletons)
-    hits = antecedent_hits(batch, choices)[:, POLICIES.index(policy), DIRECTIONS.index(direction), layer - 1, head - 1]
+    hits = antecedent_hits(batch, choices, (policy,))[:, 0, DIRECTIONS.index(direction), layer - 1, head - 1]
     maps = [array[layer - 1, head - 1] for _, array in batch.unpadded()]
     for (index, choice), right in zip(choices, hits.tolist(), strict=True):
         window = batch.sentences[index]

@@ -18,7 +18,7 @@ from ..dependency.decisions import word_positions
 from ..shared.picked import picked_kinds, read_in
 from .antecedents import DIRECTIONS, antecedent_hits
 from .baselines import Traits, agree, nearest_first
-from .choices import POLICIES, Choice
+from .choices import Choice
 
 PICKS = (
     "antecedent",
@@ -89,14 +89,14 @@ def picks(
         batch: the maps of windows.
         choices: the choices, each with the index of its window, see `choices_of`.
         related: the `relationships` of each window that has choices, by its index.
-        policy: the candidates, one of `POLICIES`.
+        policy: the candidates, see `attentionology.analyses.coreference.choices.POLICIES`.
     """
-    result = antecedent_hits(batch, choices)[:, POLICIES.index(policy)].numpy()
-    kinds = np.zeros(result.shape, dtype=np.int8)
+    right = antecedent_hits(batch, choices, (policy,))[:, 0].numpy()
+    kinds = np.zeros(right.shape, dtype=np.int8)
     position = word_positions(batch).numpy()
     for index, of_window in related.items():
         rows = np.array([row for row, (place, _) in enumerate(choices) if place == index])
-        window, hits = batch.sentences[index], result[rows]
+        window, hits = batch.sentences[index], right[rows]
         assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
         places = position[index, : len(window)]
         number = np.array([choices[row][1].head - window.start for row in rows])

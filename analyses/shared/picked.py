@@ -44,31 +44,31 @@ def picked_kinds(
         barred: which words are no candidates.
         settled: which decisions are made by other means, so that their results here are of no use.
     """
-    inner = batch.maps[row].cpu().numpy()[..., places[:, None], places]
     readings = settled.shape[1]
-    kinds, in_doubt = _kinds(inner, number, related, barred, batch.noise, readings)
+    cells = places[number][:, None], places
+    kinds, in_doubt = _kinds(batch.maps[row].cpu().numpy(), cells, related, barred, batch.noise, readings)
     in_doubt &= ~settled
     if in_doubt.any():
         n_layers = int(np.flatnonzero(in_doubt.any((0, 1, 3)))[-1]) + 1
-        exact = batch.exact([row], n_layers)[0].cpu().numpy()[:n_layers, :, places[:, None], places]
-        kinds[:, :, :n_layers] = _kinds(exact, number, related, barred, 0.0, readings)[0]
+        exact = batch.exact([row], n_layers)[0].cpu().numpy()[:n_layers]
+        kinds[:, :, :n_layers] = _kinds(exact, cells, related, barred, 0.0, readings)[0]
     return kinds
 
 
 def _kinds(
     maps: npt.NDArray[np.floating],
-    number: npt.NDArray[np.int64],
+    cells: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
     related: Kinds,
     barred: npt.NDArray[np.bool_],
     noise: float,
     readings: int,
 ) -> tuple[Kinds, npt.NDArray[np.bool_]]:
     """Return the kinds of what is picked, and whether rounding may decide them."""
-    kinds = np.empty((len(number), readings, *maps.shape[:2]), dtype=np.int8)
+    kinds = np.empty((len(related), readings, *maps.shape[:2]), dtype=np.int8)
     in_doubt = np.empty(kinds.shape, dtype=bool)
     for layer, layer_maps in enumerate(maps):  # the arrays of one layer at a time take little memory
         for reading, view in enumerate(read_in(layer_maps, readings)):
-            others = np.where(barred, -np.inf, view[:, number])  # head, word, candidate
+            others = np.where(barred, -np.inf, view[:, *cells])  # head, word, candidate
             best = others.max(-1, keepdims=True)
             of_candidates = np.broadcast_to(related, others.shape)
             picked = np.take_along_axis(of_candidates, others.argmax(-1)[..., None], -1)
