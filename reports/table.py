@@ -28,10 +28,21 @@ _LATEX = {
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
-    "→": r"$\rightarrow$",
     "−": "$-$",
     "–": "--",
-}
+    "…": r"\dots{}",
+    "“": "``",
+    "”": "''",
+    "’": "'",
+    "°": r"$^\circ$",
+    "½": r"$\frac{1}{2}$",
+    # pdflatex knows the letters of Latin scripts, but no symbol. Check marks would need another package.
+    **{symbol: f"$\\{name}$" for symbol, name in zip("→←↔‖×·±∂∩≈∞⊕≤≠∝√ΣΔαγελρστ✓✗", (
+        "rightarrow leftarrow leftrightarrow | times cdot pm partial cap approx infty oplus leq neq propto surd "
+        "Sigma Delta alpha gamma varepsilon lambda rho sigma tau surd times"
+    ).split(), strict=True)},
+    **{power: f"$^{{{digit}}}$" for power, digit in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True)},
+}  # fmt: skip
 _HEAD = re.compile(r"(\b\d+-\d+\b)")
 _MINUS = re.compile(r"(?<![\w-])-(?=\d)")
 

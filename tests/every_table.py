@@ -31,11 +31,13 @@ class Written:
         columns: the columns of each table by its name.
         records: the content of every ``run.json``.
         summaries: the content of every ``summary.json``.
+        latex: the LaTeX files.
     """
 
     columns: dict[str, list[str]] = field(default_factory=dict)
     records: list[dict[str, Any]] = field(default_factory=list)
     summaries: list[dict[str, Any]] = field(default_factory=list)
+    latex: list[Path] = field(default_factory=list)
 
     def add(self, folder: Path) -> None:
         """Add what a results folder holds."""
@@ -44,6 +46,7 @@ class Written:
                 header = next(csv.reader(file))
             known = self.columns.setdefault(path.stem, [])
             known += [name for name in header if name not in known]
+        self.latex.extend(sorted(folder.rglob("*.tex")))
         self.records.append(json.loads((folder / "run.json").read_text(encoding="utf-8")))
         self.summaries.append(json.loads((folder / "summary.json").read_text(encoding="utf-8")))
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
@@ -100,6 +103,25 @@ def test_the_page_describes_the_records(written):
     for summary, record in zip(written.summaries, written.records, strict=True):
         assert summary["run"].items() <= record.items()
         assert record.keys() - summary["run"].keys() <= {"files"}
+
+
+@pytest.mark.slow
+def test_every_table_is_latex(written, tmp_path):
+    """The tables have no character that pdflatex does not know, and a paper with all of them compiles."""
+    assert len(written.latex) > 20
+    for path in written.latex:
+        text = path.read_text(encoding="utf-8").partition("\n")[2]  # the first line is a comment
+        unknown = {each for each in text if ord(each) > 127 and not unicodedata.name(each).startswith("LATIN")}
+        assert not unknown, path
+    if not shutil.which("pdflatex"):
+        pytest.skip("pdflatex is not installed")
+    inputs = "\n\n".join(rf"\input{{{path}}}" for path in written.latex)
+    paper = rf"\documentclass{{article}}\usepackage{{booktabs}}\begin{{document}}{inputs}\end{{document}}"
+    (tmp_path / "paper.tex").write_text(paper)
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (tmp_path / "paper.pdf").stat().st_size > 10_000
 
 
 OF_CLASSIFIERS = ("model.config.*", "model.vocabulary", "model.classes[]")
