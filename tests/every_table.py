@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import transformers
+
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.scripts.cli import main
 from tests import tiny
@@ -69,6 +71,8 @@ def everything_written(folder: Path) -> Written:
     (folder / "text.txt").write_text("The cat saw a dog in the garden. It ran.\n" * 60, encoding="utf-8")
     (folder / "gap.tsv").write_text(GAP + "".join(map(_question, range(8))), encoding="utf-8")
     first, second = folder / "first.conllu", folder / "second.conllu"
+    masked = str(_model(folder / "masked", 2))
+    transformers.BertForMaskedLM(transformers.AutoConfig.from_pretrained(masked)).save_pretrained(masked)
     written = Written()
 
     def run(command: str, *options: object) -> Path:
@@ -92,6 +96,8 @@ def everything_written(folder: Path) -> Written:
     graph = ["\t".join([*row[:8], f"{row[6]}:{row[7]}", row[9]] if row[0].isdigit() else row) for row in basic]
     (folder / "graph.conllu").write_text("\n".join(graph), encoding="utf-8")
     run("analyze", "--model", model, "--corpus", folder / "graph.conllu", "--trees", "enhanced", *SHORT)
+    ablation = ("--analyses", "dependency", "ablation", "--pruning-sentences", 3, "--min-count", 1)
+    run("analyze", "--model", masked, "--corpus", first, *ablation, *SHORT)
     run("analyze", "--model", model, "--text", folder / "text.txt", "--segments", 3)
     run(
         "analyze",
