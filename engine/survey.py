@@ -13,9 +13,9 @@ import pandas as pd
 
 from ..analyses.comparison.results import Pairing
 from ..analyses.contract import OptionError, OptionGroup, OptionSet
-from ..analyses.dependency.accuracy import inventory, words_by_group
+from ..analyses.dependency.accuracy import DependencyAccuracy, inventory, words_by_group
 from ..analyses.dependency.options import DependencyOptions
-from ..analyses.dependency.tables import TOTALS
+from ..analyses.dependency.tables import TOTALS, members_of
 from ..analyses.option_groups import groups_by_class
 from ..analyses.shared.comparable import Comparable
 from ..analyses.shared.input_options import LimitOptions, ModelOptions, paths_read
@@ -26,6 +26,8 @@ from ..analyses.survey.cells import CellResult
 from ..analyses.survey.contrasts import Contrasts, Measurements
 from ..analyses.survey.results import Survey
 from ..analyses.survey.section import survey_section
+from ..analyses.survey.training import LayerAccuracies, TrainingCurves, layer_accuracies
+from ..analyses.survey.transfer import KeptCounts, averaged, kept_counts, transfers
 from ..reports.page import write_report
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
@@ -181,6 +183,8 @@ class CellRun:
     best: Mapping[str, pd.DataFrame]  # the best heads of each kind of map
     families: Mapping[str, Sequence[Comparable]]  # the statistics that can be compared, by the kind of map
     record: Mapping[str, Any]
+    kept: Mapping[str, KeptCounts]  # to transfer heads, by the kind of map; empty if there is only one treebank
+    layers: Mapping[str, LayerAccuracies]  # by the kind of map; empty if no model has training curves
 
 
 def count_grid(options: SurveyOptions) -> Survey:
@@ -191,20 +195,30 @@ def count_grid(options: SurveyOptions) -> Survey:
     """
     _check_relation(options)
     grid, min_count = options.grid, options.count.min_count
-    contrasts, results = Contrasts(min_count), list[CellResult]()
-    for treebank, cells in CellCounter(options, _run).treebanks():
+    contrasts, results, curves = Contrasts(min_count), list[CellResult](), TrainingCurves(grid.models)
+    kept: dict[tuple[str, str], dict[str, KeptCounts]] = {
+        (model, kind): {} for model in grid.models for kind in grid.maps
+    }
+    several = len(options.treebanks()) > 1
+    run_cell = functools.partial(_run, transferred=several, by_layer=bool(curves.checkpoints))
+    for treebank, cells in CellCounter(options, run_cell).treebanks():
         measured, records = list[Measurements](), dict[str, Mapping[str, Any]]()
         for cell in cells:
             best, families = dict[str, pd.DataFrame](), dict[str, Sequence[Comparable]]()
             for run in cell.results:
                 best |= run.best
                 families |= run.families
+                for kind, counts in run.kept.items():
+                    kept[cell.cell.model, kind][treebank] = counts
+                for kind, layers in run.layers.items():
+                    curves.add(cell.cell.model, treebank, kind, run.families[kind][0].measured, layers)
             record = cell.results[0].record if cell.results else None
             results.append(CellResult(cell.cell, best, tuple(cell.failures), record, cell.seconds))
             if record is not None:
                 records[cell.cell.model] = record
                 measured.append(Measurements(cell.cell.model, families))
         contrasts.add(treebank, measured, functools.partial(_pairing, records))
+    moved = [transfers(kept[key], min_count, model=key[0], map=key[1]) for key in kept]
     return Survey(
         models=grid.models,
         treebanks=tuple(options.treebanks()),
@@ -215,6 +229,9 @@ def count_grid(options: SurveyOptions) -> Survey:
         relation=options.shown_relation,
         min_count=min_count,
         left_out=grid.named.left_out,
+        transfer_rows=[row for rows, _ in moved for row in rows],
+        transfer_mean_rows=[row for _, means in moved for row in means],
+        training_rows=curves.rows(),
     )
 
 
@@ -222,10 +239,23 @@ def _pairing(records: Mapping[str, Mapping[str, Any]], first: str, second: str) 
     return pairing_of(records[first], records[second])[0]
 
 
-def _run(job: Job, **inputs: Any) -> CellRun:
+def _run(job: Job, *, transferred: bool, by_layer: bool, **inputs: Any) -> CellRun:
     run = execute(job, **inputs)
-    best = {part.kind or "": part.results.best for part in run.parts}
-    return CellRun(best, {part.kind or "": part.analysis.comparable(part.counted) for part in run.parts}, run.record)
+    best, families = dict[str, pd.DataFrame](), dict[str, Sequence[Comparable]]()
+    kept, layers = dict[str, KeptCounts](), dict[str, LayerAccuracies]()
+    for part in run.parts:
+        kind, facts = part.kind or "", part.counted.facts
+        best[kind], families[kind] = part.results.best, part.analysis.comparable(part.counted)
+        if transferred or by_layer:
+            metric = part.counted.metric(facts.model, DependencyAccuracy)
+            counts = metric.split_counts()
+            groups = members_of(metric.groups, counts[0], facts.asked)
+            in_means = averaged(groups, facts.asked)
+            if transferred:
+                kept[kind] = kept_counts(groups, in_means, families[kind][0].measured, counts)
+            if by_layer:
+                layers[kind] = layer_accuracies(in_means, counts, job.groups[CountOptions].min_count)
+    return CellRun(best, families, run.record, kept, layers)
 
 
 def _check_relation(options: SurveyOptions) -> None:

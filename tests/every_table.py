@@ -62,7 +62,8 @@ def everything_written(folder: Path) -> Written:
     Raises:
         AssertionError: a command fails.
     """
-    model, other = (str(_model(folder / name, seed)) for seed, name in enumerate(("model", "other")))
+    # Three checkpoints of one model, for which a survey has training curves.
+    model, other, third = (str(_model(folder / f"checkpoint-{seed}", seed)) for seed in range(3))
     sentences = SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
     for name, few in (("first.conllu", sentences[:12]), ("second.conllu", sentences[12:24])):
         (folder / name).write_text("\n\n".join(few) + "\n\n", encoding="utf-8")
@@ -114,7 +115,7 @@ def everything_written(folder: Path) -> Written:
     other_text = run("analyze", "--model", model, "--corpus", second, *analyses, "--control", "random-init", *SHORT)
     run("merge", runs[0], other_text)
     run("compare", *runs)
-    grid = ("--models", model, other, "--treebanks", first, second, "--maps", "weight", "norm")
+    grid = ("--models", model, other, third, "--treebanks", first, second, "--maps", "weight", "norm")
     run("survey", *grid, "--control", "random-init", *SHORT)
     run("probe", "--model", model, "--train", first, "--test", second, "--epochs", 1, "--seeds", 1, "--tree", *SHORT)
     run("explain", "--data", folder / "train.txt", "--test", folder / "test.txt", *EXPLAIN, *SHORT)

@@ -39,6 +39,7 @@ _NORMS = "tests/unit/test_shown_norms.py::"
 _ALIGNMENT = "tests/unit/test_shown_alignment.py::"
 _COMPARISON = "tests/unit/test_shown_comparison.py::"
 _SURVEY = "tests/unit/test_survey_reading.py::"
+_TRANSFER = "tests/unit/test_transfer.py::"
 _PROBES = "tests/unit/test_probe_reports.py::"
 _EXPLANATION = "tests/unit/test_shown_explanation.py::"
 _TOGETHER = "tests/unit/test_together.py::"
@@ -733,5 +734,38 @@ _ABLATED = (
     ),
 )
 
-FAULTS = (*_TAGGED, *_ABLATED, *_COLUMNS, *_DRAWN, *_FOUND, *_COUNTED)
+_TRANSFERRED = (
+    Fault(
+        "analyses/survey/transfer.py",
+        "head = argbest(choice.correct[relation])",
+        "head = argbest(score.correct[relation])",
+        f"{_TRANSFER}test_transfer_is_a_recount_of_two_runs",
+    ),
+    Fault(
+        "analyses/survey/transfer.py",
+        "of_choice[orders[names[0]]]",
+        "of_choice[orders[names[1]]]",
+        f"{_TRANSFER}test_intervals_are_those_of_a_loop_over_replicates",
+    ),
+    Fault(
+        "analyses/survey/transfer.py",
+        'worst["loss_high"] < best["loss_low"]',
+        'worst["loss"] < best["loss_low"]',
+        f"{_TRANSFER}test_a_finding_needs_intervals_that_are_apart",
+    ),
+    Fault(
+        "analyses/survey/shown_tables.py",
+        'percent(row["loss"], sign=True) if row',
+        'percent(row["accuracy"], sign=True) if row',
+        f"{_TRANSFER}test_page_and_latex_say_what_the_tables_say",
+    ),
+    Fault(
+        "analyses/survey/training.py",
+        "key=lambda checkpoint: checkpoint.step)",
+        "key=lambda checkpoint: checkpoint.name)",
+        f"{_TRANSFER}test_checkpoints_are_sorted_by_number",
+    ),
+)
+
+FAULTS = (*_TRANSFERRED, *_TAGGED, *_ABLATED, *_COLUMNS, *_DRAWN, *_FOUND, *_COUNTED)
 """All faults."""

@@ -54,8 +54,9 @@ def heldout_rate(rows: Sequence[int], subsets: Counts, replicates: Counts) -> He
     for choice in choices:
         times[choice.head] += choice.total
     n, right = int(total[0]), sum(choice.correct for choice in choices)
-    deviations = _scores(rows, times, correct[0], n, replicates) + _choices(rows, correct[0], n, replicates)
-    return HeldOutRate(rate(right, sum(times.values())), deviations)
+    scores = score_deviations(rows, times, correct[0], n, replicates)
+    choices_again = choice_deviations(best_in_replicates(rows, replicates), correct[0], n)
+    return HeldOutRate(rate(right, sum(times.values())), scores + choices_again)
 
 
 def heldout_gain(
@@ -96,7 +97,7 @@ def side_of_zero(row: Mapping[str, Any], name: str) -> int:
     return int(low > 0) - int(high < 0)
 
 
-def _scores(rows: list[int], times: Mapping[Choice, int], correct: Array, n: int, replicates: Counts) -> Array:
+def score_deviations(rows: list[int], times: Mapping[Choice, int], correct: Array, n: int, replicates: Counts) -> Array:
     """Return how far the mean accuracy of the chosen heads deviates in each replicate, shape (replicates,)."""
     total = drawn(replicates.total[rows])
     scored = sum(times.values())
@@ -109,13 +110,18 @@ def _scores(rows: list[int], times: Mapping[Choice, int], correct: Array, n: int
     return deviations
 
 
-def _choices(rows: list[int], correct: Array, n: int, replicates: Counts) -> Array:
-    """Return how far the accuracy of the head that is best in each replicate deviates, shape (replicates,)."""
+def best_in_replicates(rows: list[int], replicates: Counts) -> Array:
+    """Return the index of the best head in each replicate, −1 where it draws nothing, for `choice_deviations`."""
     by_head = np.moveaxis(drawn(replicates.correct[rows]), 1, -1)  # the order in which `argbest` breaks ties
-    flat = by_head.reshape(len(by_head), correct.size)
+    flat = by_head.reshape(len(by_head), math.prod(by_head.shape[1:]))
     best = flat.shape[1] - 1 - flat[:, ::-1].argmax(1)
+    return np.where(drawn(replicates.total[rows]) > 0, best, -1)
+
+
+def choice_deviations(best: Array, correct: Array, n: int) -> Array:
+    """Return how far the accuracy of the head that is best in each replicate deviates, shape (replicates,)."""
     right = np.moveaxis(correct, 0, -1).ravel()[best]
-    is_drawn = drawn(replicates.total[rows]) > 0
+    is_drawn = best >= 0
     accuracies = _shares(right, np.where(is_drawn, n, 0))
     return accuracies - rate(int(right[is_drawn].sum()), n * int(is_drawn.sum()))
 

@@ -102,5 +102,58 @@ SURVEY_MEANS = Schema(
     ),
 )
 
-SCHEMAS = (SURVEY, SURVEY_CELLS, SURVEY_CONTRASTS, SURVEY_MEANS)
+SURVEY_TRANSFER = Schema(
+    "survey_transfer",
+    "One row per model, kind of map, treebank that chooses, other treebank that scores, and relation that both have. "
+    "It is written if a model was counted on at least two treebanks.",
+    (
+        TableColumn("model map", "text", "what was read"),
+        TableColumn("chosen_on scored_on", "text", "the treebank that chooses the head, and the one that scores it"),
+        TableColumn("relation direction", "text", "the relation, and the direction of the head"),
+        TableColumn("layer head", "number from 1", "the best head on `chosen_on`, as in `survey.csv`"),
+        TableColumn("n_chosen n", "count", "words of the relation in `chosen_on` and in `scored_on`"),
+        TableColumn("correct", "count", "words of `scored_on` whose syntactic head it finds"),
+        TableColumn("accuracy low high", "share", "`correct` / `n`"),
+        TableColumn("heldout", "share", "the held-out accuracy of the heads that `scored_on` chooses itself"),
+        TableColumn(
+            "loss loss_low loss_high", "points", "`accuracy` − `heldout`; below 0, the head of `chosen_on` loses"
+        ),
+    ),
+)
+
+SURVEY_TRANSFER_MEANS = Schema(
+    "survey_transfer_means",
+    "The means of `survey_transfer.csv` over relations with at least `--min-count` words in both treebanks, without "
+    "totals, groups of relations, and roots.",
+    (
+        TableColumn("model map", "text", "what was read"),
+        TableColumn("chosen_on", "text", "the treebank that chooses the heads"),
+        TableColumn("scored_on", "text", "the treebank that scores them; empty for the mean over all other treebanks"),
+        TableColumn("treebanks relations", "count", "treebanks that score, and relations in the mean"),
+        TableColumn("n", "count", "words of these relations in the treebanks that score"),
+        TableColumn("accuracy heldout", "share", "the means over relations, and then over treebanks"),
+        TableColumn("loss loss_low loss_high", "points", "`accuracy` − `heldout`"),
+        TableColumn("only_chosen only_scored", "text", "relations that only one of the two treebanks has"),
+    ),
+)
+
+SURVEY_TRAINING = Schema(
+    "survey_training",
+    "One row per model, treebank, kind of map, relation or layer, and checkpoint of the model. It is written if at "
+    "least three models of the survey are revisions or checkpoints of one model.",
+    (
+        TableColumn("model checkpoint", "text", "the name without the step, and the whole name of the model"),
+        TableColumn("step", "number", "the number in the name of the revision or folder"),
+        TableColumn("treebank map", "text", "what was read"),
+        TableColumn("about", "text", "`relation`, or `layer`: the mean over relations for one layer"),
+        TableColumn("relation", "text", "the relation; empty for layers"),
+        TableColumn("layer", "number from 1", "the layer, whose best head is chosen and scored; empty for relations"),
+        TableColumn("relations n", "count", "relations in the mean, and their words"),
+        TableColumn("heldout low high", "share", "the held-out accuracy"),
+    ),
+)
+
+SCHEMAS = (
+    SURVEY, SURVEY_CELLS, SURVEY_CONTRASTS, SURVEY_MEANS, SURVEY_TRANSFER, SURVEY_TRANSFER_MEANS, SURVEY_TRAINING,
+)  # fmt: skip
 """The tables that a survey writes."""

@@ -1,20 +1,32 @@
-"""The figures of a survey: accuracies of one relation as a matrix, and its differences with their intervals."""
+"""The figures of a survey: accuracies, differences, losses of transferred heads, and training curves."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...reports.drawing import BLUE, GREY, ORANGE, STYLE
+from ...reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, YELLOW, panels, styled, ticks
 from ..comparison.differences import Difference
+from ..dependency.tables import TOTALS
 from .contrasts import SurveyContrast
 from .matrices import MEAN, Entry, MatrixMaker, pair_name, short_names
 from .results import Survey
+from .shown_tables import on, transfer_relation, transfer_relation_table, transfer_table
 
 _MOST_CONTRASTS = 60
+_MOST_MATRICES = 8
+"""The number of models and kinds of maps whose losses are drawn. The others are in the tables only."""
+_MOST_PANELS = 4
+"""The number of treebanks whose training curves are drawn."""
+_COLORS = (BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW)
+_LOGARITHMIC = 100
+"""The ratio of the largest step to the smallest one above which steps are drawn on a logarithmic axis."""
 _DARK = 0.6
 """The accuracy from which on the text of an entry is black, on the light end of the color map."""
 
@@ -101,3 +113,107 @@ def _rows(survey: Survey, contrasts: Sequence[SurveyContrast]) -> list[tuple[str
         for row in one.contrast.differences
         if row.group == survey.relation and row.low == row.low
     ]
+
+
+@styled
+def transfer_figure(survey: Survey) -> Figure | None:
+    """Draw the losses of heads: treebanks that chose them as rows, those that score them as columns.
+
+    Returns:
+        the figure, with mean losses at the left and those of all words at the right; None if there are none.
+    """
+    tables = transfer_table(survey), transfer_relation_table(survey)
+    keys = list(dict.fromkeys((row["model"], row["map"]) for row in tables[0].rows))[:_MOST_MATRICES]
+    if not keys:
+        return None
+    names = list(short_names(survey.treebanks).values())
+    size = 0.5 * len(names)
+    figure, grid = panels(2 * (1.3 + size), 0.5 + len(keys) * (1.0 + 0.6 * size), len(keys), 2)
+    values = {
+        (key, side): np.array(
+            [
+                [100 * row[on(treebank)].value for treebank in survey.treebanks]
+                for row in table.rows
+                if (row["model"], row["map"]) == key
+            ]
+        )
+        for side, table in enumerate(tables)
+        for key in keys
+    }
+    finite = np.concatenate([each[np.isfinite(each)] for each in values.values()])
+    low, high = (float(finite.min()), max(0.0, float(finite.max()))) if finite.size else (-1.0, 0.0)
+    image = None
+    for (key, side), matrix in values.items():
+        axes = grid[keys.index(key), side]
+        rows = [row for row in tables[side].rows if (row["model"], row["map"]) == key]
+        if not rows:
+            axes.set_visible(False)
+            continue
+        image = axes.imshow(matrix, vmin=low, vmax=high, cmap="cividis", aspect="auto")
+        for y, x in zip(*np.nonzero(np.isfinite(matrix)), strict=True):
+            dark = matrix[y, x] < low + _DARK * (high - low)
+            text = rows[y][on(survey.treebanks[x])].text
+            axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
+        axes.set_yticks(range(len(rows)), [row["chosen_on"] for row in rows])
+        axes.set_xticks(range(len(names)), names, rotation=35, ha="right")
+        axes.tick_params(length=0)
+        of = f"{key[0]} ({key[1]})" if len(survey.maps) > 1 else key[0]
+        axes.set_title(f"{of}: {('mean over relations', transfer_relation(survey))[side]}", loc="left")
+        axes.set_ylabel("chosen on")
+        axes.set_xlabel("scored on")
+    if image is not None:
+        figure.colorbar(image, ax=grid, label="loss (percentage points)")
+    return figure
+
+
+@styled
+def training_figure(survey: Survey, model: str) -> Figure:
+    """Draw held-out accuracies over the checkpoints of a model, by relation and by layer, for each treebank."""
+    table = survey.training_table
+    table = table[(table["model"] == model) & (table["map"] == next(iter(table["map"])))]
+    treebanks = list(dict.fromkeys(table["treebank"]))[:_MOST_PANELS]
+    figure, grid = panels(0.8 + 2.6 * len(treebanks), 5.0, 2, len(treebanks), sharex=True, sharey="row")
+    shown = _curves_shown(survey, table[table["about"] == "relation"])
+    layers = sorted({int(layer) for layer in table["layer"].dropna()})
+    shades = mpl.colormaps["cividis"](np.linspace(0, 0.9, len(layers)))
+    for column, treebank in enumerate(treebanks):
+        of = table[table["treebank"] == treebank]
+        for relation, color in shown.items():
+            _curve(grid[0, column], of[of["relation"] == relation], color, relation)
+        for layer, color in zip(layers, shades, strict=True):
+            _curve(grid[1, column], of[of["layer"] == layer], color, f"layer {layer}")
+        grid[0, column].set_title(short_names(survey.treebanks)[treebank], loc="left")
+        grid[1, column].set_xlabel("step")
+        steps = of["step"].astype(float)
+        positive = steps[steps > 0]
+        if len(positive) and positive.max() > _LOGARITHMIC * positive.min():
+            # Step 0 has no place on a logarithmic axis, so the axis is linear up to the first step after it.
+            linear = {"linthresh": float(positive.min())} if (steps == 0).any() else {}
+            grid[0, column].set_xscale("symlog" if linear else "log", **linear)
+        labeled = [sorted(set(steps))[position] for position in ticks(steps.nunique())]
+        for axes in grid[:, column]:
+            axes.set_xticks(labeled, [f"{step:,.10g}" for step in labeled], rotation=35, ha="right")
+            axes.set_xticks([], minor=True)
+    for axes, about in zip(grid[:, 0], ("relation", "layer, mean over relations"), strict=True):
+        axes.set_ylabel(f"held-out accuracy (%)\nby {about}")
+    for axes in grid[:, -1]:
+        axes.legend(frameon=False, fontsize=6, loc="center left", bbox_to_anchor=(1, 0.5))
+    kind = table["map"].iloc[0] if len(table) else ""
+    name = f"{model} ({kind})" if len(survey.maps) > 1 else model
+    figure.suptitle(name, fontsize=8, x=0.01, ha="left")
+    return figure
+
+
+def _curves_shown(survey: Survey, table: pd.DataFrame) -> dict[str, str]:
+    """Return the relations whose curves are drawn, with their colors: the survey's, and the most frequent ones."""
+    single = table[~table["relation"].isin([*TOTALS, survey.relation, "root"]) & (table["n"] >= survey.min_count)]
+    words = single.groupby("relation", sort=False)["n"].max().sort_values(ascending=False, kind="stable")
+    frequent = dict(zip(words.index[: len(_COLORS)], _COLORS, strict=False))
+    return {**({survey.relation: BLACK} if (table["relation"] == survey.relation).any() else {}), **frequent}
+
+
+def _curve(axes: Axes, rows: pd.DataFrame, color: Any, label: str) -> None:
+    """Draw held-out accuracies over steps, with their intervals."""
+    steps = rows["step"].to_numpy(dtype=float)
+    axes.vlines(steps, 100 * rows["low"], 100 * rows["high"], color=color, lw=1, alpha=0.6, zorder=2)
+    axes.plot(steps, 100 * rows["heldout"], "o-", color=color, ms=3, lw=1.2, label=label, zorder=3)

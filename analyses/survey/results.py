@@ -11,8 +11,9 @@ import pandas as pd
 
 from ...corpora_loaders.releases import grouped_reasons
 from .cells import CellFailure, CellResult
+from .columns import SURVEY_TRAINING, SURVEY_TRANSFER, SURVEY_TRANSFER_MEANS
 from .contrasts import SurveyContrast
-from .tables import cells_table, contrasts_table, means_table, survey_table
+from .tables import cells_table, contrasts_table, means_table, rows_table, survey_table
 
 _MOST_NAMED = 3
 """The number of cells that a warning names."""
@@ -32,6 +33,7 @@ class Survey:
         relation: the relation that the terminal and the first figure show.
         min_count: relations with fewer words are grayed and not tested.
         left_out: treebanks that a pattern of names stands for and that cannot be read, each with the reason.
+        transfer_rows, transfer_mean_rows, training_rows: the rows of the tables of transfer and training.
 
     Example:
         >>> from attentionology import CorpusOptions, CountOptions, survey
@@ -53,6 +55,9 @@ class Survey:
     relation: str
     min_count: int
     left_out: Mapping[str, str] = field(default_factory=dict)
+    transfer_rows: Sequence[Mapping[str, Any]] = ()
+    transfer_mean_rows: Sequence[Mapping[str, Any]] = ()
+    training_rows: Sequence[Mapping[str, Any]] = ()
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -73,6 +78,21 @@ class Survey:
     def cells_table(self) -> pd.DataFrame:
         """What was read in each cell, see `attentionology.analyses.survey.tables.cells_table`."""
         return cells_table(self.results)
+
+    @cached_property
+    def transfer_table(self) -> pd.DataFrame:
+        """The best heads of each treebank on every other one, see `attentionology.analyses.survey.transfer`."""
+        return rows_table(self.transfer_rows, SURVEY_TRANSFER)
+
+    @cached_property
+    def transfer_means_table(self) -> pd.DataFrame:
+        """The same as means over relations, and over the treebanks that score."""
+        return rows_table(self.transfer_mean_rows, SURVEY_TRANSFER_MEANS)
+
+    @cached_property
+    def training_table(self) -> pd.DataFrame:
+        """The accuracies over the checkpoints of models, see `attentionology.analyses.survey.training`."""
+        return rows_table(self.training_rows, SURVEY_TRAINING)
 
     @property
     def failures(self) -> list[tuple[CellResult, CellFailure]]:

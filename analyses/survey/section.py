@@ -6,10 +6,23 @@ from pathlib import Path
 
 from ...reports.json_text import records
 from ...reports.page import Section
-from .figures import accuracies_figure, differences_figure
+from .figures import accuracies_figure, differences_figure, training_figure, transfer_figure
 from .matrices import MatrixMaker, relations_of
 from .results import Survey, grid_size
-from .shown_tables import accuracies_table, contrasts_table, differences_table, failures_table, fit_table
+from .shown_tables import (
+    accuracies_table,
+    contrasts_table,
+    differences_table,
+    failures_table,
+    fit_table,
+    transfer_relation,
+    transfer_relation_table,
+    transfer_table,
+)
+from .transfer import only_in_one, transfer_findings
+
+_CURVES = 8
+"""The largest number of models whose training curves are drawn."""
 
 _MOST_ENTRIES = 60_000
 """The largest number of entries on the page. Relations beyond it are in the tables only."""
@@ -25,6 +38,18 @@ def survey_section(survey: Survey) -> Section:
     figures = {
         "survey_accuracy": accuracies_figure(maker, survey.relation),
         "survey_differences": differences_figure(survey),
+        "survey_transfer": transfer_figure(survey),
+    }
+    curves = list(dict.fromkeys(survey.training_table["model"]))
+    # Like relations, models beyond the first few have their curves in the table only.
+    training = [f"survey_training{'' if number == 1 else f'_{number}'}" for number in range(1, len(curves) + 1)][
+        :_CURVES
+    ]
+    figures |= {name: training_figure(survey, model) for name, model in zip(training, curves, strict=False)}
+    further = {
+        "survey_transfer": survey.transfer_table,
+        "survey_transfer_means": survey.transfer_means_table,
+        "survey_training": survey.training_table,
     }
     return Section(
         title=f"Survey of {grid_size(survey.models, survey.treebanks, survey.maps)}",
@@ -46,12 +71,19 @@ def survey_section(survey: Survey) -> Section:
             "has_fit": bool(fit.rows),
             "has_contrasts": bool(survey.contrasts or survey.means),
             "min_count": survey.min_count,
+            "has_transfer": bool(survey.transfer_rows),
+            "transfer_findings": list(transfer_findings(survey.transfer_means_table)),
+            "transfer_relation": transfer_relation(survey),
+            "only_in_one": only_in_one(survey.transfer_means_table),
+            "training": training,
+            "curves_left_out": curves[_CURVES:],
         },
         shown=[
             failures_table(survey),
             contrasts_table(survey),
             *([fit] if fit.rows else []),
             *([accuracies_table(maker, survey.relation)] if survey.relation in relations else []),
+            *([transfer_table(survey), transfer_relation_table(survey)] if survey.transfer_rows else []),
         ],
         summary={"survey": records(survey.table), "survey_contrasts": records(survey.contrasts_table)},
         tables={
@@ -59,6 +91,7 @@ def survey_section(survey: Survey) -> Section:
             "survey_contrasts": survey.contrasts_table,
             "survey_means": survey.means_table,
             "survey_cells": survey.cells_table,
+            **{name: table for name, table in further.items() if len(table)},
         },
         figures={name: figure for name, figure in figures.items() if figure is not None},
     )

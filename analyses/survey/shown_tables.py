@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
 
-from ...reports.columns import Row, TableColumn
-from ...reports.format import rows_of
+from ...reports.columns import HEAD, Row, TableColumn
+from ...reports.format import direction, interval, percent, rows_of
 from ...reports.table import ShownTable
+from ..dependency.tables import ALL
 from .columns import SURVEY_CELLS
 from .contrasts import SurveyContrast
 from .matrices import MEAN, Entry, MatrixMaker, pair_name, short_names
 from .results import Survey, grid_size
+from .transfer import transfer_findings
 
 _OF_FAILURES = ("model", "treebank", "map", "reason")
 
@@ -27,6 +29,7 @@ def in_terminal(survey: Survey, width: int) -> RenderableType:
             "The gold are the enhanced dependencies; left out in all cells together: "
             f"{roots:,} heads that are the root, {empty_nodes:,} that are empty nodes."
         )
+    lines += transfer_findings(survey.transfer_means_table)
     lines += [f"Warning: {warning}" for warning in survey.warnings]
     for result, failure in survey.failures:
         where = f"{result.cell.model} on {result.cell.treebank}" + (f" ({failure.kind})" if failure.kind else "")
@@ -127,6 +130,70 @@ def contrasts_table(survey: Survey) -> ShownTable:
     models = short_names(survey.models)
     rows = [_contrast_row(one, models) for one in (*survey.contrasts, *survey.means)]
     return ShownTable("survey_significant", "Significant differences", columns, rows)
+
+
+def transfer_table(survey: Survey) -> ShownTable:
+    """Return the mean losses: treebanks that choose heads as rows, and those that score them as columns."""
+    of = {(row["model"], row["map"], row["chosen_on"], row["scored_on"]): row for row in survey.transfer_mean_rows}
+    columns = [*_of_choice(survey), *_of_scores(survey), _entries(on(""), "mean")]
+    title = "Mean loss over relations of the heads that another treebank chose (points)"
+    return ShownTable("survey_transfer", title, columns, [_losses(survey, of, key) for key in _choices(of)])
+
+
+def transfer_relation_table(survey: Survey) -> ShownTable:
+    """Return the same for the words of all relations together, or for the survey's relation if these have no row."""
+    relation = transfer_relation(survey)
+    rows = [row for row in survey.transfer_rows if row["relation"] == relation]
+    of = {(row["model"], row["map"], row["chosen_on"], row["scored_on"]): row for row in rows}
+    heads = {key[:3]: row for key, row in of.items()}
+    columns = [
+        *_of_choice(survey), HEAD, TableColumn("direction", "text", "", "direction", cell=direction),
+        *_of_scores(survey),
+    ]  # fmt: skip
+    shown = [{**heads[key], **_losses(survey, of, key)} for key in _choices(of)]
+    return ShownTable("survey_transfer_relation", f"{relation}: loss of the head that another treebank chose (points)",
+                      columns, shown)  # fmt: skip
+
+
+def transfer_relation(survey: Survey) -> str:
+    """Return the relation whose losses are shown beside the means: all words together, if they have a row."""
+    return ALL if any(row["relation"] == ALL for row in survey.transfer_rows) else survey.relation
+
+
+def on(treebank: str) -> str:
+    """Return the key of the entries of a treebank that scores, which is not one of the other keys of a row."""
+    return f"on {treebank}"
+
+
+def _of_choice(survey: Survey) -> list[TableColumn]:
+    several = len(survey.maps) > 1
+    return [
+        TableColumn("model", "text", "", "model", wraps=True),
+        *([TableColumn("map", "text", "", "map")] if several else []),
+        TableColumn("chosen_on", "text", "", "chosen on"),
+    ]
+
+
+def _of_scores(survey: Survey) -> list[TableColumn]:
+    short = short_names(survey.treebanks)
+    return [_entries(on(treebank), short[treebank]) for treebank in survey.treebanks]
+
+
+def _choices(of: Mapping[tuple[str, str, str, str], Row]) -> list[tuple[str, str, str]]:
+    return list(dict.fromkeys((model, kind, chosen_on) for model, kind, chosen_on, _ in of))
+
+
+def _losses(survey: Survey, of: Mapping[tuple[str, str, str, str], Row], key: tuple[str, str, str]) -> Row:
+    """Return the losses of the heads of one treebank on each treebank, and as a mean."""
+    model, kind, chosen_on = key
+    names = {"model": short_names(survey.models)[model], "map": kind}
+    entries = {}
+    for scored_on in (*survey.treebanks, ""):
+        row = of.get((*key, scored_on))
+        text = percent(row["loss"], sign=True) if row else "–"
+        details = interval(row["loss_low"], row["loss_high"]) if row else ""
+        entries[on(scored_on)] = Entry(row["loss"] if row else float("nan"), text, details)
+    return {**names, "chosen_on": short_names(survey.treebanks)[chosen_on], **entries}
 
 
 def _contrast_row(one: SurveyContrast, models: dict[str, str]) -> Row:

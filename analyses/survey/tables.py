@@ -66,6 +66,11 @@ def means_table(means: Sequence[SurveyContrast]) -> pd.DataFrame:
     return _differences(means, SURVEY_MEANS)
 
 
+def rows_table(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pd.DataFrame:
+    """Return rows as a table with the columns of a schema."""
+    return _table([pd.DataFrame(rows)] if rows else [], schema)
+
+
 def _differences(contrasts: Sequence[SurveyContrast], schema: Schema) -> pd.DataFrame:
     rows = [
         {

@@ -1,0 +1,138 @@
+"""Training curves: how the accuracy of heads changes over the checkpoints of one model.
+
+Checkpoints are models of a survey that are revisions of one model, such as ``ID@step1000`` and ``ID@step2000``, or
+folders such as ``checkpoint-500`` and ``checkpoint-1000``. Their order is that of the numbers in their names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..shared.best_head import interval
+from ..shared.comparable import Measured
+from ..shared.held_out import heldout_rate
+from ..shared.outcomes import Counts
+
+Array = npt.NDArray[Any]
+Row = dict[str, Any]
+
+FEWEST_CHECKPOINTS = 3
+"""The number of checkpoints from which on a model has a training curve."""
+
+_STEP = re.compile(r"(?:step|checkpoint|ckpt|epoch)s?[-_=]?(\d+(?:\.\d+)?)(?:([km])(?![a-z0-9]))?", re.IGNORECASE)
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)()")
+_COMMIT = re.compile(r"(?=.*[a-f])[0-9a-f]{7,40}")
+_FACTORS = {"": 1, "k": 1_000, "m": 1_000_000}
+
+
+class TrainingStep(NamedTuple):
+    """A model of the survey as a point of a training curve."""
+
+    name: str  # the name of the model in the tables
+    step: float  # the number in the name of its revision or folder
+
+
+def checkpoints_of(models: Sequence[str]) -> dict[str, list[TrainingStep]]:
+    """Return the checkpoints of each model that has at least three, in the order of their steps.
+
+    Args:
+        models: the names of models: ``ID@REVISION``, or folders whose names end in a word for a step and a number.
+
+    Returns:
+        the checkpoints by the name of the model without its step. Models with equal steps have no curve, because the
+        order of their revisions is not known.
+
+    Example:
+        >>> curves = checkpoints_of(["pythia@step1000", "pythia@step512", "pythia@step0", "bert@main"])
+        >>> [checkpoint.step for checkpoint in curves["pythia"]]
+        [0, 512, 1000]
+    """
+    found: dict[str, list[TrainingStep]] = {}
+    for name in models:
+        model, at, revision = name.rpartition("@")
+        if at and model and "/" not in revision:
+            number = None if _COMMIT.fullmatch(revision) else _STEP.search(revision) or _NUMBER.search(revision)
+        else:
+            number = next((each for each in _STEP.finditer(name) if each.end() == len(name.rstrip("/"))), None)
+            model = name[: number.start()].rstrip("-_/") if number else name
+        if number:
+            step = float(number[1]) * _FACTORS[(number[2] or "").lower()]
+            found.setdefault(model, []).append(TrainingStep(name, int(step) if step.is_integer() else step))
+    return {
+        model: sorted(checkpoints, key=lambda checkpoint: checkpoint.step)
+        for model, checkpoints in found.items()
+        if len({checkpoint.step for checkpoint in checkpoints}) == len(checkpoints) >= FEWEST_CHECKPOINTS
+    }
+
+
+class LayerAccuracies(NamedTuple):
+    """The held-out accuracy of the best head of each layer, as the mean over relations."""
+
+    relations: int
+    layers: tuple[Measured, ...]  # the first layer first, each with the number of words of all these relations
+
+
+def layer_accuracies(groups: Mapping[str, list[int]], counts: tuple[Counts, Counts], min_count: int) -> LayerAccuracies:
+    """Return the mean held-out accuracies of layers over the relations with at least ``min_count`` words."""
+    subsets, replicates = counts
+    n = {name: int(subsets.total[rows, 0].sum()) for name, rows in groups.items()}
+    names = [name for name in groups if n[name] >= max(1, min_count)]
+    layers = []
+    for layer in range(subsets.correct.shape[-2]):
+        # A layer is treated as a model of one layer, so that its head is chosen, scored and resampled in the same way.
+        one, of_replicates = (
+            replace(each, correct=each.correct[..., layer : layer + 1, :]) for each in (subsets, replicates)
+        )
+        rates = [heldout_rate(groups[name], one, of_replicates) for name in names]
+        rates = [each for each in rates if each.value == each.value]
+        value = float(np.mean([each.value for each in rates])) if rates else float("nan")
+        deviations = np.mean([each.deviations for each in rates], axis=0) if rates else np.zeros(0)
+        layers.append(Measured(str(layer + 1), value, sum(n[name] for name in names), deviations))
+    return LayerAccuracies(len(names), tuple(layers))
+
+
+class TrainingCurves:
+    """Collects the rows of ``survey_training.csv``, one cell at a time.
+
+    Args:
+        models: the names of all models of the survey.
+    """
+
+    def __init__(self, models: Sequence[str]) -> None:
+        self.checkpoints = checkpoints_of(models)
+        self._found: dict[tuple[str, str, str], list[Row]] = {}  # by model, treebank and kind of map
+
+    def add(self, model: str, treebank: str, kind: str, measured: Sequence[Measured], layers: LayerAccuracies) -> None:
+        """Add what a model has on a treebank with one kind of map."""
+        rows = [{"about": "relation", "relation": one.group, "relations": 1, **_accuracy(one)} for one in measured]
+        rows += [
+            {"about": "layer", "layer": int(one.group), "relations": layers.relations, **_accuracy(one)}
+            for one in layers.layers
+        ]
+        self._found[model, treebank, kind] = rows
+
+    def rows(self) -> list[Row]:
+        """Return all rows: by model, treebank, kind of map, and relation or layer, and then by step."""
+        rows: list[Row] = []
+        for model, checkpoints in self.checkpoints.items():
+            for treebank, kind in dict.fromkeys(key[1:] for key in self._found):
+                curves: dict[tuple[Any, ...], list[Row]] = {}
+                for name, step in checkpoints:
+                    for row in self._found.get((name, treebank, kind), ()):
+                        key = (row["about"], row.get("relation"), row.get("layer"))
+                        point = {"model": model, "checkpoint": name, "step": step, "treebank": treebank, "map": kind}
+                        curves.setdefault(key, []).append({**point, **row})
+                rows += [row for curve in curves.values() for row in curve]
+        return rows
+
+
+def _accuracy(one: Measured) -> Row:
+    """Return a held-out accuracy with its 95 % interval, the quantiles of the accuracy plus its deviations."""
+    low, high = interval(np.clip(np.round(one.value + one.deviations[np.isfinite(one.deviations)], 12), 0, 1))
+    return {"n": one.n, "heldout": one.value, "low": low, "high": high}

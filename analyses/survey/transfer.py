@@ -1,0 +1,252 @@
+"""Transfer: the head that is best for a relation on one treebank, scored on another treebank.
+
+Heads are compared with those that the other treebank chooses itself. Its own best head is the best one by the luck of
+the choice, too, so it is chosen on one half of the sentences and scored on the other. The head of the first treebank is
+chosen on all of its sentences, which share nothing with those that score it. A loss can therefore be above 0: a large
+treebank may know the best head better than half of a small one.
+
+The deviations of a loss have two independent parts. The sentences of the treebank of the score change the accuracies of
+both heads, in the same replicate, and its own choice. Other sentences of the treebank of the choice would choose other
+heads, whose accuracies on the other treebank differ. The replicates of each treebank are put into an order of their
+own, as for means over treebanks (`attentionology.analyses.survey.contrasts`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from tempfile import TemporaryFile
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ...corpora_loaders import coarse_relation
+from ...reports.format import rows_of
+from ..dependency.decisions import READINGS
+from ..dependency.tables import TOTALS, Asked
+from ..shared.best_head import Choice, argbest, drawn, interval, rate, rates
+from ..shared.comparable import Measured, replicate_order
+from ..shared.explored import points
+from ..shared.held_out import best_in_replicates, choice_deviations, gain_columns, score_deviations
+from ..shared.outcomes import Counts
+
+Array = npt.NDArray[Any]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class KeptCounts:
+    """What is kept of a cell with one kind of map, to score heads of other treebanks on it and its heads on others.
+
+    Attributes:
+        groups: the indices of the counts that make up each relation or total, by its name.
+        in_means: the relations that are part of means, see `averaged`.
+        correct: the right decisions of each head for each relation, shape (directions, layers, heads).
+        heldout: the held-out accuracy of the treebank's own heads for each relation.
+        best_again: for each relation, the head that is best in each replicate, see `best_in_replicates`.
+        replicates: the counts over replicates.
+    """
+
+    groups: Mapping[str, list[int]]
+    in_means: frozenset[str]
+    correct: Mapping[str, Array]
+    heldout: Mapping[str, Measured]
+    best_again: Mapping[str, Array]
+    replicates: Counts
+    _scores: dict[tuple[str, Choice], tuple[Array, tuple[float, float]]] = field(default_factory=dict, init=False)
+
+    def scores(self, relation: str, head: Choice) -> tuple[Array, tuple[float, float]]:
+        """Return how far the accuracy of a head deviates in each replicate, and its interval."""
+        if (relation, head) not in self._scores:
+            rows, n = self.groups[relation], self.heldout[relation].n
+            right = drawn(self.replicates.correct[(rows, slice(None), *head)])
+            deviations = score_deviations(rows, {head: 1}, self.correct[relation], n, self.replicates)
+            bounds = interval(rates(right, drawn(self.replicates.total[rows])))
+            self._scores[relation, head] = deviations, bounds
+        return self._scores[relation, head]
+
+
+def averaged(groups: Mapping[str, list[int]], asked: Asked) -> dict[str, list[int]]:
+    """Return the relations that are part of means: no totals, no groups of relations, and no root."""
+    together = {*TOTALS, *(name for name, _ in asked.unions)}
+    single = {name: rows for name, rows in groups.items() if name not in together}
+    return {name: rows for name, rows in single.items() if coarse_relation(name).lower() != "root"}
+
+
+def kept_counts(
+    groups: Mapping[str, list[int]],
+    in_means: Iterable[str],
+    measured: Iterable[Measured],
+    counts: tuple[Counts, Counts],
+) -> KeptCounts:
+    """Keep what transfer needs of the counts over the corpus and its replicates, the latter in a temporary file."""
+    subsets, replicates = counts
+    of_replicates = replicates.correct.astype(np.min_scalar_type(int(replicates.correct.max(initial=0))))
+    if of_replicates.size:
+        # They take 26 MB for 45 relations and 144 heads, for each model, treebank and kind of map of the survey.
+        with TemporaryFile() as file:
+            of_replicates.tofile(file)
+            file.flush()
+            of_replicates = np.memmap(file, of_replicates.dtype, "r", shape=of_replicates.shape)
+    return KeptCounts(
+        groups,
+        frozenset(in_means),
+        {name: subsets.correct[rows, 0].sum(0) for name, rows in groups.items()},
+        {one.group: one for one in measured},
+        {name: best_in_replicates(rows, replicates) for name, rows in groups.items()},
+        Counts(of_replicates, np.zeros(0), replicates.total),
+    )
+
+
+class _Transferred(NamedTuple):
+    """Heads of one treebank on another: a row for each relation, their mean, and how far the mean loss deviates."""
+
+    rows: list[Row]
+    mean: Row
+    deviations: Array
+
+
+def transfers(treebanks: Mapping[str, KeptCounts], min_count: int, **names: str) -> tuple[list[Row], list[Row]]:
+    """Score the best heads of each treebank on every other one.
+
+    Args:
+        treebanks: what one model has counted on each treebank with one kind of map, by the name of the treebank.
+        min_count: relations with fewer words on either side are not part of means.
+        names: the first columns of all rows.
+
+    Returns:
+        the rows of ``survey_transfer.csv`` and of ``survey_transfer_means.csv``.
+    """
+    rows, means = list[Row](), list[Row]()
+    # An order of its own, as if the name of the treebank were part of the ids of its sentences.
+    orders = {name: replicate_order(name, each.replicates.total.shape[1]) for name, each in treebanks.items()}
+    for chosen_on in treebanks:
+        others = [name for name in treebanks if name != chosen_on]
+        pairs = [_transferred((chosen_on, name), treebanks, orders, min_count) for name in others]
+        for pair in pairs:
+            rows += [{**names, **row} for row in pair.rows]
+            means.append({**names, **pair.mean})
+        scored = [pair for pair in pairs if pair.mean["relations"]]
+        if scored:
+            used = {name for pair in scored for name in pair.mean["used"]}
+            mean = _mean([pair.mean for pair in scored], [pair.deviations for pair in scored])
+            of_all = {"chosen_on": chosen_on, "scored_on": "", "treebanks": len(scored), "relations": len(used)}
+            means.append({**names, **of_all, **mean, "only_chosen": "", "only_scored": ""})
+    return rows, means
+
+
+def _transferred(
+    names: tuple[str, str], treebanks: Mapping[str, KeptCounts], orders: Mapping[str, Array], min_count: int
+) -> _Transferred:
+    """Score the heads of the first treebank on the second."""
+    choice, score = (treebanks[name] for name in names)
+    rows, used, deviations = list[Row](), list[Row](), list[Array]()
+    both = dict(zip(("chosen_on", "scored_on"), names, strict=True))
+    for relation in choice.groups:
+        if relation not in score.groups:
+            continue
+        head = argbest(choice.correct[relation])
+        correct, own = score.correct[relation], score.heldout[relation]
+        of_score, (low, high) = score.scores(relation, head)
+        of_choice = choice_deviations(choice.best_again[relation], correct, own.n)
+        deviation = (of_score - own.deviations)[orders[names[1]]] + of_choice[orders[names[0]]]
+        direction, layer, number = head
+        accuracy = rate(int(correct[head]), own.n)
+        row = {
+            **both,
+            "relation": relation,
+            "layer": layer + 1,
+            "head": number + 1,
+            "direction": READINGS[direction],
+            "n_chosen": choice.heldout[relation].n,
+            "n": own.n,
+            "correct": int(correct[head]),
+            "accuracy": accuracy,
+            "low": low,
+            "high": high,
+            "heldout": own.value,
+            **_loss(accuracy - own.value, deviation),
+        }
+        rows.append(row)
+        is_frequent = min(row["n_chosen"], row["n"]) >= min_count
+        if is_frequent and relation in choice.in_means and not math.isnan(row["loss"]):
+            used.append(row)
+            deviations.append(deviation)
+    mean = {
+        **both,
+        "treebanks": 1,
+        "relations": len(used),
+        **_mean(used, deviations),
+        "only_chosen": _others(choice, score),
+        "only_scored": _others(score, choice),
+        "used": [row["relation"] for row in used],
+    }
+    return _Transferred(rows, mean, np.mean(deviations, axis=0) if used else np.zeros(0))
+
+
+def _mean(rows: Sequence[Row], deviations: Sequence[Array]) -> Row:
+    """Return the means of some rows, each with the same weight, and the interval of the mean loss."""
+    if not rows:
+        return {"n": 0, **dict.fromkeys(("accuracy", "heldout", "loss", "loss_low", "loss_high"), math.nan)}
+    accuracy, heldout, loss = (float(np.mean([row[name] for row in rows])) for name in ("accuracy", "heldout", "loss"))
+    of_loss = _loss(loss, np.mean(deviations, axis=0))
+    return {"n": sum(row["n"] for row in rows), "accuracy": accuracy, "heldout": heldout, **of_loss}
+
+
+def _loss(value: float, deviations: Array) -> Row:
+    """Return a loss with its interval, which is that of any held-out difference."""
+    return dict(zip(("loss", "loss_low", "loss_high"), gain_columns(value, deviations).values(), strict=True))
+
+
+def _others(one: KeptCounts, other: KeptCounts) -> str:
+    """Return the relations that only one of two treebanks has."""
+    return ", ".join(name for name in one.groups if name not in other.groups)
+
+
+def transfer_apart(worst: Mapping[str, Any], best: Mapping[str, Any]) -> bool:
+    """Return whether the heads of one treebank transfer worse than those of another."""
+    # The worst and the best of several are chosen by their losses, so the intervals themselves must be apart, which
+    # asks for more than an interval of their difference does. Without intervals, nothing is shown.
+    return bool(worst["loss_high"] < best["loss_low"])
+
+
+def transfer_findings(means: pd.DataFrame) -> Iterator[str]:
+    """Yield a sentence for each model and kind of map: whose heads transfer worst and best, or that none stand out."""
+    overall = [row for row in rows_of(means) if row["scored_on"] == ""]
+    several = len({row["map"] for row in overall}) > 1
+    for model, kind in dict.fromkeys((row["model"], row["map"]) for row in overall):
+        rows = sorted(
+            (row for row in overall if (row["model"], row["map"]) == (model, kind)), key=lambda row: row["loss"]
+        )
+        if len(rows) < 2:
+            continue
+        worst, best = rows[0], rows[-1]
+        name = f"{model} ({kind})" if several else model
+        apart = transfer_apart(worst, best)
+        yield (
+            f"{name}: of the heads of {len(rows)} treebanks, those chosen on {worst['chosen_on']} transfer worst to "
+            f"the other treebanks (mean loss {_evidence(worst)}), and those chosen on {best['chosen_on']} best "
+            f"({_evidence(best)})."
+            if apart
+            else f"{name}: no treebank's heads clearly transfer worse than those of another. Mean losses on the other "
+            f"treebanks are between {_evidence(worst)} for heads chosen on {worst['chosen_on']} and {_evidence(best)} "
+            f"for those chosen on {best['chosen_on']}, "
+            f"{'without intervals' if math.isnan(worst['loss_low']) else 'and their intervals overlap'}."
+        )
+
+
+def only_in_one(means: pd.DataFrame) -> dict[str, str]:
+    """Return the relations that only one of two treebanks has, by the name of both: ``ewt but not gsd``."""
+    return {
+        f"{row['chosen_on']} but not {row['scored_on']}": row["only_chosen"]
+        for row in rows_of(means)
+        if row["only_chosen"]
+    }
+
+
+def _evidence(row: Mapping[str, Any]) -> str:
+    loss = points(row["loss"], row["loss_low"], row["loss_high"])
+    return f"{loss}, {row['relations']} relations, n = {row['n']:,}"
