@@ -297,7 +297,9 @@ def _failing(results: DependencyResults, frequent: Sequence[Mapping[str, Any]], 
             f"for {row['relation']}, head {head_name(row['layer'], row['head'])} picks {_MISTAKES[first['picked']]} "
             f"for {of_head} of {row['total']:,} words (the best fixed offset: {of_offset})"
         )
-        found = found or _address(row, kind)
+        # The explorer does not know what is out of reach.
+        shown = "wrong" if first["picked"] in ("out of reach", "none") else f"wrong:{first['picked']}"
+        found = found or f"{_address(row, kind)}&show={shown}"
     if named:
         yield Finding(f"The most frequent mistakes of the best heads: {'; '.join(named[:_SHOWN])}.", found)
 

@@ -12,8 +12,8 @@ from ...corpora_loaders.alignment import PairLinks, SentencePair
 from ...extractors import Columns, MapBatch, Window
 from ...reports.explorer.data import AnnotatedInput, Link, ShownMention
 
-_OF_PAIRS = ("columns", "special_columns", "links")
-"""The fields that only sentence pairs have. They are not written for other inputs."""
+_OF_SOME = ("tags", "columns", "special_columns", "links")
+"""The fields that only sentence pairs and words with parts of speech have. They are not written for other inputs."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,18 @@ class Annotation(AnnotatedInput):
         for row, head, relation in zip(row_of, sentence.heads, sentence.relations, strict=False):
             if head is not None:
                 heads[row], relations[row] = row_of[head - 1] if head else -1, relation
+        tags = dict(zip(row_of, sentence.tags, strict=False))
         return replace(
-            annotation, heads=tuple(heads), relations=tuple(relations), mentions=tuple(_mentions(sentence, row_of))
+            annotation,
+            heads=tuple(heads),
+            relations=tuple(relations),
+            tags=tuple(tags.get(row) for row in range(length)) if tags else (),
+            mentions=tuple(_mentions(sentence, row_of)),
         )
 
     def encoded(self) -> bytes:
         """Return the annotation as JSON."""
-        fields = {name: value for name, value in asdict(self).items() if value or name not in _OF_PAIRS}
+        fields = {name: value for name, value in asdict(self).items() if value or name not in _OF_SOME}
         return json.dumps(fields, separators=(",", ":")).encode("ascii")
 
     @classmethod

@@ -118,6 +118,7 @@ class AnnotatedInput:
     # the row of each word's syntactic head, −1 for the root, None where there is none
     heads: tuple[int | None, ...] = ()
     relations: tuple[str | None, ...] = ()  # the relation of each word to its head
+    tags: tuple[str | None, ...] = ()  # the universal part of speech of each word
     mentions: tuple[ShownMention, ...] = ()
     # the source words and special tokens of a sentence pair, whose rows are the target words; None if the columns are
     # the rows

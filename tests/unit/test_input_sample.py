@@ -128,12 +128,14 @@ def test_long_inputs_are_counted_but_not_kept():
 
 
 def test_the_annotation_is_that_of_the_rows():
-    sentence = Sentence("s1", ("Birds", "sing", "!"), (2, 0, None), ("nsubj", "root", "punct"), document="d", file="f")
+    relations, tags = ("nsubj", "root", "punct"), ("NOUN", "VERB", "PUNCT")
+    sentence = Sentence("s1", ("Birds", "sing", "!"), (2, 0, None), relations, tags, document="d", file="f")
     metric = InputSample(1, 1, size=1)
     metric.update(batch_of([sentence], [np.full((1, 1, 5, 5), 0.2, dtype=np.float32)]))
     annotation = metric.sampled()[0].annotation
     assert annotation.heads == (None, 2, -1, None, None)
     assert annotation.relations == (None, "nsubj", "root", None, None)
+    assert annotation.tags == (None, "NOUN", "VERB", "PUNCT", None)
     assert (annotation.document, annotation.file, annotation.line) == ("d", "f", None)
 
 

@@ -84,8 +84,9 @@ def findings(counted, **values):
     for column, value in values.items():
         table.loc[2, column] = value
     made = replace(results, failures=results.failures._replace(picked=table), min_count=1)
-    texts = [finding.text for finding in explored_dependency(made, accuracy, "weight").findings]
-    return [text for text in texts if "mistakes" in text], best
+    found = [one for one in explored_dependency(made, accuracy, "weight").findings if "mistakes" in one.text]
+    assert all(one.address.endswith("&show=wrong:sibling") for one in found)
+    return [one.text for one in found], best
 
 
 def test_the_finding_names_the_most_frequent_mistake_where_it_is_clear(counted):

@@ -2,13 +2,16 @@
 
 import type { Explorer, Measure } from "./data";
 import { headIndex, headName } from "./data";
+import type { Pick } from "./picks";
+import { PICKS } from "./picks";
 
 export interface Word {
   side: "row" | "column";
   index: number;
 }
 
-export type Shown = "all" | "right" | "wrong";
+export type Shown = "all" | "right" | "wrong" | `wrong:${Pick}`;
+const SHOWN: Shown[] = ["all", "right", "wrong", ...PICKS.map((pick) => `wrong:${pick}` as const)];
 export type Drawing = "lines" | "arcs" | "matrix";
 const DRAWINGS: Drawing[] = ["lines", "arcs", "matrix"];
 
@@ -155,7 +158,7 @@ export function restore(values: Map<string, string>, base: View, data: Explorer)
     kinds: choose("kind", (text) => several(text, (item) => (kinds.includes(item) ? item : null)), start.kinds),
     relation: values.get("relation") ?? start.relation,
     direction: values.get("direction") ?? start.direction,
-    show: choose("show", (text) => (["all", "right", "wrong"] as Shown[]).find((item) => item === text), "all"),
+    show: choose("show", (text) => SHOWN.find((item) => item === text), "all"),
     search: values.get("search") ?? base.search,
     sentence: choose("sentence", (text) => sentences.find((item) => item.id === text)?.id, null),
     word: choose("word", word, null),

@@ -87,6 +87,8 @@ export interface SampledSentence {
   special_columns: boolean[] | null;
   heads: (number | null)[];
   relations: (string | null)[];
+  /** The parts of speech; runs of earlier versions have none. */
+  tags?: (string | null)[];
   mentions: Mention[];
   /** The gold links of an alignment, from target words (rows) to source words (columns). */
   links: { row: number; column: number; sure: boolean }[];

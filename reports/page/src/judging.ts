@@ -4,6 +4,8 @@ import type { Shown } from "./address";
 import type { Explorer, SampledSentence } from "./data";
 import { storedHead } from "./data";
 import type { Maps } from "./inflate";
+import type { Pick } from "./picks";
+import { PICKS, pickOf } from "./picks";
 import type { Search } from "./search";
 import type { Decision } from "./tasks";
 import { ALIGNMENT, COREFERENCE, decide, ordered, tasks } from "./tasks";
@@ -59,8 +61,26 @@ export async function examples(
 /** The examples with a right, or with a wrong, decision, in sentences that a search finds. */
 export function filtered(list: Example[], show: Shown, found: Search): Example[] {
   const searched = list.filter((example) => found(example.sentence));
-  if (show === "all") return searched;
-  return searched.filter((example) => example.decisions.some((decision) => decision.verdict === show));
+  return searched.filter(({ sentence, decisions }) => show === "all" || decisions.some((decision) => shows(show, sentence, decision)));
+}
+
+/** Whether a decision is among those that are shown. */
+export function shows(show: Shown, sentence: SampledSentence, decision: Decision): boolean {
+  if (show === "all" || decision.verdict === show) return true;
+  const pick = pickOf(sentence, decision);
+  return pick !== null && show === `wrong:${pick}`;
+}
+
+/** How many wrong decisions pick each kind of word, in the order of the kinds. */
+export function picksIn(list: Example[]): [Pick, number][] {
+  const counts = new Map<Pick, number>(PICKS.map((pick) => [pick, 0]));
+  for (const { sentence, decisions } of list) {
+    for (const decision of decisions) {
+      const pick = pickOf(sentence, decision);
+      if (pick) counts.set(pick, (counts.get(pick) ?? 0) + 1);
+    }
+  }
+  return [...counts].filter(([, n]) => n);
 }
 
 /** The example to begin with: 8 to 14 words, a right guess and a wrong one, if there is such an example. */

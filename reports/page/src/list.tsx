@@ -6,6 +6,7 @@ import type { SampledSentence } from "./data";
 import { columnsOf, rowsOf, runningText } from "./data";
 import { moved } from "./hooks";
 import type { Example } from "./judging";
+import { shows } from "./judging";
 
 const WORDS = 16;
 
@@ -19,13 +20,13 @@ interface Props {
 /** The words of a sentence around a decision, with the words that are judged marked. */
 function Words({ example, show }: { example: Example; show: Shown }) {
   const { sentence, decisions } = example;
-  const wanted = decisions.filter((decision) => show === "all" || decision.verdict === show);
+  const wanted = decisions.filter((decision) => shows(show, sentence, decision));
   const verdicts = new Map(wanted.flatMap((decision) => decision.rows.map((row) => [row, decision.verdict] as const)));
   const words = sentence.rows.map((word, i) => ({ word, i })).filter(({ i }) => !sentence.special[i]);
   const middle = Math.max(0, words.findIndex(({ i }) => i === wanted[0]?.rows[0]));
   const start = words.length <= WORDS ? 0 : Math.max(0, Math.min(middle - WORDS / 2, words.length - WORDS));
   const { direction, joined } = rowsOf(sentence);
-  const few = show === "wrong" || verdicts.size <= words.length / 2;
+  const few = show.startsWith("wrong") || verdicts.size <= words.length / 2;
   return (
     <span class="words" dir={direction}>
       {start > 0 && "… "}

@@ -1,4 +1,5 @@
-// Searching sentences: a word or a part of one, a /regular expression/, or a relation as "relation:obj".
+// Searching sentences: a word or a part of one, a /regular expression/, a relation as "relation:obj",
+// or a part of speech as "tag:VERB".
 
 import type { SampledSentence } from "./data";
 import { columnsOf, rowsOf, runningText } from "./data";
@@ -11,6 +12,8 @@ export function search(text: string): Search | null {
   if (!wanted) return () => true;
   const relation = /^relation:(.+)$/.exec(wanted)?.[1]?.trim();
   if (relation !== undefined) return (sentence) => sentence.relations.includes(relation);
+  const tag = /^tag:(.+)$/.exec(wanted)?.[1]?.trim();
+  if (tag !== undefined) return (sentence) => sentence.tags?.includes(tag) ?? false;
   const pattern = /^\/(.+)\/$/.exec(wanted)?.[1];
   if (pattern !== undefined) {
     try {

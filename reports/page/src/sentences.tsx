@@ -1,7 +1,7 @@
 // Sentences of the sample: those that a head gets right and those that it gets wrong, and one of them drawn.
 
 import { useMemo } from "preact/hooks";
-import type { View } from "./address";
+import type { Shown, View } from "./address";
 import { Drawings, Heads, OneOf, SomeOf } from "./controls";
 import type { Explorer, Sample, SampledSentence } from "./data";
 import { columnsOf, headName, inputName } from "./data";
@@ -10,8 +10,10 @@ import { arrow, count, percent } from "./format";
 import type { Go } from "./hooks";
 import { useName, usePromise } from "./hooks";
 import { canInflate, Maps } from "./inflate";
-import { directionsOf, examples, filtered, first } from "./judging";
+import { directionsOf, examples, filtered, first, picksIn } from "./judging";
 import { ExampleList } from "./list";
+import type { Pick } from "./picks";
+import { PICK_NAMES } from "./picks";
 import { search } from "./search";
 import { relationsOf, tasks } from "./tasks";
 
@@ -61,6 +63,8 @@ export function Sentences({ data, sample, view, go }: Props) {
   const shown = list ? filtered(list, view.show, searched ?? (() => true)) : [];
   const chosen: SampledSentence | null =
     sample.sentences.find((sentence) => sentence.id === view.sentence) ?? first(shown)?.sentence ?? null;
+  const wrong = view.show.startsWith("wrong");
+  const picks = useMemo(() => picksIn(list ?? []), [list]);
   const right = (list ?? []).reduce((sum, example) => sum + example.right, 0);
   const judged = (list ?? []).reduce((sum, example) => sum + example.judged, 0);
   const judgedHere = useMemo(() => (chosen ? tasks(chosen, relation) : []), [chosen, relation]);
@@ -110,9 +114,26 @@ export function Sentences({ data, sample, view, go }: Props) {
             { value: "right", text: "right" },
             { value: "wrong", text: "wrong" },
           ]}
-          value={view.show}
+          value={wrong ? "wrong" : view.show}
           onChange={(show) => go({ ...view, show, sentence: null, word: null })}
         />
+        {wrong && picks.length > 0 && (
+          <div class="field">
+            <label for={`${id}-picked`}>Picked</label>
+            <select
+              id={`${id}-picked`}
+              value={view.show}
+              onChange={(event) => go({ ...view, show: event.currentTarget.value as Shown, sentence: null, word: null })}
+            >
+              <option value="wrong">any wrong word</option>
+              {picks.map(([pick, n]) => (
+                <option key={pick} value={`wrong:${pick}`}>
+                  {PICK_NAMES[pick]} (n = {n.toLocaleString("en")})
+                </option>
+              ))}
+            </select>
+          </div>
+        )}
         <div class="field">
           <label for={`${id}-search`}>Contains</label>
           <input
@@ -120,7 +141,7 @@ export function Sentences({ data, sample, view, go }: Props) {
             type="search"
             value={view.search}
             size={14}
-            placeholder="word, /regex/, relation:obj"
+            placeholder="word, /regex/, relation:obj, tag:VERB"
             aria-invalid={searched === null}
             onInput={(event) => go({ ...view, search: event.currentTarget.value, sentence: null, word: null }, true)}
           />
@@ -132,7 +153,7 @@ export function Sentences({ data, sample, view, go }: Props) {
       <div class="split">
         <div>
           <p class="count" role="status">
-            {list ? `${count(shown.length, noun)}${view.show === "all" ? "" : pairs ? ` with a word that is aligned ${view.show === "right" ? "as" : "otherwise than"} the gold links say` : ` with a ${view.show} guess`}` : "Reading the sample …"}
+            {list ? `${count(shown.length, noun)}${view.show === "all" ? "" : pairs ? ` with a word that is aligned ${view.show === "right" ? "as" : "otherwise than"} the gold links say` : ` with a ${wrong ? "wrong" : view.show} guess${view.show.includes(":") ? `: ${PICK_NAMES[view.show.slice(6) as Pick]}` : ""}`}` : "Reading the sample …"}
           </p>
           {shown.length > 0 && <ExampleList examples={shown} show={view.show} chosen={chosen} onChoose={choose} />}
         </div>

@@ -107,6 +107,7 @@ def sampled(
         "special_columns": None,
         "heads": [None, *[(head or 0) or -1 for head in sentence.heads], None],
         "relations": [None, *sentence.relations, None],
+        "tags": [None, *sentence.tags, None] if sentence.tags else [],
         "mentions": mentions,
         "links": [],
         "maps": stored,

@@ -10,6 +10,8 @@ import zlib
 import numpy as np
 import pytest
 
+from attentionology.analyses.dependency.picks import PICKS, relationships
+from attentionology.corpora_loaders import Sentence
 from tests.acceptance.page.made_up import HOSTILE
 from tests.acceptance.page.test_matrix import saved
 from tests.acceptance.page.waiting import assert_count
@@ -61,6 +63,39 @@ def test_right_and_wrong_sentences_are_those_of_the_guesses(open_page, pages, sm
     assert len(set(documents[:n_documents])) == n_documents  # each document once before any comes again
     lengths = [len(sentence_of(small, name)["rows"]) for name in shown[:n_documents]]
     assert lengths == sorted(lengths)
+
+
+@pytest.mark.parametrize("relation", ["det", "obj", "nsubj"])
+def test_wrong_guesses_are_those_of_each_kind_of_word(open_page, pages, small, relation):
+    """The kinds are those of the tables: which sentences are shown for each is counted from the stored guesses."""
+    picked: dict[str, list[str]] = {}
+    for each in small["sample"]["sentences"]:
+        guesses = unpacked(each["guesses"]["weight/dep->head"], np.uint16, shape_of(small, each))[1, 3]
+        inner = slice(1, -1)  # between the special tokens
+        heads = tuple(max(head, 0) for head in each["heads"][inner])
+        tags = tuple(each["tags"][inner])
+        related = relationships(
+            Sentence(each["id"], tuple(each["rows"][inner]), heads, tuple(each["relations"][inner]), tags)
+        )
+        for word, (guess, head, name) in enumerate(zip(guesses[inner], heads, each["relations"][inner], strict=True)):
+            if name == relation and guess != head:
+                picked.setdefault(PICKS[related[word, guess - 1]], []).append(each["id"])
+    page = open_page(pages["small"], f"#head=2-4&relation={relation}&direction=dep->head&show=wrong")
+    listed(page)
+    names = {
+        option.get_attribute("value"): option.text_content()
+        for option in page.get_by_label("Picked").locator("option").all()
+    }
+    assert set(names) == {"wrong", *(f"wrong:{kind}" for kind in picked)}
+    for kind, sentences in picked.items():
+        assert names[f"wrong:{kind}"].endswith(f"(n = {len(sentences)})")
+    kind, sentences = max(picked.items(), key=lambda item: len(item[1]))
+    page.get_by_label("Picked").select_option(f"wrong:{kind}")
+    assert_count(page.locator(".example"), len(set(sentences)))
+    assert set(listed(page)) == set(sentences)
+    assert f"show=wrong:{kind}" in page.url.replace("%3A", ":")
+    page.reload()
+    assert set(listed(page)) == set(sentences)
 
 
 def test_three_clicks_lead_to_sentences_where_the_head_for_objects_fails(open_page, pages):
@@ -197,11 +232,13 @@ def test_sentences_are_searched_by_words_patterns_and_relations(open_page, pages
         for each in small["sample"]["sentences"]
     }
     relations = {each["id"]: set(each["relations"]) for each in small["sample"]["sentences"]}
+    tags = {each["id"]: set(each["tags"]) for each in small["sample"]["sentences"]}
     field = page.get_by_label("Contains")
     searches = {
         "the": lambda name: "the" in texts[name],
         "/^the\\b/": lambda name: texts[name].startswith("the") and not texts[name][3:4].isalpha(),
         "relation:obj": lambda name: "obj" in relations[name],
+        "tag:SCONJ": lambda name: "SCONJ" in tags[name],
     }
     for text, wanted in searches.items():
         field.fill(text)
@@ -209,7 +246,7 @@ def test_sentences_are_searched_by_words_patterns_and_relations(open_page, pages
         assert_count(page.locator(".example"), len(expected))
         if expected:
             assert set(listed(page)) == expected
-    assert "search=relation:obj" in page.url.replace("%3A", ":")
+    assert "search=tag:SCONJ" in page.url.replace("%3A", ":")
     field.fill("/(/")
     assert field.get_attribute("aria-invalid") == "true"
     assert_count(page.locator(".example"), len(every))
