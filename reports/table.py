@@ -10,7 +10,7 @@ from typing import Literal
 import pandas as pd
 from markupsafe import Markup
 from rich import box
-from rich.console import Group
+from rich.console import Console, Group
 from rich.markup import escape
 from rich.table import Table
 
@@ -43,6 +43,7 @@ _LATEX = {
     ).split(), strict=True)},
     **{power: f"$^{{{digit}}}$" for power, digit in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True)},
 }  # fmt: skip
+_UNBOUNDED = 10_000
 _HEAD = re.compile(r"(\b\d+-\d+\b)")
 _MINUS = re.compile(r"(?<![\w-])-(?=\d)")
 
@@ -110,17 +111,19 @@ class ShownTable:
             padding=(0, 1) if is_wide else (0, 1, 0, 0),
         )
         for column in columns:
-            heading = column.terminal or column.heading
-            # In a narrow terminal, headings of several words take several lines.
-            lines = heading if is_wide else re.sub(r"(?<=-)| ", "\n", heading)
+            heading = escape(column.terminal or column.heading)
             justify: Literal["left", "right"] = "left" if column.is_left else "right"
-            table.add_column(escape(lines), justify=justify, no_wrap=not column.wraps, overflow="fold")
+            table.add_column(heading, justify=justify, no_wrap=not column.wraps, overflow="fold")
         for row in self.rows:
             cells = [
                 _styled(f"{column.text(row)} {column.text_beside(row) if has_room else ''}".rstrip(), column.look(row))
                 for column, has_room in zip(columns, beside, strict=True)
             ]
             table.add_row(*cells, style=_style(self.style(row)))
+        if not is_wide or Console(width=_UNBOUNDED).measure(table).maximum > width:
+            # Where there is no room, headings of several words take several lines; otherwise, some would be cut.
+            for column_of_table in table.columns:
+                column_of_table.header = re.sub(r"(?<=-)| ", "\n", str(column_of_table.header))
         # A title of the table itself would be wrapped at the width of the table, which may be narrow.
         title = f"[table.title]{escape(self.title)}[/]"
         return Group(title, table, *(f"[table.caption]{escape(note)}[/]" for note in notes))
