@@ -148,7 +148,7 @@ def test_the_same_command_counts_nothing_again(grid, surveyed, tmp_path, monkeyp
     monkeypatch.setattr(parts.PartCounter, "write", lambda self, part, counts: written.append(part))
     assert main(command(grid, tmp_path / "again", "--parts", str(grid / "parts"), "--relation", "det")) == 3
     assert written == []
-    for name in ("survey", "survey_contrasts", "survey_means"):
+    for name in ("survey", "survey_contrasts", "survey_means", "survey_transfer", "survey_transfer_means"):
         again = tmp_path / "again" / "tables" / f"{name}.csv"
         assert again.read_bytes() == (surveyed[0] / "tables" / f"{name}.csv").read_bytes()
 
