@@ -45,6 +45,7 @@ from .analyses.shared.input_options import ModelOptions as ModelOptions
 from .analyses.shared.input_options import OptionalModelOptions as OptionalModelOptions
 from .analyses.shared.options import ControlOptions as ControlOptions
 from .analyses.shared.options import CountOptions as CountOptions
+from .analyses.shared.options import EnsembleOptions as EnsembleOptions
 from .analyses.shared.options import FailureOptions as FailureOptions
 from .analyses.shared.options import FeedForwardOptions as FeedForwardOptions
 from .analyses.shared.options import MapOptions as MapOptions

@@ -106,6 +106,8 @@ def everything_written(folder: Path) -> Written:
         model,
         "--corpus",
         folder / "gap.tsv",
+        "--ensembles",
+        2,
         "--control",
         "random-init",
         "--failures",

@@ -28,15 +28,17 @@ from ..shared.best_head import with_control
 from ..shared.comparable import Comparable, measured_heads
 from ..shared.controls import control_record
 from ..shared.counting import CountMaps
+from ..shared.ensembles import ensemble_table
 from ..shared.map_facts import MapFacts, map_facts
 from ..shared.merged_facts import merges_by
-from ..shared.options import ControlOptions, CountOptions, FailureOptions
+from ..shared.options import ControlOptions, CountOptions, EnsembleOptions, FailureOptions
 from ..shared.published import published_coreference
 from ..shared.resampling import check_limit
 from .accuracy import CoreferenceAccuracy, groups_of_documents, mentions_by_group
 from .antecedents import DIRECTIONS, AntecedentGuesses
 from .baselines import sources_of_agreement
 from .choices import POLICIES, account
+from .ensembles import ENSEMBLES, ensemble_rows
 from .examples import EXAMPLES, Decision, ShownExample, decisions_of, shown_example, spread
 from .explored import explored_coreference
 from .failure_tables import failure_tables
@@ -72,6 +74,8 @@ class CoreferenceLookup:
     account: Mapping[str, int] = merges_by("add")  # see `attentionology.analyses.coreference.choices.account`
     head: tuple[str, int, int] | None = merges_by("common")  # the head whose decisions were looked up, if any
     examples: tuple[ShownExample, ...] = merges_by("all")  # right and wrong decisions of this head
+    # The counts of ensembles for each set of documents that chose them, see `ensemble_rows`.
+    ensembles: tuple[list[dict[str, Any]], ...] = merges_by("all", ())
 
 
 class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENCE):
@@ -126,7 +130,7 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
     def follow_up(
         self, options: OptionSet, plan: Plan[CoreferenceFacts], counted: Counted[CoreferenceFacts], read: Reader
     ) -> CoreferenceLookup:
-        """Look up which mentions were scored, and a few decisions of the best head."""
+        """Look up which mentions were scored, a few decisions of the best head, and what ensembles of heads find."""
         request, chosen = plan.requests[0], options[CoreferenceOptions]
         windows, singletons = request.inputs, chosen.singletons == "keep"
         assert isinstance(windows, Windows)  # noqa: S101  # the plan has cut them
@@ -136,6 +140,19 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
         head = _best_head(chosen, counted)
         if head is None:
             return CoreferenceLookup(scored, head, ())
+        together: tuple[list[dict[str, Any]], ...] = ()
+        if most := options[EnsembleOptions].ensembles:
+            starts = range(0, len(windows), _WINDOWS_AT_ONCE)
+            rows = ensemble_rows(
+                (read(windows[start : start + _WINDOWS_AT_ONCE], request.maker) for start in starts),
+                chosen.candidates,
+                singletons=singletons,
+                most=most,
+                min_count=options[CountOptions].min_count,
+                replicates=options[CountOptions].replicates,
+                seed=plan.facts.seed,
+            )
+            together = (rows,)
         decided: list[Decision] = []
         examples: list[list[Decision]] = []  # right ones and wrong ones, from as many documents as possible
         for start in range(0, min(len(windows), _MOST_WINDOWS), _WINDOWS_AT_ONCE):
@@ -145,7 +162,7 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
             if all(len({decision.document.id for decision in each}) == EXAMPLES for each in examples):
                 break
         shown = tuple(shown_example(decision, chosen.candidates) for each in examples for decision in each)
-        return CoreferenceLookup(scored, head, shown)
+        return CoreferenceLookup(scored, head, shown, together)
 
     def results(
         self,
@@ -180,6 +197,8 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
             asked=facts.asked,
             min_count=options[CountOptions].min_count,
             failures=failures,
+            # The ensembles of merged runs were chosen on different documents, so none of them is that of all.
+            ensembles=ensemble_table(looked.ensembles[0], ENSEMBLES) if len(looked.ensembles) == 1 else None,
         )
 
     def section(self, results: CoreferenceResults, titles: Titles) -> Section:

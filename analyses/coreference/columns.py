@@ -10,6 +10,7 @@ from ...reports.format import (
     rare_in_parentheses,
 )
 from ..shared.controls import RANDOM_WEIGHTS
+from .ensembles import ENSEMBLES
 from .failure_tables import FAILURES, PICKED
 from .group_columns import CONTRASTS, GROUPS, HEAD_CONTRASTS, LARGEST_CONTRASTS
 
@@ -223,5 +224,6 @@ SCHEMAS = (
     LARGEST_CONTRASTS,
     FAILURES,
     PICKED,
+    ENSEMBLES,
 )
 """The tables that the analysis writes."""

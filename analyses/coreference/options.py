@@ -7,7 +7,14 @@ from typing import Literal
 
 from ..contract import AnalysisRow, OptionGroup
 from ..shared.numbers import OptionalCount
-from ..shared.options import ControlOptions, CountOptions, FailureOptions, FeedForwardOptions, MapOptions
+from ..shared.options import (
+    ControlOptions,
+    CountOptions,
+    EnsembleOptions,
+    FailureOptions,
+    FeedForwardOptions,
+    MapOptions,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,15 @@ class CoreferenceOptions(OptionGroup):
 COREFERENCE = AnalysisRow(
     name="coreference",
     location="attentionology.analyses.coreference.analysis:Coreference",
-    options=(CoreferenceOptions, FailureOptions, ControlOptions, CountOptions, MapOptions, FeedForwardOptions),
+    options=(
+        CoreferenceOptions,
+        EnsembleOptions,
+        FailureOptions,
+        ControlOptions,
+        CountOptions,
+        MapOptions,
+        FeedForwardOptions,
+    ),
     of_mentions=True,
     summary=(
         "coreference: for every mention the most attended other mention is taken as a guess at its antecedent (Clark "

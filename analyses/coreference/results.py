@@ -29,6 +29,7 @@ class CoreferenceResults(NamedTuple):
         asked: whether the corpus asks questions of its own, which come with candidates.
         min_count: types with fewer mentions are grayed.
         failures: what heads pick instead, with the option ``--failures``.
+        ensembles: the accuracies of ensembles of heads, with the option ``--ensembles``.
     """
 
     tables: CoreferenceTables
@@ -43,6 +44,7 @@ class CoreferenceResults(NamedTuple):
     asked: bool = False
     min_count: int = 50
     failures: FailureTables | None = None
+    ensembles: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
         return results_line(self)

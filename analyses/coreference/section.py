@@ -46,6 +46,8 @@ def coreference_section(results: CoreferenceResults, titles: Titles | None = Non
         tables["coreference_largest_contrasts"] = counted.largest_contrasts
     if results.failures:
         tables["coreference_failures"], tables["coreference_picks"] = results.failures
+    if results.ensembles is not None:
+        tables["coreference_ensembles"] = results.ensembles
     best = best_of(counted.best, results.candidates)
     scored = int(best["total"].max())
     figures = {}
@@ -71,6 +73,7 @@ def coreference_section(results: CoreferenceResults, titles: Titles | None = Non
             "contrasts": len(counted.contrasts),
             "largest": largest,
             "has_failures": bool(results.failures),
+            "has_ensembles": results.ensembles is not None,
             "reasons": [(text, results.account[name]) for name, text in REASONS.items() if results.account.get(name)],
             "scored": scored,
             "account": dict(results.account),

@@ -10,9 +10,11 @@ import pandas as pd
 from ...reports.columns import Row, TableColumn
 from ...reports.format import ARROWS, head_name, interval, percent, rows_of
 from ...reports.table import ShownTable
+from ..shared.ensembles import shown_ensembles
 from .choices import POLICIES
 from .columns import BEST
 from .contrasts import by_comparison
+from .ensembles import ENSEMBLES
 from .failure_tables import shown_failures
 from .group_columns import CONTRASTS, LARGEST_CONTRASTS
 from .results import CoreferenceResults
@@ -40,6 +42,8 @@ def shown_tables(results: CoreferenceResults) -> list[ShownTable]:
         title = f"Largest differences: {comparison['first']} minus {comparison['second']} (%)"
         name = f"coreference_largest_contrasts_{number}"
         tables.append(ShownTable(name, title, LARGEST_CONTRASTS.columns, comparison["rows"]))
+    if results.ensembles is not None:
+        tables.append(shown_ensembles(results.ensembles, ENSEMBLES))
     if results.failures:
         tables += shown_failures(results.failures)
     return tables

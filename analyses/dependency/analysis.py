@@ -20,13 +20,14 @@ from ..shared.best_head import with_control
 from ..shared.comparable import Comparable, measured_heads
 from ..shared.controls import control_record
 from ..shared.counting import CountMaps, CountWith
+from ..shared.ensembles import ensemble_table
 from ..shared.map_facts import MapFacts, map_facts
 from ..shared.merged_facts import key_of_texts
-from ..shared.options import ControlOptions, CountOptions, FailureOptions
+from ..shared.options import ControlOptions, CountOptions, EnsembleOptions, FailureOptions
 from ..shared.resampling import check_limit
 from .accuracy import DependencyAccuracy, check_relations, inventory, words_by_group
 from .decisions import READINGS, head_guesses
-from .ensembles import SENTENCES, ensemble_rows, ensemble_table, read_values
+from .ensembles import ENSEMBLES, SENTENCES, ensemble_rows, read_values
 from .explored import explored_dependency
 from .failure_tables import failure_tables
 from .failures import DependencyFailures
@@ -99,7 +100,9 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         requests = [model, *copies]
         failures = ""
         own = options[DependencyOptions]
-        if trees == "enhanced" and (options[FailureOptions].failures or own.ensembles or own.spanning_trees):
+        if trees == "enhanced" and (
+            options[FailureOptions].failures or options[EnsembleOptions].ensembles or own.spanning_trees
+        ):
             raise OptionError(
                 "--failures, --ensembles and --spanning-trees need basic trees, in which a word has one head; leave "
                 "out --trees enhanced"
@@ -131,7 +134,7 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         self, options: OptionSet, plan: Plan[DependencyFacts], counted: Counted[DependencyFacts], read: Reader
     ) -> dict[str, Any] | None:
         """Choose ensembles of heads on the first sentences, score them on the others, and build trees."""
-        most, has_trees = options[DependencyOptions].ensembles, options[DependencyOptions].spanning_trees
+        most, has_trees = options[EnsembleOptions].ensembles, options[DependencyOptions].spanning_trees
         if not most and not has_trees:
             return None
         request, facts, coarse = plan.requests[0], plan.facts, options[DependencyOptions].coarse
@@ -198,7 +201,7 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
             ),
             failures=failures,
             # The ensembles of merged runs were chosen on different sentences, so none of them is that of all.
-            ensembles=ensemble_table(*ensembles) if len(ensembles) == 1 else None,
+            ensembles=ensemble_table(ensembles[0], ENSEMBLES) if len(ensembles) == 1 else None,
             rules=rules.compute() if rules else None,
             trees=metric.trees,
             spanning_trees=spanning_trees(*of_trees) if len(of_trees) == 1 else None,

@@ -9,8 +9,14 @@ from typing import Annotated, Literal, get_args
 from tyro.conf import arg
 
 from ..contract import AnalysisRow, OptionError, OptionGroup
-from ..option_groups import Bounds
-from ..shared.options import ControlOptions, CountOptions, FailureOptions, FeedForwardOptions, MapOptions
+from ..shared.options import (
+    ControlOptions,
+    CountOptions,
+    EnsembleOptions,
+    FailureOptions,
+    FeedForwardOptions,
+    MapOptions,
+)  # fmt: skip
 
 Trees = Literal["basic", "enhanced"]
 
@@ -39,10 +45,6 @@ class DependencyOptions(OptionGroup):
 
     group: Annotated[tuple[str, ...], arg(metavar="NAME=VALUES [NAME=VALUES ...]")] = ()
     """Groups of relations, each a row like any other: core=nsubj,obj,iobj."""
-
-    ensembles: Annotated[int, Bounds(0)] = 0
-    """Average the maps of up to N heads for each relation, chosen on one half of the first 1,000 sentences and scored
-    on the other. With 0, there are no ensembles."""
 
     spanning_trees: bool = False
     """Build trees from the maps of each head, and of all ensembles together, for the first 1,000 sentences, and score
@@ -89,7 +91,15 @@ class DependencyOptions(OptionGroup):
 DEPENDENCY = AnalysisRow(
     name="dependency",
     location="attentionology.analyses.dependency.analysis:Dependency",
-    options=(DependencyOptions, FailureOptions, ControlOptions, CountOptions, MapOptions, FeedForwardOptions),
+    options=(
+        DependencyOptions,
+        EnsembleOptions,
+        FailureOptions,
+        ControlOptions,
+        CountOptions,
+        MapOptions,
+        FeedForwardOptions,
+    ),
     of_trees=True,
     by_default=True,
     summary=(

@@ -14,10 +14,11 @@ from ...reports.page import Section
 from ...reports.table import ShownTable
 from ..contract import Titles
 from ..shared.controls import control_table
+from ..shared.ensembles import shown_ensembles
 from ..shared.failures import FailureTables
 from ..shared.previews import Previewed
 from .columns import AGAINST_TAGS, BEST
-from .ensembles import shown_ensembles
+from .ensembles import ENSEMBLES
 from .failure_tables import shown_failures
 from .figures import best_heads_figure, heads_figure
 from .spanning_tables import SpanningTrees, shown_trees
@@ -76,7 +77,7 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
     if results.rules is not None:
         shown_further.append(against_tags(shown))
     if ensembles is not None:
-        shown_further.append(shown_ensembles(ensembles))
+        shown_further.append(shown_ensembles(ensembles, ENSEMBLES))
     if of_maps:
         shown_further.append(shown_trees(of_maps))
     single = [row for row in shown.rows if row["is_frequent"] and row["relation"] not in (*TOTALS, "punct")]

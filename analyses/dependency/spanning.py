@@ -17,11 +17,12 @@ import numpy.typing as npt
 
 from ...corpora_loaders import is_punct
 from ..shared.best_head import argbest, best_head, heldout, interval, rate, rates
+from ..shared.ensembles import named_reading
 from ..shared.held_out import heldout_gain
 from ..shared.outcomes import SPLITS, Counts
 from ..shared.resampling import halves, poisson_weights
 from .decisions import READINGS
-from .ensembles import Read, named_reading
+from .ensembles import Read
 from .spanning_tables import CHAINS, SCORES
 
 Array = npt.NDArray[Any]

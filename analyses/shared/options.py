@@ -10,6 +10,7 @@ from tyro.conf import arg
 
 from ...storage.nearest import did_you_mean
 from ..contract import OptionError, OptionGroup
+from ..option_groups import Bounds
 from .numbers import Number
 from .option_types import PieceMerging, Replicates, RowScaling
 
@@ -89,6 +90,24 @@ class CountOptions(OptionGroup):
     tables always contain all of them."""
 
     replicates: Replicates = 1000
+
+
+@dataclass(frozen=True)
+class EnsembleOptions(OptionGroup):
+    """Options of ensembles of heads.
+
+    Example:
+        >>> from attentionology import EnsembleOptions
+        >>> EnsembleOptions(ensembles=-1).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --ensembles must be at least 0, not -1
+    """
+
+    ensembles: Annotated[int, Bounds(0)] = 0
+    """Average the maps of up to N heads for each relation, chosen on one half of the first 1,000 sentences and scored
+    on the other; for coreference, for each type of mention, on halves of the documents. With 0, there are no
+    ensembles."""
 
 
 @dataclass(frozen=True)

@@ -154,8 +154,6 @@ class SurveyOptions:
 
         self.grid.check()
         self.long_run.check()
-        if self.dependency.ensembles:
-            raise OptionError("--ensembles is an option of analyze: a survey has no table of ensembles")
         if self.dependency.spanning_trees:
             raise OptionError("--spanning-trees is an option of analyze: a survey has no table of trees")
         self.job(ModelOptions(), SAMPLE).check()

@@ -13,7 +13,7 @@ from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.dependency.section import DependencyResults, best_table, dependency_section
-from attentionology.analyses.shared.options import CountOptions, FailureOptions
+from attentionology.analyses.shared.options import CountOptions, EnsembleOptions, FailureOptions
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from tests import tiny
@@ -114,7 +114,7 @@ def test_the_reach_is_shown_beside_the_best_head_and_as_a_fact(counted):
 def test_causal_models_are_read_in_both_directions_and_others_if_asked(family, both):
     treebank = load_treebank(SAMPLE_TREEBANK, limit=6)
     failures = FailureOptions(failures=("best",))
-    options = [CountOptions(replicates=0, min_count=1), DependencyOptions(both=both, ensembles=2), failures]
+    options = [CountOptions(replicates=0, min_count=1), DependencyOptions(both=both), EnsembleOptions(2), failures]
     encoder = tiny.encoder(family, max_position_embeddings=200)
     assert encoder.causal == (family == "llama")
     run = attentionology.analyze(encoder, treebank, analyses="dependency", options=options)

@@ -13,7 +13,7 @@ from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.dependency.tables import Asked
 from attentionology.analyses.shared.merged_facts import MergeError
-from attentionology.analyses.shared.options import CountOptions, FailureOptions
+from attentionology.analyses.shared.options import CountOptions, EnsembleOptions, FailureOptions
 from attentionology.corpora_loaders.enhanced import enhanced_heads, enhanced_relations
 from attentionology.engine.citing import cite_run
 from attentionology.engine.merging import merge_runs
@@ -250,7 +250,6 @@ def test_runs_of_different_trees_are_compared_and_not_merged(runs):
     ("options", "analyses", "message"),
     [
         ({"spanning_trees": True}, "dependency", "--failures, --ensembles and --spanning-trees need basic trees"),
-        ({"ensembles": 2}, "dependency", "--failures, --ensembles and --spanning-trees need basic trees"),
         ({}, "dependency,ablation", "--trees enhanced is not for ablation"),
         ({"relations": ("nmod:off",)}, "dependency", "none of the relations nmod:off"),
         ({"group": ("nsubj:xsubj=nsubj,obj",)}, "dependency", "'nsubj:xsubj' is the name of a relation"),
@@ -262,8 +261,9 @@ def test_what_needs_one_head_for_each_word_is_refused(options, analyses, message
         analyze(tiny.encoder(), load_treebank(from_string=CONLLU), analyses=analyses, options=groups)
 
 
-def test_failures_are_refused():
-    groups = [CountOptions(replicates=0), DependencyOptions(trees="enhanced"), FailureOptions(failures=("best",))]
+@pytest.mark.parametrize("refused", [FailureOptions(failures=("best",)), EnsembleOptions(2)])
+def test_failures_and_ensembles_are_refused(refused):
+    groups = [CountOptions(replicates=0), DependencyOptions(trees="enhanced"), refused]
     with pytest.raises(OptionError, match="--failures, --ensembles and --spanning-trees need basic trees"):
         analyze(tiny.encoder(), load_treebank(from_string=CONLLU), analyses="dependency", options=groups)
 

@@ -11,12 +11,13 @@ import pytest
 import attentionology
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.dependency.ensembles import ensemble_rows, ensemble_table, read_values, shown_ensembles
+from attentionology.analyses.dependency.ensembles import ENSEMBLES, ensemble_rows, read_values
 from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.figures import best_heads_figure
 from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.dependency.section import DependencyResults
-from attentionology.analyses.shared.options import CountOptions
+from attentionology.analyses.shared.ensembles import ensemble_table, shown_ensembles
+from attentionology.analyses.shared.options import CountOptions, EnsembleOptions
 from attentionology.analyses.shared.resampling import halves
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
@@ -64,7 +65,7 @@ def table_of(corpus, most=3, readings=2):
     read = read_values(batches, str, readings)
     groups = {"nsubj": frozenset(["nsubj"]), "core": frozenset(["nsubj", "obj"]), "rare": frozenset(["absent"])}
     return ensemble_table(
-        ensemble_rows(read, groups, (2, 3, readings), most=most, min_count=1, replicates=200, seed=0).rows
+        ensemble_rows(read, groups, (2, 3, readings), most=most, min_count=1, replicates=200, seed=0).rows, ENSEMBLES
     ).set_index("relation")
 
 
@@ -147,7 +148,7 @@ def test_the_table_and_the_figure_say_what_the_csv_file_says(corpus):
         "one head, held-out %": as_shown(row, "single_accuracy"),
         "held-out gain": as_shown(row, "gain gain_low gain_high", "+"),
     }
-    shown = shown_ensembles(made.ensembles)
+    shown = shown_ensembles(made.ensembles, ENSEMBLES)
     assert on_page(shown) == [expected]
     assert in_latex(shown) == [expected]
     axes = best_heads_figure(made.best, min_count=1, ensembles=made.ensembles).axes[0]
@@ -171,7 +172,11 @@ def test_the_finding_says_more_only_with_the_whole_interval(corpus):
 
 def test_a_run_keeps_its_ensembles():
     treebank = load_treebank(SAMPLE_TREEBANK, limit=20)
-    options = [CountOptions(replicates=20, min_count=20), DependencyOptions(ensembles=2, relations=("det", "nsubj"))]
+    options = [
+        CountOptions(replicates=20, min_count=20),
+        DependencyOptions(relations=("det", "nsubj")),
+        EnsembleOptions(2),
+    ]
     encoder = tiny.encoder(max_position_embeddings=200)
     run = attentionology.analyze(encoder, treebank, analyses="dependency", options=options)
     table = run.parts[0].results.ensembles
@@ -182,4 +187,4 @@ def test_a_run_keeps_its_ensembles():
     for row, best in zip(table.to_dict("records"), frequent.to_dict("records"), strict=True):
         assert row["single_correct"] == best["heldout_correct"]
     with pytest.raises(OptionError, match="--ensembles must be at least 0"):
-        DependencyOptions(ensembles=-1).check()
+        EnsembleOptions(-1).check()

@@ -16,7 +16,7 @@ from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.dependency.section import dependency_section
 from attentionology.analyses.dependency.spanning import right_words, tree_counts, united
 from attentionology.analyses.dependency.spanning_tables import shown_trees, spanning_trees, tree_findings
-from attentionology.analyses.shared.options import CountOptions
+from attentionology.analyses.shared.options import CountOptions, EnsembleOptions
 from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
@@ -239,7 +239,11 @@ def test_the_finding_says_better_only_with_both_whole_intervals(made):
 def test_a_run_has_trees(family):
     pytest.importorskip("ufal.chu_liu_edmonds")
     treebank = load_treebank(SAMPLE_TREEBANK, limit=12)
-    options = [CountOptions(replicates=20, min_count=5), DependencyOptions(ensembles=2, spanning_trees=True)]
+    options = [
+        CountOptions(replicates=20, min_count=5),
+        DependencyOptions(spanning_trees=True),
+        EnsembleOptions(2),
+    ]
     encoder = tiny.encoder(family, max_position_embeddings=200)
     run = attentionology.analyze(encoder, treebank, analyses="dependency", options=options)
     results = run.parts[0].results

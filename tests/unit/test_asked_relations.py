@@ -134,7 +134,5 @@ def test_a_survey_shows_the_first_question():
     assert SurveyOptions(dependency=asked).shown_relation == "nsubj"
     assert SurveyOptions(GridOptions(relation="obj"), dependency=asked).shown_relation == "obj"
     assert SurveyOptions().shown_relation == "all-nopunct-noroot"
-    with pytest.raises(OptionError, match="--ensembles is an option of analyze"):
-        SurveyOptions(dependency=DependencyOptions(ensembles=2)).check()
     with pytest.raises(OptionError, match="--spanning-trees is an option of analyze"):
         SurveyOptions(dependency=DependencyOptions(spanning_trees=True)).check()

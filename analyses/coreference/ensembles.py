@@ -1,0 +1,91 @@
+"""Ensembles of heads that find antecedents, chosen on one half of the documents and scored on the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ...corpora_loaders.coreference import TYPES
+from ...extractors import MapBatch, Window
+from ...reports.columns import TableColumn
+from ..dependency.decisions import word_positions
+from ..shared.ensembles import ensemble_schema, scored_ensembles
+from ..shared.outcomes import SPLITS
+from ..shared.resampling import halves, poisson_weights
+from .antecedents import DIRECTIONS
+from .choices import choices_of
+from .tables import ALL
+
+MENTIONS = 3000
+"""No further windows are read for ensembles after this number of mentions, whose values are kept."""
+
+ENSEMBLES = ensemble_schema(
+    "coreference_ensembles",
+    "With `--ensembles`. One row per type with `--min-count` mentions in the first documents, up to about 3,000 "
+    "mentions.",
+    (
+        TableColumn("candidates", "text", "the candidates of the report, see `--candidates`"),
+        TableColumn("type", "text", "the type of mention, or `all`", "type"),
+    ),
+    of="mentions of the type",
+    found="mentions of which these heads find an antecedent together",
+    units="documents",
+    arrows="An arrow ← marks heads whose map is transposed (antecedent→mention).",
+)
+
+
+def ensemble_rows(
+    parts: Iterable[Iterable[MapBatch]], policy: str, *, singletons: bool, most: int, min_count: int, replicates: int,
+    seed: int,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Choose and score ensembles of up to ``most`` heads for each type of mention, as plain data.
+
+    Args:
+        parts: the maps of windows, of which no more parts are read after `MENTIONS` mentions.
+        policy: the choice of candidates.
+        singletons: whether mentions of entities that are mentioned only once are candidates.
+        most: the largest number of heads.
+        min_count: the least number of mentions of a type.
+        replicates: the number of bootstrap replicates.
+        seed: the seed of the bootstrap and of the splits.
+    """
+    families, types, gold, values = [], [], [], []
+    shape = (0, 0, len(DIRECTIONS))
+    for part in parts:
+        for batch in part:
+            shape = (*batch.maps.shape[1:3], len(DIRECTIONS))
+            position = word_positions(batch).numpy()
+            read, maps = -1, np.empty(0)
+            for index, choice in choices_of(batch, singletons=singletons):
+                window = batch.sentences[index]
+                assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
+                if index != read:  # one window at a time, because float64 takes twice the memory
+                    read, maps = index, batch.exact([index])[0].cpu().numpy()
+                words = np.array(sorted(choice.candidates(policy, window)))  # the first of equals is that in the text
+                mention, places = position[index, choice.head - window.start], position[index, words - window.start]
+                both = np.stack([maps[:, :, mention, places], maps[:, :, places, mention]], axis=2)
+                families.append(window.source.family or window.source.id)
+                types.append(choice.mention.type)
+                gold.append(np.isin(words, sorted(choice.gold)))
+                values.append(both.reshape(-1, len(words)).astype(np.float32))
+        if len(types) >= MENTIONS:
+            break
+    ids = list(dict.fromkeys(families))
+    unit = np.array([ids.index(family) for family in families], dtype=np.int64)
+    first = halves(ids, SPLITS, seed).T  # document, split
+    draws = poisson_weights(ids, replicates, seed).astype(np.float64)
+    rows = []
+    for name in (ALL, *TYPES):
+        used = [index for index, kind in enumerate(types) if name in (ALL, kind)]
+        if len(used) < max(min_count, 1):
+            continue
+        longest = max(len(gold[index]) for index in used)
+        padded = np.full((len(used), len(values[0]), longest), -np.inf, dtype=np.float32)
+        right = np.zeros((len(used), longest), dtype=bool)
+        for row, index in enumerate(used):
+            padded[row, :, : len(gold[index])], right[row, : len(gold[index])] = values[index], gold[index]
+        counts, _ = scored_ensembles(padded, right, unit[used], first, draws, most, shape)
+        rows.append({"candidates": policy, "type": name, **counts})
+    return rows

@@ -1,0 +1,214 @@
+"""Ensembles of heads: averaged maps that find more than one head, chosen on one half of the text.
+
+Heads are added greedily (Limisiewicz et al. 2020; Ravishankar et al. 2021): the first one is the head with the most
+right decisions, each further one is that with which the average has most, and nothing is added that does not help.
+A map may be read in either direction: `head->dep` is averaged as its transpose. Whatever is chosen on one half of the
+sentences or documents is scored on the other, over the ten splits that single heads have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ...reports.columns import Schema, TableColumn, bounds
+from ...reports.format import rows_of
+from ...reports.table import ShownTable
+from .best_head import interval, rate
+from .outcomes import SPLITS
+
+Array = npt.NDArray[Any]
+
+
+def ensemble_schema(
+    name: str, rows: str, keys: tuple[TableColumn, ...], *, of: str, found: str, units: str, arrows: str
+) -> Schema:
+    """Return the columns of a table of ensembles of words or mentions, whose units are sentences or documents."""
+    return Schema(
+        name,
+        rows,
+        (
+            *keys,
+            TableColumn("total", "count", f"{of} in these {units}", "n"),
+            TableColumn(
+                "heads",
+                "text",
+                f"the heads that are chosen on all of these {units}, in the order in which they are added",
+                "heads",
+                wraps=True,
+                help=f"The heads whose maps are averaged, chosen on all of the {units}. {arrows}",
+            ),
+            TableColumn("correct", "count", found),
+            TableColumn(
+                "accuracy",
+                "share",
+                "`correct` / `total`",
+                "ensemble",
+                help=f"The accuracy of these heads together, on the {units} that chose them.",
+            ),
+            TableColumn(
+                "heldout_correct heldout_total",
+                "count",
+                f"found and scored {of.split()[0]} over all halves of all splits",
+            ),
+            TableColumn(
+                "heldout_accuracy",
+                "share",
+                "the accuracy of ensembles that were chosen on the other half",
+                "ensemble, held-out",
+                beside=bounds("heldout", "min", "max"),
+                help=f"The accuracy if the heads are chosen on one half of the {units} and scored on the other, in "
+                "both directions. It is the mean over ten random halvings, with the lowest and highest of them in "
+                "brackets.",
+            ),
+            TableColumn("heldout_min heldout_max", "share", "the lowest and highest accuracy of a split"),
+            TableColumn("single_correct", "count", "the same for the best single head"),
+            TableColumn(
+                "single_accuracy",
+                "share",
+                "`single_correct` / `heldout_total`",
+                "one head, held-out",
+                help="The same for the best single head, on the same halves.",
+            ),
+            TableColumn(
+                "gain gain_low gain_high",
+                "points",
+                "`heldout_accuracy` − `single_accuracy`",
+                "held-out gain",
+                beside=bounds("gain"),
+                help=f"The difference of the two, with its 95 % bootstrap interval over {units}, for the choices as "
+                "they were made.",
+            ),
+        ),
+    )
+
+
+def scored_ensembles(
+    values: npt.NDArray[np.float32],
+    gold: npt.NDArray[np.bool_],
+    unit: Array,
+    first: npt.NDArray[np.bool_],
+    draws: Array,
+    most: int,
+    shape: tuple[int, int, int],
+) -> tuple[dict[str, Any], list[tuple[int, ...]]]:
+    """Choose ensembles of up to ``most`` heads on halves of the text, and score them on the others.
+
+    Args:
+        values, gold: see `Greedy`.
+        unit: the index of the sentence or document of each word or mention.
+        first: which of these are in the first half of each split, shape (units, splits).
+        draws: how often each bootstrap replicate draws each of them, shape (replicates, units).
+        most: the largest number of heads.
+        shape: the numbers of layers, heads and readings.
+
+    Returns:
+        the counts as plain data, and the heads that were chosen on the whole text, then on both halves of each split.
+    """
+    search = Greedy(values, gold, most)
+    chosen = [search.chosen(np.ones(len(gold), dtype=bool))]
+    ensemble, single = np.zeros(len(gold), dtype=np.int64), np.zeros(len(gold), dtype=np.int64)
+    scored = np.zeros(len(gold), dtype=np.int64)
+    by_split = []
+    for split in range(SPLITS):
+        before = ensemble.sum(), scored.sum()
+        for half in (True, False):
+            choosing = first[unit, split] == half
+            heads = search.chosen(choosing) if choosing.any() else ()
+            chosen.append(heads)
+            if heads:
+                ensemble += search.right(heads) & ~choosing
+                single += search.right(heads[:1]) & ~choosing
+                scored += ~choosing
+        right, all_words = int(ensemble.sum() - before[0]), int(scored.sum() - before[1])
+        if all_words:
+            by_split.append(right / all_words)
+    sums = np.stack([np.bincount(unit, each, len(first)) for each in (ensemble - single, scored)])
+    drawn = draws @ sums.T
+    low, high = interval(drawn[drawn[:, 1] > 0, 0] / drawn[drawn[:, 1] > 0, 1])
+    counts = {
+        "total": len(gold),
+        "heads": [named_reading(head, shape) for head in chosen[0]],
+        "correct": int(search.right(chosen[0]).sum()),
+        "heldout_correct": int(ensemble.sum()),
+        "heldout_total": int(scored.sum()),
+        "heldout_min": min(by_split, default=0.0),
+        "heldout_max": max(by_split, default=0.0),
+        "single_correct": int(single.sum()),
+        "gain_low": None if np.isnan(low) else low,
+        "gain_high": None if np.isnan(high) else high,
+    }
+    return counts, chosen
+
+
+class Greedy:
+    """Chooses heads one by one on some of the words.
+
+    Args:
+        values: the values of the candidates of each word, shape (words, heads, candidates), −∞ where there is none.
+        gold: which candidates of each word are right, shape (words, candidates).
+        most: the largest number of heads.
+    """
+
+    def __init__(self, values: npt.NDArray[np.float32], gold: npt.NDArray[np.bool_], most: int) -> None:
+        self.values, self.gold, self.most = values, gold, most
+        self._right: dict[tuple[int, ...], npt.NDArray[np.bool_]] = {}
+
+    def chosen(self, choosing: npt.NDArray[np.bool_]) -> tuple[int, ...]:
+        """Return the heads that are chosen on these words, in the order in which they are added."""
+        heads: tuple[int, ...] = ()
+        best = -1
+        while len(heads) < min(self.most, self.values.shape[1]):
+            counts = self._with_each(heads)[choosing].sum(0)
+            counts[list(heads)] = -1
+            # Ties go to the higher layer, the higher head and the last direction, as for single heads.
+            head = len(counts) - 1 - int(counts[::-1].argmax())
+            if counts[head] <= best:
+                break
+            heads, best = (*heads, head), int(counts[head])
+        return heads
+
+    def right(self, heads: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+        """Return for each word whether these heads pick a right candidate together."""
+        return self._with_each(heads[:-1])[:, heads[-1]]
+
+    def _with_each(self, heads: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+        """Return for each word, and each head, whether it is right if it is added to these heads."""
+        key = tuple(sorted(heads))  # the sums of up to four float32 values in float64 do not depend on their order
+        if key not in self._right:
+            total = self.values[:, list(key)].sum(1, dtype=np.float64)[:, None]
+            right = np.empty(self.values.shape[:2], dtype=bool)
+            for start in range(0, len(right), 64):  # a few words at a time take little memory
+                words = slice(start, start + 64)
+                picked = (total[words] + self.values[words]).argmax(-1)
+                right[words] = np.take_along_axis(self.gold[words], picked, 1)
+            self._right[key] = right
+        return self._right[key]
+
+
+def named_reading(head: int, shape: tuple[int, int, int]) -> str:
+    """Return the name of a head, with an arrow for the direction in which it is read."""
+    layer, number, direction = np.unravel_index(head, shape)
+    return f"{layer + 1}-{number + 1}{('', '←', '↔')[direction]}"
+
+
+def ensemble_table(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pd.DataFrame:
+    """Return the table of the counts of `scored_ensembles`, with the keys of the schema."""
+    table = pd.DataFrame(rows, columns=[name for name in schema.names if rows and name in rows[0]])
+    if not rows:
+        return pd.DataFrame(columns=schema.names)
+    table["heads"] = [" + ".join(heads) for heads in table["heads"]]
+    table["accuracy"] = [rate(row["correct"], row["total"]) for row in rows_of(table)]
+    table["heldout_accuracy"] = [rate(row["heldout_correct"], row["heldout_total"]) for row in rows_of(table)]
+    table["single_accuracy"] = [rate(row["single_correct"], row["heldout_total"]) for row in rows_of(table)]
+    table["gain"] = table["heldout_accuracy"] - table["single_accuracy"]
+    return table.astype({"gain_low": float, "gain_high": float})[schema.names]
+
+
+def shown_ensembles(table: pd.DataFrame, schema: Schema) -> ShownTable:
+    """Return the table for the page and LaTeX."""
+    return ShownTable(schema.name, "Ensembles of heads (accuracy in %)", schema.columns, rows_of(table))

@@ -1,0 +1,194 @@
+"""Ensembles of heads that find antecedents, against a naive greedy search, and what is said of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import attentionology
+from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+from attentionology.analyses.coreference.ensembles import ENSEMBLES, ensemble_rows
+from attentionology.analyses.coreference.explored import explored_coreference
+from attentionology.analyses.coreference.results import CoreferenceResults
+from attentionology.analyses.coreference.shown_tables import shown_tables
+from attentionology.analyses.shared.ensembles import ensemble_table
+from attentionology.analyses.shared.options import CountOptions, EnsembleOptions
+from attentionology.analyses.shared.resampling import halves, poisson_weights
+from attentionology.reports.format import rows_of
+from tests import tiny
+from tests.documents import corpus, random_document, window
+from tests.maps import batch_of
+from tests.reference.naive_coreference import to_resolve
+from tests.shown_tables import as_shown, distinct, in_latex, on_page
+
+N_HEADS = 12
+"""Two layers, three heads, two directions."""
+
+
+@pytest.fixture(scope="module")
+def case():
+    """Documents in one or two windows, whose maps have many equal values."""
+    rng = np.random.default_rng(1)
+    windows = []
+    for n in range(30):
+        one = random_document(rng, f"d{n}")
+        half = len(one.words) // 2
+        two = n % 3 == 0 and half > 1
+        windows += [window(one, 0, half + 1), window(one, half // 2, None, half + 1)] if two else [window(one)]
+    return windows, [rng.integers(0, 9, size=(2, 3, len(w) + 2, len(w) + 2)).astype(np.float32) for w in windows]
+
+
+def table_of(case, policy="preceding", most=3, singletons=False):
+    windows, maps = case
+    parts = ([batch_of(windows[rows], maps[rows])] for rows in (slice(5), slice(5, None)))
+    rows = ensemble_rows(parts, policy, singletons=singletons, most=most, min_count=4, replicates=100, seed=0)
+    return ensemble_table(rows, ENSEMBLES)
+
+
+def mentions_of(case, policy, singletons):
+    """Document, type, values by head of each candidate, and which candidates are right."""
+    found = []
+    for view, word_maps in zip(*case, strict=True):
+        for mention, candidates, right in to_resolve(view, singletons):
+            here, values = mention.head - view.start, []
+            for layer in range(2):
+                for head in range(3):
+                    inner = word_maps[layer, head, 1:-1, 1:-1]
+                    values.append([inner[here, word - view.start] for word in candidates[policy]])
+                    values.append([inner[word - view.start, here] for word in candidates[policy]])
+            found.append((view.source.id, mention.type, values, [word in right for word in candidates[policy]]))
+    return found
+
+
+def is_right(mention, heads):
+    """Whether the candidate with the largest sum, the first of equals, is an antecedent."""
+    *_, values, right = mention
+    sums = [sum(float(values[head][c]) for head in heads) for c in range(len(right))]
+    return right[sums.index(max(sums))]
+
+
+def greedy(mentions, most):
+    """Add the head with which most are right, the last of equals, while that is more than before."""
+    heads: list[int] = []
+    best = -1
+    while len(heads) < most:
+        counts = {h: sum(is_right(m, [*heads, h]) for m in mentions) for h in range(N_HEADS) if h not in heads}
+        top = max(counts.values())
+        if top <= best:
+            break
+        best = top
+        heads.append(max(h for h, count in counts.items() if count == top))
+    return heads
+
+
+@pytest.mark.parametrize(("policy", "singletons"), [("preceding", False), ("words", False), ("mentions", True)])
+def test_ensembles_are_those_of_a_naive_greedy_search(case, policy, singletons):
+    every = mentions_of(case, policy, singletons)
+    table = table_of(case, policy, singletons=singletons).set_index("type")
+    assert set(table["candidates"]) == {policy}
+    counts = {kind: sum(kind in ("all", m[1]) for m in every) for kind in ("all", "pronoun", "proper", "nominal")}
+    assert list(table.index) == [kind for kind, n in counts.items() if n >= 4]
+    assert len(table) > 2
+    ids = list(dict.fromkeys(m[0] for m in every))
+    first = dict(zip(ids, halves(ids, 10, 0).T, strict=True))
+    for kind, row in table.iterrows():
+        mentions = [m for m in every if kind in ("all", m[1])]
+        whole = greedy(mentions, 3)
+        assert row["heads"] == " + ".join(f"{h // 6 + 1}-{h // 2 % 3 + 1}{'←' if h % 2 else ''}" for h in whole)
+        assert (row["total"], row["correct"]) == (len(mentions), sum(is_right(m, whole) for m in mentions))
+        gains, words = dict.fromkeys(ids, 0), dict.fromkeys(ids, 0)
+        together = alone = 0
+        shares = []
+        for split in range(10):
+            of_split = []
+            for half in (True, False):
+                choosing = [m for m in mentions if first[m[0]][split] == half]
+                heads = greedy(choosing, 3)
+                for m in mentions:
+                    if first[m[0]][split] != half and choosing:
+                        right, single = is_right(m, heads), is_right(m, heads[:1])
+                        together, alone = together + right, alone + single
+                        gains[m[0]] += int(right) - int(single)
+                        words[m[0]] += 1
+                        of_split.append(right)
+            shares.append(np.mean(of_split))
+        scored = sum(words.values())
+        assert (row["heldout_correct"], row["single_correct"], row["heldout_total"]) == (together, alone, scored)
+        assert (row["heldout_min"], row["heldout_max"]) == pytest.approx((min(shares), max(shares)))
+        draws = poisson_weights(ids, 100, 0).astype(float)
+        drawn_gains, drawn_words = draws @ list(gains.values()), draws @ list(words.values())
+        ends = np.quantile((drawn_gains / np.maximum(drawn_words, 1))[drawn_words > 0], [0.025, 0.975])
+        assert (row["gain_low"], row["gain_high"]) == pytest.approx(tuple(ends))
+
+
+def test_a_run_keeps_its_ensembles_and_a_merged_one_has_none(tmp_path):
+    rng = np.random.default_rng(2)
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for start, folder in zip((0, 12), folders, strict=True):
+        documents = corpus(*(random_document(rng, f"d{start + n}") for n in range(12)))
+        options = [CountOptions(replicates=20, min_count=5), EnsembleOptions(2)]
+        run = attentionology.analyze(tiny.encoder(), documents, analyses="coreference", options=options, out=folder)
+        results = run.parts[0].results
+        frequent = results.tables.best.query("candidates == 'preceding' and total >= 5").set_index("type")
+        table = results.ensembles.set_index("type")
+        assert list(table.index) == list(frequent.index)
+        assert list(table["total"]) == list(frequent["total"])
+        assert list(table["single_correct"]) == list(frequent["heldout_correct"])
+        stored = attentionology.load_run(folder).parts[0].results.ensembles
+        pd.testing.assert_frame_equal(stored, results.ensembles)
+    merged = attentionology.merge_runs(folders, tmp_path / "merged")
+    assert merged.parts[0].results.ensembles is None
+
+
+@pytest.fixture(scope="module")
+def made(case):
+    windows, maps = case
+    metric = CoreferenceAccuracy(corpus(*{w.source.id: w.source for w in windows}.values()), 2, 3, replicates=20)
+    metric.update(batch_of(windows, maps))
+    table = table_of(case)
+    zeros = {"anaphors": 0, "scored": 0, "documents": 0, "no answer": 0}
+    return metric, CoreferenceResults(metric.compute(), account=zeros, ensembles=table, min_count=4)
+
+
+def test_one_head_is_the_best_head(case, made):
+    best = made[1].tables.best.query("candidates == 'preceding'").set_index("type")
+    for kind, row in table_of(case, most=1).set_index("type").iterrows():
+        way = "←" if best.loc[kind, "direction"] == "antecedent->mention" else ""
+        assert row["heads"] == f"{best.loc[kind, 'layer']}-{best.loc[kind, 'head']}{way}"
+        assert row["heldout_correct"] == row["single_correct"] == best.loc[kind, "heldout_correct"]
+
+
+def test_the_table_says_what_the_csv_file_says(made):
+    results = made[1]._replace(ensembles=distinct(made[1].ensembles))
+    [shown] = [table for table in shown_tables(results) if table.name == "coreference_ensembles"]
+    expected = [
+        {
+            "type": row["type"],
+            "n": str(row["total"]),
+            "heads": row["heads"],
+            "ensemble %": as_shown(row, "accuracy"),
+            "ensemble, held-out %": as_shown(row, "heldout_accuracy heldout_min heldout_max"),
+            "one head, held-out %": as_shown(row, "single_accuracy"),
+            "held-out gain": as_shown(row, "gain gain_low gain_high", "+"),
+        }
+        for row in rows_of(results.ensembles)
+    ]
+    assert on_page(shown) == in_latex(shown) == expected
+
+
+def test_the_finding_says_more_only_with_the_whole_interval(made):
+    metric, results = made
+    values = {"gain": 0.1, "gain_low": 0.0, "gain_high": 0.2, "heldout_accuracy": 0.5, "single_accuracy": 0.4}
+    table = results.ensembles.assign(**values)
+
+    def text_of(table):
+        findings = explored_coreference(results._replace(ensembles=table), metric, "weight").findings
+        [text] = [finding.text for finding in findings if "averaged maps" in finding.text]
+        return text
+
+    assert text_of(table).startswith(f"In none of {len(table)} rows")
+    table.loc[table["type"] == "all", "gain_low"] = 0.01
+    n = table.set_index("type").loc["all", "total"]
+    assert text_of(table).startswith(f"In 1 of {len(table)} rows")
+    assert f"(50.0 % of {n}, one head 40.0 %; +10.0 points [1.0, 20.0])" in text_of(table)
