@@ -81,6 +81,13 @@ def check_job(job: Job, part_options: PartOptions, model: LoadedModel | None, co
         check_folder(part_options.parts)
 
 
+def _title(corpus: Corpus, limit: int | None) -> str:
+    """Name the files of a corpus, and how many of its inputs were read if the limit was reached."""
+    unit = corpus.limit_unit
+    cut = limit is not None and corpus.counts().get(unit, limit) == limit
+    return title_of_files([file.path for file in corpus.files]) + (f", first {limit:,} {unit}" if cut else "")
+
+
 def _run(
     job: Job,
     part_options: PartOptions,
@@ -100,8 +107,7 @@ def _run(
         counted = _looked_up(prepared, planned, counts)
     with stages("results"):
         parts = with_results(counted, prepared.options)
-        files = [file.path for file in prepared.setting.corpus.files]
-        titles = Titles(prepared.model.name, title_of_files(files))
+        titles = Titles(prepared.model.name, _title(prepared.setting.corpus, job.flat().get("limit")))
         contrasts = compared_kinds(parts, titles, prepared.options)
     kept = {request.name: counts.metrics[request.name] for request in planned.samples}
     samples = {name: metric for name, metric in kept.items() if isinstance(metric, InputSample)}

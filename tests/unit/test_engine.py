@@ -161,6 +161,17 @@ def test_the_record_holds_what_every_kind_adds(encoder, treebank):
     assert alone["surface"] == record["surface"]["norm"]
 
 
+@pytest.mark.parametrize(("limit", "cut"), [(3, ", first 3 sentences"), (900, ""), (None, "")])
+def test_titles_say_how_much_was_read(encoder, limit, cut):
+    name = f"en_sample.conllu{cut}"
+    analyses = "dependency" if limit == 3 else "surface"
+    run = attentionology.analyze(encoder, "sample", analyses=analyses, options=CorpusOptions(limit=limit))
+    assert run.titles.corpus == name
+    if limit == 3:
+        (axes,) = run.figures["dependency_best"].axes[:1]
+        assert axes.get_title(loc="left").endswith(f" on {name}")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("loaded", ["names", "objects"])
 def test_analyze_returns_the_tables_that_the_command_writes(loaded, model, tmp_path):
