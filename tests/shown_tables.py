@@ -53,7 +53,8 @@ def in_latex(table: ShownTable) -> Cells:
 
 
 def _plain(latex: str) -> str:
-    for code, text in ((r"$\rightarrow$", "→"), ("$-$", "-"), ("--", "–"), (r"\%", "%"), (r"\_", "_"), (r"\&", "&")):
+    arrows = ((r"$\rightarrow$", "→"), (r"$\leftarrow$", "←"), (r"$\leftrightarrow$", "↔"))
+    for code, text in (*arrows, ("$-$", "-"), ("--", "–"), (r"\%", "%"), (r"\_", "_"), (r"\&", "&")):
         latex = latex.replace(code, text)
     return latex
 
