@@ -411,7 +411,7 @@ _FOUND = (
         f"{_CLAIMS}test_heads_beat_position_only_if_they_do_held_out",
     ),
     Fault(
-        "analyses/dependency/explored.py",
+        "analyses/dependency/findings.py",
         'by_gain = sorted(certain, key=lambda row: -row["heldout_gain"])',
         'by_gain = sorted(certain, key=lambda row: row["heldout_gain"])',
         f"{_CLAIMS}test_heads_beat_position_only_if_they_do_held_out",
@@ -658,7 +658,7 @@ _TAGGED = (
         f"{_RULES}test_the_best_rules_are_named",
     ),
     Fault(
-        "analyses/dependency/explored.py",
+        "analyses/dependency/findings.py",
         "return -1 if -1 in sides else min(sides)",
         "return max(sides)",
         f"{_RULES}test_a_head_knows_more_only_if_both_intervals_say_so",

@@ -6,43 +6,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ...corpora_loaders import OFFSETS
 from ...reports.explorer.contribution import Contribution
-from ...reports.explorer.data import Fact, Finding, Measure
+from ...reports.explorer.data import Fact, Measure
 from ...reports.format import head_name, rows_of
 from ..shared.best_head import drawn
-from ..shared.explored import address, bounds, defined, points, share, values_of
-from ..shared.failures import clear_mistake
-from ..shared.held_out import side_of_baseline, side_of_zero
+from ..shared.explored import bounds, defined, points, share, values_of
+from ..shared.held_out import side_of_baseline
 from ..shared.outcomes import Counts
 from .accuracy import DependencyAccuracy
-from .rules import FAMILIES
+from .findings import SHOWN, findings_of, held_out
 from .section import DependencyResults
-from .spanning_tables import tree_findings
 from .tables import TOTALS, Asked, members_of
 
 ARROWS = {"dep->head": "dependent → head", "head->dep": "head → dependent", "both": "both directions"}
 """The directions of attention in words and arrows."""
 
-_MISTAKES = {
-    "punctuation": "a punctuation mark",
-    "dependent": "a dependent of the word",
-    "argument": "another argument of the verb",
-    "sibling": "another dependent of its head",
-    "grandparent": "the head of its head",
-    "neighbor": "an unrelated neighbor",
-    "other": "a word that is none of its relatives or neighbors",
-    "out of reach": "a word although it cannot see the head",
-    "none": "nothing",
-}
-"""What is picked by mistake, in a sentence."""
-
 _HEAD = ["layer", "head"]
-_SHOWN = 3
-"""The number of relations that a finding names, and that the card of a head shows."""
 
 
 def explored_dependency(
@@ -61,7 +43,7 @@ def explored_dependency(
     certain = [row for row in frequent if side_of_baseline(row) > 0]
     return Contribution(
         measures=tuple(measure for pair in measures for measure in pair),
-        findings=tuple(_findings(results, frequent, certain, kind)),
+        findings=tuple(findings_of(results, frequent, certain, kind)),
         phrases=_phrases(certain),
         facts=_facts(measures, certain, int(results.cells["head"].max())),
     )
@@ -132,15 +114,10 @@ def _phrases(certain: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]
             f"is the best head for {row['relation']} ({ARROWS[row['direction']]}), with "
             f"{share(row['accuracy'], row['accuracy_low'], row['accuracy_high'])} of {row['total']:,} words, "
             f"{points(row['gain'], row['gain_low'], row['gain_high'])} over the best fixed offset "
-            f"({_held_out(row)} held out)"
+            f"({held_out(row)} held out)"
         )
         phrases.setdefault(head_name(row["layer"], row["head"]), []).append(phrase)
     return {head: tuple(each[:2]) for head, each in phrases.items()}
-
-
-def _held_out(row: Mapping[str, Any]) -> str:
-    """Return the held-out gain of the best head with its interval."""
-    return points(row["heldout_gain"], row["heldout_gain_low"], row["heldout_gain_high"])
 
 
 def _facts(
@@ -161,10 +138,10 @@ def _facts(
             head = head_name(index // n_heads + 1, index % n_heads + 1)
             text = f"{_interval(accuracy, index)} of {row['total']:,} words, {points(gain)} over a fixed offset"
             if head == head_name(row["layer"], row["head"]) and row["direction"] == accuracy.direction:
-                text += f"; it is the best head; held out, the best heads gain {_held_out(row)}"
+                text += f"; it is the best head; held out, the best heads gain {held_out(row)}"
             facts.setdefault(head, []).append((gain, Fact(accuracy.label, text, accuracy.id)))
     return {
-        head: tuple(fact for _, fact in sorted(lines, key=lambda line: -line[0])[:_SHOWN])
+        head: tuple(fact for _, fact in sorted(lines, key=lambda line: -line[0])[:SHOWN])
         for head, lines in facts.items()
     }
 
@@ -175,137 +152,3 @@ def _interval(measure: Measure, index: int) -> str:
     bounds_of_head = [values[index] if values else None for values in (measure.low, measure.high)]
     low, high = (float("nan") if bound is None else float(bound) for bound in bounds_of_head)
     return share(float("nan") if value is None else float(value), low, high)
-
-
-def _findings(
-    results: DependencyResults, frequent: Sequence[Mapping[str, Any]], certain: Sequence[Mapping[str, Any]], kind: str
-) -> Iterator[Finding]:
-    """Yield what was found: heads that beat position, relations without such a head, and the random copies."""
-    if not frequent:
-        return
-    counted = f"{len(frequent)} relation{'s' if len(frequent) > 1 else ''} with at least {results.min_count} words"
-    by_gain = sorted(certain, key=lambda row: -row["heldout_gain"])
-    if by_gain:
-        named = "; ".join(
-            f"{row['relation']} by head {head_name(row['layer'], row['head'])} "
-            f"({share(row['accuracy'], row['accuracy_low'], row['accuracy_high'])}, fixed offset "
-            f"{share(row['offset_accuracy'])}; held out {_held_out(row)})"
-            for row in by_gain[:_SHOWN]
-        )
-        text = (
-            f"For {len(by_gain)} of {counted}, one head finds the other word more often than the best fixed offset, "
-            f"and heads that were chosen on one half of the text still do on the other. The largest held-out gains: "
-            f"{named}."
-        )
-        yield Finding(text, _address(by_gain[0], kind))
-    if missed := [row for row in frequent if row not in certain]:
-        rows = sorted(missed, key=lambda row: -row["total"])
-        named = ", ".join(row["relation"] for row in rows[:6]) + (", …" if len(rows) > 6 else "")
-        text = f"For {len(rows)} of {counted}, no head is clearly better than the best fixed offset: {named}."
-        yield Finding(text, _address(rows[0], kind))
-    yield from _beyond_tags(by_gain, kind)
-    yield from _together(results, kind)
-    if results.spanning_trees:
-        yield from (
-            Finding(text, address(head=head, kind=kind)) for text, head in tree_findings(results.spanning_trees)
-        )
-    yield from _failing(results, frequent, kind)
-    if "control_accuracy" in results.best:
-        rows = list(by_gain or frequent)
-        which = f"the {len(by_gain)} relations in which one head beats the offset" if by_gain else f"the {counted}"
-        copies = "a copy" if len(results.controls) == 1 else f"{len(results.controls)} copies"
-        random, trained = (float(np.mean([row[name] for row in rows])) for name in ("control_accuracy", "accuracy"))
-        text = (
-            f"In {copies} of the model with random weights, the best heads for {which} reach {share(random)} on "
-            f"average, where those of the model reach {share(trained)}."
-        )
-        largest = max(rows, key=lambda row: float(row["accuracy"] - row["control_accuracy"]))
-        yield Finding(text, _address(largest, kind))
-
-
-def beyond_tags(row: Mapping[str, Any]) -> int:
-    """Return 1 if a head finds more than both rules that know parts of speech, −1 if it finds less than one of them."""
-    sides = [side_of_zero(row, f"{name}_gain") for name in FAMILIES]
-    return -1 if -1 in sides else min(sides)
-
-
-def _beyond_tags(certain: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Finding]:
-    """Yield which of the heads that beat every fixed offset know more than parts of speech."""
-    if not certain or "tag_rule_gain" not in certain[0]:
-        return
-
-    def named(rows: Sequence[Mapping[str, Any]]) -> str:
-        texts = []
-        for row in rows[:_SHOWN]:
-            rule = min(FAMILIES, key=lambda family: float(row[f"{family}_gain"]))  # the better one of the two
-            gain, low, high = (row[f"{rule}_gain{end}"] for end in ("", "_low", "_high"))
-            head = f"head {head_name(row['layer'], row['head'])} {share(row['heldout_accuracy'])}"
-            texts.append(f"{row['relation']} ({head}, rule {share(row[f'{rule}_heldout'])}; {points(gain, low, high)})")
-        return "; ".join(texts) + ("; …" if len(rows) > _SHOWN else ".")
-
-    more = [row for row in certain if beyond_tags(row) > 0]
-    less = [row for row in certain if beyond_tags(row) < 0]
-    counted = f"{len(certain)} relation{'s' if len(certain) > 1 else ''} in which a head beats the fixed offset"
-    text = (
-        f"In {len(more) or 'none'} of the {counted}, it also finds more than rules that know parts of speech, such as “"
-        "the nearest verb before a noun” (all chosen on one half and scored on the other)"
-    )
-    text += f": {named(more)}" if more else "."
-    if less:
-        text += f" In {len(less)}, such a rule finds more than the head: {named(less)}"
-    yield Finding(text, _address((more or less or certain)[0], kind))
-
-
-def _together(results: DependencyResults, kind: str) -> Iterator[Finding]:
-    """Yield for which relations several heads find more than one, on sentences that did not choose them."""
-    if results.ensembles is None or not len(results.ensembles):
-        return
-    rows = rows_of(results.ensembles)
-    better = sorted((row for row in rows if row["gain_low"] > 0), key=lambda row: -row["gain"])
-    counted = f"{len(rows)} relation{'s' if len(rows) > 1 else ''} with at least {results.min_count} words"
-    best = {row["relation"]: row for row in rows_of(results.best)}
-    if not better:
-        text = f"For none of {counted}, averaged maps of several heads clearly find more words than one head."
-        yield Finding(text, _address(best[rows[0]["relation"]], kind))
-        return
-    named = "; ".join(
-        f"{row['relation']} by {row['heads']} ({share(row['heldout_accuracy'])} of {row['total']:,} words, one head "
-        f"{share(row['single_accuracy'])}; {points(row['gain'], row['gain_low'], row['gain_high'])})"
-        for row in better[:_SHOWN]
-    )
-    text = (
-        f"For {len(better)} of {counted}, averaged maps of several heads find more words than one head, where both are "
-        f"chosen on one half of the sentences and scored on the other. The largest gains: {named}."
-    )
-    yield Finding(text, _address(best[better[0]["relation"]], kind))
-
-
-def _failing(results: DependencyResults, frequent: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Finding]:
-    """Yield what the best heads pick most often instead of the syntactic head, where one mistake is clearly first."""
-    if results.failures is None:
-        return
-    picked = rows_of(results.failures.picked)
-    named: list[str] = []
-    found = ""
-    for row in frequent:
-        first = clear_mistake(picked, row, "relation", "head")
-        if first is None:
-            continue
-        of_head = share(first["share"], first["share_low"], first["share_high"])
-        of_offset = share(first["offset_share"], first["offset_low"], first["offset_high"])
-        named.append(
-            f"for {row['relation']}, head {head_name(row['layer'], row['head'])} picks {_MISTAKES[first['picked']]} "
-            f"for {of_head} of {row['total']:,} words (the best fixed offset: {of_offset})"
-        )
-        # The explorer does not know what is out of reach.
-        shown = "wrong" if first["picked"] in ("out of reach", "none") else f"wrong:{first['picked']}"
-        found = found or f"{_address(row, kind)}&show={shown}"
-    if named:
-        yield Finding(f"The most frequent mistakes of the best heads: {'; '.join(named[:_SHOWN])}.", found)
-
-
-def _address(row: Mapping[str, Any], kind: str) -> str:
-    """Return the address of the best head for a relation."""
-    measure = f"dependency/{row['relation']}/{row['direction']}/accuracy/{kind}"
-    head = head_name(row["layer"], row["head"])
-    return address(head=head, measure=measure, kind=kind, relation=row["relation"], direction=row["direction"])

@@ -13,8 +13,9 @@ import torch
 import attentionology
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.columns import BEST
-from attentionology.analyses.dependency.explored import beyond_tags, explored_dependency
+from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.figures import best_heads_figure
+from attentionology.analyses.dependency.findings import beyond_tags
 from attentionology.analyses.dependency.rules import NEAREST, DependencyRules, nearest_words, rule_columns
 from attentionology.analyses.dependency.section import DependencyResults, against_tags, best_table
 from attentionology.analyses.shared.resampling import halves, poisson_weights

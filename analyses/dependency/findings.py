@@ -1,0 +1,172 @@
+"""What is said of the heads of the dependency analysis, each finding under its condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...reports.explorer.data import Finding
+from ...reports.format import head_name, rows_of
+from ..shared.explored import address, points, share
+from ..shared.failures import clear_mistake
+from ..shared.held_out import side_of_zero
+from .rules import FAMILIES
+from .section import DependencyResults
+from .spanning_tables import tree_findings
+
+SHOWN = 3
+"""The number of relations that a finding names, and that the card of a head shows."""
+
+_MISTAKES = {
+    "punctuation": "a punctuation mark",
+    "dependent": "a dependent of the word",
+    "argument": "another argument of the verb",
+    "sibling": "another dependent of its head",
+    "grandparent": "the head of its head",
+    "neighbor": "an unrelated neighbor",
+    "other": "a word that is none of its relatives or neighbors",
+    "out of reach": "a word although it cannot see the head",
+    "none": "nothing",
+}
+"""What is picked by mistake, in a sentence."""
+
+
+def findings_of(
+    results: DependencyResults, frequent: Sequence[Mapping[str, Any]], certain: Sequence[Mapping[str, Any]], kind: str
+) -> Iterator[Finding]:
+    """Yield what was found: heads that beat position, relations without such a head, and the random copies."""
+    if not frequent:
+        return
+    counted = f"{len(frequent)} relation{'s' if len(frequent) > 1 else ''} with at least {results.min_count} words"
+    by_gain = sorted(certain, key=lambda row: -row["heldout_gain"])
+    if by_gain:
+        named = "; ".join(
+            f"{row['relation']} by head {head_name(row['layer'], row['head'])} "
+            f"({share(row['accuracy'], row['accuracy_low'], row['accuracy_high'])}, fixed offset "
+            f"{share(row['offset_accuracy'])}; held out {held_out(row)})"
+            for row in by_gain[:SHOWN]
+        )
+        text = (
+            f"For {len(by_gain)} of {counted}, one head finds the other word more often than the best fixed offset, "
+            f"and heads that were chosen on one half of the text still do on the other. The largest held-out gains: "
+            f"{named}."
+        )
+        yield Finding(text, _address(by_gain[0], kind))
+    if missed := [row for row in frequent if row not in certain]:
+        rows = sorted(missed, key=lambda row: -row["total"])
+        named = ", ".join(row["relation"] for row in rows[:6]) + (", …" if len(rows) > 6 else "")
+        text = f"For {len(rows)} of {counted}, no head is clearly better than the best fixed offset: {named}."
+        yield Finding(text, _address(rows[0], kind))
+    yield from _beyond_tags(by_gain, kind)
+    yield from _together(results, kind)
+    if results.spanning_trees:
+        yield from (
+            Finding(text, address(head=head, kind=kind)) for text, head in tree_findings(results.spanning_trees)
+        )
+    yield from _failing(results, frequent, kind)
+    if "control_accuracy" in results.best:
+        rows = list(by_gain or frequent)
+        which = f"the {len(by_gain)} relations in which one head beats the offset" if by_gain else f"the {counted}"
+        copies = "a copy" if len(results.controls) == 1 else f"{len(results.controls)} copies"
+        random, trained = (float(np.mean([row[name] for row in rows])) for name in ("control_accuracy", "accuracy"))
+        text = (
+            f"In {copies} of the model with random weights, the best heads for {which} reach {share(random)} on "
+            f"average, where those of the model reach {share(trained)}."
+        )
+        largest = max(rows, key=lambda row: float(row["accuracy"] - row["control_accuracy"]))
+        yield Finding(text, _address(largest, kind))
+
+
+def beyond_tags(row: Mapping[str, Any]) -> int:
+    """Return 1 if a head finds more than both rules that know parts of speech, −1 if it finds less than one of them."""
+    sides = [side_of_zero(row, f"{name}_gain") for name in FAMILIES]
+    return -1 if -1 in sides else min(sides)
+
+
+def _beyond_tags(certain: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Finding]:
+    """Yield which of the heads that beat every fixed offset know more than parts of speech."""
+    if not certain or "tag_rule_gain" not in certain[0]:
+        return
+
+    def named(rows: Sequence[Mapping[str, Any]]) -> str:
+        texts = []
+        for row in rows[:SHOWN]:
+            rule = min(FAMILIES, key=lambda family: float(row[f"{family}_gain"]))  # the better one of the two
+            gain, low, high = (row[f"{rule}_gain{end}"] for end in ("", "_low", "_high"))
+            head = f"head {head_name(row['layer'], row['head'])} {share(row['heldout_accuracy'])}"
+            texts.append(f"{row['relation']} ({head}, rule {share(row[f'{rule}_heldout'])}; {points(gain, low, high)})")
+        return "; ".join(texts) + ("; …" if len(rows) > SHOWN else ".")
+
+    more = [row for row in certain if beyond_tags(row) > 0]
+    less = [row for row in certain if beyond_tags(row) < 0]
+    counted = f"{len(certain)} relation{'s' if len(certain) > 1 else ''} in which a head beats the fixed offset"
+    text = (
+        f"In {len(more) or 'none'} of the {counted}, it also finds more than rules that know parts of speech, such as “"
+        "the nearest verb before a noun” (all chosen on one half and scored on the other)"
+    )
+    text += f": {named(more)}" if more else "."
+    if less:
+        text += f" In {len(less)}, such a rule finds more than the head: {named(less)}"
+    yield Finding(text, _address((more or less or certain)[0], kind))
+
+
+def _together(results: DependencyResults, kind: str) -> Iterator[Finding]:
+    """Yield for which relations several heads find more than one, on sentences that did not choose them."""
+    if results.ensembles is None or not len(results.ensembles):
+        return
+    rows = rows_of(results.ensembles)
+    better = sorted((row for row in rows if row["gain_low"] > 0), key=lambda row: -row["gain"])
+    counted = f"{len(rows)} relation{'s' if len(rows) > 1 else ''} with at least {results.min_count} words"
+    best = {row["relation"]: row for row in rows_of(results.best)}
+    if not better:
+        text = f"For none of {counted}, averaged maps of several heads clearly find more words than one head."
+        yield Finding(text, _address(best[rows[0]["relation"]], kind))
+        return
+    named = "; ".join(
+        f"{row['relation']} by {row['heads']} ({share(row['heldout_accuracy'])} of {row['total']:,} words, one head "
+        f"{share(row['single_accuracy'])}; {points(row['gain'], row['gain_low'], row['gain_high'])})"
+        for row in better[:SHOWN]
+    )
+    text = (
+        f"For {len(better)} of {counted}, averaged maps of several heads find more words than one head, where both are "
+        f"chosen on one half of the sentences and scored on the other. The largest gains: {named}."
+    )
+    yield Finding(text, _address(best[better[0]["relation"]], kind))
+
+
+def _failing(results: DependencyResults, frequent: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Finding]:
+    """Yield what the best heads pick most often instead of the syntactic head, where one mistake is clearly first."""
+    if results.failures is None:
+        return
+    picked = rows_of(results.failures.picked)
+    named: list[str] = []
+    found = ""
+    for row in frequent:
+        first = clear_mistake(picked, row, "relation", "head")
+        if first is None:
+            continue
+        of_head = share(first["share"], first["share_low"], first["share_high"])
+        of_offset = share(first["offset_share"], first["offset_low"], first["offset_high"])
+        named.append(
+            f"for {row['relation']}, head {head_name(row['layer'], row['head'])} picks {_MISTAKES[first['picked']]} "
+            f"for {of_head} of {row['total']:,} words (the best fixed offset: {of_offset})"
+        )
+        # The explorer does not know what is out of reach.
+        shown = "wrong" if first["picked"] in ("out of reach", "none") else f"wrong:{first['picked']}"
+        found = found or f"{_address(row, kind)}&show={shown}"
+    if named:
+        yield Finding(f"The most frequent mistakes of the best heads: {'; '.join(named[:SHOWN])}.", found)
+
+
+def _address(row: Mapping[str, Any], kind: str) -> str:
+    """Return the address of the best head for a relation."""
+    measure = f"dependency/{row['relation']}/{row['direction']}/accuracy/{kind}"
+    head = head_name(row["layer"], row["head"])
+    return address(head=head, measure=measure, kind=kind, relation=row["relation"], direction=row["direction"])
+
+
+def held_out(row: Mapping[str, Any]) -> str:
+    """Return the held-out gain of the best head with its interval."""
+    return points(row["heldout_gain"], row["heldout_gain_low"], row["heldout_gain_high"])
