@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...reports.columns import Schema, TableColumn, bounds
+from ...reports.columns import Row, Schema, TableColumn, bounds
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from ..shared.best_head import rate
@@ -20,6 +20,15 @@ SCORES = ("UAS", "UUAS")
 """The unlabeled attachment score, and the undirected one."""
 CHAINS = ("next", "previous")
 """Each word depends on the next one, or on the one before."""
+_MOST_NAMED = 8
+"""The largest number of heads that a table for people names one by one."""
+
+
+def _few_heads(row: Row) -> str:
+    """Return the names of a few heads, or how many there are."""
+    names = row["heads"].split(" + ")
+    return str(row["heads"]) if len(names) <= _MOST_NAMED else f"{len(names)} heads"
+
 
 TREES = Schema(
     "dependency_trees",
@@ -68,9 +77,11 @@ TREES_BEST = Schema(
             "text",
             "the heads, chosen on all of these sentences; ← is `head->dep`, ↔ is `both`",
             "heads",
+            cell=_few_heads,
             wraps=True,
             help="An arrow ← marks heads whose map is transposed (head→dep), and ↔ those whose map and its transpose "
-            "are added up (both). An ensemble is the average of all heads in the ensembles of relations.",
+            "are added up (both). An ensemble is the average of all heads in the ensembles of relations, which "
+            "<code>tables/dependency_trees_best.csv</code> names.",
         ),
         TableColumn("total", "count", "scored words: all but punctuation and roots", "n"),
         TableColumn("correct", "count", "right words among them"),
