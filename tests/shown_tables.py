@@ -53,8 +53,12 @@ def in_latex(table: ShownTable) -> Cells:
 
 
 def _plain(latex: str) -> str:
-    arrows = ((r"$\rightarrow$", "→"), (r"$\leftarrow$", "←"), (r"$\leftrightarrow$", "↔"))
-    for code, text in (*arrows, ("$-$", "-"), ("--", "–"), (r"\%", "%"), (r"\_", "_"), (r"\&", "&")):
+    symbols = (
+        (r"$\rightarrow$", "→"), (r"$\leftarrow$", "←"), (r"$\leftrightarrow$", "↔"), (r"$\|$", "‖"),
+        (r"$\alpha$", "α"), (r"$\gamma$", "γ"), (r"$\rho$", "ρ"), (r"$\partial$", "∂"), (r"$\pm$", "±"),
+        (r"$\surd$", "✓"), (r"$\times$", "✗"), (r"$^\circ$", "°"),
+    )  # fmt: skip
+    for code, text in (*symbols, ("$-$", "-"), ("--", "–"), (r"\%", "%"), (r"\_", "_"), (r"\&", "&")):
         latex = latex.replace(code, text)
     return latex
 

@@ -238,7 +238,8 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
         """Warn of too few mentions or documents."""
         account = results.account
         if not account["scored"]:
-            more = " Read more of them, with --max-length and without --stride 0." if account["anaphors"] else ""
+            advice = " Read more of the documents at once with --max-length, or leave out --stride 0."
+            more = advice if account["anaphors"] else ""
             return [f"No mention could be scored; {account['anaphors']:,} have an antecedent in the corpus.{more}"]
         if account["documents"] < _FEW_DOCUMENTS:
             return [

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 import torch
 
 from ...corpora_loaders import Sentence
+from ...corpora_loaders.alignment import SentencePair
 from ..errors import ExtractionError
 from ..model.conditions import Batching
 from ..model.loaded_model import LoadedModel
@@ -134,7 +135,7 @@ def plan(
             log.fit += TextFit.of(
                 (sentence, pieces)
                 for sentence, pieces in batch
-                if isinstance(pieces, Pieces) and not isinstance(sentence, Segment)
+                if isinstance(pieces, Pieces) and not isinstance(sentence, Segment | SentencePair)
             )
 
 

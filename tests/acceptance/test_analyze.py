@@ -72,7 +72,15 @@ def test_record_tells_what_was_read_and_what_was_not(model, corpus, tmp_path):
     assert record["corpus"]["files"][0]["words"] == 47
     assert record["options"]["map"] == "weight"
     assert record["model"]["files"].keys() == {"model.safetensors"}
-    stages = {"read the corpus", "load the model", "plan", "dependency", "examples", "results", "tables and figures"}
+    stages = {
+        "read the corpus",
+        "load the model",
+        "plan",
+        "dependency, rules",
+        "examples",
+        "results",
+        "tables and figures",
+    }
     assert set(record["seconds"]) == stages
     cells = pd.read_csv(tmp_path / "run" / "tables" / "dependency.csv")
     assert cells.groupby("relation")["total"].first().to_dict() == {

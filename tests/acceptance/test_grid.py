@@ -79,7 +79,7 @@ def test_means_over_the_seeds(done, files):
     assert {"accuracy", "permutation_tvd"} <= set(over["quantity"])
     tex = (out / "grid_over_seed.tex").read_text()
     first = over[over["quantity"] == "accuracy"].iloc[0]
-    assert f"{first['mean']:.3f} ± {first['sd']:.3f}" in tex
+    assert f"{first['mean']:.3f} $\\pm$ {first['sd']:.3f}" in tex
 
 
 @pytest.mark.slow

@@ -212,7 +212,7 @@ def test_the_table_says_what_the_csv_file_says(made):
         for row in rows_of(best)
     ]
     assert len(expected) == 4
-    many = [row | {"heads": " + ".join(["1-1"] * 9)} for row in shown.rows]
+    many = [{**row, "heads": " + ".join(["1-1"] * 9)} for row in shown.rows]
     assert {cells["heads"] for cells in on_page(replace(shown, rows=many))} == {"9 heads"}
     assert on_page(shown) == expected
     assert in_latex(shown) == expected

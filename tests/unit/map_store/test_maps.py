@@ -11,6 +11,7 @@ import torch
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import ExtractionError, ExtractionLog, extract, register_kind
 from attentionology.extractors.kinds import registry
+from attentionology.extractors.tokens.text_fit import TextFit
 from tests import tiny
 from tests.unit.map_store.stores import SENTENCES, extracted, sentence, store, tensors
 
@@ -54,7 +55,8 @@ def test_sentences_that_cannot_be_read_are_left_out_and_told(tmp_path):
     again = store(tmp_path, sentences=given, max_length=35)
     assert {len(one.sentence) for one in log.skipped} == {70, 12}
     for found in (stored, again):
-        assert dataclasses.asdict(found.log) == dataclasses.asdict(log)
+        # Maps that were stored are read without their pieces, so nothing is known of how the words were cut.
+        assert dataclasses.asdict(found.log) == dataclasses.asdict(dataclasses.replace(log, fit=TextFit()))
         assert [len(s) for s in found.sentences] == [3, 1, 9, 4, 2, 7, 5, 6, 8]
         assert [b.maps.shape[-1] - 2 for b in found] == [3, 1, 9, 4, 2, 7, 5, 6, 8]
     assert (sum(told), stored.made, again.made) == (12, 12, 0)
