@@ -7,6 +7,7 @@ tests of modules and of references. Acceptance tests go without, because the oth
 import os
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
 from tests import shortcuts
@@ -17,6 +18,10 @@ from tests.shapes import check_shapes
 if os.environ.get("CHECK_SHAPES", "1") != "0":
     check_shapes()
 
+
+# How long an example takes depends on what else the machine does.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 LONGEST = (
     "test_sentences test_matrix test_probe_reports test_analyze test_results test_coreference test_norms "

@@ -122,6 +122,7 @@ def test_ensembles_are_those_of_a_naive_greedy_search(case, policy, singletons):
         assert (row["gain_low"], row["gain_high"]) == pytest.approx(tuple(ends))
 
 
+@pytest.mark.slow
 def test_a_run_keeps_its_ensembles_and_a_merged_one_has_none(tmp_path):
     rng = np.random.default_rng(2)
     folders = [tmp_path / "a", tmp_path / "b"]

@@ -238,7 +238,7 @@ def test_the_finding_says_better_only_with_both_whole_intervals(made):
     assert not list(tree_findings(none))
 
 
-@pytest.mark.parametrize("family", ["bert", "llama"])
+@pytest.mark.parametrize("family", ["bert", pytest.param("llama", marks=pytest.mark.slow)])
 def test_a_run_has_trees(family):
     pytest.importorskip("ufal.chu_liu_edmonds")
     treebank = load_treebank(SAMPLE_TREEBANK, limit=12)

@@ -131,6 +131,7 @@ def files(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_run_says_whether_the_model_fits_and_parts_and_merged_runs_add_up(files, capsys):
     options = ["--model", str(files / "model"), "--analyses", "dependency", "--replicates", "0"]
     first, second = str(files / "first.conllu"), str(files / "second.conllu")

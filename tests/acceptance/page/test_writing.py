@@ -31,13 +31,17 @@ def opened(open_page, path, name, view):
     return page
 
 
+SLOW_HEBREW = pytest.param("hebrew", "rtl", marks=pytest.mark.slow)
+SLOW_ENGLISH = pytest.param("english", "ltr", marks=pytest.mark.slow)
+
+
 def middles(page, side="row"):
     """The horizontal and the vertical middle of each word on one side, in the order of the sentence."""
     boxes = [page.locator(f".drawing [data-word='{side}-{index}']").bounding_box() for index in range(7)]
     return [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes]
 
 
-@pytest.mark.parametrize(("name", "direction"), [("hebrew", "rtl"), ("arabic", "rtl"), ("english", "ltr")])
+@pytest.mark.parametrize(("name", "direction"), [SLOW_HEBREW, ("arabic", "rtl"), SLOW_ENGLISH])
 def test_the_first_word_is_where_reading_begins(open_page, path, name, direction):
     page = opened(open_page, path, name, "arcs")
     across = [x for x, _ in middles(page)]
