@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -145,3 +146,13 @@ def shown_failures(tables: FailureTables, min_count: int) -> tuple[ShownTable, S
 
         shown.append(ShownTable(schema.name, title, schema.columns, rows, style=style))
     return shown[0], shown[1]
+
+
+def by_relation(failures: ShownTable, picked: ShownTable) -> list[tuple[str, ShownTable, ShownTable]]:
+    """Return for each relation, in the order of the tables, what is picked, and where the heads are right."""
+    names = dict.fromkeys(str(row["relation"]) for row in picked.rows)
+    return [(name, _of_relation(picked, name), _of_relation(failures, name)) for name in names]
+
+
+def _of_relation(table: ShownTable, name: str) -> ShownTable:
+    return replace(table, rows=[row for row in table.rows if row["relation"] == name])

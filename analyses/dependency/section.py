@@ -19,7 +19,7 @@ from ..shared.failures import FailureTables
 from ..shared.previews import Previewed
 from .columns import AGAINST_TAGS, BEST
 from .ensembles import ENSEMBLES
-from .failure_tables import shown_failures
+from .failure_tables import by_relation, shown_failures
 from .figures import best_heads_figure, heads_figure
 from .spanning_tables import SpanningTrees, shown_trees
 from .tables import TOTALS
@@ -73,7 +73,8 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
     title = f"{title} · enhanced dependencies" if title and is_enhanced else title
     shown = best_table(results)
     failed, ensembles, of_maps = results.failures, results.ensembles, results.spanning_trees
-    shown_further = [*(shown_failures(failed, min_count) if failed else ())]
+    of_failures = shown_failures(failed, min_count) if failed else ()
+    shown_further = [*of_failures]
     if results.rules is not None:
         shown_further.append(against_tags(shown))
     if ensembles is not None:
@@ -89,7 +90,7 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
             "min_count": min_count,
             "map_facts": [*results.map_facts, *reach_facts(cells)],
             "is_enhanced": is_enhanced,
-            "has_failures": bool(failed),
+            "failures": by_relation(*of_failures) if of_failures else [],
             "has_ensembles": ensembles is not None,
             "has_rules": results.rules is not None,
             "of_maps": of_maps,

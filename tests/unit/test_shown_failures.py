@@ -11,7 +11,7 @@ import pytest
 from attentionology.analyses.contract import OptionError, Titles
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.explored import explored_dependency
-from attentionology.analyses.dependency.failure_tables import failure_tables, shown_failures
+from attentionology.analyses.dependency.failure_tables import by_relation, failure_tables, shown_failures
 from attentionology.analyses.dependency.failures import DependencyFailures
 from attentionology.analyses.dependency.section import DependencyResults, dependency_section
 from attentionology.analyses.shared.options import FailureOptions
@@ -59,6 +59,19 @@ def test_tables_say_what_the_csv_files_say(counted, number):
             expected.append({name: text.replace("−", "-") for name, text in cells.items()})
         for read in (on_page(shown), in_latex(shown)) if page else (in_terminal(shown, 200),):
             assert [{name: text.replace("−", "-") for name, text in row.items()} for row in read] == expected
+
+
+def test_each_relation_has_a_tab_with_its_rows(counted):
+    results = counted[1]
+    failures, picked = shown_failures(results.failures, 1)
+    tabs = by_relation(failures, picked)
+    assert [name for name, _, _ in tabs] == list(dict.fromkeys(row["relation"] for row in picked.rows))
+    assert len(tabs) > 1
+    for name, of_picks, of_failures in tabs:
+        for part, whole in ((of_picks, picked), (of_failures, failures)):
+            assert on_page(part) == [cells for cells in on_page(whole) if cells["relation"] == name]
+            assert on_page(part)
+    assert dependency_section(results, Titles("m", "c")).context["failures"]
 
 
 def test_the_section_writes_both_tables(counted):
