@@ -1,9 +1,9 @@
 """Transfer: the head that is best for a relation on one treebank, scored on another treebank.
 
-Heads are compared with those that the other treebank chooses itself. Its own best head is the best one by the luck of
-the choice, too, so it is chosen on one half of the sentences and scored on the other. The head of the first treebank is
-chosen on all of its sentences, which share nothing with those that score it. A loss can therefore be above 0: a large
-treebank may know the best head better than half of a small one.
+Heads are compared with those that the other treebank chooses itself. Part of the accuracy of a chosen head is luck, so
+the other treebank chooses its head on one half of its sentences and scores it on the other half. The first treebank
+chooses its head on all of its sentences, because none of them is scored. A loss can therefore be above 0: all sentences
+of a large treebank may choose a better head than half of a small one.
 
 The deviations of a loss have two independent parts. The sentences of the treebank of the score change the accuracies of
 both heads, in the same replicate, and its own choice. Other sentences of the treebank of the choice would choose other
