@@ -16,6 +16,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ...corpora_loaders import OFFSETS, Sentence, coarse_relation
+from ...corpora_loaders.coreference.types import UPOS
 from ...extractors import DIRECTIONS, MapBatch
 from ..shared.exact_sums import ConfiguredSums
 from ..shared.metric_states import equal_but
@@ -24,10 +25,7 @@ from .decisions import READINGS, ScoredWords
 from .picks import PICKS, picks, relationships
 from .tables import TOTALS, members_by_group
 
-TAGS = (
-    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ"),
-    *("SYM", "VERB", "X", "another tag"),
-)
+TAGS = (*sorted(UPOS), "another tag")
 DISTANCES = (
     *("−11 or more", "−6 to −10", "−4 to −5", "−3", "−2", "−1"),
     *("+1", "+2", "+3", "+4 to +5", "+6 to +10", "+11 or more"),
