@@ -63,7 +63,6 @@ class Tally:
     def __init__(self) -> None:
         self.sentences = 0
         self._numbers: Counter[str] = Counter()
-        self._relations: Counter[str] = Counter()
         self._tagged: Counter[tuple[str, str]] = Counter()
         self._documents = Names()
         # These describe the file whose sentences are added now:
@@ -82,10 +81,8 @@ class Tally:
         numbers["words_without_head"] += heads.count(None)
         numbers["sentences_without_single_root"] += heads.count(0) != 1
         numbers["sentences_with_several_roots"] += heads.count(0) > 1
-        self._relations.update(
-            relation for head, relation in zip(heads, sentence.relations, strict=True) if head is not None
-        )
-        tagged = zip(heads, sentence.relations, sentence.tags or ("",) * len(sentence), strict=False)
+        tags = sentence.tags[: len(heads)] or ("",) * len(heads)  # a text without trees may have tags
+        tagged = zip(heads, sentence.relations, tags, strict=True)
         self._tagged.update((relation, tag) for head, relation, tag in tagged if head is not None)
         if sentence.document is not None and sentence.document not in self._documents:
             self._documents.add(sentence.document)
@@ -112,7 +109,10 @@ class Tally:
 
     def counted(self) -> CorpusFacts:
         """What was counted."""
-        in_order = sorted(self._relations.items(), key=lambda item: (-item[1], item[0]))
+        relations: Counter[str] = Counter()
+        for (relation, _), words in self._tagged.items():
+            relations[relation] += words
+        in_order = sorted(relations.items(), key=lambda item: (-item[1], item[0]))
         return CorpusFacts({"sentences": self.sentences, **self._numbers}, Counter(dict(in_order)), self._tagged)
 
 
