@@ -64,6 +64,7 @@ def explorer_of(
         measures=tuple(_for_all_heads(measure, layers, heads) for measure in measures),
         cards=_cards(contributed, first, layers, heads),
         findings=_findings([each.findings for _, each in first]),
+        ensembles=tuple(ensemble for _, each in contributed for ensemble in each.ensembles),
         sample=_sample(samples, layers, heads),
     )
 

@@ -773,5 +773,14 @@ _TRANSFERRED = (
     ),
 )
 
-FAULTS = (*_TRANSFERRED, *_TAGGED, *_ABLATED, *_COLUMNS, *_DRAWN, *_FOUND, *_COUNTED)
+_EXPLORED = (
+    Fault(
+        "analyses/dependency/explored.py",
+        "directions[reading]) for head, reading in heads",
+        "directions[0]) for head, reading in heads",
+        "tests/reference/test_ensembles.py::test_a_run_keeps_its_ensembles",
+    ),
+)
+
+FAULTS = (*_EXPLORED, *_TRANSFERRED, *_TAGGED, *_ABLATED, *_COLUMNS, *_DRAWN, *_FOUND, *_COUNTED)
 """All faults."""

@@ -10,9 +10,10 @@ import pandas as pd
 
 from ...corpora_loaders import OFFSETS
 from ...reports.explorer.contribution import Contribution
-from ...reports.explorer.data import Fact, Measure
+from ...reports.explorer.data import Ensemble, Fact, Measure, ReadHead
 from ...reports.format import head_name, rows_of
 from ..shared.best_head import drawn
+from ..shared.ensembles import heads_of
 from ..shared.explored import bounds, defined, points, share, values_of
 from ..shared.held_out import side_of_baseline
 from ..shared.outcomes import Counts
@@ -46,7 +47,16 @@ def explored_dependency(
         findings=tuple(findings_of(results, frequent, certain, kind)),
         phrases=_phrases(certain),
         facts=_facts(measures, certain, int(results.cells["head"].max())),
+        ensembles=tuple(_ensembles(results.ensembles, kind, metric.directions)),
     )
+
+
+def _ensembles(table: pd.DataFrame | None, kind: str, directions: Sequence[str]) -> Iterator[Ensemble]:
+    """Yield the ensembles of several heads. One of a single head is that head."""
+    for row in rows_of(table) if table is not None else ():
+        heads = heads_of(row["heads"])
+        if len(heads) > 1:
+            yield Ensemble(row["relation"], kind, tuple(ReadHead(head, directions[reading]) for head, reading in heads))
 
 
 def _shown(best: pd.DataFrame) -> list[dict[str, Any]]:

@@ -23,6 +23,8 @@ from .outcomes import SPLITS
 
 Array = npt.NDArray[Any]
 
+_ARROWS = "←↔"
+
 
 def ensemble_schema(
     name: str, rows: str, keys: tuple[TableColumn, ...], *, of: str, found: str, units: str, arrows: str
@@ -193,7 +195,12 @@ class Greedy:
 def named_reading(head: int, shape: tuple[int, int, int]) -> str:
     """Return the name of a head, with an arrow for the direction in which it is read."""
     layer, number, direction = np.unravel_index(head, shape)
-    return f"{layer + 1}-{number + 1}{('', '←', '↔')[direction]}"
+    return f"{layer + 1}-{number + 1}{('', *_ARROWS)[direction]}"
+
+
+def heads_of(names: str) -> list[tuple[str, int]]:
+    """Return the heads of a cell of the table, such as ``3-9 + 4-2←``, each with the number of its direction."""
+    return [(name.rstrip(_ARROWS), _ARROWS.find(name[-1]) + 1) for name in names.split(" + ")]
 
 
 def ensemble_table(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .data import Fact, Finding, Measure, Profile
+from .data import Ensemble, Fact, Finding, Measure, Profile
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Contribution:
         facts: for each head, lines of its card.
         nearest: for each head, the most similar heads.
         profiles: for each head, its attention by offset.
+        ensembles: heads that find a relation together.
 
     Example:
         >>> Contribution(phrases={"3-9": ("attends most to [SEP]",)}).measures
@@ -31,3 +32,4 @@ class Contribution:
     facts: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
     nearest: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     profiles: Mapping[str, Profile] = field(default_factory=dict)
+    ensembles: tuple[Ensemble, ...] = ()

@@ -75,6 +75,23 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class ReadHead:
+    """A head, and the direction in which its map is read."""
+
+    head: str
+    direction: str  # `dep->head`, `head->dep`, whose map is transposed, or `both`, where the two are added up
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Heads that find a relation together if their maps are averaged."""
+
+    relation: str
+    kind: str  # the kind of map
+    heads: tuple[ReadHead, ...]
+
+
+@dataclass(frozen=True)
 class ShownMention:
     """A mention of an entity in a sampled input."""
 
@@ -182,4 +199,5 @@ class Explorer:
     measures: tuple[Measure, ...] = ()
     cards: tuple[Card, ...] = ()
     findings: tuple[Finding, ...] = ()  # the most important findings
+    ensembles: tuple[Ensemble, ...] = ()
     sample: Sample | None = None  # the sampled inputs; None if there are none

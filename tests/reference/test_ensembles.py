@@ -186,5 +186,12 @@ def test_a_run_keeps_its_ensembles():
     # The first head of an ensemble is the best one, up to the float64 in which both decide close races.
     for row, best in zip(table.to_dict("records"), frequent.to_dict("records"), strict=True):
         assert row["single_correct"] == best["heldout_correct"]
+    drawn = {each.relation: each for each in run.explorer().ensembles}
+    assert {name for name in table["relation"] if "+" in table.set_index("relation")["heads"][name]} == set(drawn)
+    arrows = {"dep->head": "", "head->dep": "←"}
+    for row in table[table["relation"].isin(list(drawn))].to_dict("records"):
+        heads = drawn[row["relation"]].heads
+        assert " + ".join(each.head + arrows[each.direction] for each in heads) == row["heads"]
+        assert drawn[row["relation"]].kind == "weight"
     with pytest.raises(OptionError, match="--ensembles must be at least 0"):
         EnsembleOptions(-1).check()

@@ -28,9 +28,11 @@ export interface View {
   word: Word | null;
   drawing: Drawing;
   special: boolean;
+  /** Whether the ensemble of the relation is drawn beside the heads. */
+  ensemble: boolean;
 }
 
-const KEYS = ["measure", "head", "kind", "relation", "direction", "show", "search", "sentence", "word", "view", "special"];
+const KEYS = ["measure", "head", "kind", "relation", "direction", "show", "search", "sentence", "word", "view", "special", "ensemble"];
 
 /** The parameters of an address, or null if it is that of another part of the page. */
 export function parameters(hash: string): Map<string, string> | null {
@@ -66,6 +68,7 @@ export function address(view: View, data: Explorer, base: View): string {
     ["word", view.word ? `${view.word.side === "row" ? "from" : "to"}-${view.word.index + 1}` : null],
     ["view", view.drawing === base.drawing ? null : view.drawing],
     ["special", view.special === base.special ? null : view.special ? "on" : "off"],
+    ["ensemble", view.ensemble === base.ensemble ? null : view.ensemble ? "on" : "off"],
   ];
   return "#" + parts.flatMap(([key, value]) => (value === null ? [] : `${key}=${encode(value)}`)).join("&");
 }
@@ -102,6 +105,7 @@ export function firstView(data: Explorer): View {
     word: null,
     drawing: "lines",
     special: false,
+    ensemble: false,
   };
 }
 
@@ -163,9 +167,14 @@ export function restore(values: Map<string, string>, base: View, data: Explorer)
     sentence: choose("sentence", (text) => sentences.find((item) => item.id === text)?.id, null),
     word: choose("word", word, null),
     drawing: choose("view", (text) => DRAWINGS.find((item) => item === text), base.drawing),
-    special: choose("special", (text) => new Map([["on", true], ["off", false]]).get(text), base.special),
+    special: choose("special", onOrOff, base.special),
+    ensemble: choose("ensemble", onOrOff, base.ensemble),
   };
   return { view, missing };
+}
+
+function onOrOff(text: string): boolean | undefined {
+  return new Map([["on", true], ["off", false]]).get(text);
 }
 
 function word(text: string): Word | undefined {

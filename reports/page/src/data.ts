@@ -9,6 +9,8 @@ export interface Explorer {
   measures: Measure[];
   cards: Card[];
   findings: Finding[];
+  /** Runs of earlier versions have none. */
+  ensembles?: Ensemble[];
   sample: Sample | null;
 }
 
@@ -44,6 +46,13 @@ export interface Card {
   facts: Fact[];
   nearest: string[];
   profile: { offsets: number[]; values: number[] } | null;
+}
+
+/** Heads that find a relation together: their maps are averaged, each as it is read. */
+export interface Ensemble {
+  relation: string;
+  kind: string;
+  heads: { head: string; direction: string }[];
 }
 
 export interface Finding {

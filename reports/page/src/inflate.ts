@@ -3,6 +3,8 @@
 import type { SampledSentence } from "./data";
 
 export const NO_GUESS = 65535;
+/** Stands for a guess that the stored values, which are rounded, do not decide. */
+export const UNSURE = 65534;
 
 export async function inflate(text: string): Promise<Uint8Array> {
   const compressed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
@@ -10,16 +12,24 @@ export async function inflate(text: string): Promise<Uint8Array> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** One head's map of a sentence. A value is its byte divided by 255, times the scale. */
+/** One head's map of a sentence. */
 export interface HeadMap {
-  bytes: Uint8Array;
+  values: Float32Array;
   rows: number;
   columns: number;
+  /** The value that is drawn at full strength. */
   scale: number;
+  /** What two values differ by at least if they were not stored as equals: they are rounded to 255 levels. */
+  step: number;
 }
 
 export function valueAt(map: HeadMap, row: number, column: number): number {
-  return ((map.bytes[row * map.columns + column] ?? 0) / 255) * map.scale;
+  return map.values[row * map.columns + column] ?? 0;
+}
+
+/** How strongly a value is drawn, from 0 to 255. */
+export function shadeAt(map: HeadMap, row: number, column: number): number {
+  return map.scale > 0 ? Math.min(255, Math.round((255 * valueAt(map, row, column)) / map.scale)) : 0;
 }
 
 /** The position of a head among the heads of a sentence that are stored, or −1. */
@@ -42,7 +52,8 @@ export class Maps {
     if (position < 0) return null;
     const all = await this.cached(`${kind} ${sentence.id}`, stored.data);
     const bytes = all.subarray(position * rows * columns, (position + 1) * rows * columns);
-    return { bytes, rows, columns, scale: stored.scales[position] ?? 1 };
+    const scale = stored.scales[position] ?? 1;
+    return { values: Float32Array.from(bytes, (byte) => (byte / 255) * scale), rows, columns, scale, step: scale / 255 };
   }
 
   private cached(key: string, text: string): Promise<Uint8Array> {

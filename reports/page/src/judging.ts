@@ -1,8 +1,9 @@
 // Which sentences of the sample a head gets right, and in which it is wrong.
 
 import type { Shown } from "./address";
-import type { Explorer, SampledSentence } from "./data";
+import type { Ensemble, Explorer, SampledSentence } from "./data";
 import { storedHead } from "./data";
+import { together } from "./ensembles";
 import type { Maps } from "./inflate";
 import type { Pick } from "./picks";
 import { PICKS, pickOf } from "./picks";
@@ -40,16 +41,24 @@ export interface Example {
   judged: number;
 }
 
-/** What a head decides in every sentence of the sample, for one relation. */
-export async function examples(
-  data: Explorer,
-  maps: Maps,
-  question: { head: number; kind: string; relation: string | null; direction: string | null },
-): Promise<Example[]> {
+/** What is asked of a head, or of an ensemble of heads. */
+export interface Question {
+  head: number;
+  kind: string;
+  relation: string | null;
+  direction: string | null;
+  ensemble?: Ensemble | undefined;
+}
+
+/** What a head or an ensemble decides in every sentence of the sample, for one relation. */
+export async function examples(data: Explorer, maps: Maps, question: Question): Promise<Example[]> {
   const result: Example[] = [];
   for (const sentence of data.sample?.sentences ?? []) {
     const head = storedHead(question.head, question.kind, data);
-    const guesses = await maps.guess(sentence, `${question.kind}/${question.direction ?? ""}`, head);
+    const { ensemble } = question;
+    const guesses = ensemble
+      ? ((await together(data, maps, sentence, ensemble))?.guesses ?? null)
+      : await maps.guess(sentence, `${question.kind}/${question.direction ?? ""}`, head);
     const decisions = decide(tasks(sentence, question.relation), guesses);
     const right = decisions.filter((decision) => decision.verdict === "right").length;
     const judged = decisions.filter((decision) => decision.verdict !== null).length;

@@ -6,10 +6,12 @@ import { Drawings, Heads, OneOf, SomeOf } from "./controls";
 import type { Explorer, Sample, SampledSentence } from "./data";
 import { columnsOf, headName, inputName } from "./data";
 import { Figure } from "./drawing/figure";
+import { ensembleName, ensembleOf } from "./ensembles";
 import { arrow, count, percent } from "./format";
 import type { Go } from "./hooks";
 import { useName, usePromise } from "./hooks";
 import { canInflate, Maps } from "./inflate";
+import type { Example } from "./judging";
 import { directionsOf, examples, filtered, first, picksIn } from "./judging";
 import { ExampleList } from "./list";
 import type { Pick } from "./picks";
@@ -45,6 +47,22 @@ function size(sentence: SampledSentence): string {
   return `${words(sentence.special)} target and ${words(columnsOf(sentence).special)} source words`;
 }
 
+function sums(list: Example[]): { right: number; judged: number; asked: number } {
+  const add = (number: (example: Example) => number): number => list.reduce((sum, example) => sum + number(example), 0);
+  return { right: add(({ right }) => right), judged: add(({ judged }) => judged), asked: add(({ decisions }) => decisions.length) };
+}
+
+function rate(right: number, judged: number): string {
+  return `${right.toLocaleString("en")} of ${judged.toLocaleString("en")} right in this sample (${percent(right / judged)})`;
+}
+
+/** How often an ensemble is right, and how often the stored values do not decide what it picks. */
+function ensembleRate(list: Example[]): string {
+  const { right, judged, asked } = sums(list);
+  const unsure = asked > judged ? `; too close to tell after rounding: ${asked - judged}` : "";
+  return judged ? `ensemble: ${rate(right, judged)}${unsure}` : "";
+}
+
 export function Sentences({ data, sample, view, go }: Props) {
   const id = useName();
   const maps = useMemo(() => new Maps(), [data]);
@@ -59,14 +77,18 @@ export function Sentences({ data, sample, view, go }: Props) {
     () => (canInflate ? examples(data, maps, { head, kind, relation, direction }) : Promise.resolve([])),
     [data, maps, head, kind, relation, direction],
   );
+  const ensemble = relation === null ? undefined : ensembleOf(data, relation, kind);
+  const averaged = usePromise(
+    () => (canInflate && ensemble && view.ensemble ? examples(data, maps, { head, kind, relation, direction, ensemble }) : Promise.resolve(null)),
+    [data, maps, kind, relation, view.ensemble],
+  );
   const searched = search(view.search);
   const shown = list ? filtered(list, view.show, searched ?? (() => true)) : [];
   const chosen: SampledSentence | null =
     sample.sentences.find((sentence) => sentence.id === view.sentence) ?? first(shown)?.sentence ?? null;
   const wrong = view.show.startsWith("wrong");
   const picks = useMemo(() => picksIn(list ?? []), [list]);
-  const right = (list ?? []).reduce((sum, example) => sum + example.right, 0);
-  const judged = (list ?? []).reduce((sum, example) => sum + example.judged, 0);
+  const { right, judged } = sums(list ?? []);
   const judgedHere = useMemo(() => (chosen ? tasks(chosen, relation) : []), [chosen, relation]);
   const title = [chosen?.id, data.model, relation, direction && arrow(direction)].filter(Boolean).join(" · ");
   const position = shown.findIndex((example) => example.sentence === chosen);
@@ -83,7 +105,8 @@ export function Sentences({ data, sample, view, go }: Props) {
   return (
     <section class="sentences" aria-label={pairs ? "Sentence pairs" : "Sentences"}>
       <h3>
-        {pairs ? "Sentence pairs" : "Sentences"} <small>{judged > 0 && `head ${headName(head, data)}: ${right.toLocaleString("en")} of ${judged.toLocaleString("en")} right in this sample (${percent(right / judged)})`}</small>
+        {pairs ? "Sentence pairs" : "Sentences"} <small>{judged > 0 && `head ${headName(head, data)}: ${rate(right, judged)}`}</small>
+        {averaged && <small>{ensembleRate(averaged)}</small>}
       </h3>
       <div class="controls">
         {!pairs && <div class="field">
@@ -148,6 +171,12 @@ export function Sentences({ data, sample, view, go }: Props) {
         </div>
         {sample.kinds.length > 1 && <SomeOf label="Map" options={sample.kinds} values={view.kinds} onChange={(kinds) => go({ ...view, kinds })} />}
         <Drawings view={view} go={go} pair={chosen !== null && chosen.columns !== null} />
+        {ensemble && (
+          <label class="check" title="Draw the average of the maps of these heads, each as it is read">
+            <input type="checkbox" checked={view.ensemble} onChange={(event) => go({ ...view, ensemble: event.currentTarget.checked })} />
+            ensemble {ensembleName(ensemble)}
+          </label>
+        )}
         <Heads data={data} heads={view.heads} onChange={(heads) => go({ ...view, heads })} />
       </div>
       <div class="split">

@@ -2,7 +2,7 @@
 
 import type { Mention, SampledSentence } from "./data";
 import { columnsOf } from "./data";
-import { NO_GUESS } from "./inflate";
+import { NO_GUESS, UNSURE } from "./inflate";
 
 export const COREFERENCE = "coreference";
 export const ALIGNMENT = "alignment";
@@ -124,6 +124,7 @@ function includes(wanted: string | null, relation: string | null): boolean {
 export function decide(list: Task[], guesses: Uint16Array | null): Decision[] {
   return list.flatMap((task) => {
     const stored = guesses?.[task.rows[0] ?? -1] ?? NO_GUESS;
+    if (stored === UNSURE) return [{ ...task, guess: null, verdict: null }];
     const guess = stored === NO_GUESS || (task.judged === false && task.relation === COREFERENCE) ? null : stored;
     if (guess === null && task.optional) return [];
     const scored = guesses !== null && task.judged !== false && (guess !== null || task.relation !== COREFERENCE);

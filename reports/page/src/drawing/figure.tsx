@@ -5,6 +5,7 @@ import type { View, Word } from "../address";
 import { Buttons } from "../buttons";
 import type { Explorer, SampledSentence } from "../data";
 import { columnsOf, headName, rowsOf, runningText, storedHead } from "../data";
+import { ensembleName, ensembleOf, together } from "../ensembles";
 import type { Cell } from "../export";
 import type { Go } from "../hooks";
 import { moved, usePromise, useWidth } from "../hooks";
@@ -54,6 +55,16 @@ async function panelsOf({ data, view, maps, sentence, asked, every = false, gues
       result.set(`${head}-${kind}`, { key: `${head}-${kind}`, ...panel });
     }
   }
+  for (const kind of view.ensemble ? view.kinds : []) {
+    const ensemble = ensembleOf(data, view.relation, kind);
+    const averaged = ensemble && (await together(data, maps, sentence, ensemble));
+    if (!averaged) continue;
+    const decisions = decide(asked, averaged.guesses);
+    const key = `ensemble-${kind}`;
+    const title = `ensemble ${ensembleName(ensemble)} · ${kind}`;
+    const shares = data.sample?.share_kinds?.includes(kind) ?? kind === "weight";
+    result.set(key, { key, title, head: -1, kind, map: averaged.map, decisions, every, reversed: false, both: false, shares });
+  }
   return [...result.values()];
 }
 
@@ -63,7 +74,7 @@ export function Figure(props: Props) {
   const svg = useRef<SVGSVGElement>(null);
   const panels = usePromise(
     () => panelsOf(props),
-    [maps, sentence, asked, guesses, view.direction, view.heads.join(), view.kinds.join()],
+    [maps, sentence, asked, guesses, view.relation, view.direction, view.heads.join(), view.kinds.join(), view.ensemble],
   );
   const [pointed, setPointed] = useState<Word | null>(null);
   const [focused, setFocused] = useState<Word | null>(null);
@@ -113,7 +124,7 @@ export function Figure(props: Props) {
 
   const room = Math.max(240, width);
   const laid = useMemo(() => {
-    const many = view.heads.length * view.kinds.length;
+    const many = panels?.length ?? 1;
     const share = Math.floor((room + APART) / Math.min(many, Math.max(1, Math.floor(room / 270)))) - APART;
     const layout =
       drawing === "arcs"
@@ -121,7 +132,7 @@ export function Figure(props: Props) {
         : (drawing === "matrix" ? gridLayout : linesLayout)({ sentence, rows, columns, width: share });
     const beside = Math.max(1, Math.floor((room + APART) / (layout.width + APART)));
     return { layout, beside };
-  }, [drawing, sentence, rows, columns, room, view.heads.length, view.kinds.length]);
+  }, [drawing, sentence, rows, columns, room, panels?.length]);
   const drawn = panels !== null && width > 0;
   useEffect(() => {
     if (drawn) performance.mark("attentionology: sentence");

@@ -4,7 +4,7 @@ import type { Word } from "../address";
 import type { SampledSentence } from "../data";
 import { columnsOf } from "../data";
 import type { HeadMap } from "../inflate";
-import { valueAt } from "../inflate";
+import { shadeAt, valueAt } from "../inflate";
 import type { Decision } from "../tasks";
 import { isolated } from "./text";
 
@@ -67,7 +67,7 @@ export function cell(panel: Panel, decision: Decision, answer: number): [number,
 export function strength(panel: Panel, decision: Decision): number {
   if (decision.guess === null) return 0;
   const [row, column] = cell(panel, decision, decision.guess);
-  return (panel.map.bytes[row * panel.map.columns + column] ?? 0) / 255;
+  return shadeAt(panel.map, row, column) / 255;
 }
 
 /** The opacity of a guess: it follows the weight, but a guess that rests on almost nothing can still be seen. */
@@ -86,7 +86,7 @@ export interface WordValue {
 export function valuesOf(panel: Panel, word: Word, others: number[]): WordValue[] {
   return others.map((index) => {
     const [row, column] = word.side === "row" ? [word.index, index] : [index, word.index];
-    return { index, value: valueAt(panel.map, row, column), byte: panel.map.bytes[row * panel.map.columns + column] ?? 0 };
+    return { index, value: valueAt(panel.map, row, column), byte: shadeAt(panel.map, row, column) };
   });
 }
 

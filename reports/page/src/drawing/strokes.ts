@@ -1,6 +1,7 @@
 // Which values of a map are drawn. Values of the same byte share one SVG path, so a map has at most 255 of them.
 
 import type { HeadMap } from "../inflate";
+import { shadeAt } from "../inflate";
 
 /** Values below this share of the largest possible one are not drawn; they would be invisible. */
 const VISIBLE = 6 / 255;
@@ -34,7 +35,7 @@ export function strokes(
   const each = (use: (row: number, column: number, byte: number) => void): void => {
     for (const row of rows) {
       for (const column of columns) {
-        const byte = map.bytes[row * map.columns + column] ?? 0;
+        const byte = shadeAt(map, row, column);
         if (byte && wanted(row, column)) use(row, column, byte);
       }
     }

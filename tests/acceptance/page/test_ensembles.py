@@ -1,0 +1,75 @@
+"""The ensemble of a relation: the average of maps, each as it is read, and what it picks."""
+
+from __future__ import annotations
+
+import copy
+import re
+
+import numpy as np
+import pytest
+
+from tests.acceptance.page.conftest import written
+from tests.acceptance.page.test_sentences import sentence_of, unpacked
+
+MEMBERS = [("2-1", "dep->head"), ("1-3", "head->dep"), ("2-4", "both")]
+OBJECTS = "#head=2-1&relation=obj&direction=dep->head&measure=dependency/obj/dep->head/accuracy/weight&ensemble=on"
+
+
+@pytest.fixture(scope="module")
+def data(small):
+    ensembles = [{"relation": "obj", "kind": "weight", "heads": [{"head": h, "direction": d} for h, d in MEMBERS]}]
+    return {**copy.deepcopy(small), "ensembles": ensembles}
+
+
+def by_hand(data, sentence):
+    """The average of the stored values, and the largest error that their rounding can make in a difference."""
+    rows = len(sentence["rows"])
+    shape = (data["layers"], data["heads"], rows, rows)
+    values = unpacked(sentence["maps"]["weight"]["data"], np.uint8, shape).astype(np.float64) / 255
+    total, error = np.zeros((rows, rows)), 0.0
+    for name, direction in MEMBERS:
+        layer, head = (int(number) - 1 for number in name.split("-"))
+        if direction != "head->dep":
+            total, error = total + values[layer, head], error + 1 / 255
+        if direction != "dep->head":
+            total, error = total + values[layer, head].T, error + 1 / 255
+    return total / len(MEMBERS), error / len(MEMBERS)
+
+
+def test_the_ensemble_is_judged_by_the_average_of_its_maps(open_page, tmp_path, data):
+    right = unsure = asked = 0
+    for sentence in data["sample"]["sentences"]:
+        mean, error = by_hand(data, sentence)
+        words = [i for i, special in enumerate(sentence["special"]) if not special]
+        for word, (gold, relation) in enumerate(zip(sentence["heads"], sentence["relations"], strict=True)):
+            if relation != "obj":
+                continue
+            others = sorted((i for i in words if i != word), key=lambda i: -mean[word, i])
+            asked += 1
+            if mean[word, others[0]] - mean[word, others[1]] > 1.0001 * error:
+                right += others[0] == gold
+            else:
+                unsure += 1
+    assert 0 < unsure < asked / 2
+    page = open_page(written(tmp_path, data), OBJECTS)
+    heading = page.locator(".sentences h3 small", has_text="ensemble")
+    heading.wait_for()
+    text = heading.text_content()
+    assert f"ensemble: {right} of {asked - unsure} right" in text
+    assert f"too close to tell after rounding: {unsure}" in text
+
+
+def test_the_ensemble_is_drawn_beside_the_head(open_page, tmp_path, data):
+    chosen = next(each for each in data["sample"]["sentences"] if "obj" in each["relations"])
+    mean, _ = by_hand(data, sentence_of(data, chosen["id"]))
+    word = chosen["relations"].index("obj")
+    page = open_page(written(tmp_path, data), f"{OBJECTS}&sentence={chosen['id']}&word=from-{word + 1}")
+    title = page.locator(".drawing .title", has_text="ensemble")
+    assert title.text_content() == "ensemble 2-1 + 1-3← + 2-4↔ · weight"
+    readout = page.locator(".drawn .readout span", has_text="ensemble").text_content()
+    shown = [float(value) for value in re.findall(r"([\d.]+) %", readout)]
+    inner = [i for i, special in enumerate(chosen["special"]) if not special]
+    np.testing.assert_allclose(shown, sorted(100 * mean[word, inner])[::-1][: len(shown)], atol=0.51)
+    page.get_by_role("checkbox", name=re.compile("^ensemble")).uncheck()
+    page.locator(".drawing .title", has_text="ensemble").wait_for(state="detached")
+    assert "ensemble=" not in page.url
