@@ -1,6 +1,6 @@
 """What one pass for all analyses costs, against the plain forward pass and against one pass for each.
 
-    python -m benchmarks.engine [--corpus FILE.conllu ...] [--sentences 300] [--rounds 5]
+    python -m benchmarks.engine [--corpus FILE.conllu ...] [--sentences 300] [--rounds 5] [--device cuda]
 
 Everything that is counted is included, up to the tables of the metrics; the map of heads is not, because it does not
 depend on the corpus. Two facts tell how good the forward pass is: the share of its pieces that are padding, and the
@@ -94,13 +94,14 @@ def padding_and_operations(encoder: Encoder, sentences: list[Sentence]) -> tuple
     return 1 - pieces / padded, 2.0 * (weights * padded + attention)
 
 
-def measure_memory(files: list[str], n: int) -> None:
+def measure_memory(files: list[str], n: int, device: str) -> None:
     """Print the peak memory of each contestant in a process of its own."""
     table = Table(title=f"Peak memory of a fresh process, {n} sentences (MB)")
     table.add_column("")
     table.add_column("MB", justify="right")
     for name in CONTESTANTS:
-        command = [sys.executable, "-m", "benchmarks.engine", "--child", name, "--sentences", str(n)]
+        of_child = ["--child", name, "--sentences", str(n), "--device", device]
+        command = [sys.executable, "-m", "benchmarks.engine", *of_child]
         done = subprocess.run([*command, "--corpus", *files], capture_output=True, text=True, check=True)
         table.add_row(name, f"{float(json.loads(done.stdout)):.0f}")
     Console(width=110).print(table)
@@ -112,9 +113,10 @@ def main() -> None:
     parser.add_argument("--corpus", nargs="*", default=[])
     parser.add_argument("--sentences", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--child", choices=CONTESTANTS, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    sentences, encoder = corpus(options.corpus, options.sentences), load_encoder("demo")
+    sentences, encoder = corpus(options.corpus, options.sentences), load_encoder("demo", device=options.device)
     if options.child:
         CONTESTANTS[options.child](encoder, sentences)
         print(peak_memory())
@@ -122,7 +124,7 @@ def main() -> None:
     contestants: dict[str, Callable[[], object]] = {
         name: partial(run, encoder, sentences) for name, run in CONTESTANTS.items()
     }
-    square = torch.ones(1024, 1024)
+    square = torch.ones(1024, 1024, device=options.device)
     contestants["one product"] = partial(torch.mm, square, square)
     seconds = take_turns(contestants, options.rounds)
     products = seconds.pop("one product")
@@ -138,7 +140,7 @@ def main() -> None:
     kinds = ratio(seconds["dependency by six kinds in one pass"], seconds["the same in six passes"])
     print(f"Padding: {padding:.0%} of the pieces. Six kinds in one pass: {kinds:.2f} × six passes.")
     print(f"The forward pass reaches {share:.0%} of the throughput of one large matrix product.\n")
-    measure_memory(options.corpus, options.sentences)
+    measure_memory(options.corpus, options.sentences, options.device)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What maps cost by family of models, against the forward pass without attention weights, in one run.
 
-    python -m benchmarks.families [--rounds 5] [--kinds norm attnresln ...] [--families llama gpt2 ...]
+    python -m benchmarks.families [--rounds 5] [--kinds norm attnresln ...] [--families llama gpt2 ...] [--device cuda]
 
 Models are randomly initialized, with 384 dimensions, 12 heads and 4 layers; decoders that can share keys and values
 have 4 heads of them. The batch has 8 inputs of 128 pieces. Numbers are medians, over rounds in which the contestants
@@ -24,6 +24,7 @@ from rich.table import Table
 
 from attentionology.extractors import Encoder, MapMaker, get_kind
 from attentionology.extractors.tokens.pieces import Pieces
+from benchmarks.measuring import wait_for_gpu
 from tests import tiny
 
 KINDS = ("weight", "norm", "attnresln")
@@ -42,10 +43,11 @@ _DECODER = {**_SIZES["bert"], "num_key_value_heads": 4, "head_dim": 32, "interme
 _LENGTH = {"max_position_embeddings": 512}
 
 
-def encoder_of(family: str) -> Encoder:
+def encoder_of(family: str, device: str = "cpu") -> Encoder:
     """A model of a family in the size of this benchmark."""
     length = {} if family in ("bloom", "gpt2") else _LENGTH
-    return tiny.encoder(family, **{**_SIZES.get(family, _DECODER), **length})
+    built = tiny.encoder(family, **{**_SIZES.get(family, _DECODER), **length})
+    return Encoder(built.model.to(device), built.tokenizer, built.name)
 
 
 def seconds(encoder: Encoder, kinds: list[str], rounds: int) -> dict[str, list[float]]:
@@ -55,12 +57,13 @@ def seconds(encoder: Encoder, kinds: list[str], rounds: int) -> dict[str, list[f
     pieces = [read] * _INPUTS
     config = copy.deepcopy(encoder.model.config)
     config._attn_implementation = None  # what transformers takes by itself
-    plain = transformers.AutoModel.from_config(config).eval()
-    ids = torch.tensor([row] * _INPUTS)
+    plain = transformers.AutoModel.from_config(config).eval().to(encoder.device)
+    ids = torch.tensor([row] * _INPUTS, device=encoder.device)
 
     def timed(run: Callable[[], Any]) -> float:
         start = time.perf_counter()
         run()
+        wait_for_gpu()
         return time.perf_counter() - start
 
     ratios: dict[str, list[float]] = {kind: [] for kind in kinds}
@@ -80,10 +83,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), metavar="KIND")
     parser.add_argument("--families", nargs="+", default=["bert", "gpt2", *tiny.DECODERS], metavar="FAMILY")
+    parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
     table = Table("family", *options.kinds, title="Time beyond the plain forward pass, divided by it")
     for family in options.families:
-        ratios = seconds(encoder_of(family), options.kinds, options.rounds)
+        ratios = seconds(encoder_of(family, options.device), options.kinds, options.rounds)
         table.add_row(family, *(f"{statistics.median(each):.2f}" for each in ratios.values()))
     Console().print(table)
 

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import torch
+
 
 def take_turns(contestants: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
     """Return the seconds of each contestant in each round.
@@ -20,9 +22,16 @@ def take_turns(contestants: Mapping[str, Callable[[], object]], rounds: int) -> 
         for name, run in contestants.items():
             start = time.perf_counter()
             run()
+            wait_for_gpu()
             if round_:
                 seconds[name].append(time.perf_counter() - start)
     return seconds
+
+
+def wait_for_gpu() -> None:
+    """Wait until a GPU, if one is in use, has done what it was told to do."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
 
 
 def ratio(seconds: list[float], base: list[float]) -> float:
