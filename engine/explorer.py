@@ -13,6 +13,7 @@ from ..analyses.shared.input_sample import MOST_ROWS, InputSample
 from ..analyses.shared.sampled_input import SampledInput
 from ..reports.explorer.contribution import Contribution
 from ..reports.explorer.data import (
+    CAUSAL_NOTE,
     Card,
     EncodedMap,
     Explorer,
@@ -54,6 +55,7 @@ def explorer_of(
     first = [(part, each) for part, each in contributed if first_kinds[part.analysis.name] == part.kind]
     measures = [measure for _, each in contributed for measure in each.measures]
     layers = int(record["model"]["layers"])
+    causal = bool(record["model"].get("causal"))  # runs of earlier versions do not say it
     heads = max((len(measure.values) // layers for measure in measures), default=int(record["model"]["heads"]))
     return Explorer(
         model=titles.model,
@@ -61,11 +63,12 @@ def explorer_of(
         unit=str(record["corpus"]["unit"]),
         layers=layers,
         heads=heads,
+        causal=causal,
         measures=tuple(_for_all_heads(measure, layers, heads) for measure in measures),
         cards=_cards(contributed, first, layers, heads),
         findings=_findings([each.findings for _, each in first]),
         ensembles=tuple(ensemble for _, each in contributed for ensemble in each.ensembles),
-        sample=_sample(samples, layers, heads),
+        sample=_sample(samples, layers, heads, causal=causal),
     )
 
 
@@ -107,7 +110,7 @@ def _cards(contributed: _Contributions, first: _Contributions, layers: int, head
     return tuple(cards)
 
 
-def _sample(samples: Mapping[str, InputSample], layers: int, heads: int) -> Sample | None:
+def _sample(samples: Mapping[str, InputSample], layers: int, heads: int, *, causal: bool) -> Sample | None:
     """Return the sampled inputs, as many as the page has room for; None if none were kept."""
     fitting = {name: each for name, each in samples.items() if each.n_layers == layers and each.n_heads in (1, heads)}
     sets: dict[str, dict[str, InputSample]] = {}
@@ -136,6 +139,7 @@ def _sample(samples: Mapping[str, InputSample], layers: int, heads: int) -> Samp
         notes.append(f"Inputs of more than {MOST_ROWS} words are not stored: {too_long:,}.")
     if left_out := len(inputs) - len(sentences):
         notes.append(f"The page has no space for {left_out:,} further inputs that were stored.")
+    notes += [CAUSAL_NOTE] if causal else []
     kinds = {kind: metric for by_kind in sets.values() for kind, metric in by_kind.items()}
     return Sample(
         kinds=tuple(kinds),

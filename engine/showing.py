@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..analyses.contract import OptionError
-from ..analyses.dependency.decisions import head_guesses
+from ..analyses.dependency.decisions import READINGS, head_guesses
 from ..analyses.shared.builtin import load_encoder
 from ..analyses.shared.options import MapOptions
 from ..corpora_loaders import Corpus, CorpusError, Sentence
-from ..extractors import DIRECTIONS, Encoder, MapBatch, MapMaker, extract_many, get_kind
+from ..extractors import Encoder, MapBatch, MapMaker, extract_many, get_kind
 from ..reports.heads.figure import LAYOUTS, Layout
 from ..reports.heads.view import HeadView
 from ..storage.nearest import did_you_mean
@@ -37,6 +37,7 @@ def show(
     maps: str | Sequence[str] | MapOptions = "weight",
     layout: Layout = "lines",
     special: bool = True,
+    direction: str = "auto",
 ) -> Shown:
     """Draw heads on sentences, in the style of Clark et al. (2019), Figures 1 and 5.
 
@@ -47,6 +48,9 @@ def show(
         maps: the kinds of maps, see `attentionology.list_kinds`; each is drawn beside the others.
         layout: ``"lines"`` between two columns of words, or ``"arcs"`` over the words.
         special: whether special tokens are drawn.
+        direction: how guesses are read: ``dep->head``, the other word that a word attends to most; ``head->dep``, the
+            one that attends most to it; ``both``, the one with the largest sum; ``auto``, ``both`` for causal models,
+            whose words attend to no later ones, and ``dep->head`` for all others.
 
     Returns:
         the drawing, which a notebook shows, `print` writes as text, and `Shown.save` writes to a file.
@@ -67,6 +71,8 @@ def show(
     """
     if layout not in LAYOUTS:
         raise OptionError(f"the layout must be one of {', '.join(LAYOUTS)}, not {layout!r}")
+    if direction not in ("auto", *READINGS):
+        raise OptionError(f"the direction must be one of auto, {', '.join(READINGS)}, not {direction!r}")
     options = maps if isinstance(maps, MapOptions) else MapOptions((maps,) if isinstance(maps, str) else tuple(maps))
     options.check()
     texts = [text] if isinstance(text, str | Sentence) else list(text)
@@ -75,8 +81,10 @@ def show(
         raise OptionError("there is no sentence to show")
     encoder = load_encoder(str(model)) if isinstance(model, str | Path) else model
     heads = _chosen(encoder, head)
-    views = tuple(tuple(_views(encoder, sentence, heads, options)) for sentence in sentences)
-    return Shown(views, layout, encoder.name, special)
+    if direction == "auto":
+        direction = "both" if encoder.causal else "dep->head"
+    views = tuple(tuple(_views(encoder, sentence, heads, options, direction)) for sentence in sentences)
+    return Shown(views, layout, encoder.name, special, encoder.causal)
 
 
 def _chosen(encoder: Encoder, head: Head | Sequence[Head]) -> list[tuple[int, int]]:
@@ -120,7 +128,7 @@ def find_sentences(corpus: Corpus, ids: Sequence[str]) -> list[Sentence]:
 
 
 def _views(
-    encoder: Encoder, sentence: Sentence, heads: Sequence[tuple[int, int]], options: MapOptions
+    encoder: Encoder, sentence: Sentence, heads: Sequence[tuple[int, int]], options: MapOptions, direction: str
 ) -> Iterator[HeadView]:
     """Yield the heads on a sentence, each kind of map beside the others."""
     try:
@@ -128,11 +136,12 @@ def _views(
     except ValueError as error:
         raise OptionError(str(error)) from None
     [batches] = extract_many(encoder, [replace(sentence, id="shown")], makers, too_long="error")
-    guesses = [head_guesses(batch)[0, DIRECTIONS.index("dep->head")].numpy() for batch in batches]
+    reading = READINGS.index(direction)
+    guesses = [head_guesses(batch, len(READINGS))[0, reading].numpy() for batch in batches]
     for layer, head in heads:
         for batch, guessed in zip(batches, guesses, strict=True):
             if batch.maps.shape[2] > 1 or (layer, head) == next(pair for pair in heads if pair[0] == layer):
-                yield _view(batch, guessed, sentence, layer, head)
+                yield replace(_view(batch, guessed, sentence, layer, head), direction=direction)
 
 
 def _view(batch: MapBatch, guesses: npt.NDArray[np.int64], sentence: Sentence, layer: int, head: int) -> HeadView:

@@ -47,6 +47,7 @@ class Shown:
         layout: ``"lines"`` or ``"arcs"``.
         model: the name of the model.
         special: whether special tokens are drawn.
+        causal: whether words of the model see only the words before them.
 
     Example:
         >>> from attentionology import show
@@ -62,6 +63,7 @@ class Shown:
     layout: Layout
     model: str
     special: bool = True
+    causal: bool = False
 
     @property
     def drawn(self) -> tuple[tuple[HeadView, ...], ...]:
@@ -74,7 +76,8 @@ class Shown:
         titles = list(dict.fromkeys(view.title for view in self.views[0]))
         heads = f"heads {', '.join(titles[:-1])} and {titles[-1]}" if len(titles) > 1 else f"head {titles[0]}"
         number = len(self.views)
-        return f"Shown({heads} of {self.model} on {number} sentence{'s' if number > 1 else ''})"
+        model = f"{self.model}, a causal model," if self.causal else self.model
+        return f"Shown({heads} of {model} on {number} sentence{'s' if number > 1 else ''})"
 
     def __str__(self) -> str:
         return self.text()
@@ -155,7 +158,7 @@ class Shown:
 
     def explorer(self) -> Explorer:
         """Return the data of the interactive drawing, see `attentionology.reports.heads.explored.as_explorer`."""
-        return as_explorer(self.views, model=self.model)
+        return as_explorer(self.views, model=self.model, causal=self.causal)
 
     def _mounted(self, name: str, *, follow: bool = False) -> str:
         """The interactive drawing, which replaces the figure where scripts run."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
@@ -50,6 +50,11 @@ class Show:
     """Draw the words as two columns with lines between them, or once, under an arrow to each word from its guess, the
     other word that it attends to most. With a treebank, the tree is drawn below."""
 
+    direction: Literal["auto", "dep->head", "head->dep", "both"] = "auto"
+    """How the guess for a word is read: the other word that it attends to most (dep->head), the one that attends most
+    to it (head->dep), or the one for which the sum is largest (both). With 'auto', it is both for causal models, whose
+    words attend to no later ones, and dep->head for all others."""
+
     words_only: bool = False
     """Leave out special tokens such as [CLS] and [SEP]."""
 
@@ -84,9 +89,8 @@ class Show:
             check_analyses(files, [])
             sentences = list(find_sentences(read_corpus(files), self.sentence))
         encoder = self.model.load()
-        shown = show(
-            encoder, sentences, head=self.head, maps=self.maps, layout=self.layout, special=not self.words_only
-        )
+        drawing: dict[str, Any] = {"layout": self.layout, "special": not self.words_only, "direction": self.direction}
+        shown = show(encoder, sentences, head=self.head, maps=self.maps, **drawing)
         if self.out is None:
             say(shown.text(min(120, shutil.get_terminal_size().columns)))
         else:

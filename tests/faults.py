@@ -49,7 +49,21 @@ _ABLATION = "tests/unit/test_ablation.py::"
 _ENHANCED = "tests/reference/test_enhanced.py::"
 _CLAIMS = "tests/unit/test_held_out_claims.py::"
 
+_CAUSAL = "tests/reference/test_causal_heads.py::"
+
 _COLUMNS = (
+    Fault(
+        "reports/heads/view.py",
+        "return None if head is None or self.is_out_of_reach(row) else",
+        "return None if head is None else",
+        f"{_CAUSAL}test_what_is_drawn_of_causal_heads_is_what_the_tables_count",
+    ),
+    Fault(
+        "engine/showing.py",
+        'direction = "both" if encoder.causal else "dep->head"',
+        'direction = "dep->head"',
+        f"{_CAUSAL}test_what_is_drawn_of_causal_heads_is_what_the_tables_count",
+    ),
     Fault(
         "analyses/explanation/section.py",
         'if question and question.floor_is_larger else ["larger", "smaller"]',

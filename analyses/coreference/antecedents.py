@@ -36,7 +36,8 @@ def antecedent_hits(
 ) -> Bool[Tensor, "choices policies directions layers heads"]:
     """Return whether each attention head picks an antecedent's head word, by policies and `DIRECTIONS`.
 
-    Ties go to the first candidate in the text.
+    Ties go to the first candidate in the text. A head that gives all candidates exactly 0, as a causal head gives those
+    before it does in ``antecedent->mention``, picks none of them.
     """
     position = word_positions(batch)
     n = batch.maps.shape[-1]
@@ -99,8 +100,9 @@ def _compare(
         best = values.masked_fill(~gold[:, None, None], -torch.inf).amax(-1)
         for policy in range(allowed.shape[1]):
             other = values.masked_fill((gold | ~allowed[:, policy])[:, None, None], -torch.inf).amax(-1)
-            decided[:, policy, direction] = best > other
-            near = (best - other).abs() <= noise * torch.maximum(best, other).abs()
+            largest = torch.maximum(best, other)
+            decided[:, policy, direction] = (best > other) & (best != 0)
+            near = ((best - other).abs() <= noise * largest.abs()) & (largest != 0)
             close |= near.flatten(1).any(1)
     return decided.cpu(), close.cpu()
 
@@ -111,16 +113,17 @@ def _argmax(
     gold: Bool[Tensor, "choices padded"],
     allowed: Bool[Tensor, "choices policies padded"],
 ) -> Bool[Tensor, "choices policies directions layers heads"]:
-    """Decide plainly: the candidate with the largest value, the first one of equals."""
+    """Decide plainly: the candidate with the largest value, the first one of equals; none if all are 0."""
     maps = maps.cpu()
     gold, allowed = gold[:, : maps.shape[-1]], allowed[..., : maps.shape[-1]]
-    picked = []
+    picked, is_any = [], []
     for values in (maps[:, :, mention, :], maps[:, :, :, mention].transpose(-1, -2)):  # layers, heads, choices, n
         by_policy = values[:, :, :, None].masked_fill(~allowed, -torch.inf)
         # NumPy promises the first of equal values, torch does not.
         picked.append(torch.from_numpy(by_policy.numpy().argmax(-1)))  # layers, heads, choices, policies
-    picks = torch.stack(picked, -1).permute(2, 3, 4, 0, 1)
-    return gold[torch.arange(len(mention))[:, None, None, None, None], picks]
+        is_any.append(by_policy.amax(-1) != 0)
+    picks, is_picked = (torch.stack(each, -1).permute(2, 3, 4, 0, 1) for each in (picked, is_any))
+    return gold[torch.arange(len(mention))[:, None, None, None, None], picks] & is_picked
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,7 @@ class AntecedentGuesses:
         """Return the guesses in both `DIRECTIONS`. If two mentions have the same head word, the first one is kept.
 
         Whether a guess is right is what `antecedent_hits` says. The guess is then the best antecedent, and otherwise
-        the best of the other candidates.
+        the best of the other candidates, or none if all of these have the value 0.
         """
         choices = choices_of(batch, singletons=self.singletons)
         hits = antecedent_hits(batch, choices, (self.policy,))[:, 0]
@@ -158,5 +161,6 @@ class AntecedentGuesses:
             for direction, values in enumerate((maps[:, :, row], maps[:, :, :, row])):
                 right = gold[values[..., gold].argmax(-1)]
                 wrong = others[values[..., others].argmax(-1)] if len(others) else right
+                wrong = wrong.where(values.gather(-1, wrong[..., None])[..., 0] != 0, -1)
                 picks[index, direction, :, :, row] = torch.where(hits[decision, direction], right, wrong)
         return picks

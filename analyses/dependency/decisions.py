@@ -69,7 +69,8 @@ def head_hits(
 ) -> Bool[Tensor, "words readings layers heads"]:
     """Return whether each attention head picks the gold head word, in the first of the `READINGS`."""
     # The candidates are the other words of the sentence: special tokens and the word itself are left out, nothing is
-    # renormalized, and ties go to the lowest index. The root is no candidate, so root words are never right.
+    # renormalized, and ties go to the lowest index, except that a head which gives all candidates exactly 0 picks
+    # none. The root is no candidate, so root words are never right.
     hits = torch.zeros(len(words.head), readings, *batch.maps.shape[1:3], dtype=torch.bool)
     rows = np.flatnonzero(words.head > 0)
     if not len(rows):
@@ -160,11 +161,14 @@ def _compare(
                 best = candidates.amax(1 if row is governor else 2).flatten(0, 1)
                 others = best.index_select(0, (sentence * n + dependent)[used])
                 cells.index_copy_(0, gold_cells, gold)
-                close = (gold - others).abs_() <= torch.maximum(gold, others).abs_().mul_(batch.noise)
+                largest = torch.maximum(gold, others).abs_()
+                # Where all candidates have the value 0 (the first word of a causal model sees no other), there is
+                # nothing to decide: the head picks none of them.
+                close = ((gold - others).abs_() <= largest * batch.noise) & (largest != 0)
                 in_layer = close.view(len(close), -1, n_heads).any(2)
                 numbers = torch.arange(start + 1, start + 1 + in_layer.shape[1], device=device)
                 in_doubt[used] = torch.maximum(in_doubt[used], (in_layer * numbers).amax(1))
-                right = gold > others
+                right = (gold > others) & (gold != 0)
                 decided[used, reading, layers] = right.view(len(right), -1, n_heads)
     return decided.cpu(), in_doubt.cpu()
 
@@ -176,19 +180,25 @@ def _argmax(
     governor: Tensor,
     readings: int,
 ) -> Bool[Tensor, "words readings layers heads"]:
-    """Decide one sentence plainly: the candidate with the largest value, the first one of equals."""
+    """Decide one sentence plainly: the candidate with the largest value, the first one of equals; none if all are 0."""
     barred = barred_cells(candidate[: maps.shape[-1]])
     by_layer = []
     for layer in maps:
         allowed = layer.cpu().masked_fill(barred, -torch.inf).numpy()
-        picked = np.stack([each.argmax(-1) for each in read_in(allowed, readings)])  # reading, head, word
+        picked = np.stack([_largest(each) for each in read_in(allowed, readings)])  # reading, head, word
         by_layer.append(picked[..., dependent.numpy()] == governor.numpy())
     right = np.stack(by_layer)  # layer, reading, head, word
     return torch.from_numpy(np.ascontiguousarray(right.transpose(3, 1, 0, 2)))
 
 
+def _largest(values: Float[np.ndarray, "*rows n"]) -> Int[np.ndarray, "*rows"]:
+    """Return the position of the largest value of each row; −1 if it is 0, or if there is no candidate."""
+    largest = values.max(-1)
+    return np.where(np.isinf(largest) | (largest == 0), -1, values.argmax(-1))
+
+
 def head_guesses(batch: MapBatch, readings: int = len(DIRECTIONS)) -> Int[Tensor, "batch readings layers heads n"]:
-    """Return the position that each head picks for each word, in the `READINGS`; −1 if there is no candidate."""
+    """Return the position that each head picks for each word, in the `READINGS`; −1 if it picks none."""
     # Whether a guess is right is what `head_hits` says, which decides
     # close races in float64. Where the gold word is not picked, the guess is the best of the other candidates in
     # float32: a close race between two wrong candidates is not decided again.
@@ -206,7 +216,7 @@ def head_guesses(batch: MapBatch, readings: int = len(DIRECTIONS)) -> Int[Tensor
         for reading, view in enumerate(read_in(allowed, readings)):
             others = view.copy()
             others[..., dependent, governor] = -np.inf
-            picked = np.where(np.isinf(others.max(-1)), -1, others.argmax(-1))
+            picked = _largest(others)
             right = hits[scored, reading].transpose(1, 2, 0)
             picked[..., dependent] = np.where(right, governor, picked[..., dependent])
             picks[row, reading] = picked

@@ -56,6 +56,7 @@ def describe_model(model: LoadedModel) -> dict[str, Any]:
         "shape": model.shape,
         "layers": model.n_layers,
         "heads": model.n_heads,
+        "causal": model.causal,
         "max_length": model.max_length,
         "dtype": str(model.dtype).removeprefix("torch."),
         "device": str(model.device),
@@ -101,9 +102,10 @@ def closing_lines(run: dict[str, Any], out: Path) -> list[str]:
     """Return the last lines of a command: the model, how much was read and skipped, and where the results are."""
     model, sentences = run["model"], run["sentences"]
     skipped = len(sentences["skipped"])
+    shape = f"{model['shape']}{', causal' if model.get('causal') else ''}"
     return [
         "",
-        f"{model_label(model['name'], model['revision'], offline=model.get('offline'))}, {model['shape']}",
+        f"{model_label(model['name'], model['revision'], offline=model.get('offline'))}, {shape}",
         *([run["text_fit"]["summary"]] if "text_fit" in run else []),
         *(["The demo model's weights were verified by sha256."] if run["options"]["model"] == DEMO else []),
         f"{run['corpus']['unit'].capitalize()} read: {sentences['read']:,}, skipped: {skipped:,}"

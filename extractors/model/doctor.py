@@ -123,7 +123,8 @@ class Examination:
     def _model_checks(self) -> Iterator[Check]:
         """Describe the model, without reading anything."""
         encoder, unused = self.encoder, self.encoder.files.unused
-        yield Check("model", None, f"{encoder.family}, {encoder.shape}")
+        causal = ", causal: words see only the words before them" if encoder.causal else ""
+        yield Check("model", None, f"{encoder.family}, {encoder.shape}{causal}")
         if encoder.files.sha256:
             others = f"{len(unused.others)} tensors that do not belong to the architecture" if unused.others else ""
             heads = f"{len(unused.heads)} tensors of a task head, which attention does not need" if unused.heads else ""

@@ -29,6 +29,7 @@ class LoadedModel:
     n_heads: int
     max_length: int | None
     batching: Batching
+    causal: bool = False
 
     def __init__(self, model: Any, tokenizer: Any, name: str, files: LoadedFiles | None) -> None:
         self.model: Any = model.eval()

@@ -174,6 +174,13 @@ class SampledSentence(AnnotatedInput):
     guesses: Mapping[str, str] = field(default_factory=dict)
 
 
+CAUSAL_NOTE = (
+    "In this causal model, words see only the words before them. Where a direction cannot see the right word, a guess "
+    "is neither right nor wrong."
+)
+"""The note on samples of causal models."""
+
+
 @dataclass(frozen=True)
 class Sample:
     """The sampled inputs."""
@@ -196,6 +203,7 @@ class Explorer:
     unit: str  # what the inputs are, for example `"sentences"`
     layers: int  # the shape of the model's attention
     heads: int
+    causal: bool = False  # whether words see only the words before them
     measures: tuple[Measure, ...] = ()
     cards: tuple[Card, ...] = ()
     findings: tuple[Finding, ...] = ()  # the most important findings

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import numpy as np
 import numpy.typing as npt
 
-from ..explorer.data import EncodedMap, Explorer, Sample, SampledSentence, Writing
+from ..explorer.data import CAUSAL_NOTE, EncodedMap, Explorer, Sample, SampledSentence, Writing
 from ..explorer.encoding import deflated
 from .figure import Layout
 from .view import HeadView
@@ -18,7 +18,7 @@ _LEVELS = 255
 _NO_GUESS = 65535
 
 
-def as_explorer(views: Sequence[Sequence[HeadView]], *, model: str) -> Explorer:
+def as_explorer(views: Sequence[Sequence[HeadView]], *, model: str, causal: bool = False) -> Explorer:
     """Return the data of an explorer that has no measures, but the maps of some heads on some sentences."""
     all_views = [view for of_sentence in views for view in of_sentence]
     n_heads = max((view.head for view in all_views if view.head is not None), default=1)
@@ -36,9 +36,10 @@ def as_explorer(views: Sequence[Sequence[HeadView]], *, model: str) -> Explorer:
         unit="sentences",
         layers=max(view.layer for view in all_views),
         heads=n_heads,
+        causal=causal,
         sample=Sample(
             kinds,
-            "Values are rounded to 255 levels; guesses are exact.",
+            f"Values are rounded to 255 levels; guesses are exact.{f' {CAUSAL_NOTE}' if causal else ''}",
             tuple(sentences),
             layer_kinds=tuple(kind for kind in kinds if any(v.head is None for v in all_views if v.kind == kind)),
             share_kinds=tuple(kind for kind in kinds if all(v.scale is None for v in all_views if v.kind == kind)),
@@ -51,7 +52,10 @@ def opening(views: Sequence[Sequence[HeadView]], *, layout: Layout, special: boo
     of_heads = [view for view in views[0] if view.head is not None] or views[0]
     names = dict.fromkeys(f"{view.layer}-{view.head or 1}" for view in of_heads)
     kinds = dict.fromkeys(quote(view.kind) for view in views[0])
-    return f"#head={','.join(names)}&kind={','.join(kinds)}&view={layout}&special={'on' if special else 'off'}"
+    shown = f"view={layout}&special={'on' if special else 'off'}"
+    direction = views[0][0].direction
+    read = "" if direction == "dep->head" else f"&direction={quote(direction)}"
+    return f"#head={','.join(names)}&kind={','.join(kinds)}{read}&{shown}"
 
 
 def _sentence(views: Sequence[HeadView], name: str, kinds: Iterable[str], n_heads: int) -> SampledSentence:
@@ -66,7 +70,7 @@ def _sentence(views: Sequence[HeadView], name: str, kinds: Iterable[str], n_head
             heads,
         )
         picked = [[_NO_GUESS if guess is None else guess for guess in view.guesses] for view in of_kind]
-        guesses[f"{kind}/words"] = deflated(np.array(picked, "<u2").tobytes())
+        guesses[f"{kind}/{first.direction}"] = deflated(np.array(picked, "<u2").tobytes())
     return SampledSentence(
         id=name,
         document=None,

@@ -115,7 +115,7 @@ def _lines(axes: Axes, view: HeadView) -> None:
         for end in range(len(rows)):
             opacity = view.opacity(start, end)
             if opacity >= FAINTEST:
-                color = ORANGE if view.gold and view.gold[start] == end else BLUE
+                color = ORANGE if view.is_gold(start, end) else BLUE
                 axes.plot(sides, [rows[start], rows[end]], color=color, alpha=opacity, linewidth=1.4)
 
 
@@ -173,7 +173,7 @@ def _arcs(axes: Axes, view: HeadView) -> None:
     for word, special, center in zip(view.words, view.special, centers, strict=True):
         axes.text(center, baseline, word, ha="center", va="center", color=_SPECIAL if special else BLACK)
     for guess, row in _guessed(view):
-        opacity = max(view.opacity(row, guess), 0.15)
+        opacity = max(view.opacity_of_guess(row, guess), 0.15)
         color = ORANGE if view.is_right(row) else BLUE
         _arc(axes, centers, (guess, row), baseline - 0.6 * _LINE, color, opacity, above=True)
     level = baseline + 0.6 * _LINE

@@ -26,7 +26,8 @@ def as_text(view: HeadView, *, width: int = 80, most: int = 3) -> str:
     Returns:
         a heading and one line for each word: the word, a bar for its largest value, and the words that it attends to
         most with their values. If the sentence has a tree, ``+`` marks a word whose guess is its syntactic head, and
-        ``-`` a word whose guess is not, with both at the end of the line.
+        ``-`` a word whose guess is not, with both at the end of the line. A word whose syntactic head is out of reach
+        has no mark.
 
     Example:
         >>> import numpy as np
@@ -45,7 +46,9 @@ def as_text(view: HeadView, *, width: int = 80, most: int = 3) -> str:
         bar = "█" * max(1, round(_BAR * view.opacity(row, int(view.values[row].argmax()))))
         targets = ", ".join(f"{view.words[index]} {view.number(row, index)}" for index in _targets(view, row, most))
         missed = ""
-        if guess is not None and head is not None and guess != head:
+        if head is not None and view.is_out_of_reach(row):
+            missed = f"  (head: {view.words[head]}, out of reach)"
+        elif guess is not None and head is not None and guess != head:
             missed = f"  (guess: {view.words[guess]}, head: {view.words[head]})"
         lines.append(_cut(f"{mark} {_padded(_cut(word, column), column)}  {bar:<{_BAR}}  {targets}{missed}", width))
     return "\n".join(line.rstrip() for line in lines)

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from ...storage.writing import is_right_to_left
 
+_READ = {"dep->head": "", "head->dep": ", head→dep", "both": ", both directions"}
+
 
 @dataclass(frozen=True, eq=False)
 class HeadView:
@@ -25,15 +27,18 @@ class HeadView:
         kind: the kind of the map.
         scale: the value that is drawn with full opacity; None if the values are shares of 1.
         guesses: for each word the index in ``words`` of the word that the head picks as its syntactic head: that of the
-            largest value among the other words, as the tables count it. None for special tokens, and where there is no
-            other word.
+            largest value among the other words, as the tables count it. None for special tokens, and where no other
+            word has a value.
         gold: for each word the index in ``words`` of its syntactic head; −1 for the root, None for words without a head
             and for special tokens. It is empty if the sentence has no tree.
         relations: the relation of each word to its syntactic head; empty if there is none.
+        direction: how the values are read for guesses: ``dep->head``, those of the word's row; ``head->dep``, those of
+            its column; ``both``, the sums of the two.
 
     Example:
         >>> import numpy as np
-        >>> view = HeadView("s1", ("Cats", "sleep"), (False, False), np.eye(2), 3, 9, "weight", None, (1, 0), (1, -1))
+        >>> values = np.array([[0.2, 0.8], [0.5, 0.5]])
+        >>> view = HeadView("s1", ("Cats", "sleep"), (False, False), values, 3, 9, "weight", None, (1, 0), (1, -1))
         >>> view.title, view.is_right(0), view.is_right(1)
         ('3-9', True, None)
     """
@@ -49,6 +54,7 @@ class HeadView:
     guesses: tuple[int | None, ...]
     gold: tuple[int | None, ...] = ()
     relations: tuple[str | None, ...] = ()
+    direction: str = "dep->head"
 
     @property
     def title(self) -> str:
@@ -58,8 +64,9 @@ class HeadView:
 
     @property
     def heading(self) -> str:
-        """The title as a heading."""
-        return f"Head {self.title}" if self.head else self.title.capitalize()
+        """The title as a heading, with the direction of guesses unless words are read by what they attend to."""
+        name = f"Head {self.title}" if self.head else self.title.capitalize()
+        return f"{name}{_READ[self.direction]}"
 
     @property
     def is_right_to_left(self) -> bool:
@@ -71,15 +78,48 @@ class HeadView:
         head = self.gold[row] if self.gold else None
         return None if head is None or head < 0 else head
 
-    def is_right(self, row: int) -> bool | None:
-        """Whether the guess for a word is its syntactic head; None if no word is known to be its head."""
+    def read(self, row: int, other: int) -> float:
+        """The value by which another word is compared with all others as the syntactic head of a word."""
+        forth, back = float(self.values[row, other]), float(self.values[other, row])
+        return {"dep->head": forth, "head->dep": back}.get(self.direction, forth + back)
+
+    def is_out_of_reach(self, row: int) -> bool:
+        """Whether the head cannot find the syntactic head of a word: its value is 0, as causal models give later words.
+
+        Example:
+            >>> import numpy as np
+            >>> causal = np.array([[1.0, 0.0], [0.5, 0.5]])
+            >>> words, special = ("Cats", "sleep"), (False, False)
+            >>> view = HeadView("s1", words, special, causal, 3, 9, "weight", None, (None, 0), (1, -1))
+            >>> view.is_out_of_reach(0), view.is_right(0)
+            (True, None)
+        """
         head = self.head_of(row)
-        return None if head is None else self.guesses[row] == head
+        return head is not None and self.read(row, head) == 0
+
+    def is_right(self, row: int) -> bool | None:
+        """Whether the guess for a word is its syntactic head; None if none is known, or if it is out of reach."""
+        head = self.head_of(row)
+        return None if head is None or self.is_out_of_reach(row) else self.guesses[row] == head
+
+    def is_gold(self, start: int, end: int) -> bool:
+        """Whether attention from a word to another one joins a word and its syntactic head, as guesses are read."""
+        if not self.gold:
+            return False
+        forth, back = self.gold[start] == end, self.gold[end] == start
+        return {"dep->head": forth, "head->dep": back}.get(self.direction, forth or back)
 
     def opacity(self, row: int, column: int) -> float:
         """The opacity of the line from a word to another one, from 0 to 1."""
+        return self._share(self.values[row, column])
+
+    def opacity_of_guess(self, row: int, guess: int) -> float:
+        """The opacity of the arrow to a word from its guess, from 0 to 1."""
+        return self._share(self.read(row, guess))
+
+    def _share(self, value: float) -> float:
         scale = 1.0 if self.scale is None else self.scale
-        return float(min(1.0, self.values[row, column] / scale)) if scale > 0 else 0.0
+        return float(min(1.0, value / scale)) if scale > 0 else 0.0
 
     def number(self, row: int, column: int) -> str:
         """A value as it is written: shares in percent, others with three digits."""
@@ -106,4 +146,5 @@ class HeadView:
             tuple(new.get(self.guesses[index]) for index in kept),
             tuple(new.get(self.gold[index]) for index in kept if self.gold),
             tuple(self.relations[index] for index in kept if self.relations),
+            self.direction,
         )

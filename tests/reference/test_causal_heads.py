@@ -10,12 +10,14 @@ import torch
 
 import attentionology
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+from attentionology.analyses.dependency.decisions import head_guesses
 from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.dependency.section import DependencyResults, best_table, dependency_section
 from attentionology.analyses.shared.options import CountOptions, EnsembleOptions, FailureOptions
-from attentionology.corpora_loaders import load_treebank
+from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.reports.heads.explored import opening
 from tests import tiny
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.reference import naive
@@ -128,3 +130,63 @@ def test_causal_models_are_read_in_both_directions_and_others_if_asked(family, b
     if encoder.causal:
         of_all = made.cells[(made.cells["relation"] == "all")].groupby("direction")["correct"].max()
         assert of_all["both"] > 0
+
+
+@pytest.mark.parametrize("direction", ["auto", *DIRECTIONS])
+def test_what_is_drawn_of_causal_heads_is_what_the_tables_count(direction):
+    """A word whose syntactic head is on the side that a direction cannot see is no miss, and all others are counted."""
+    treebank = load_treebank(SAMPLE_TREEBANK, limit=3)
+    encoder = tiny.encoder("llama", max_position_embeddings=200)
+    accuracy = DependencyAccuracy(tuple(treebank.relations), 3, 4, causal=True, replicates=0)
+    for batch in attentionology.extract(encoder, treebank):
+        accuracy.update(batch)
+    way = "both" if direction == "auto" else direction
+    cells = accuracy.compute().cells.query("relation == 'all' and direction == @way")
+    heads = list(zip(cells["layer"].tolist(), cells["head"].tolist(), strict=True))
+    shown = attentionology.show(encoder, list(treebank), head=heads, direction=direction)
+    assert {view.direction for views in shown.views for view in views} == {way}
+    for views, correct in zip(zip(*shown.views, strict=True), cells["correct"], strict=True):
+        judged = [view.is_right(row) for view in views for row in range(len(view.words))]
+        assert judged.count(True) == correct
+        for view in views:
+            for row in range(len(view.words)):
+                head = view.head_of(row)
+                seen = head is not None and {"dep->head": head < row, "head->dep": head > row, "both": True}[way]
+                assert (view.is_right(row) is not None) == seen
+    explorer = shown.explorer()
+    assert explorer.causal
+    assert explorer.sample is not None
+    assert "neither right nor wrong" in explorer.sample.note
+    assert set(explorer.sample.sentences[0].guesses) == {f"weight/{way}"}
+    address = opening(shown.views, layout="lines", special=True)
+    assert ("&direction=" in address) == (way != "dep->head")
+
+
+def test_text_and_figures_say_what_is_out_of_reach():
+    """The head of *dogs* stands after it, so only a word that is looked for from its head can be found."""
+    sentence = Sentence("s", ("dogs", "bark", "loudly"), heads=(2, 0, 2), relations=("nsubj", "root", "advmod"))
+    encoder = tiny.encoder("llama")
+    text = {way: attentionology.show(encoder, sentence, head="1-1", direction=way).text() for way in DIRECTIONS}
+    found = {way: [line[0] for line in lines.splitlines()[1:]] for way, lines in text.items()}
+    assert found["dep->head"][::2] == [" ", found["dep->head"][2]]
+    assert found["dep->head"][2] in "+-"
+    assert found["head->dep"][2] == " "
+    assert found["head->dep"][0] in "+-"
+    assert "(head: bark, out of reach)" in text["dep->head"].splitlines()[1]
+    assert text["head->dep"].startswith("Head 1-1, head→dep: ")
+    assert text["both"].startswith("Head 1-1, both directions: ")
+    assert "out of reach" not in text["both"]
+    assert "a causal model" in repr(attentionology.show(encoder, sentence, head="1-1"))
+    with pytest.raises(attentionology.OptionError, match=r"direction must be one of auto, dep->head, head->dep, both"):
+        attentionology.show(encoder, sentence, head="1-1", direction="up")
+
+
+def test_a_word_that_sees_no_other_picks_none():
+    """All values of the first word are 0, so it picks no word, also not the one that stands first among equals."""
+    sentence = Sentence("s", ("the", "dog"), heads=(2, 0), relations=("det", "root"))
+    batch = batch_of([sentence], [np.tril(np.ones((1, 1, 4, 4), dtype=np.float32))])
+    accuracy = DependencyAccuracy(("det", "root"), 1, 1, causal=True, replicates=0)
+    accuracy.update(batch)
+    cells = accuracy.compute().cells.query("relation == 'det'").set_index("direction")
+    assert cells["correct"].to_dict() == {"dep->head": 0, "head->dep": 1, "both": 1}
+    assert head_guesses(batch, 3)[0, :, 0, 0].tolist() == [[-1, -1, 1, -1], [-1, 2, -1, -1], [-1, 2, 1, -1]]

@@ -172,7 +172,7 @@ def test_the_explorer_has_the_values_the_tree_and_the_guesses():
     first, second = explorer.sample.sentences
     assert (first.id, second.id) == ("s1", "s1 (2)")
     assert (first.heads, first.relations) == (GOLD, RELATIONS)
-    assert set(first.guesses) == {"weight/words", "norm/words", "attn/words"}
+    assert set(first.guesses) == {"weight/dep->head", "norm/dep->head", "attn/dep->head"}
     expected = {"weight": (32, 11), "norm": (32,), "attn": (24,)}
     assert {kind: each.heads for kind, each in first.maps.items()} == expected
     for kind, of_kind in (("weight", [VIEW, views[3]]), ("norm", [norms]), ("attn", [layer])):
@@ -181,7 +181,7 @@ def test_the_explorer_has_the_values_the_tree_and_the_guesses():
         scaled = stored * np.array(first.maps[kind].scales)[:, None, None]
         values = np.stack([view.values for view in of_kind])
         assert np.abs(scaled - values).max() <= 0.5 / 255 * values.max() + 1e-12
-        guesses = np.frombuffer(inflated(first.guesses[f"{kind}/words"]), "<u2").reshape(shape[:2]).tolist()
+        guesses = np.frombuffer(inflated(first.guesses[f"{kind}/dep->head"]), "<u2").reshape(shape[:2]).tolist()
         assert guesses == [[65535, 3, 3, 4, 3, 65535]] * len(of_kind)
 
 

@@ -6,6 +6,8 @@ export interface Explorer {
   unit: string;
   layers: number;
   heads: number;
+  /** Whether words see only the words before them; runs of earlier versions do not say it. */
+  causal?: boolean;
   measures: Measure[];
   cards: Card[];
   findings: Finding[];

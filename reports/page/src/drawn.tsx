@@ -40,7 +40,7 @@ function Drawn({ sentence, maps, data, view, go }: Omit<Props, "sample"> & { sen
         sentence={sentence}
         asked={asked}
         every
-        guesses="words"
+        guesses={view.direction ?? "dep->head"}
         title={`${sentence.id} · ${data.model}`}
       />
     </section>

@@ -8,7 +8,7 @@ import type { Maps } from "./inflate";
 import type { Pick } from "./picks";
 import { PICKS, pickOf } from "./picks";
 import type { Search } from "./search";
-import type { Decision } from "./tasks";
+import type { Decision, Reach } from "./tasks";
 import { ALIGNMENT, COREFERENCE, decide, ordered, tasks } from "./tasks";
 
 /** Directions in which the word that is looked for attends to the word that looks for it. */
@@ -16,6 +16,12 @@ const REVERSED = ["head->dep", "antecedent->mention", "source->target"];
 
 export function reversed(direction: string | null): boolean {
   return direction !== null && REVERSED.includes(direction);
+}
+
+/** What a direction can see: everything, or in a causal model, whose words attend to no later ones, one side. */
+export function reachOf(data: Explorer, direction: string | null): Reach {
+  if (!data.causal || direction === "both") return () => true;
+  return reversed(direction) ? (row, target) => target > row : (row, target) => target < row;
 }
 
 /** The directions in which the sample has guesses for a relation, for any kind of map. */
@@ -59,7 +65,9 @@ export async function examples(data: Explorer, maps: Maps, question: Question): 
     const guesses = ensemble
       ? ((await together(data, maps, sentence, ensemble))?.guesses ?? null)
       : await maps.guess(sentence, `${question.kind}/${question.direction ?? ""}`, head);
-    const decisions = decide(tasks(sentence, question.relation), guesses);
+    // The heads of an ensemble may look in different directions, so that together they may see every word.
+    const reach = reachOf(data, ensemble ? "both" : question.direction);
+    const decisions = decide(tasks(sentence, question.relation), guesses, reach);
     const right = decisions.filter((decision) => decision.verdict === "right").length;
     const judged = decisions.filter((decision) => decision.verdict !== null).length;
     if (decisions.length || question.relation === null) result.push({ sentence, decisions, right, judged });

@@ -120,14 +120,19 @@ function includes(wanted: string | null, relation: string | null): boolean {
   return relation === wanted;
 }
 
+/** Whether a direction can see one word from another; what a causal model cannot see is neither right nor wrong. */
+export type Reach = (row: number, target: number) => boolean;
+
 /** Judge what a head guesses for each task. Mentions without a guess were not scored. */
-export function decide(list: Task[], guesses: Uint16Array | null): Decision[] {
+export function decide(list: Task[], guesses: Uint16Array | null, reach: Reach): Decision[] {
   return list.flatMap((task) => {
     const stored = guesses?.[task.rows[0] ?? -1] ?? NO_GUESS;
     if (stored === UNSURE) return [{ ...task, guess: null, verdict: null }];
     const guess = stored === NO_GUESS || (task.judged === false && task.relation === COREFERENCE) ? null : stored;
     if (guess === null && task.optional) return [];
-    const scored = guesses !== null && task.judged !== false && (guess !== null || task.relation !== COREFERENCE);
+    const [row = 0] = task.rows;
+    const seen = !task.targets.length || task.targets.some((target) => reach(row, target));
+    const scored = guesses !== null && seen && task.judged !== false && (guess !== null || task.relation !== COREFERENCE);
     const linked = guess !== null && !task.nowhere?.includes(guess);
     const right = linked ? task.targets.includes(guess) : task.sure?.length === 0;
     return [{ ...task, guess, verdict: scored ? (right ? "right" : "wrong") : null }];

@@ -11,7 +11,7 @@ import type { Go } from "../hooks";
 import { moved, usePromise, useWidth } from "../hooks";
 import type { Maps } from "../inflate";
 import { valueAt } from "../inflate";
-import { reversed } from "../judging";
+import { reachOf, reversed } from "../judging";
 import type { Task } from "../tasks";
 import { decide } from "../tasks";
 import type { ArcsLayout } from "./arcs";
@@ -48,7 +48,7 @@ async function panelsOf({ data, view, maps, sentence, asked, every = false, gues
       const head = storedHead(chosen, kind, data);
       const map = await maps.head(sentence, kind, head);
       if (!map) continue;
-      const decisions = decide(asked, await maps.guess(sentence, `${kind}/${guesses}`, head));
+      const decisions = decide(asked, await maps.guess(sentence, `${kind}/${guesses}`, head), reachOf(data, guesses));
       const name = shared ? `layer ${head / data.heads + 1}` : headName(head, data);
       const shares = data.sample?.share_kinds?.includes(kind) ?? kind === "weight";
       const panel = { title: `${name} · ${kind}`, head, kind, map, decisions, every, reversed: reversed(view.direction), both: view.direction === "both", shares };
@@ -59,7 +59,7 @@ async function panelsOf({ data, view, maps, sentence, asked, every = false, gues
     const ensemble = ensembleOf(data, view.relation, kind);
     const averaged = ensemble && (await together(data, maps, sentence, ensemble));
     if (!averaged) continue;
-    const decisions = decide(asked, averaged.guesses);
+    const decisions = decide(asked, averaged.guesses, reachOf(data, "both"));
     const key = `ensemble-${kind}`;
     const title = `ensemble ${ensembleName(ensemble)} · ${kind}`;
     const shares = data.sample?.share_kinds?.includes(kind) ?? kind === "weight";
