@@ -22,6 +22,15 @@ from .labels import Thresholds, best_relations, label_heads
 from .options import ReadingOptions, SurfaceOptions
 from .statistics import SurfaceStatistics, SurfaceTables
 
+_CAUSAL = (
+    "The model is causal: a token sees itself and those before it. So nothing goes to the next token or to other offsets "
+    "to the right, and the uniform attention with which entropy is compared is that to what a token sees."
+)
+_FIRST_WORD = (
+    "Inputs begin with no special token, so attention that rests on the first position counts as attention to a word; "
+    "see --prepend."
+)
+
 
 @dataclass(frozen=True)
 class ReadingFacts:
@@ -52,19 +61,23 @@ def plan_reading(options: OptionSet, setting: Setting) -> tuple[Request, Reading
             f"As in the published code, {statistics.SMOOTHING:g} of uniform attention was mixed into rows for the "
             f"entropy, and {DISTANCE_SMOOTHING:g} for the distances between heads."
         )
+    specials = special_names(setting)
+    if setting.encoder.causal:
+        notes.append(_CAUSAL if "first_special" in specials else f"{_CAUSAL} {_FIRST_WORD}")
     arguments = {
         "reach": options[SurfaceOptions].reach,
         "smoothing": statistics.SMOOTHING if released else 0.0,
         # Only the analysis surface has statistics that are compared.
         "replicates": options[CountOptions].replicates if "surface" in setting.chosen else 0,
         "seed": setting.seed,
+        **({"causal": True} if setting.encoder.causal else {}),  # states of other models are those of former versions
     }
     counting = CountMaps(SurfaceStatistics, tuple(arguments.items()))
     request = Request(f"surface/{maker.kind}", "surface", setting.corpus, maker, counting)
     facts = ReadingFacts(
         request=request.name,
         level=reading.level,
-        specials=special_names(setting),
+        specials=specials,
         maps=map_facts(replace(maker, normalize=setting.maps.normalize), setting.encoder.n_heads),
         notes=tuple(notes),
         seed=setting.seed,

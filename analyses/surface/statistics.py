@@ -71,7 +71,8 @@ class SurfaceStatistics(ExactMetric):
     * ``first_to_first`` and ``last_to_last``: the same over rows of such tokens themselves; ``rest_to_first`` and
       ``rest_to_last``: the same over all other rows;
     * ``entropy``: −Σ_j α ln α in nats, as the mean over rows; ``entropy_first``: the same over the rows of the first
-      special tokens. ``_relative`` means divided by ln n, the entropy of uniform attention.
+      special tokens. ``_relative`` means divided by ln n, the entropy of uniform attention; in row i of a causal map,
+      counted from 1, by ln i, and the first row is left out.
 
     The published code divides ``previous`` and ``next`` by n, and assumes two [SEP] in every input.
 
@@ -83,6 +84,7 @@ class SurfaceStatistics(ExactMetric):
         replicates: the number of bootstrap replicates, for which the means over the heads of a layer are added up. They
             take ``16 × (layers + 1) × replicates × 8`` bytes.
         seed: the seed of the bootstrap.
+        causal: whether row i attends to the first i tokens only.
 
     Raises:
         ValueError: the reach is below 1, or the smoothing is not from 0 to below 1.
@@ -116,11 +118,12 @@ class SurfaceStatistics(ExactMetric):
         smoothing: float = 0.0,
         replicates: int = 0,
         seed: int = 0,
+        causal: bool = False,
     ) -> None:
         super().__init__()
         if reach < 1 or not 0 <= smoothing < 1:
             raise ValueError(f"reach must be at least 1 and smoothing from 0 to 1, not {reach} and {smoothing}")
-        self.n_layers, self.n_heads, self.smoothing = n_layers, n_heads, smoothing
+        self.n_layers, self.n_heads, self.smoothing, self.causal = n_layers, n_heads, smoothing, causal
         self.offsets = range(-reach, reach + 1)
         measures = len(self.offsets) + len(STATISTICS)
         sums = torch.zeros(measures, n_layers, n_heads, dtype=torch.int64)
@@ -152,7 +155,8 @@ class SurfaceStatistics(ExactMetric):
         measures = [self._measure(layer, members, queries, lengths) for layer in batch.maps.unbind(1)]
         numerators = torch.stack(measures, dim=2).cpu().double()
         counts = divisors.cpu()[..., None, None].double()
-        logarithms = batch.lengths.double().log()
+        sizes = batch.lengths.double()
+        logarithms = torch.lgamma(sizes + 1) / sizes if self.causal else sizes.log()  # the mean of ln i, or ln n
         means = torch.where(counts > 0, numerators / counts.clamp(min=1), 0)
         macro = added(self.macro, means)
         pooled = added(self.pooled, torch.where(counts > 0, numerators, 0))
@@ -235,8 +239,13 @@ class SurfaceStatistics(ExactMetric):
             inside = queries[:, None, 0]
             share = (self.smoothing / lengths)[:, None, None, None]
             alpha = torch.where(inside[..., None, :], (1 - self.smoothing) * alpha + share, alpha)
-        entropies = torch.einsum("brn,bhn->rbh", rows[:, :2], _entropy(alpha))
-        relative = entropies / lengths.clamp(min=2).log()[:, None]
+        by_row = _entropy(alpha)
+        entropies = torch.einsum("brn,bhn->rbh", rows[:, :2], by_row)
+        if self.causal:  # where a row sees one token, its entropy is 0 and is not counted
+            seen = torch.arange(1, alpha.shape[-1] + 1, device=alpha.device, dtype=alpha.dtype).clamp(min=2)
+            relative = torch.einsum("brn,bhn->rbh", rows[:, :2], by_row / seen.log())
+        else:
+            relative = entropies / lengths.clamp(min=2).log()[:, None]
         zero = self.offsets.index(0)
         return torch.cat(
             [
@@ -255,7 +264,9 @@ class SurfaceStatistics(ExactMetric):
         self, n: Int[Tensor, " batch"], first: Int[Tensor, " batch"], last: Int[Tensor, " batch"]
     ) -> Int[Tensor, "batch measures"]:
         """Return the number of rows that each measure is a mean over, 0 if it is not defined for an input."""
-        several = torch.where(n > 1, n, 0)
+        several, several_first = torch.where(n > 1, n, 0), torch.where(n > 1, first, 0)
+        if self.causal:
+            several, several_first = (n - 1).clamp(min=0), (first - 1).clamp(min=0)
         has_first, has_last = torch.where(first > 0, n, 0), torch.where(last > 0, n, 0)
         return torch.stack(
             [
@@ -263,7 +274,7 @@ class SurfaceStatistics(ExactMetric):
                 *(n, n - 1, n - 1),
                 *(has_first, has_last, n, n, n),
                 *(first, last, has_first - first, has_last - last),
-                *(n, several, first, torch.where(n > 1, first, 0)),
+                *(n, several, first, several_first),
             ],
             dim=1,
         )

@@ -25,7 +25,7 @@ def groups(special: Sequence[bool], forms: Sequence[str]) -> dict[str, list[int]
 
 
 def statistics(
-    alpha: np.ndarray, special: Sequence[bool], forms: Sequence[str], smoothing: float = 0.0
+    alpha: np.ndarray, special: Sequence[bool], forms: Sequence[str], smoothing: float = 0.0, *, causal: bool = False
 ) -> dict[str, tuple[float, int]]:
     """Each statistic of one head and input as (sum over rows, number of rows)."""
     alpha = alpha.astype(np.float64)
@@ -47,7 +47,8 @@ def statistics(
         return [i for i in range(n) if i not in at[name]] if at[name] else []
 
     several = n > 1
-    relative = [entropy(i) / np.log(n) for i in range(n)] if several else []
+    relative = {i: entropy(i) / np.log(i + 1 if causal else n) for i in range(n) if (i if causal else several)}
+    relative_first = [relative[i] for i in at["first"] if i in relative]
     return {
         **{f"offset {o}": offset(o) for o in range(-5, 6)},
         "self": offset(0),
@@ -63,11 +64,9 @@ def statistics(
         "rest_to_first": share(without("first"), at["first"]),
         "rest_to_last": share(without("last"), at["last"]),
         "entropy": (sum(entropy(i) for i in range(n)), n),
-        "entropy_relative": (sum(relative), len(relative)),
+        "entropy_relative": (sum(relative.values()), len(relative)),
         "entropy_first": (sum(entropy(i) for i in at["first"]), len(at["first"])),
-        "entropy_first_relative": (
-            (sum(relative[i] for i in at["first"]), len(at["first"])) if several else (0.0, 0)
-        ),
+        "entropy_first_relative": (sum(relative_first), len(relative_first)),
     }  # fmt: skip
 
 

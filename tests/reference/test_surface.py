@@ -9,7 +9,10 @@ import pandas as pd
 import pytest
 import torch
 
+from attentionology import analyze
+from attentionology.analyses.shared.options import CountOptions
 from attentionology.analyses.surface.labels import Thresholds, label_heads
+from attentionology.analyses.surface.shown_tables import layers_table
 from attentionology.analyses.surface.statistics import STATISTICS, SurfaceStatistics
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
@@ -45,14 +48,20 @@ def random_batch(rng: np.random.Generator, size: int = 5, specials: bool = True)
     return hand_made(maps, special, forms)
 
 
-def expected(batches: list[MapBatch], smoothing: float = 0.0) -> dict[tuple[int, int], dict[str, tuple[float, float]]]:
+def expected(
+    batches: list[MapBatch], smoothing: float = 0.0, *, causal: bool = False
+) -> dict[tuple[int, int], dict[str, tuple[float, float]]]:
     """Macro and pooled means of each statistic by layer and head."""
     found: dict[tuple[int, int], dict[str, tuple[float, float]]] = {}
     for layer in range(batches[0].maps.shape[1]):
         for head in range(batches[0].maps.shape[2]):
             by_input = [
                 naive_surface.statistics(
-                    array[layer, head], batch.special[row, : array.shape[-1]].tolist(), batch.forms[row], smoothing
+                    array[layer, head],
+                    batch.special[row, : array.shape[-1]].tolist(),
+                    batch.forms[row],
+                    smoothing,
+                    causal=causal,
                 )
                 for batch in batches
                 for row, (_, array) in enumerate(batch.unpadded())
@@ -71,7 +80,7 @@ def expected(batches: list[MapBatch], smoothing: float = 0.0) -> dict[tuple[int,
 
 def compare(metric: SurfaceStatistics, batches: list[MapBatch], smoothing: float = 0.0) -> None:
     tables = metric.compute()
-    oracle = expected(batches, smoothing)
+    oracle = expected(batches, smoothing, causal=metric.causal)
     offsets = tables.offsets.set_index(["layer", "head", "offset"])
     for row in tables.heads.to_dict("records"):
         want = oracle[row["layer"], row["head"]]
@@ -102,10 +111,51 @@ def test_on_what_a_model_gives(family, level):
     encoder = tiny.encoder(family)
     sentences = load_treebank(SAMPLE_TREEBANK, limit=5)
     batches = list(extract(encoder, sentences, level=level, max_length=60))
-    metric = SurfaceStatistics(3, 4)
+    metric = SurfaceStatistics(3, 4, causal=encoder.causal)
     for batch in batches:
         metric.update(batch)
     compare(metric, batches)
+
+
+@pytest.mark.parametrize("specials", [True, False])
+def test_causal_rows_are_compared_with_what_they_see(specials):
+    """A head that attends to all that it sees has the entropy of uniform attention, and none is on the right."""
+    batches = [random_batch(np.random.default_rng(5), specials=specials)]
+    for batch in batches:
+        n = batch.maps.shape[-1]
+        seen = torch.tril(torch.ones(n, n)) / torch.arange(1, n + 1)[:, None]
+        rows, columns = batch.words[:, :, None] | batch.special[:, :, None], torch.arange(n) < batch.lengths[:, None]
+        batch.maps.copy_((seen * (rows & columns[:, None]))[:, None, None].expand_as(batch.maps))
+    metric = SurfaceStatistics(2, 3, causal=True)
+    metric.update(batches[0])
+    compare(metric, batches)
+    tables = metric.compute()
+    assert tables.heads["entropy_relative"].tolist() == pytest.approx([1.0] * 6)
+    assert tables.heads["entropy"].tolist() == pytest.approx([tables.layers["uniform_entropy"].iloc[0]] * 6)
+    assert (tables.heads["next"].fillna(0) == 0).all()
+    assert (label_heads(tables.heads)["labels"].str.contains("broad")).all()
+
+
+def test_a_run_says_that_the_model_is_causal():
+    """The page and the terminal say what that means for offsets and entropy, and what the first word then is."""
+    treebank = load_treebank(SAMPLE_TREEBANK, limit=3)
+    encoder = tiny.encoder("llama", max_position_embeddings=200)
+    run = analyze(encoder, treebank, analyses="surface", options=[CountOptions(replicates=0)])
+    shown = " ".join(run.record["surface"]["notes"])
+    assert "The model is causal" in shown
+    assert "Inputs begin with no special token" in shown
+    assert shown.split()[0] in " ".join(layers_table(run.parts[0].results).notes)
+    (batch,) = extract(encoder, treebank, level="token")
+    metric = SurfaceStatistics(3, 4, causal=True)
+    metric.update(batch)
+    assert run.parts[0].results.tables.heads["entropy_relative"].tolist() == pytest.approx(
+        metric.compute().heads["entropy_relative"].tolist()
+    )
+    assert "causal" not in " ".join(
+        analyze(tiny.encoder(), treebank, analyses="surface", options=[CountOptions(replicates=0)]).record["surface"][
+            "notes"
+        ]
+    )
 
 
 def test_by_hand():
