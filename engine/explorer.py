@@ -57,6 +57,8 @@ def explorer_of(
     layers = int(record["model"]["layers"])
     causal = bool(record["model"].get("causal"))  # runs of earlier versions do not say it
     heads = max((len(measure.values) // layers for measure in measures), default=int(record["model"]["heads"]))
+    sample = _sample(samples, layers, heads, causal=causal)
+    shown = {sentence.id for sentence in sample.sentences} if sample else set()
     return Explorer(
         model=titles.model,
         corpus=titles.corpus,
@@ -68,7 +70,8 @@ def explorer_of(
         cards=_cards(contributed, first, layers, heads),
         findings=_findings([each.findings for _, each in first]),
         ensembles=tuple(ensemble for _, each in contributed for ensemble in each.ensembles),
-        sample=_sample(samples, layers, heads, causal=causal),
+        predictions=tuple(each for _, of in contributed for each in of.predictions if each.sentence in shown),
+        sample=sample,
     )
 
 

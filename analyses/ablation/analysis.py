@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rich.console import RenderableType
 
 from ...reports.explorer.contribution import Contribution
+from ...reports.explorer.data import Predicted
 from ...reports.page import Section
 from ..contract import Analysis, Counted, OptionError, OptionSet, Plan, Reader, Request, Setting, Titles
 from ..dependency.options import DependencyOptions
@@ -19,6 +20,7 @@ from .counting import HeadEffects
 from .effects import AblationMaker, HeadMeans
 from .explored import explored_ablation
 from .options import ABLATION, AblationOptions
+from .predictions import PREDICTED, PredictionMaker, heads_to_show, sentences_to_show
 from .pruning import orders, pruned
 from .section import AblationResults, ablation_section, shown_table
 from .tables import ablation_tables, pruning_table
@@ -88,17 +90,23 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
     def follow_up(
         self, options: OptionSet, plan: Plan[AblationFacts], counted: Counted[AblationFacts], read: Reader
     ) -> dict[str, list[dict[str, Any]]] | None:
-        """Switch off more and more heads at once on the first sentences."""
-        first = plan.requests[0].inputs[: options[AblationOptions].pruning_sentences]
-        if not len(first) or len(plan.facts.heads) < 2:
-            return None
-        rows = []
-        metrics = [counted.metric(name, HeadEffects) for name in plan.facts.requests]
-        importance = metrics[-1].mean_importance()
-        order = orders(plan.facts.heads, metrics[-1].compute().mean[0, :, 0], importance, plan.facts.seed)
-        for maker in (request.maker for request in plan.requests if isinstance(request.maker, AblationMaker)):
-            rows += pruned(read, first, maker, order)
-        return {key_of_texts(sentence.id for sentence in first): rows}
+        """Switch off more and more heads at once on the first sentences, and look at what is predicted in others."""
+        heads, inputs = plan.facts.heads, plan.requests[0].inputs
+        metric = counted.metric(plan.facts.requests[-1], HeadEffects)
+        effect = metric.compute().mean[0, :, 0]
+        makers = [request.maker for request in plan.requests if isinstance(request.maker, AblationMaker)]
+        looked: dict[str, list[dict[str, Any]]] = {}
+        first = inputs[: options[AblationOptions].pruning_sentences]
+        if len(first) and len(heads) > 1:
+            order = orders(heads, effect, metric.mean_importance(), plan.facts.seed)
+            rows = [row for maker in makers for row in pruned(read, first, maker, order)]
+            looked[key_of_texts(sentence.id for sentence in first)] = rows
+        if makers[-1].lm is not None:
+            shown = sentences_to_show(counted.metrics, inputs)
+            maker = PredictionMaker(heads_to_show(counted.metrics, heads, effect), makers[-1])
+            predicted = [asdict(each) for of_batch in read(shown, maker) for each in of_batch] if shown else []
+            looked[PREDICTED + key_of_texts(sentence.id for sentence in shown)] = predicted
+        return looked or None
 
     def results(
         self, options: OptionSet, counted: Counted[AblationFacts], needed: Mapping[str, Any], looked: Any
@@ -109,9 +117,13 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
         min_count = options[CountOptions].min_count
         tables = ablation_tables(metrics, needed.get("dependency"), min_count=min_count, seed=facts.seed)
         # Merged runs removed heads on different sentences, so that none of the curves is that of all.
-        rows = next(iter(looked.values())) if looked and len(looked) == 1 else None
-        curves = None if rows is None else pruning_table(rows, len(facts.heads))
-        return AblationResults(tables, curves, facts.notes)
+        predictions, rows = (
+            [value for key, value in (looked or {}).items() if key.startswith(PREDICTED) == predicted]
+            for predicted in (True, False)
+        )
+        curves = pruning_table(rows[0], len(facts.heads)) if len(rows) == 1 else None
+        predicted = tuple(Predicted(**row) for of_run in predictions for row in of_run)
+        return AblationResults(tables, curves, facts.notes, predicted)
 
     def section(self, results: AblationResults, titles: Titles) -> Section:
         """Make the tables, the figures and the section of the page."""

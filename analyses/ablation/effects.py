@@ -28,7 +28,7 @@ HIDDEN = ("cosine", "l2")
 LOSS = ("loss",)
 """The effect on predictions: the increase of −log p of a masked piece, or of the next word."""
 
-_NUMBERS = 2**25
+NUMBERS = 2**25
 """How many components of final vectors or logits are computed at once, 128 MiB in float32."""
 
 
@@ -146,7 +146,7 @@ class AblationMaker:
 
     def _without(self, switch: HeadSwitch, fill: Tensor | None) -> Iterator[Tensor]:
         """Yield what the model gives, first without any change, then without each of a few heads of one layer."""
-        at_once = max(1, _NUMBERS // switch.plain.numel() - 1)
+        at_once = max(1, NUMBERS // switch.plain.numel() - 1)
         for layer, group in itertools.groupby(self.heads, key=lambda head: head[0]):
             heads = [head for _, head in group]
             for start in range(0, len(heads), at_once):

@@ -44,7 +44,9 @@ def explored_ablation(results: AblationResults, *, complete: bool) -> Contributi
         )
         for row in rows_of(heads)
     }  # fmt: skip
-    return Contribution(measures, tuple(_findings(results, complete=complete)), facts=facts)
+    return Contribution(
+        measures, tuple(_findings(results, complete=complete)), facts=facts, predictions=results.predictions
+    )
 
 
 def _findings(results: AblationResults, *, complete: bool) -> Iterator[Finding]:

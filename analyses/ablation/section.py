@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from ...reports.columns import TableColumn
+from ...reports.explorer.data import Predicted
 from ...reports.format import named_head, number, rows_of
 from ...reports.json_text import records
 from ...reports.page import Section
@@ -38,11 +39,13 @@ class AblationResults(Previewed):
         pruning: the effect of switching off more and more heads, one row per ``order``, number of ``heads`` and
             ``effect``; None in merged runs and if it was not asked for.
         notes: sentences about what a head that is off gives, and what was not measured.
+        predictions: what the model predicts in some sentences of the sample, with all of its heads and without a few.
     """
 
     tables: AblationTables
     pruning: pd.DataFrame | None = None
     notes: tuple[str, ...] = ()
+    predictions: tuple[Predicted, ...] = ()
 
     @property
     def effect(self) -> str:

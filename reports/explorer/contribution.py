@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .data import Ensemble, Fact, Finding, Measure, Profile
+from .data import Ensemble, Fact, Finding, Measure, Predicted, Profile
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Contribution:
         nearest: for each head, the most similar heads.
         profiles: for each head, its attention by offset.
         ensembles: heads that find a relation together.
+        predictions: what the model predicts in sampled inputs with and without some heads.
 
     Example:
         >>> Contribution(phrases={"3-9": ("attends most to [SEP]",)}).measures
@@ -33,3 +34,4 @@ class Contribution:
     nearest: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     ensembles: tuple[Ensemble, ...] = ()
+    predictions: tuple[Predicted, ...] = ()

@@ -92,6 +92,18 @@ class Ensemble:
 
 
 @dataclass(frozen=True)
+class Predicted:
+    """What a model predicts for the words of a sampled input, with all of its heads or without one."""
+
+    sentence: str  # the id of the input
+    head: str  # the head that is switched off; empty for the model as it is
+    # for each word, the natural logarithm of its probability, None where nothing predicts it
+    log_p: tuple[float | None, ...]
+    # the likeliest pieces in the place of the first piece of each word, with their probabilities
+    likeliest: tuple[tuple[tuple[str, float], ...], ...]
+
+
+@dataclass(frozen=True)
 class ShownMention:
     """A mention of an entity in a sampled input."""
 
@@ -208,4 +220,5 @@ class Explorer:
     cards: tuple[Card, ...] = ()
     findings: tuple[Finding, ...] = ()  # the most important findings
     ensembles: tuple[Ensemble, ...] = ()
+    predictions: tuple[Predicted, ...] = ()  # for some of the sampled inputs
     sample: Sample | None = None  # the sampled inputs; None if there are none

@@ -13,6 +13,7 @@ export interface Explorer {
   findings: Finding[];
   /** Runs of earlier versions have none. */
   ensembles?: Ensemble[];
+  predictions?: Predicted[];
   sample: Sample | null;
 }
 
@@ -55,6 +56,14 @@ export interface Ensemble {
   relation: string;
   kind: string;
   heads: { head: string; direction: string }[];
+}
+
+/** What the model predicts for the words of a sentence, without a head; `head` is empty for the model as it is. */
+export interface Predicted {
+  sentence: string;
+  head: string;
+  log_p: (number | null)[];
+  likeliest: [string, number][][];
 }
 
 export interface Finding {

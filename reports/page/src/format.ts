@@ -4,7 +4,7 @@ import type { Measure } from "./data";
 
 const MINUS = "−";
 
-function signed(text: string, sign: boolean): string {
+export function signed(text: string, sign: boolean): string {
   const plain = text.replace("-", MINUS);
   return sign && !text.startsWith("-") ? `+${plain}` : plain;
 }

@@ -16,6 +16,7 @@ import { directionsOf, examples, filtered, first, picksIn } from "./judging";
 import { ExampleList } from "./list";
 import type { Pick } from "./picks";
 import { PICK_NAMES } from "./picks";
+import { Predictions } from "./predictions";
 import { search } from "./search";
 import { relationsOf, tasks } from "./tasks";
 
@@ -216,6 +217,7 @@ export function Sentences({ data, sample, view, go }: Props) {
                 </small>
               </div>
               <Figure data={data} view={current} go={go} maps={maps} sentence={chosen} asked={judgedHere} guesses={direction ?? ""} title={title} />
+              <Predictions data={data} view={view} go={go} sentence={chosen} />
             </>
           )}
         </div>
