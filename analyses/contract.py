@@ -208,6 +208,21 @@ class Analysis(ABC, Generic[Facts, Results]):
             looked: the value that `follow_up` returned.
         """
 
+    def read_older(self, facts: Any, looked: Any) -> tuple[Any, Any]:
+        """Return stored facts, and what `follow_up` had returned, in the form in which this version stores them.
+
+        Every stored run passes through here before it is read. When fields of `facts_type` or `looked_type` change,
+        override this, so that runs of earlier versions of the analysis can still be reported, merged and compared.
+
+        Args:
+            facts: the facts of the plan as plain data: numbers, strings, lists and dictionaries.
+            looked: what `follow_up` returned, as plain data.
+
+        Returns:
+            both, by default unchanged.
+        """
+        return facts, looked
+
     @abstractmethod
     def section(self, results: Results, titles: Titles) -> Section:
         """Make the tables, the figures and the section of the page.

@@ -28,8 +28,8 @@ from .explain import Explanation
 from .pairing import pairing_of
 from .probe import ProbingRun
 from .run import Run
-from .states import FOLDER, OVERVIEW, read_states
-from .stored_run import registered_analysis, restored
+from .states import FOLDER, OVERVIEW
+from .stored_run import registered_analysis, restored, states_in
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,7 +102,7 @@ def load_compared_run(folder: Path) -> ComparedRun:
     """Load what is compared of a finished run."""
     probed = None if (folder / FOLDER / OVERVIEW).exists() else read_outcomes(folder)
     if probed is None:
-        states = read_states(folder)
+        states = states_in(folder)
         return replace(ComparedRun.of(restored(states)), inputs=frozenset(states.inputs))
     outcomes, record = probed
     files = [file["name"] for file in record["corpus"]["files"]]

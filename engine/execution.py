@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..analyses.contract import Counted, OptionError, Titles
 from ..analyses.shared.input_sample import InputSample
-from ..analyses.shared.metric_states import StateError
 from ..analyses.shared.part_options import PartOptions
 from ..analyses.shared.record import (
     describe_command,
@@ -29,7 +29,7 @@ from .parts import PartCounter, check_folder
 from .passes import PassCounts
 from .preparing import Planned, Prepared, plan_analyses
 from .readers import reader_of
-from .results import Part, compared_kinds, complete_record, sections_of, with_results
+from .results import Part, compared_kinds, complete_record, with_results
 from .run import Run, write_run
 from .stored_run import states_of
 
@@ -49,9 +49,10 @@ def execute(
     part_options, shown = part_options or PartOptions(), dict(shown_options or {})
     check_job(job, part_options, model, corpus)
     if out is None:
-        return _run(job, part_options, model, corpus, None, command, shown)
+        return _run(job, part_options, model, corpus, command, shown)
     with RunFolder(out, overwrite=overwrite, reads=job.paths_read(corpus)) as folder:
-        run = _run(job, part_options, model, corpus, folder.path, command, {**shown, "out": str(out)})
+        run = _run(job, part_options, model, corpus, command, {**shown, "out": str(out)}, drawn=True)
+        run = write_run(folder.path, run)
     return replace(run, folder=out)
 
 
@@ -93,11 +94,11 @@ def _run(
     part_options: PartOptions,
     model: LoadedModel | None,
     corpus: Corpus | None,
-    folder: Path | None,
     command: str,
     shown_options: Mapping[str, Any],
+    drawn: bool = False,
 ) -> Run:
-    """Plan, count and make the results; write them to a folder if there is one."""
+    """Plan, count and make the results, and the tables and figures if they are to be written."""
     stages = Stages()
     prepared = job.prepare(model=model, corpus=corpus, stages=stages)
     with stages("plan"):
@@ -111,32 +112,32 @@ def _run(
         contrasts = compared_kinds(parts, titles, prepared.options)
     kept = {request.name: counts.metrics[request.name] for request in planned.samples}
     samples = {name: metric for name, metric in kept.items() if isinstance(metric, InputSample)}
-    run = Run(parts, titles, folder=folder, options=prepared.options, contrasts=contrasts, samples=samples)
-    if folder is not None:
+    run = Run(
+        parts,
+        titles,
+        options=prepared.options,
+        contrasts=contrasts,
+        samples=samples,
+        described=prepared.tables,
+    )
+    if drawn:
         with stages("tables and figures"):
-            run = replace(run, sections=sections_of(parts, titles, contrasts))
+            run = replace(run, sections=run.shown_sections)
     read = parts[0].corpus or prepared.setting.corpus  # the report describes the corpus as the first analysis read it
     reading = describe_reading(read, parts[0].log)
-    warnings = [*prepared.model.warnings, *warnings_of(reading), *prepared.warnings, *counts.warnings]
-    shown = {**job.flat(), **shown_options, **prepared.resolved}
     record: dict[str, Any] = {
-        **describe_command(command, shown, prepared.setting.seed, stages),
+        **describe_command(
+            command, {**job.flat(), **shown_options, **prepared.resolved}, prepared.setting.seed, stages
+        ),
         "model": describe_model(prepared.model),
         "corpus": describe_corpus(read),
         "sentences": reading,
         **({"text_fit": parts[0].log.fit.record()} if parts[0].log.fit.words else {}),
-        "warnings": warnings,
+        "warnings": [*prepared.model.warnings, *warnings_of(reading), *prepared.warnings, *counts.warnings],
     }
-    states = None
-    if folder is not None:
-        try:
-            states = states_of(run, counts, record, prepared.tables, read)
-        except StateError as error:
-            warnings.append(f"The counts were not stored, so the report cannot be made again: {error}.")
-    run = replace(run, record=complete_record(record, parts, run.options))
+    stored = partial(states_of, run, counts, record, prepared.tables, read)
+    run = replace(run, record=complete_record(record, parts, run.options), stored=stored)
     job.finish(run, prepared, stages)
-    if folder is not None:
-        write_run(folder, run, states, prepared.tables)
     return run
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -268,5 +269,6 @@ def _explanation(tested: Tested, folder: Path | None, command: str, shown_option
                 if tested.source is not None:
                     save_model(tested.model, folder, finetuned=options.transformer.finetune)
                 run = Run(parts, titles, complete, sections=(section,), options=groups)
-                write_run(folder, run, states_of(run, PassCounts(), record, {}, texts.test), {})
+                stored = partial(states_of, run, PassCounts(), record, {}, texts.test)
+                write_run(folder, replace(run, stored=stored))
     return Explanation(results, tested.model, complete, section, titles, counted)

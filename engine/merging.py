@@ -19,9 +19,9 @@ from ..reports.help.options import flag
 from ..reports.provenance import git_commit, versions
 from .corpus import title_of_files
 from .plain_data import from_plain, to_plain
-from .run import Run
-from .states import AnalysisStates, RunStates, read_states
-from .stored_run import merged_samples, registered_analysis, restored, shared_ids, write_from_states
+from .run import Run, save_run
+from .states import AnalysisStates, RunStates
+from .stored_run import merged_samples, registered_analysis, restored, shared_ids, states_in
 
 _OF_THE_MODEL = ("weights_sha256", "family", "dtype", "max_length", "tokenizer", "layers", "heads")
 _MAY_DIFFER = (
@@ -70,11 +70,11 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, *, overwrite: boo
         raise OptionError("at least two runs are needed to merge them")
     if len({path.resolve() for path in paths}) < len(paths):
         raise OptionError("a run is given twice")
-    states = [read_states(path) for path in paths]
+    states = [states_in(path) for path in paths]
     for (path, first), (other_path, other) in combinations(zip(paths, states, strict=True), 2):
         _check(f"{path} and {other_path}", first, other)
     merged = merged_states(states, [str(path) for path in paths])
-    return write_from_states(merged, Path(out), overwrite=overwrite, reads=paths)
+    return save_run(restored(merged), Path(out), overwrite=overwrite, reads=paths)
 
 
 def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunStates:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -237,6 +238,6 @@ def _run(
         right = counted.metric(NAME, RightWords)
         counts = PassCounts({NAME: right}, {NAME: {"attempts": right.attempts}})
         written = Run(parts, titles, complete, sections=sections, options=groups)
-        write_run(workspace.folder, written, states_of(written, counts, record, {}, tested), {})
+        write_run(workspace.folder, replace(written, stored=partial(states_of, written, counts, record, {}, tested)))
     run = ProbingRun(parts[0].results, titles, complete, None, sections[0] if sections else None, counted)
     return run, trained.checkpoints

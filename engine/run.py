@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -11,15 +13,18 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ..analyses.contract import OptionSet, Titles
 from ..analyses.shared.input_sample import InputSample
+from ..analyses.shared.metric_states import StateError
 from ..reports.explorer.data import Explorer
 from ..reports.explorer.encoding import script_json
 from ..reports.explorer.view import ExplorerView
 from ..reports.page import Section, write_report
+from ..reports.run_files import EVERY_RUN, read_record
+from ..reports.run_folder import RunFolder
 from ..reports.tables import write_csv
 from ..storage.nearest import did_you_mean
 from .explorer import explorer_of
 from .results import Part, sections_of
-from .states import RunStates, write_states
+from .states import FOLDER, RunStates, write_states
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +37,9 @@ if TYPE_CHECKING:
     from ..analyses.dependency.section import DependencyResults
     from ..analyses.norms.shown_tables import NormResults
     from ..analyses.surface.shown_tables import SurfaceResults
+
+MADE_OF_STATES = (f"{FOLDER}/", "tables/", "figures/", *EVERY_RUN)
+"""The files of a run that are made of its states."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,8 @@ class Run:
         options: the options of the analyses.
         contrasts: the comparison of each kind of map with the first; None if there is one kind, or nothing to compare.
         samples: inputs with their maps that were kept to be looked at, by the names of their requests.
+        described: tables that describe the corpus, by name.
+        stored: returns what `save` stores of the counts; None for a run that keeps none.
 
     Example:
         >>> import attentionology
@@ -77,6 +87,8 @@ class Run:
     options: OptionSet = field(default_factory=OptionSet)
     contrasts: Comparison | None = None
     samples: Mapping[str, InputSample] = field(default_factory=dict)
+    described: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    stored: Callable[[], RunStates] | None = field(default=None, repr=False)
 
     @overload
     def __getitem__(self, key: Literal["dependency"] | tuple[Literal["dependency"], str]) -> DependencyResults: ...
@@ -152,12 +164,13 @@ class Run:
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """The tables that a run folder has as ``tables/NAME.csv``, by name, except those that describe the corpus."""
-        return {name: table for section in self.shown_sections for name, table in section.tables.items()}
+        """The tables that a run folder has as ``tables/NAME.csv``, by name."""
+        of_sections = {name: table for section in self.shown_sections for name, table in section.tables.items()}
+        return {**self.described, **of_sections}
 
     @property
     def figures(self) -> dict[str, Figure]:
-        """The figures of matplotlib that a run folder has as ``figures/NAME.svg``, by name."""
+        """The matplotlib figures that a run folder has as ``figures/NAME.svg``, by name."""
         return {
             f"{name}{section.suffix}": figure
             for section in self.shown_sections
@@ -172,6 +185,47 @@ class Run:
         """The data of the explorer."""
         return explorer_of(self.parts, self.titles, self.record, self.options, self.samples)
 
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Run:
+        """Write what the command would write into its ``--out``: the page, tables, figures, record and counts.
+
+        `attentionology.load_run`, `report_run`, `merge_runs` and `compare` read the folder.
+
+        Args:
+            folder: the folder to write.
+            overwrite: whether to replace the folder of an earlier run.
+
+        Returns:
+            the run with its folder. If the counts of an analysis cannot be stored, its record has a warning.
+
+        Raises:
+            RunFolderError: the folder exists, or cannot be written.
+
+        Example:
+            >>> import tempfile
+            >>> from attentionology import CorpusOptions, CountOptions, analyze, load_run
+            >>> options = [CorpusOptions(limit=3), CountOptions(replicates=0)]
+            >>> run = analyze("demo", "sample", analyses="dependency", options=options)
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     saved = run.save(f"{folder}/run")
+            ...     load_run(f"{folder}/run").dependency.best.equals(run.dependency.best)
+            True
+        """
+        options = {"out": str(folder), **self.record["options"]}
+        return save_run(replace(self, record={**self.record, "options": options}), Path(folder), overwrite=overwrite)
+
+    def report(self) -> str:
+        """The page ``report.html`` as text, which can be written to a file or shown by a notebook.
+
+        Example:
+            >>> from attentionology import CorpusOptions, analyze
+            >>> run = analyze("demo", "sample", analyses="surface", options=CorpusOptions(limit=3))
+            >>> run.report()[:15]
+            '<!doctype html>'
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            write_run(Path(folder), replace(self, stored=None))
+            return Path(folder, EVERY_RUN[0]).read_text(encoding="utf-8")
+
     def __repr__(self) -> str:
         names = dict.fromkeys(part.analysis.name for part in self.parts)
         return f"Run({', '.join(names)} of {self.titles.figure or 'a model'})"
@@ -180,12 +234,37 @@ class Run:
         return f"<p>{escape(repr(self))}</p>{''.join(part._repr_html_() for part in self.parts)}"
 
 
-def write_run(folder: Path, run: Run, states: RunStates | None, tables: Mapping[str, pd.DataFrame]) -> None:
-    """Write everything that a run leaves behind; the tables describe the corpus."""
-    if states is not None:
-        write_states(folder, states)
-    for name, table in tables.items():
+def save_run(run: Run, out: Path, *, overwrite: bool = False, reads: Iterable[str | Path] = ()) -> Run:
+    """Write a whole run folder. If the run is from this folder, its trained models stay."""
+    with RunFolder(out, overwrite=overwrite, reads=reads) as target:
+        if run.folder is not None and run.folder.resolve() == out.resolve():
+            _copy_models(run.folder, target.path)
+        run = write_run(target.path, run)
+    return replace(run, folder=out)
+
+
+def _copy_models(folder: Path, target: Path) -> None:
+    """Copy the files of a run that are not made of its states, such as trained models."""
+    record = read_record(folder) or {}
+    for name in record.get("files", ()):
+        if not name.startswith(MADE_OF_STATES) and (folder / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(folder / name, target / name)
+
+
+def write_run(folder: Path, run: Run) -> Run:
+    """Write everything that a run leaves behind, and return it with a warning if its counts cannot be stored."""
+    run = replace(run, sections=run.shown_sections)
+    try:
+        if run.stored is not None:
+            states = run.stored()
+            write_states(folder, replace(states, record={**states.record, "options": run.record["options"]}))
+    except StateError as error:
+        unstored = f"The counts were not stored, so the report cannot be made again: {error}."
+        run = replace(run, record={**run.record, "warnings": [*run.record["warnings"], unstored]})
+    for name, table in run.described.items():
         write_csv(table, folder / "tables" / f"{name}.csv")
     explorer = run.explorer() if "layers" in run.record["model"] else None
     shown = script_json(explorer) if explorer and (explorer.measures or explorer.sample) else None
     write_report(folder, run=dict(run.record), sections=list(run.sections), explorer=shown)
+    return run

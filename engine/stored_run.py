@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,20 +17,15 @@ from ..analyses.shared.input_sample import InputSample
 from ..analyses.shared.metric_states import StateError, StoredMetrics
 from ..analyses.shared.options import CountOptions
 from ..corpora_loaders import Sentence
-from ..reports.run_files import EVERY_RUN, read_record
-from ..reports.run_folder import RunFolder
 from .passes import PassCounts
 from .plain_data import from_plain, plain_failure, restored_failure, to_plain
-from .results import Part, compared_kinds, complete_record, sections_of, with_results
-from .run import Run, write_run
+from .results import Part, compared_kinds, complete_record, with_results
+from .run import Run, save_run
 from .states import AnalysisStates, RunStates, read_states
 
 SAMPLED = 4096
 """How many inputs are sampled. If two runs of n sentences share m sentences, about 4,096 · m / n of these are
 noticed."""
-
-MADE_OF_STATES = ("states/", "tables/", "figures/", *EVERY_RUN)
-"""The files of a run that are made of its states."""
 
 
 def states_of(
@@ -85,7 +79,18 @@ def load_run(folder: str | Path) -> Run:
         True
     """
     path = Path(folder)
-    return replace(restored(read_states(path)), folder=path)
+    return replace(restored(states_in(path)), folder=path)
+
+
+def states_in(folder: Path) -> RunStates:
+    """Read the states of a run, with the facts of its analyses as this version writes them."""
+    states = read_states(folder)
+    return replace(states, analyses=tuple(map(_up_to_date, states.analyses)))
+
+
+def _up_to_date(entry: AnalysisStates) -> AnalysisStates:
+    facts, looked = registered_analysis(entry.name).read_older(entry.facts, entry.looked)
+    return replace(entry, facts=facts, looked=looked)
 
 
 def restored(states: RunStates) -> Run:
@@ -107,6 +112,7 @@ def restored(states: RunStates) -> Run:
     )
     parts = with_results(counted_parts, options)
     titles = Titles(*states.titles)
+    tables = states.tables.items()
     return Run(
         parts,
         titles,
@@ -114,6 +120,8 @@ def restored(states: RunStates) -> Run:
         options=options,
         contrasts=compared_kinds(parts, titles, options),
         samples={name: metrics.metric(name, InputSample) for name in states.samples},
+        described={name: pd.DataFrame(table["rows"], columns=table["columns"]) for name, table in tables},
+        stored=lambda: states,
     )
 
 
@@ -151,39 +159,10 @@ def report_run(
         2
     """
     source, target = Path(folder), Path(out or folder)
-    states = read_states(source)
+    states = states_in(source)
     if min_count is not None:
         states = _with_min_count(states, min_count)
-    models = source if target.resolve() == source.resolve() else None
-    return write_from_states(states, target, overwrite=overwrite or out is None, models=models)
-
-
-def write_from_states(
-    states: RunStates,
-    out: Path,
-    *,
-    overwrite: bool = False,
-    reads: Sequence[str | Path] = (),
-    models: Path | None = None,
-) -> Run:
-    """Write a whole run folder from states, with the trained models of another folder of the same run."""
-    run = restored(states)
-    tables = {name: pd.DataFrame(table["rows"], columns=table["columns"]) for name, table in states.tables.items()}
-    with RunFolder(out, overwrite=overwrite, reads=reads) as target:
-        if models is not None:
-            _copy_models(models, target.path)
-        run = replace(run, sections=sections_of(run.parts, run.titles, run.contrasts))
-        write_run(target.path, run, states, tables)
-    return replace(run, folder=out)
-
-
-def _copy_models(folder: Path, target: Path) -> None:
-    """Copy the files of a run that are not made of its states, such as trained models."""
-    record = read_record(folder) or {}
-    for name in record.get("files", ()):
-        if not name.startswith(MADE_OF_STATES) and (folder / name).is_file():
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(folder / name, target / name)
+    return save_run(replace(restored(states), folder=source), target, overwrite=overwrite or out is None)
 
 
 def _with_min_count(states: RunStates, min_count: int) -> RunStates:

@@ -95,7 +95,7 @@ _COLUMNS = (
         "tests/reference/test_coreference.py::test_the_sieves_of_the_rules_come_in_order",
     ),
     Fault(
-        "engine/stored_run.py",
+        "engine/run.py",
         "if not name.startswith(MADE_OF_STATES)",
         "if name.startswith(MADE_OF_STATES)",
         "tests/acceptance/test_probe_stored.py::test_a_run_is_rendered_again_without_its_model_and_treebanks",
