@@ -147,7 +147,7 @@ def align(
         >>> from attentionology.analyses.alignment.options import BitextOptions
         >>> run = align("sample", options=[BitextOptions(limit=20), AlignmentOptions(replicates=0)])
         >>> run
-        Run(alignment of made-up pair on pairs.txt)
+        Run(alignment of made-up pair on pairs.txt, first 20 sentence pairs)
         >>> best = run["alignment"].tables.best.set_index(["setting", "measure", "heads"])
         >>> bool(best.loc[("AWI", "norm", "all"), "error_rate"] < 0.15)
         True

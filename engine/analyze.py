@@ -211,7 +211,7 @@ def analyze(
         >>> options = [CorpusOptions(limit=3), CountOptions(replicates=0)]
         >>> run = analyze("demo", "sample", analyses="dependency", options=options)
         >>> run
-        Run(dependency of all-MiniLM-L6-v2 on en_sample.conllu)
+        Run(dependency of all-MiniLM-L6-v2 on en_sample.conllu, first 3 sentences)
         >>> best = run["dependency"].best
         >>> best.loc[best["relation"] == "det", ["layer", "head", "correct", "total"]].to_dict("records")
         [{'layer': 3, 'head': 9, 'correct': 5, 'total': 5}]
