@@ -103,7 +103,8 @@ def shape_of(model: TransformerAttention) -> str:
     """Describe where in the model attention is replaced."""
     scope = model.describe()
     heads = "all heads" if scope["heads"] == "all" else f"heads {', '.join(map(str, scope['heads']))}"
-    rows = "the row of the first position" if scope["query"] == "cls" else "all rows"
+    of_position = {"cls": "the row of the first position", "last": "the row of the last position, which is classified"}
+    rows = of_position.get(scope["query"], "all rows")
     return f"layer {scope['layer']}, {heads}, {rows}; special tokens: {scope['special']}"
 
 

@@ -84,7 +84,8 @@ class TransformerOptions(OptionGroup):
     """The layer of the transformer whose attention is tested, counted from 1. By default, it is the last layer."""
 
     query: Literal["cls", "all"] = "cls"
-    """The rows of attention that are tested: cls is the row of [CLS], and all is every row of the layer (slow)."""
+    """The rows of attention that are tested: cls is the row of the position that is classified, which is that of [CLS]
+    or in decoders that of the last piece, and all is every row of the layer (slow)."""
 
     heads: Annotated[tuple[str, ...], arg(metavar="N [N ...]")] = ("all",)
     """The heads of that layer whose attention is tested, counted from 1, or all. The attention of other heads stays as

@@ -23,8 +23,8 @@ from .options import ReadingOptions, SurfaceOptions
 from .statistics import SurfaceStatistics, SurfaceTables
 
 _CAUSAL = (
-    "The model is causal: a token sees itself and those before it. So nothing goes to the next token or to other offsets "
-    "to the right, and the uniform attention with which entropy is compared is that to what a token sees."
+    "The model is causal: a token sees itself and those before it. So nothing goes to the next token or to other "
+    "offsets to the right, and the uniform attention with which entropy is compared is that to what a token sees."
 )
 _FIRST_WORD = (
     "Inputs begin with no special token, so attention that rests on the first position counts as attention to a word; "

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from typing import Any
+from typing import Any, Literal, get_args
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -37,8 +37,9 @@ class AttentionPatch:
     """A context manager that sees the attention of one layer in a forward pass, and may put other weights in its place.
 
     Some architectures share modules among layers, so layers are distinguished by counting the calls of the attention
-    function, from 0. The weights of the first q queries of some ``heads`` are replaced by ``rows``. For an input of one
-    position, the weighted sums of values of all heads may be given as ``context``, instead of computing them.
+    function, from 0. The weights of all queries of some ``heads`` are replaced by ``rows``, or those of one query of
+    each input, ``at``. For an input of one position, the weighted sums of values of all heads may be given as
+    ``context``, instead of computing them.
     """
 
     def __init__(
@@ -47,8 +48,9 @@ class AttentionPatch:
         rows: Float[Tensor, "batch chosen q n"] | None = None,
         heads: Sequence[int] = (),
         context: Float[Tensor, "batch 1 heads d"] | None = None,
+        at: Int[Tensor, " batch"] | None = None,
     ) -> None:
-        self._call, self._rows, self._heads, self._context = call, rows, list(heads), context
+        self._call, self._rows, self._heads, self._context, self._at = call, rows, list(heads), context, at
         self._token: Token[AttentionPatch | None] | None = None
         self.calls = 0  # all calls so far; the following are of the one that is looked at
         self.weights: Float[Tensor, "batch heads n n"] = torch.empty(0, 0, 0, 0)
@@ -75,7 +77,11 @@ class AttentionPatch:
         if self._rows is None:
             return context, self.weights
         weights = self.weights.clone()
-        weights[:, self._heads, : self._rows.shape[2]] = self._rows
+        if self._at is None:
+            weights[:, self._heads] = self._rows
+        else:
+            each = torch.arange(len(weights), device=weights.device)[:, None]
+            weights[each, torch.tensor(self._heads, device=weights.device), self._at[:, None]] = self._rows[:, :, 0]
         return (weights @ self.values).transpose(1, 2).contiguous(), weights
 
 
@@ -162,18 +168,33 @@ def model_logits(
     return logits
 
 
-def check_first_position(run: Callable[[], Tensor], logits: Tensor, seen: AttentionPatch, label: str) -> None:
-    """Raise `ModelError` if the logits depend on other rows of the last layer's attention than the first."""
-    for changed, is_read in ((slice(0, 1), True), (slice(1, None), False)):
-        rows = seen.weights.clone()
-        rows[:, :, changed] = 0
-        with AttentionPatch(seen.calls - 1, rows, range(rows.shape[1])):
-            change = difference(run(), logits)
-        if not change > 0 if is_read else change > TOLERANCE:
-            raise ModelError(
-                f"{label}: this classifier does not read only the first position (but, for example, the last token, "
-                "or the mean of all), so its attention is not a single row; use query='all'"
-            )
+Position = Literal["first", "last"]
+"""The position of each input that a classifier reads: that of [CLS], or in decoders that of the last piece."""
+
+
+def places_of(position: Position, inside: Bool[Tensor, "batch n"]) -> Int[Tensor, " batch"]:
+    """Return the index of a position in each input."""
+    return inside.sum(1) - 1 if position == "last" else inside.new_zeros(len(inside), dtype=torch.long)
+
+
+def position_read(
+    run: Callable[[], Tensor], logits: Tensor, seen: AttentionPatch, inside: Bool[Tensor, "batch n"], label: str
+) -> Position:
+    """Return the only position whose row of the last layer's attention the logits depend on, or raise `ModelError`."""
+    for position in get_args(Position):
+        is_read = torch.zeros_like(inside)
+        is_read[torch.arange(len(inside), device=inside.device), places_of(position, inside)] = True
+        changes = []
+        for kept in (~is_read, is_read):
+            rows = seen.weights * kept[:, None, :, None]
+            with AttentionPatch(seen.calls - 1, rows, range(rows.shape[1])):
+                changes.append(difference(run(), logits))
+        if changes[0] > 0 and changes[1] <= TOLERANCE:
+            return position  # type: ignore[no-any-return]
+    raise ModelError(
+        f"{label}: this classifier reads neither the first position alone nor the last one (but, for example, the mean "
+        "of all), so its attention is not a single row; use query='all'"
+    )
 
 
 def difference(actual: Tensor, expected: Tensor) -> float:

@@ -18,13 +18,14 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ..errors import ModelError
+from ..model.encoder import Encoder
 from ..tokens.pieces import Pieces
 from .attention_model import TextState
 from .attention_patch import TOLERANCE, AttentionPatch, difference, input_embeddings, model_logits, resumed
 
-Way = Literal["first position", "from the layer", "whole model"]
+Way = Literal["one position", "from the layer", "whole model"]
 """How much is computed again under other attention. All ways give the same logits. The first needs the last layer and a
-classifier that reads the first position alone; the second needs an architecture that has a row of names."""
+classifier that reads one position alone; the second needs an architecture that has a row of names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,8 @@ class TransformerState(TextState):
     inside: Bool[Tensor, "batch positions"]  # True at pieces and special tokens, False at padding
     segment_ids: Int[Tensor, "batch positions"] | None  # of texts and their queries; None without queries
     rows: WordRows  # the rows of attention that can be replaced
-    first: Float[Tensor, "batch all_heads positions"]  # the attention of the first position
+    read: Float[Tensor, "batch all_heads positions"]  # the attention of the position that is classified
+    at: Int[Tensor, " batch"] | None  # where that is; None if all rows can be replaced
     values: Float[Tensor, "batch all_heads positions head_dim"]
     hidden: Float[Tensor, "batch positions size"] | None  # the inputs of the layer; None without a row of names
     from_embeddings: bool  # whether the computational graph begins at the embeddings
@@ -105,27 +107,44 @@ class ReplacedHeads:
         """Continue the forward pass of a batch with k other attentions per text."""
         k = rows.shape[1]
         weights = rows.view(len(state), k, len(self.heads), -1, rows.shape[-1])
-        positions, context = slice(None), None
-        if way == "first position":
-            positions = slice(1)
-            first = state.first[:, None].repeat(1, k, 1, 1)
-            first[:, :, self.heads] = weights[..., 0, :]
-            context = torch.einsum("bkhn,bhnd->bkhd", first, state.values).flatten(0, 1)[:, None]
-        ids, inside = (tensor[:, positions].repeat_interleave(k, 0) for tensor in (state.ids, state.inside))
-        segments = state.segment_ids
-        segments = None if segments is None else segments[:, positions].repeat_interleave(k, 0)
+        context, at = None, state.at
+        if way == "one position":
+            read = state.read[:, None].repeat(1, k, 1, 1)
+            read[:, :, self.heads] = weights[..., 0, :]
+            context = torch.einsum("bkhn,bhnd->bkhd", read, state.values).flatten(0, 1)[:, None]
+
+        def repeated(tensor: Tensor) -> Tensor:
+            """What the way reads of each input, once for each attention."""
+            if way == "one position":
+                assert at is not None  # noqa: S101 this way is for classifiers that read one position
+                tensor = tensor[torch.arange(len(at), device=at.device), at][:, None]
+            return tensor.repeat_interleave(k, 0)
+
+        ids, inside = repeated(state.ids), repeated(state.inside)
+        segments = None if state.segment_ids is None else repeated(state.segment_ids)
         with ExitStack() as stack:
             if way == "whole model":
                 stack.enter_context(input_embeddings(self.model, state.embeddings.repeat_interleave(k, 0)))
                 call = self.layer
             else:
                 assert state.hidden is not None  # noqa: S101 the other ways need an architecture with a row of names
-                hidden = state.hidden[:, positions].repeat_interleave(k, 0)
-                stack.enter_context(resumed(self.modules, self.layer, hidden))
+                stack.enter_context(resumed(self.modules, self.layer, repeated(state.hidden)))
                 call = 0
-            stack.enter_context(AttentionPatch(call, weights.flatten(0, 1), self.heads, context))
+            of_all = None if at is None else at.repeat_interleave(k, 0)
+            stack.enter_context(AttentionPatch(call, weights.flatten(0, 1), self.heads, context, of_all))
             logits = model_logits(self.model, ids, inside, segments)
         return logits.view(len(state), k, -1)
+
+
+def scope_of(encoder: Encoder, layer: int, heads: str | Sequence[int], label: str) -> tuple[int, list[int]]:
+    """Return the 0-based layer, which may be counted from the end, and the heads; `ModelError` if there are none."""
+    n_layers, n_heads = encoder.n_layers, encoder.n_heads
+    if not -n_layers <= layer < n_layers:
+        raise ModelError(f"{label} has the layers 0 to {n_layers - 1} (or −1 to −{n_layers}), not {layer}")
+    chosen = list(range(n_heads)) if isinstance(heads, str) else sorted(set(heads))
+    if not chosen or not 0 <= chosen[0] <= chosen[-1] < n_heads:
+        raise ModelError(f"{label} has the heads 0 to {n_heads - 1}, and at least one is needed, not {heads}")
+    return layer % n_layers, chosen
 
 
 def fastest_way(

@@ -1,17 +1,20 @@
 """A Hugging Face classifier whose attention can be replaced in one layer, for [CLS] or all queries, and for some heads.
 
 Replacing a row shows how much the words matter only if nothing else carries them to the classifier. That is so in the
-last layer, for the position that is classified. In other places, residual connections and other rows carry them, too.
-Jain & Wallace (2019) replace the one row of an LSTM; for BERT see Pruthi et al. (2020).
+last layer, for the position that is classified: the first one, [CLS], or in decoders the last. In other places,
+residual connections and other rows carry them, too. Jain & Wallace (2019) replace the one row of an LSTM; for BERT see
+Pruthi et al. (2020).
 
 How the model is run with a replaced attention is in `attentionology.extractors.replaceable.continuation`.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -33,12 +36,14 @@ from ..model.loading import quiet
 from .attention_model import Special, TextState, Words, state_of
 from .attention_patch import (
     AttentionPatch,
-    check_first_position,
+    Position,
     implementation,
     input_embeddings,
     model_logits,
+    places_of,
+    position_read,
 )
-from .continuation import ReplacedHeads, TransformerState, Way, WordRows, fastest_way
+from .continuation import ReplacedHeads, TransformerState, Way, WordRows, fastest_way, scope_of
 from .text_reader import TextLevel, TextReader
 
 Query = Literal["cls", "all"]
@@ -56,7 +61,8 @@ class TransformerAttention(nn.Module):
         model: an ``AutoModelForSequenceClassification``.
         tokenizer: its fast tokenizer.
         layer: the layer, 0-based; negative numbers count from the end.
-        query: ``"cls"`` for the row of the first position, ``"all"`` for all rows of the layer.
+        query: ``"cls"`` for the row of the position that is classified, which is found out: the first or, in decoders,
+            the last; ``"all"`` for all rows of the layer.
         heads: ``"all"`` or the 0-based heads; the others keep their attention.
         special: see `attentionology.extractors.replaceable.attention_model.Special`.
         level: ``"word"``, or ``"piece"`` to treat every piece as a word.
@@ -68,7 +74,7 @@ class TransformerAttention(nn.Module):
     Raises:
         ValueError: an option has an unknown value.
         ModelError: there is no such layer or head, the attention of the architecture cannot be replaced, the classifier
-            reads other positions than the first and ``query`` is ``"cls"``, or the logits change when the model's own
+            reads several positions and ``query`` is ``"cls"``, or the logits change when the model's own
             attention is put back.
 
     Example:
@@ -119,11 +125,14 @@ class TransformerAttention(nn.Module):
         self._encoder = Encoder(model.base_model, tokenizer, name, files)
         self.warnings = self._encoder.warnings
         self._reader = TextReader(self._encoder, level, batch_cells)
-        self.layer, self.heads = self._scope(layer, heads)
+        self.layer, self.heads = scope_of(self._encoder, layer, heads, self._label)
         # The texts of a pair are always numbered, but models read these numbers only if their tokenizer gives them.
         named = set(inspect.signature(model.forward).parameters) & set(tokenizer.model_input_names)
         self._reads_segments = "token_type_ids" in named
         self._layers = layer_modules(model) if self._encoder.family in ARCHITECTURES else []
+        if self._encoder.causal:  # it finds the last piece of padded texts by this
+            model.config.pad_token_id = self._encoder.tokenizer.pad_token_id
+        self._position: Position = "first"
         self._replaced = ReplacedHeads(model, self.layer, self.heads, self._layers)
         self.way: Way = "whole model"
         self._choose_way()
@@ -133,11 +142,11 @@ class TransformerAttention(nn.Module):
         return {
             "layer": self.layer + 1,
             "heads": "all" if len(self.heads) == self._encoder.n_heads else [head + 1 for head in self.heads],
-            "query": self.query,
+            "query": "last" if self.query == "cls" and self._position == "last" else self.query,
             "special": self.special,
             "level": self.level,
             "score": self._maps.kind.name,
-            "fast": self.way == "first position",
+            "fast": self.way == "one position",
         }
 
     def save(self, folder: str | Path) -> None:
@@ -188,9 +197,10 @@ class TransformerAttention(nn.Module):
             embedded = stack.enter_context(input_embeddings(self.model, leaf=gradient))
             recorded = stack.enter_context(Recorder(self._layers))
             model_logits(self.model, ids, mask, segment_ids)
-            chosen = seen.weights[:, self.heads, : 1 if self.query == "cls" else None].flatten(1, 2)
+            places = places_of(self._position, mask)
+            read = seen.weights[torch.arange(len(ids), device=ids.device), :, places]
+            chosen = read[:, self.heads] if self.query == "cls" else seen.weights[:, self.heads].flatten(1, 2)
             rows, alpha = WordRows.split(chosen, word_of, n)
-            first = seen.weights[:, :, 0]
         return TransformerState(
             texts=tuple(texts),
             alpha=alpha,
@@ -202,7 +212,8 @@ class TransformerAttention(nn.Module):
             inside=mask,
             segment_ids=segment_ids,
             rows=rows,
-            first=first,
+            read=read,
+            at=places if self.query == "cls" else None,
             values=seen.values,
             hidden=recorded.inputs[self.layer] if self._layers else None,
             from_embeddings=gradient,
@@ -227,7 +238,7 @@ class TransformerAttention(nn.Module):
         state = state_of(state, TransformerState)
         disconnected = state.from_embeddings and not alpha.requires_grad
         rows = state.rows.detached() if disconnected else state.rows
-        length = 1 if self.way == "first position" else state.ids.shape[1]
+        length = 1 if self.way == "one position" else state.ids.shape[1]
         step = max(1, self._reader.fitting(length) // len(state))
         renormalize = self.special == "renormalise"
         parts = (rows.join(part, renormalize) for part in torch.split(alpha, step, dim=1))
@@ -244,10 +255,18 @@ class TransformerAttention(nn.Module):
         state = state_of(state, TransformerState)
         if self._maps.kind.name == "weight":
             return (state.rows.total[..., None] * state.alpha).mean(1).detach()
-        layer = self._maps(self._encoder, state.pieces)[0][:, self.layer]
+        at_last = self.query == "cls" and self._position == "last"
+        # The last piece has a row of its own among pieces only; among words it is a part of the last one.
+        maps = replace(self._maps, level="token") if at_last else self._maps
+        layer = maps(self._encoder, state.pieces)[0][:, self.layer]
         heads = layer[:, self.heads] if layer.shape[1] == self._encoder.n_heads else layer
         scores = torch.zeros_like(state.alpha[:, 0])
         for text, pieces in enumerate(state.pieces):
+            if at_last:
+                own = state.word_of[text] >= 0
+                row = heads[text, :, len(pieces) - 1].mean(0)
+                scores[text].index_add_(0, state.word_of[text][own], row[own].to(scores.dtype))
+                continue
             words = [position for position, special in enumerate(pieces.special) if not special]
             if words:
                 query = [0] if self.query == "cls" else words
@@ -265,15 +284,6 @@ class TransformerAttention(nn.Module):
         rank: Tensor = torch.linalg.matrix_rank(state.values[:, self.heads] * inside)
         return rank
 
-    def _scope(self, layer: int, heads: str | Sequence[int]) -> tuple[int, list[int]]:
-        n_layers, n_heads = self._encoder.n_layers, self._encoder.n_heads
-        if not -n_layers <= layer < n_layers:
-            raise ModelError(f"{self._label} has the layers 0 to {n_layers - 1} (or −1 to −{n_layers}), not {layer}")
-        chosen = list(range(n_heads)) if isinstance(heads, str) else sorted(set(heads))
-        if not chosen or not 0 <= chosen[0] <= chosen[-1] < n_heads:
-            raise ModelError(f"{self._label} has the heads 0 to {n_heads - 1}, and at least one is needed, not {heads}")
-        return layer % n_layers, chosen
-
     @torch.no_grad()
     def _choose_way(self) -> None:
         """Check that attention can be replaced without side effects, and choose the fastest way that gives the same."""
@@ -289,7 +299,8 @@ class TransformerAttention(nn.Module):
                 "layers)"
             )
         if self.query == "cls":
-            check_first_position(lambda: model_logits(self.model, ids, mask), original, seen, self._label)
+            run = functools.partial(model_logits, self.model, ids, mask)
+            self._position = position_read(run, original, seen, mask, self._label)
         batches = list(self.batches(_PROBE))
         states = [self.encode([_PROBE[i] for i in batch]) for batch in batches]
         trials = [torch.stack([s.alpha, s.mask[:, None].expand_as(s.alpha).to(s.alpha)], 1) for s in states]
@@ -300,7 +311,7 @@ class TransformerAttention(nn.Module):
 
         ways: list[Way] = ["from the layer", "whole model"] if self._layers else ["whole model"]
         if self._layers and self.query == "cls" and self.layer == self._encoder.n_layers - 1:
-            ways.insert(0, "first position")
+            ways.insert(0, "one position")
         self.way = fastest_way(ways, logits, original[[i for batch in batches for i in batch]], self._label)
         if self._maps.kind.name != "weight":
             self.scores(states[0])

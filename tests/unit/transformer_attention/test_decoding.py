@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from attentionology.extractors import AttentionModel, ModelError
+from attentionology.extractors import AttentionModel
 from attentionology.extractors.layers.architectures import ARCHITECTURES
 from attentionology.extractors.replaceable.attention_patch import difference
 from tests.unit.transformer_attention.replaceable import (
@@ -37,17 +37,17 @@ def test_own_attention_put_back_gives_the_models_own_logits(family: str, scope: 
 
 
 @torch.no_grad()
-def test_gpt2_reads_its_last_token_so_all_queries_are_its_scope() -> None:
-    for options in ({}, {"layer": 0, "heads": [1]}, {"level": "piece", "special": "renormalise"}):
-        attention = patchable("gpt2", query="all", **options)
+def test_gpt2_reads_its_last_token() -> None:
+    every = {"query": "all"}
+    scopes: list[dict[str, Any]] = [{}, every, {**every, "layer": 0, "heads": [1]}, {**every, "special": "renormalise"}]
+    for options in scopes:
+        attention = patchable("gpt2", **options)
         texts = [text for text in TEXTS if text]
         for places in attention.batches(texts):
             state = attention.encode([texts[i] for i in places])
             own = own_logits(attention.model, state.ids, state.inside)
             assert difference(attention.decode(state, state.alpha[:, None])[:, 0], own) <= 1e-5
-    with pytest.raises(ModelError, match="query='all'"):
-        patchable("gpt2")
-    assert "no words" in (patchable("gpt2", query="all").readable([()])[0] or "")
+    assert "no words" in (patchable("gpt2").readable([()])[0] or "")
 
 
 @pytest.mark.parametrize("family", READ_FIRST)
@@ -69,15 +69,15 @@ def test_without_a_patch_attention_is_eager_bit_for_bit(family: str) -> None:
 @torch.no_grad()
 def test_the_first_position_alone_gives_what_the_whole_model_gives(family: str, scope: dict[str, Any]) -> None:
     attention = patchable(family, **scope)
-    assert attention.way == "first position"
+    assert attention.way == "one position"
     assert attention.describe()["fast"]
     state = attention.encode(TEXTS)
     alpha = random_rows(state, 5)
     found: dict[str, Tensor] = {}
-    for attention.way in ("first position", "from the layer", "whole model"):
+    for attention.way in ("one position", "from the layer", "whole model"):
         found[attention.way] = attention.decode(state, alpha)
     assert (found["whole model"][0, 0] - found["whole model"][0, 1]).abs().max() > 1e-3
-    assert difference(found["first position"], found["whole model"]) <= 1e-5
+    assert difference(found["one position"], found["whole model"]) <= 1e-5
     assert difference(found["from the layer"], found["whole model"]) <= 1e-5
 
 
@@ -102,7 +102,7 @@ def test_many_alternatives_are_computed_in_parts() -> None:
     alpha = random_rows(state, 7)
     expected = attention.decode(state, alpha)
     small = patchable(batch_cells=6)
-    for small.way in ("first position", "from the layer"):
+    for small.way in ("one position", "from the layer"):
         assert difference(small.decode(small.encode(TEXTS), alpha), expected) <= 1e-5
 
 

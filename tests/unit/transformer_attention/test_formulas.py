@@ -80,7 +80,7 @@ def test_weights_of_words_are_taken_apart_and_put_together() -> None:
     state = attention.encode(TEXTS)
     pieces = state.pieces[0]
     assert max(pieces.positions.count(p) for p in pieces.positions) > 1, "a word of several pieces is wanted"
-    rows, first = state.rows, state.first
+    rows, first = state.rows, state.read
     for word in range(6):
         of_word = first[0][:, [i for i, p in enumerate(pieces.positions) if p == word + 1]].sum(-1)
         assert torch.allclose(state.alpha[0, :, word] * rows.total[0], of_word)

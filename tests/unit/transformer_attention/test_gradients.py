@@ -15,7 +15,7 @@ from tests.unit.transformer_attention.replaceable import TEXTS, patchable, rando
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["first position", "from the layer", "whole model"])
+@pytest.mark.parametrize("way", ["one position", "from the layer", "whole model"])
 def test_gradients_are_those_of_finite_differences(way: str) -> None:
     attention = patchable(double=True, special="renormalise")
     attention.way = way  # type: ignore[assignment]
@@ -25,7 +25,7 @@ def test_gradients_are_those_of_finite_differences(way: str) -> None:
     assert torch.autograd.gradcheck(lambda rows: attention.decode(state, rows), (alpha,))
 
 
-@pytest.mark.parametrize("way", ["first position", "from the layer", "whole model"])
+@pytest.mark.parametrize("way", ["one position", "from the layer", "whole model"])
 def test_gradients_of_embeddings(way: str) -> None:
     attention = patchable(double=True, heads=[0, 2])
     attention.way = way  # type: ignore[assignment]
@@ -59,7 +59,7 @@ def test_attention_without_gradient_is_disconnected_as_a_whole() -> None:
 
     def moved(size: float) -> Tensor:
         with torch.no_grad(), input_embeddings(attention.model, state.embeddings + size * step):
-            other = replace(attention.encode([TEXTS[0]]), rows=state.rows, first=state.first)
+            other = replace(attention.encode([TEXTS[0]]), rows=state.rows, read=state.read)
             return attention.decode(other, state.alpha[:, None])[..., 0].sum()
 
     expected = (moved(1e-5) - moved(-1e-5)) / 2e-5
