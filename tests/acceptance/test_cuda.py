@@ -118,7 +118,7 @@ def compare_tables(expected: Path, got: Path, *, exact: bool = False) -> int:
     names = sorted(path.name for path in expected.glob("*.csv"))
     assert names == sorted(path.name for path in got.glob("*.csv"))
     for name in names:
-        on_cpu, on_gpu = (pd.read_csv(folder / name, keep_default_na=False) for folder in (expected, got))
+        on_cpu, on_gpu = (pd.read_csv(folder / name) for folder in (expected, got))
         tolerance = {"check_exact": True} if exact else {"rtol": 2e-3, "atol": 1e-4}
         pd.testing.assert_frame_equal(on_cpu, on_gpu, obj=name, **tolerance)
     return len(names)
