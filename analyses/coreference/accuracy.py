@@ -14,7 +14,7 @@ from torch import Tensor
 from ...corpora_loaders.coreference import TYPES, Document, Documents, Mention
 from ...extractors import MapBatch, Window
 from ..shared.metric_states import equal_but
-from ..shared.outcomes import OutcomeCounts, state_bytes
+from ..shared.outcomes import OutcomeCounts
 from .antecedents import DIRECTIONS, antecedent_hits
 from .baselines import BASELINES, Traits, baseline_hits, traits
 from .choices import POLICIES, Choice, choices_of
@@ -74,15 +74,6 @@ class CoreferenceAccuracy(OutcomeCounts):
         outcomes = self.counts.shape[-1]
         bins = torch.zeros(len(TYPES), len(SENTENCE_BINS), len(WORD_BINS), outcomes, dtype=torch.int64)
         self.add_state("distances", bins, "sum")
-
-    @staticmethod
-    def state_bytes(
-        corpus: Documents | Sequence[Sequence[str]], n_layers: int, n_heads: int, *, replicates: int = 1000
-    ) -> int:
-        """Return the bytes that the counts take in memory. The arguments are those of the class."""
-        shape = (len(POLICIES), len(DIRECTIONS), n_layers, n_heads)
-        groups = len(groups_of_documents(corpus)) * len(TYPES)
-        return state_bytes(groups, shape, len(BASELINES), replicates)
 
     @staticmethod
     def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -108,13 +108,6 @@ class CoreferenceFailures(ConfiguredSums):
         self.add_state("right", right, "sum")
         self.add_state("picked", torch.zeros(len(PICKS), len(GROUPS), CLUSTERS, guessers, dtype=torch.int64), "sum")
 
-    @staticmethod
-    def state_bytes(n_layers: int, n_heads: int) -> int:
-        """Return the bytes that the counts take in memory. The arguments are those of the class."""
-        guessers = len(DIRECTIONS) * n_layers * n_heads + len(BASELINES)
-        # Twice, because the initial zeros are kept.
-        return 2 * 8 * len(GROUPS) * CLUSTERS * (len(CLASSES) * (guessers + 1) + len(PICKS) * guessers)
-
     def update(self, batch: MapBatch) -> None:
         """Count a batch of word-level maps of windows.
 

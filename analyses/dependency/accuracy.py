@@ -16,7 +16,7 @@ from ...corpora_loaders.enhanced import enhanced_heads
 from ...extractors import DIRECTIONS, MapBatch
 from ..contract import OptionError
 from ..shared.metric_states import equal_but
-from ..shared.outcomes import OutcomeCounts, state_bytes
+from ..shared.outcomes import OutcomeCounts
 from .decisions import READINGS, ScoredWords, head_hits
 from .options import Trees
 from .tables import TOTALS, Asked, DependencyTables, members_by_group, tables
@@ -97,24 +97,6 @@ class DependencyAccuracy(OutcomeCounts):
             self.add_state("left_out", torch.zeros(3, dtype=torch.int64), "sum")
         index = {name: i for i, name in enumerate(names)}
         self._index = {relation: index[coarse_relation(relation) if coarse else relation] for relation in relations}
-
-    @staticmethod
-    def state_bytes(
-        relations: Sequence[str],
-        n_layers: int,
-        n_heads: int,
-        *,
-        coarse: bool = False,
-        both: bool = False,
-        causal: bool = False,
-        trees: Trees = "basic",
-        unions: Sequence[tuple[str, Sequence[str]]] = (),
-        replicates: int = 1000,
-    ) -> int:
-        """Return the bytes that the counts take in memory. The arguments are those of the class."""
-        groups = len(_groups(relations, coarse)) + (0 if trees == "basic" else len(TOTALS) + len(unions))
-        readings = len(READINGS if both or causal else DIRECTIONS)
-        return state_bytes(groups, (readings, n_layers, n_heads), len(OFFSETS) + 2 * causal, replicates)
 
     @staticmethod
     def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

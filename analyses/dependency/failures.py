@@ -107,22 +107,6 @@ class DependencyFailures(ConfiguredSums):
         self.add_state("total", torch.zeros(len(self.groups), len(CLASSES), 2, dtype=torch.int64), "sum")
 
     @staticmethod
-    def state_bytes(
-        relations: Sequence[str],
-        n_layers: int,
-        n_heads: int,
-        *,
-        coarse: bool = False,
-        both: bool = False,
-        unions: Sequence[tuple[str, Sequence[str]]] = (),
-    ) -> int:
-        """Return the bytes that the counts take in memory. The arguments are those of the class."""
-        groups = len(check_relations(relations, coarse=coarse)) + len(TOTALS) + len(unions)
-        guessers = len(READINGS if both else DIRECTIONS) * n_layers * n_heads + len(OFFSETS)
-        # Twice, because the initial zeros are kept.
-        return 2 * 8 * groups * (3 * guessers * (len(CLASSES) + len(PICKS)) + 2 * len(CLASSES))
-
-    @staticmethod
     def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the arguments of a metric that can `absorb` metrics of other inventories of relations."""
         relations = dict.fromkeys(relation for each in arguments for relation in each["relations"])

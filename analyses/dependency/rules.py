@@ -28,7 +28,7 @@ from ...extractors import MapBatch
 from ..shared.best_head import drawn, rate
 from ..shared.held_out import HeldOutRate, gain_columns, heldout_rate
 from ..shared.metric_states import equal_but
-from ..shared.outcomes import Counts, OutcomeCounts, state_bytes
+from ..shared.outcomes import Counts, OutcomeCounts
 from .decisions import ScoredWords
 from .failures import TAGS, tag_indices
 
@@ -79,12 +79,6 @@ class DependencyRules(OutcomeCounts):
             configuration=("rules", coarse),
         )
         self._index = {pair: index for index, pair in enumerate(self.pairs)}
-
-    @staticmethod
-    def state_bytes(pairs: Iterable[tuple[str, str]], *, coarse: bool = False, replicates: int = 1000) -> int:
-        """Return the bytes that the counts take in memory. The arguments are those of the class."""
-        shape = (1, len(_OFFSETS) + len(NEAREST))
-        return state_bytes(len(_known(pairs, coarse)), shape, 0, replicates)
 
     @staticmethod
     def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any
 
 from .metric import Metric
@@ -33,9 +32,8 @@ class Counting(ABC):
         return self.metric(**self.arguments_of(first))
 
     def state_bytes(self, first: Any) -> int:
-        """Return the bytes that the states of the metric will take, as far as its class knows; see `Metric`."""
-        measure, arguments = self.metric.state_bytes, self.arguments_of(first)
-        return int(measure(**{name: arguments[name] for name in signature(measure).parameters if name in arguments}))
+        """Return the bytes that the states of the metric will take."""
+        return self.metric.state_bytes(**self.arguments_of(first))
 
 
 @dataclass(frozen=True)

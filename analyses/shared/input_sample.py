@@ -68,10 +68,11 @@ class InputSample(ExactMetric):
         self.add_state("inputs", torch.tensor(0), "sum")
         self.add_state("too_long", torch.tensor(0), "sum")
 
-    @staticmethod
-    def state_bytes(n_layers: int, n_heads: int, size: int) -> int:
+    @classmethod
+    def state_bytes(cls, **arguments: Any) -> int:
         """Return the bytes that the sample takes at most, apart from the words."""
-        return size * sum(content_sizes((n_layers, n_heads, MOST_ROWS, MOST_ROWS, 2)))
+        shape = arguments["n_layers"], arguments["n_heads"], MOST_ROWS, MOST_ROWS, 2
+        return int(arguments["size"]) * sum(content_sizes(shape))
 
     def most_bytes(self) -> float:
         """Return the bytes of the states of a full sample, if its inputs are as long as those that are kept now."""

@@ -62,11 +62,16 @@ class Metric:
         self._reductions[name] = dist_reduce_fx
         vars(self)[name] = _copied(default)
 
-    @staticmethod
-    def state_bytes(*arguments: Any, **named: Any) -> int:
-        """Return the bytes that the states will take. A subclass that needs much memory takes those of its arguments
-        that decide this, by their names."""
-        return 0
+    @classmethod
+    def state_bytes(cls, **arguments: Any) -> int:
+        """Return the bytes that the states of a metric with these arguments take, without taking them.
+
+        The zeros that they begin with are counted, too, because they are kept.
+        """
+        with torch.device("meta"):  # where tensors have shapes and no memory
+            metric = cls(**arguments)
+        states = [*metric.metric_state.values(), *metric._defaults.values()]
+        return sum(state.untyped_storage().nbytes() for state in states if isinstance(state, Tensor))
 
     def most_bytes(self) -> float:
         """Return the bytes that the lists among the states can reach, by which ``--dry-run`` bounds their growth."""

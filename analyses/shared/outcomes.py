@@ -14,7 +14,6 @@ one of integers; the counts of the replicates are int32, and `check_limit` keeps
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,13 +38,6 @@ that all sums are below 2²⁴, where float32 is exact."""
 Array = npt.NDArray[Any]
 
 
-def state_bytes(groups: int, shape: Sequence[int], n_baselines: int, replicates: int) -> int:
-    """Return the bytes that the states of `OutcomeCounts` with these arguments take."""
-    outcomes = math.prod(shape) + n_baselines + 1
-    counts = 2 * 8 * groups * (1 + SPLITS) * outcomes  # twice, because the initial zeros are kept
-    return counts + 4 * groups * replicates * outcomes
-
-
 @dataclass(frozen=True)
 class Counts:
     """Integer counts per group and weighting. A weighting is a subset of the corpus or a bootstrap replicate."""
@@ -59,7 +51,7 @@ class OutcomeCounts(Metric):
     """The counts of every analysis of decisions. A subclass makes the outcomes and calls `add_outcomes`.
 
     All states are integer counts, and the resampling depends on the ids of the units alone, so any split of the corpus
-    gives the same bits. The bootstrap takes ``groups × replicates × outcomes × 4`` bytes, see `state_bytes`.
+    gives the same bits. The bootstrap takes ``groups × replicates × outcomes × 4`` bytes.
 
     Args:
         groups: the names of the groups of decisions.

@@ -143,11 +143,11 @@ def test_parts_in_any_order_give_the_same_bits_and_other_trees_are_not_added_up(
 
 
 def test_memory_is_told_before_it_is_taken():
-    names = ("nsubj", "obj", "nmod:of")
-    told = DependencyAccuracy.state_bytes(names, 2, 3, trees="enhanced", unions=UNIONS, replicates=7)
-    counts = DependencyAccuracy(names, 2, 3, trees="enhanced", unions=UNIONS, replicates=7)
-    held = 2 * counts.counts.nbytes + counts.bootstrap.nbytes  # the initial zeros are kept
-    assert told == held
+    arguments: dict[str, Any] = {"relations": ("nsubj", "obj", "nmod:of"), "n_layers": 2, "n_heads": 3, "replicates": 7}
+    told = DependencyAccuracy.state_bytes(**arguments, trees="enhanced", unions=UNIONS)
+    counts = DependencyAccuracy(**arguments, trees="enhanced", unions=UNIONS)
+    large = 2 * counts.counts.nbytes + counts.bootstrap.nbytes  # the initial zeros are kept
+    assert large <= told <= large + 100
 
 
 @pytest.mark.parametrize(
