@@ -73,6 +73,7 @@ from .engine.compare import compare as compare
 from .engine.corpus import CorpusOptions as CorpusOptions
 from .engine.explain import Explanation as Explanation
 from .engine.explain import explain as explain
+from .engine.exploring import explore as explore
 from .engine.merging import merge_runs as merge_runs
 from .engine.probe import ProbingRun as ProbingRun
 from .engine.probe import probe as probe

@@ -134,10 +134,12 @@ def _sample(samples: Mapping[str, InputSample], layers: int, heads: int, *, caus
         used += size
         sentences.append(sentence)
     first = [next(iter(by_kind.values())) for by_kind in sets.values()]
-    notes = [
-        f"{len(sentences):,} of {sum(int(metric.inputs) for metric in first):,} inputs, sampled by a hash of their ids "
-        "from as many documents as possible. Values are rounded to 255 levels; guesses are stored exactly."
-    ]
+    read = sum(int(metric.inputs) for metric in first)
+    chosen = (
+        f"{len(sentences):,} of {read:,} inputs, sampled by a hash of their ids from as many documents as possible."
+    )
+    notes = [f"All {read:,} inputs." if read == len(sentences) else chosen]
+    notes += ["Values are rounded to 255 levels; guesses are stored exactly."]
     if too_long := sum(int(metric.too_long) for metric in first):
         notes.append(f"Inputs of more than {MOST_ROWS} words are not stored: {too_long:,}.")
     if left_out := len(inputs) - len(sentences):

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from ..analyses.contract import OptionError
 from ..reports.drawing import STYLE
 from ..reports.explorer.data import Explorer
-from ..reports.explorer.view import cell_name, mounted
+from ..reports.explorer.view import cell_name, mounted, page
 from ..reports.heads import HeadView, Layout, as_text, draw
 from ..reports.heads.explored import as_explorer, opening
 from ..reports.tables import csv_text
@@ -27,12 +27,6 @@ FORMATS = (".svg", ".pdf", ".png", ".html", ".csv", ".txt")
 
 _ORDERS_WORDS = (3, 11)
 """The version of Matplotlib that connects and orders the letters of right-to-left scripts in PDF and PNG files."""
-
-_PAGE_STYLE = (
-    ":root { color-scheme: light dark; } "
-    "body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; } "
-    "h1 { font-size: 1.3rem; } details { margin-top: 2rem; } pre { overflow-x: auto; }"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,11 +163,6 @@ class Shown:
 
     def _page(self) -> str:
         """A page with the drawing and the largest values as text, which needs no network."""
-        title = escape(repr(self)[len("Shown(") : -1])
-        return (
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{title}</title>\n<style>{_PAGE_STYLE}</style>\n</head>\n<body>\n"
-            f"<h1>{title[0].upper()}{title[1:]}</h1>\n{self._mounted('shown', follow=True)}\n"
-            f"<details><summary>As text</summary><pre>{escape(self.text(120))}</pre></details>\n</body>\n</html>\n"
-        )
+        title = repr(self)[len("Shown(") : -1]
+        text = f"<details><summary>As text</summary><pre>{escape(self.text(120))}</pre></details>"
+        return page(f"{title[0].upper()}{title[1:]}", f"{self._mounted('shown', follow=True)}\n{text}")

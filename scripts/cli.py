@@ -54,6 +54,9 @@ $ attentionology survey --models MODEL MODEL --treebanks A.conllu B.conllu --map
 To run explain for several encoders and seeds, with one table of all runs:
 $ attentionology grid explain --vary encoder=lstm,cnn seed=0,1,2 --over seed --arguments="--data LABELED.txt"
 
+To explore what all heads do on your own sentences:
+$ attentionology explore "The cat sat on the mat." "It was tired."
+
 To check a model that you have not used before:
 $ attentionology doctor --model MODEL
 

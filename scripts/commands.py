@@ -44,6 +44,7 @@ COMMANDS = {
     "survey": Command("survey:SurveyCommand", ("models", "treebanks", "maps", "parts", "out", "dry_run")),
     "grid": Command("grid:GridCommand", ("vary", "over", "arguments", "out", "commands", "json"), resumes=True),
     "show": Command("show:Show", ("head", "map", "model", "corpus", "sentence", "out")),
+    "explore": Command("explore:Explore", ("model", "map", "text", "out", "overwrite")),
     "doctor": Command("doctor:Doctor", ("model", "corpus", "sentences", "map", "device", "json")),
     "treebanks": Command("treebanks:Treebanks", ("check", "json")),
 }

@@ -48,7 +48,7 @@ _FINDINGS = "tests/unit/test_findings.py::"
 _ABLATION = "tests/unit/test_ablation.py::"
 _ENHANCED = "tests/reference/test_enhanced.py::"
 _CLAIMS = "tests/unit/test_held_out_claims.py::"
-
+_EXPLORE = "tests/acceptance/test_explore.py::"
 _CAUSAL = "tests/reference/test_causal_heads.py::"
 
 _COLUMNS = (
@@ -63,6 +63,12 @@ _COLUMNS = (
         'direction = "both" if encoder.causal else "dep->head"',
         'direction = "dep->head"',
         f"{_CAUSAL}test_what_is_drawn_of_causal_heads_is_what_the_tables_count",
+    ),
+    Fault(
+        "engine/exploring.py",
+        "key=lambda each: order[each.id])",
+        "key=lambda each: each.id)",
+        f"{_EXPLORE}test_a_notebook_shows_what_the_page_shows",
     ),
     Fault(
         "analyses/explanation/section.py",

@@ -1,4 +1,4 @@
-"""The explorer in a cell of a notebook."""
+"""The explorer in a cell of a notebook, and on a page of its own."""
 
 from __future__ import annotations
 
@@ -6,31 +6,68 @@ import hashlib
 import itertools
 import json
 from dataclasses import dataclass
+from html import escape
+from pathlib import Path
 
+from ...storage.durable import write_durably
 from ..page.bundle import bundled
 from .data import Explorer
 from .encoding import script_json
 
 _CELLS = itertools.count(1)
 
+_PAGE_STYLE = (
+    ":root { color-scheme: light dark; } "
+    "body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 80rem; padding: 0 1rem; } "
+    "h1 { font-size: 1.3rem; } details { margin-top: 2rem; } pre { overflow-x: auto; }"
+)
+
 
 @dataclass(frozen=True, repr=False)
 class ExplorerView:
-    """The explorer of a run, which a notebook shows."""
+    """The explorer of a run, or of sentences of one's own, which a notebook shows."""
 
     # A notebook may show several. Each brings its data, the script and the styles along, so that a saved notebook
     # shows it again without a network.
 
     explorer: Explorer
+    address: str = ""  # the address of the view with which it opens
 
     def __repr__(self) -> str:
         explorer = self.explorer
-        heads, sentences = explorer.layers * explorer.heads, len(explorer.sample.sentences) if explorer.sample else 0
-        measures = f"{len(explorer.measures)} measures of {heads} heads"
-        return f"ExplorerView({explorer.model} on {explorer.corpus}, {measures}, {sentences} sentences)"
+        measures = f"{len(explorer.measures)} measures of {explorer.layers * explorer.heads} heads"
+        return f"ExplorerView({self.title}, {measures})"
+
+    @property
+    def title(self) -> str:
+        """The model, and what it read."""
+        number = len(self.explorer.sample.sentences) if self.explorer.sample else 0
+        sentences = f"{number} sentence{'' if number == 1 else 's'}"
+        corpus = self.explorer.corpus
+        return f"{self.explorer.model} on {sentences}{f' of {corpus}' if corpus else ''}"
 
     def _repr_html_(self) -> str:
-        return mounted(self.explorer, name=cell_name(self.explorer))
+        return mounted(self.explorer, name=cell_name(self.explorer), address=self.address)
+
+    def save(self, path: str | Path) -> None:
+        """Write the explorer as one page that needs no network.
+
+        Raises:
+            StorageError: the file cannot be written.
+        """
+        body = mounted(self.explorer, name="explorer", address=self.address, follow=True)
+        write_durably(Path(path), page(self.title, body).encode())
+
+
+def page(title: str, body: str) -> str:
+    """Return a page with a title and a body, which is HTML."""
+    title = escape(title)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{_PAGE_STYLE}</style>\n</head>\n<body>\n"
+        f"<h1>{title}</h1>\n{body}\n</body>\n</html>\n"
+    )
 
 
 def cell_name(explorer: Explorer) -> str:

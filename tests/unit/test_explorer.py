@@ -176,9 +176,8 @@ def test_no_word_breaks_out_of_the_page(run, explorer):
 
 def test_a_notebook_shows_a_run_as_often_as_it_is_asked_to(run, explorer):
     view = run.explore()
-    assert (
-        repr(view) == f"ExplorerView({explorer.model} on , {len(explorer.measures)} measures of 12 heads, 20 sentences)"
-    )
+    measures = f"{len(explorer.measures)} measures of 12 heads"
+    assert repr(view) == f"ExplorerView({explorer.model} on 20 sentences, {measures})"
     cells = [view._repr_html_() for _ in range(2)]
     names = [re.search(r'<div id="([^"]+)">', cell)[1] for cell in cells]  # type: ignore[index]
     assert len(set(names)) == 2
