@@ -91,8 +91,8 @@ def _check_finite(name: str, model: Any) -> None:
 
 
 @torch.inference_mode()
-def constant_weights(model: Any) -> list[str]:
-    """Say, in at most one sentence, which weight matrices hold a single value, as those of no trained model do.
+def untrained_weights(model: Any) -> list[str]:
+    """Say, in at most two sentences, which weight matrices cannot be trained ones: one value, or whole numbers only.
 
     Of the tables of embeddings, only that of words counts: converters leave zeros in those that a model does not use,
     such as the segments of XLM-RoBERTa.
@@ -103,13 +103,23 @@ def constant_weights(model: Any) -> list[str]:
     matrices = {
         key: matrix
         for key, matrix in model.named_parameters()
-        if matrix.dim() > 1 and matrix.numel() > 1 and matrix.is_floating_point() and id(matrix) not in spared
+        if matrix.dim() > 1 and matrix.numel() > 1 and id(matrix) not in spared
     }
     constant = [key for key, matrix in matrices.items() if bool(torch.eq(*matrix.aminmax()))]
-    return constant and [
-        f"{len(constant)} of {len(matrices)} weight matrices hold one value throughout, which training does not leave "
-        f"behind, so that maps computed from them mean nothing: {listed(constant)}."
+    whole = [key for key, matrix in matrices.items() if key not in constant and _is_whole(matrix)]
+    return [
+        f"{len(keys)} of {len(matrices)} weight matrices hold {what}, which training does not leave behind, so that "
+        f"maps computed from them mean nothing: {listed(keys)}."
+        for keys, what in ((constant, "one value throughout"), (whole, "only whole numbers"))
+        if keys
     ]
+
+
+def _is_whole(matrix: torch.Tensor) -> bool:
+    """Whether all values are whole numbers; one row tells most matrices apart."""
+    if not matrix.is_floating_point():
+        return True
+    return all(bool((part == part.round()).all()) for part in (matrix[0], matrix))
 
 
 def listed(keys: Collection[str]) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from torch import Tensor
 
 from ..errors import ModelError, cause
-from .checkpoint import constant_weights
+from .checkpoint import untrained_weights
 from .loading import quiet
 
 Batching = Literal["padded", "equal lengths", "one by one"]
@@ -82,7 +82,7 @@ def has_sinks(model: Any) -> bool:
 
 def conditions_of(model: Any, batching: Batching) -> list[str]:
     """Say what a user should know about how a model is read, a sentence or two each."""
-    conditions = constant_weights(model)
+    conditions = untrained_weights(model)
     if (limit := _full_attention_limit(model)) is not None:
         conditions.append(
             f"This model attends fully to inputs of at most {limit} pieces, and in blocks to longer ones "

@@ -24,10 +24,11 @@ from ..maps.extraction import extract
 from ..maps.precision import Precision
 from ..tokens.pieces import Pieces
 from ..tokens.text_fit import TextFit
-from .checkpoint import constant_weights
+from .checkpoint import untrained_weights
 from .conditions import SAME
 from .encoder import Encoder
 from .forward_pass import Forward
+from .loading import load_tokenizer
 
 SAMPLE = 12
 """How many sentences the model reads, drawn at random with a fixed seed."""
@@ -108,7 +109,9 @@ class Examination:
         yield self._noted("sentences", bool(readable), found)
         if readable:
             if not any(any(pieces.special) for _, pieces in readable):
-                yield Check("note", None, "The tokenizer adds no special tokens, so idle attention rests on words.")
+                found = "The tokenizer adds no special tokens, so idle attention rests on words"
+                hint = "; --prepend puts a token before each input" if self.encoder.causal else ""
+                yield Check("note", None, f"{found}{hint}.")
             self.text = TextFit.of(readable)
             yield Check("words and pieces", self.text.passed, str(self.text))
             yield from self._attention_checks(drawn)
@@ -131,7 +134,7 @@ class Examination:
             left_over = " and ".join(filter(None, (others, heads))) or "none"
             found = f"all weights that attention needs are present; unused: {left_over}"
             yield self._noted("checkpoint", not unused.others, found)
-        constant = constant_weights(encoder.model)
+        constant = untrained_weights(encoder.model)
         for warning in encoder.warnings:
             is_failure = warning in constant
             yield self._noted("weights" if is_failure else "note", False if is_failure else None, warning)
@@ -214,15 +217,25 @@ def _same_maps(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, s
 
 
 def _sink(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[None, str]:
-    """Measure the share of attention on the first and the last position."""
+    """Measure the share of attention on the first and the last position, with a prepended token and without."""
+    first, last = _at_the_ends(encoder, sentences)
+    found = f"{first:.0f} % on the first position, {last:.0f} % on the last"
+    if encoder.prepended is not None:
+        plain = Encoder(encoder.model, load_tokenizer(encoder.files), encoder.name, encoder.files)
+        without, _ = _at_the_ends(plain, sentences)
+        found = f"{found}; without {encoder.prepended}, which --prepend added, {without:.0f} % on the first position"
+    return None, f"{found} (mean over heads)"
+
+
+def _at_the_ends(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[float, float]:
+    """Return the share of attention on the first and the last position in percent, as means over rows and heads."""
     first = last = rows = 0.0
     for batch in extract(encoder, sentences, log=ExtractionLog()):
         for _, array in batch.unpadded():
             rows += array[..., 0].size
             first += float(array[..., 0].sum())
             last += float(array[..., -1].sum())
-    found = f"{100 * first / rows:.0f} % on the first position, {100 * last / rows:.0f} % on the last"
-    return None, f"{found} (mean over heads)"
+    return 100 * first / rows, 100 * last / rows
 
 
 _ATTENTION_CHECKS = {

@@ -58,6 +58,7 @@ class Encoder(LoadedModel):
         max_length: the largest number of pieces it takes, special tokens included; None if it sets no limit.
         forms: the text of each piece by its vocabulary id.
         causal: whether no piece attends to those after it.
+        prepended: the token with which every input begins because it was asked for, not by the tokenizer itself.
         batching: which sentences it may read together, see `attentionology.extractors.model.conditions`.
 
     Raises:
@@ -81,6 +82,7 @@ class Encoder(LoadedModel):
         check_vocabulary(model, tokenizer, name or "the model")
         self.max_length = longest_input(model)
         attend_fully(model)
+        self.prepended: str | None = None
         self._layers: tuple[Any, ModelLayers] | None = None
         probe = self._probe()
         self.n_layers, self.n_heads = len(probe), probe[0].shape[1]
@@ -119,8 +121,10 @@ class Encoder(LoadedModel):
             ModelError: the model cannot be found or loaded, has no safetensors, or gives no attention.
         """
         model, tokenizer, name, files = load_pretrained(transformers.AutoModel, name_or_path, revision, device, dtype)
-        begin_with(tokenizer, prepend)
-        return cls(model, tokenizer, name, files)
+        prepended = begin_with(tokenizer, prepend)
+        encoder = cls(model, tokenizer, name, files)
+        encoder.prepended = prepended
+        return encoder
 
     def align(self, sentences: Sequence[Sentence], queries: Sequence[Sequence[str]] = ()) -> list[Pieces | Unalignable]:
         """Tokenize sentences and match words with pieces, see `attentionology.extractors.tokens.pieces.align`."""

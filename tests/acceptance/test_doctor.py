@@ -208,6 +208,44 @@ def test_constant_weights_are_unsound_and_analyze_warns(tmp_path, capsys):
     assert weights.found in capsys.readouterr().out
 
 
+def test_whole_numbers_are_no_trained_weights():
+    """Integers are refused, also between other matrices; a matrix with one other value may be a trained one."""
+    encoder = tiny.encoder("bert", max_position_embeddings=128)
+    weight = encoder.model.encoder.layer[1].attention.self.key.weight
+    weight.data.mul_(9).round_()
+    examination, checks = examined(encoder, kinds=["weight"])
+    (failed,) = [check for check in checks if check.passed is False]
+    assert failed.name == "weights"
+    assert "1 of" in failed.found
+    assert "only whole numbers" in failed.found
+    assert "encoder.layer.1.attention.self.key.weight" in failed.found
+    assert not healthy(examination)
+    weight.data[-1, -1] += 0.5
+    assert healthy(examined(encoder, kinds=["weight"])[0])
+
+
+def test_the_first_position_with_and_without_the_prepended_token(tmp_path):
+    """Both shares are means over the rows of all heads, by hand for one sentence."""
+    folder = saved(tiny.model("gpt2", n_positions=128), tmp_path, "bytes without specials")
+    tokenizer = tiny.fresh_tokenizer("bytes without specials")
+    tokenizer.bos_token = "<|endoftext|>"
+    tokenizer.save_pretrained(folder)
+    sentence = Sentence("s", ("a", "dog", "sleeps"))
+    shares = []
+    for prepend in ("auto", "none"):
+        encoder = Encoder.from_pretrained(folder, prepend=prepend)
+        (batch,) = extract(encoder, [sentence])
+        shares.append(f"{100 * float(batch.maps[0, ..., 0].mean()):.0f} % on the first position")
+        _, checks = examined(encoder, [sentence], ["weight"])
+        (sink,) = [check.found for check in checks if check.name == "where attention rests"]
+        assert sink.startswith(shares[-1])
+        assert ("without" in sink) == (prepend == "auto")
+        if prepend == "auto":
+            both = sink
+    assert f"; without <|endoftext|>, which --prepend added, {shares[1]} (mean over heads)" in both
+    assert shares[0] != shares[1]
+
+
 def test_unused_embeddings_may_be_zero():
     encoder = tiny.encoder("bert", max_position_embeddings=128)
     encoder.model.embeddings.token_type_embeddings.weight.data.zero_()
