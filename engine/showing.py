@@ -19,7 +19,7 @@ from ..analyses.shared.options import MapOptions
 from ..corpora_loaders import Corpus, CorpusError, Sentence
 from ..extractors import Encoder, MapBatch, MapMaker, extract_many, get_kind
 from ..reports.heads.figure import LAYOUTS, Layout
-from ..reports.heads.view import HeadView
+from ..reports.heads.view import HeadView, on_one_scale
 from ..storage.nearest import did_you_mean
 from .shown import Shown
 
@@ -83,7 +83,7 @@ def show(
     heads = _chosen(encoder, head)
     if direction == "auto":
         direction = "both" if encoder.causal else "dep->head"
-    views = tuple(tuple(_views(encoder, sentence, heads, options, direction)) for sentence in sentences)
+    views = tuple(on_one_scale(list(_views(encoder, sentence, heads, options, direction))) for sentence in sentences)
     return Shown(views, layout, encoder.name, special, encoder.causal)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,12 +16,19 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backend_bases import RendererBase
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
+PALETTE: dict[str, Any] = json.loads((Path(__file__).parent / "page/palette.json").read_text(encoding="utf-8"))
+"""The colors of figures and of the page, for light paper first and then for a dark page."""
+
 # The palette of Okabe and Ito, whose colors are distinguishable with any color vision.
-BLUE, ORANGE, GREY, BLACK = "#0072B2", "#D55E00", "#999999", "#000000"
-GREEN, PURPLE, SKY, YELLOW = "#009E73", "#CC79A7", "#56B4E9", "#E69F00"
+BLUE, ORANGE, GREY, BLACK = (PALETTE["named"][name][0].upper() for name in ("blue", "orange", "grey", "black"))
+GREEN, PURPLE, SKY, YELLOW = (PALETTE["named"][name][0].upper() for name in ("green", "purple", "sky", "yellow"))
+
+SEQUENTIAL = LinearSegmentedColormap.from_list("attentionology", PALETTE["sequential"]["light"])
+"""The colors of a heatmap, the same as those of the explorer: more is darker."""
 
 CLASSES = {
     "[CLS]": (BLUE, "o"),
@@ -138,4 +146,4 @@ def heads_map(axes: Axes, rates: pd.DataFrame) -> AxesImage:
     n_layers, n_heads = rates.shape
     number_ticks(axes.xaxis, n_heads)
     number_ticks(axes.yaxis, n_layers)
-    return axes.imshow(rates.to_numpy() * 100, vmin=0, vmax=100, cmap="cividis", origin="lower", aspect="auto")
+    return axes.imshow(rates.to_numpy() * 100, vmin=0, vmax=100, cmap=SEQUENTIAL, aspect="auto")

@@ -795,6 +795,12 @@ _TRANSFERRED = (
 
 _EXPLORED = (
     Fault(
+        "reports/heads/view.py",
+        "largest[view.kind] = max(largest.get(view.kind, 0.0), float(view.values.max()))",
+        "largest[view.kind] = float(view.values.max())",
+        "tests/acceptance/page/test_shown.py::test_a_page_draws_what_the_figure_draws",
+    ),
+    Fault(
         "analyses/dependency/explored.py",
         "directions[reading]) for head, reading in heads",
         "directions[0]) for head, reading in heads",

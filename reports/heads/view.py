@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -148,3 +148,12 @@ class HeadView:
             tuple(self.relations[index] for index in kept if self.relations),
             self.direction,
         )
+
+
+def on_one_scale(views: Sequence[HeadView]) -> tuple[HeadView, ...]:
+    """Let all views of a kind of map on a sentence be drawn on one scale, unless all of them have shares of 1."""
+    largest: dict[str, float] = {}
+    for view in views:
+        largest[view.kind] = max(largest.get(view.kind, 0.0), float(view.values.max()))
+    other = {view.kind for view in views if view.scale is not None}
+    return tuple(replace(view, scale=largest[view.kind]) if view.kind in other else view for view in views)

@@ -22,6 +22,7 @@ from ..table import ShownTable
 from ..tables import write_csv
 from .alternative import alternative, with_alternative
 from .bundle import bundled
+from .colors import palette_styles, themed
 from .outline import outlined
 
 
@@ -146,7 +147,7 @@ def write_report(
         sections=rendered,
         record=to_json(run),
         explorer=None if explorer is None else Markup(explorer),  # noqa: S704  # escaped by the caller
-        page_styles=Markup(bundled("page.css")),  # noqa: S704  # a file of this package
+        page_styles=Markup(palette_styles() + bundled("page.css")),  # noqa: S704  # a file of this package
         styles=Markup(bundled("explorer.css")),  # noqa: S704  # a file of this package
         script=Markup(bundled("explorer.js")),  # noqa: S704  # a file of this package
         explored=None if explorer is None else json.loads(explorer),
@@ -175,5 +176,5 @@ def save_figures(folder: Path, drawn: Mapping[str, Figure], suffix: str = "") ->
     for name, figure in drawn.items():
         save(figure, folder / "figures", name + suffix)
         svg = (folder / "figures" / f"{name}{suffix}.svg").read_text(encoding="utf-8")
-        svgs[name] = with_alternative(svg[svg.index("<svg") :], alternative(figure))
+        svgs[name] = with_alternative(themed(svg[svg.index("<svg") :]), alternative(figure))
     return svgs

@@ -17,10 +17,12 @@ from attentionology.analyses.contract import Titles
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.section import DependencyResults, best_table, dependency_section
 from attentionology.analyses.shared.best_head import with_control
-from attentionology.reports.drawing import STYLE, figure_formats, heads_map, panels, save, styled
+from attentionology.reports.drawing import PALETTE, STYLE, figure_formats, heads_map, panels, save, styled
 from attentionology.reports.format import interval, percent, shown_rows
 from attentionology.reports.json_text import records, to_json
-from attentionology.reports.page import write_report, write_section
+from attentionology.reports.page import save_figures, write_report, write_section
+from attentionology.reports.page.bundle import bundled
+from attentionology.reports.page.colors import palette_styles
 from tests.maps import RELATIONS, batch_of, random_corpus
 
 pytestmark = pytest.mark.usefixtures("svgs_are_drawn")
@@ -246,3 +248,17 @@ def test_a_figure_is_what_matplotlib_itself_writes(tmp_path):
     for ending in ("svg", "png"):
         assert (tmp_path / f"saved.{ending}").read_bytes() == (tmp_path / f"plain.{ending}").read_bytes()
     assert "of two lines" in (tmp_path / "saved.svg").read_text()
+
+
+def test_figures_on_a_page_follow_its_colors(tmp_path):
+    """The palette becomes variables, which are defined for light and dark pages; the file keeps its colors."""
+    figure, _ = panels(2, 1)
+    figure.axes[0].plot([0, 1], [0, 1], color=PALETTE["named"]["blue"][0])
+    (svg,) = save_figures(tmp_path, {"line": figure}).values()
+    stored = (tmp_path / "figures/line.svg").read_text("utf-8")
+    assert "stroke: #0072b2" in stored
+    assert "stroke: var(--figure-blue)" in svg
+    assert "#0072b2" not in svg
+    used = set(re.findall(r"var\(--figure-([\w-]+)\)", svg))
+    assert used <= set(re.findall(r"--figure-([\w-]+): light-dark", palette_styles()))
+    assert "invert(" not in bundled("page.css")

@@ -15,6 +15,9 @@ const SHOWN: Shown[] = ["all", "right", "wrong", ...PICKS.map((pick) => `wrong:$
 export type Drawing = "lines" | "arcs" | "matrix";
 const DRAWINGS: Drawing[] = ["lines", "arcs", "matrix"];
 
+export type Scale = "absolute" | "words";
+const SCALES: Scale[] = ["absolute", "words"];
+
 export interface View {
   measure: string;
   heads: number[];
@@ -30,9 +33,11 @@ export interface View {
   special: boolean;
   /** Whether the ensemble of the relation is drawn beside the heads. */
   ensemble: boolean;
+  /** Whether values are drawn as they are, or as the shares of what each word gives to words. */
+  scale: Scale;
 }
 
-const KEYS = ["measure", "head", "kind", "relation", "direction", "show", "search", "sentence", "word", "view", "special", "ensemble"];
+const KEYS = ["measure", "head", "kind", "relation", "direction", "show", "search", "sentence", "word", "view", "special", "ensemble", "scale"];
 
 /** The parameters of an address, or null if it is that of another part of the page. */
 export function parameters(hash: string): Map<string, string> | null {
@@ -68,6 +73,7 @@ export function address(view: View, data: Explorer, base: View): string {
     ["word", view.word ? `${view.word.side === "row" ? "from" : "to"}-${view.word.index + 1}` : null],
     ["view", view.drawing === base.drawing ? null : view.drawing],
     ["special", view.special === base.special ? null : view.special ? "on" : "off"],
+    ["scale", view.scale === base.scale ? null : view.scale],
     ["ensemble", view.ensemble === base.ensemble ? null : view.ensemble ? "on" : "off"],
   ];
   return "#" + parts.flatMap(([key, value]) => (value === null ? [] : `${key}=${encode(value)}`)).join("&");
@@ -106,6 +112,7 @@ export function firstView(data: Explorer): View {
     drawing: "lines",
     special: false,
     ensemble: false,
+    scale: "absolute",
   };
 }
 
@@ -168,6 +175,7 @@ export function restore(values: Map<string, string>, base: View, data: Explorer)
     word: choose("word", word, null),
     drawing: choose("view", (text) => DRAWINGS.find((item) => item === text), base.drawing),
     special: choose("special", onOrOff, base.special),
+    scale: choose("scale", (text) => SCALES.find((item) => item === text), base.scale),
     ensemble: choose("ensemble", onOrOff, base.ensemble),
   };
   return { view, missing };

@@ -2,26 +2,14 @@
 
 import { interpolateLab, piecewise } from "d3-interpolate";
 import { scaleDiverging, scaleSequential } from "d3-scale";
+import palette from "../palette.json";
 import type { Measure } from "./data";
 
 export type Scheme = "light" | "dark";
 
 // More is darker on a light page, and brighter on a dark one.
-const SEQUENTIAL: Record<Scheme, string[]> = {
-  light: ["#f3f6f9", "#c4d9ec", "#7eb1d8", "#3480b9", "#0b4f8a", "#062c54"],
-  dark: ["#1d242c", "#1c3f5e", "#20629a", "#3f8fd0", "#86bff0", "#d8edff"],
-};
-const DIVERGING: Record<Scheme, string[]> = {
-  light: ["#8c3a00", "#d98647", "#f6dfcb", "#f4f5f6", "#cfe0ef", "#5b9bcc", "#0b4f8a"],
-  dark: ["#ffb27a", "#b4602a", "#4d3527", "#252a30", "#24405a", "#3a7db4", "#9ccdf5"],
-};
+const { sequential: SEQUENTIAL, diverging: DIVERGING, categories: CATEGORIES } = palette;
 const MISSING: Record<Scheme, string> = { light: "#ffffff", dark: "#14171b" };
-// The palette of Okabe and Ito, and lighter or darker forms of it.
-const CATEGORIES = [
-  ..."#0072b2 #e69f00 #009e73 #cc79a7 #56b4e9 #d55e00 #f0e442 #999999".split(" "),
-  ..."#004a73 #8a5f00 #005e45 #8a4a6d #b5dcf3 #8f3f00 #f8f2a1 #555555".split(" "),
-];
-
 type Paint = (value: number) => string;
 
 export interface Coloring {
@@ -29,12 +17,16 @@ export interface Coloring {
   color: (value: number | null, scheme: Scheme) => string;
 }
 
-/** The colors of a measure: by category, around its center, or from 0 (or its least value) to its largest. */
+/**
+ * The colors of a measure: by category, around its center, or from 0 (or its least value) to its largest. Shares go from
+ * 0 to 100 %, so that two measures can be compared. The best values are darkest, also where the smallest are best.
+ */
 export function coloring(measure: Measure): Coloring {
   const defined = measure.values.filter((value) => value !== null);
   const least = Math.min(...defined);
   const largest = Math.max(...defined);
   let domain: [number, number] = [Math.min(0, least), largest > Math.min(0, least) ? largest : 1];
+  if (measure.unit === "%" && least >= 0 && largest <= 1) domain = [0, 1];
   let paint: (scheme: Scheme) => Paint;
   if (measure.categories) {
     domain = [0, measure.categories.length - 1];
@@ -48,7 +40,8 @@ export function coloring(measure: Measure): Coloring {
     domain = [center - reach, center + reach];
     paint = (scheme) => scaleDiverging([domain[0], center, domain[1]], piecewise(interpolateLab, DIVERGING[scheme]));
   } else {
-    paint = (scheme) => scaleSequential(domain, piecewise(interpolateLab, SEQUENTIAL[scheme]));
+    const ends: [number, number] = measure.low_is_best ? [domain[1], domain[0]] : domain;
+    paint = (scheme) => scaleSequential(ends, piecewise(interpolateLab, SEQUENTIAL[scheme]));
   }
   const paints = { light: paint("light"), dark: paint("dark") };
   return { domain, color: (value, scheme) => (value === null ? MISSING[scheme] : paints[scheme](value)) };

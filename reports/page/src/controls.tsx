@@ -89,6 +89,15 @@ export function Drawings({ view, go, pair }: { view: View; go: Go; pair: boolean
         <input type="checkbox" checked={view.special} onChange={(event) => go({ ...view, special: event.currentTarget.checked })} />
         special tokens
       </label>
+      <OneOf
+        label="Values"
+        options={[
+          { value: "absolute", text: "as they are" },
+          { value: "words", text: "share among words" },
+        ]}
+        value={view.scale}
+        onChange={(scale) => go({ ...view, scale })}
+      />
     </>
   );
 }

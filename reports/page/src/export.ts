@@ -3,7 +3,7 @@
 export type Cell = string | number | null;
 
 const STYLES = [
-  ..."fill fill-opacity stroke stroke-width stroke-opacity stroke-dasharray stroke-linecap opacity".split(" "),
+  ..."fill fill-opacity paint-order stroke stroke-width stroke-opacity stroke-dasharray stroke-linecap opacity".split(" "),
   ..."font-family font-size font-style font-weight text-anchor dominant-baseline unicode-bidi visibility".split(" "),
 ];
 const FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif";

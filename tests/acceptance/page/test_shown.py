@@ -9,6 +9,7 @@ import pytest
 
 from attentionology.engine.shown import Shown
 from attentionology.reports.heads import HeadView
+from attentionology.reports.heads.view import on_one_scale
 from tests.acceptance.page.test_matrix import saved
 from tests.acceptance.page.waiting import assert_count
 
@@ -27,7 +28,7 @@ def view(head: int, kind: str = "weight", seed: int = 0) -> HeadView:
     return HeadView("dogs", WORDS, SPECIAL, shown, 3, head, kind, scale, guesses, GOLD, RELATIONS)
 
 
-VIEWS = tuple(view(head, kind) for head in (9, 2) for kind in ("weight", "norm"))
+VIEWS = on_one_scale([view(head, kind) for head in (9, 2) for kind in ("weight", "norm")])
 
 
 @pytest.fixture
@@ -58,6 +59,8 @@ def test_a_page_draws_what_the_figure_draws(page_of):
         shares = drawn.values / (drawn.scale or 1)
         expected = sorted(np.rint(shares[np.rint(shares * 255) >= 6] * 255) / 255)
         np.testing.assert_allclose(opacities(panels.nth(index)), expected, atol=1e-4)
+        of_kind = [each.values.max() for each in VIEWS if each.kind == drawn.kind]
+        assert drawn.scale == (max(of_kind) if drawn.kind == "norm" else None)
         right = sum(drawn.is_right(row) is True for row in range(6))
         assert_count(panels.nth(index).locator(".guess.right"), right)
     assert page.locator("script").count() == 2
@@ -107,7 +110,7 @@ def test_arrows_lead_from_head_to_dependent(page_of):
     tree = [(GOLD[row] if row != 3 else 3, row) for row in (1, 2, 3, 4)]
     assert ends(".annotated .gold") == sorted(tree)
     assert sorted(tip for _, tip in ends(".annotated .tip")) == [1, 2, 3, 4]
-    assert sorted(page.locator(".annotated text").all_text_contents()) == ["amod", "nsubj", "punct", "root"]
+    assert sorted(page.locator(".drawing .label").all_text_contents()) == ["amod", "nsubj", "punct", "root"]
     assert ends(".guess") == sorted((VIEWS[0].guesses[row], row) for row in (1, 2, 3, 4))
     assert_count(page.locator(".guessed .tip"), 4)
 

@@ -5,6 +5,7 @@
 import { useMemo } from "preact/hooks";
 import type { DrawingProps } from "./panel";
 import { many, shownValue, strength, valuesOf } from "./panel";
+import { apart } from "./labels";
 import { COREFERENCE } from "../tasks";
 import { strokes } from "./strokes";
 import { fontSize, isolated, shortened, textWidth } from "./text";
@@ -30,6 +31,7 @@ export interface ArcsLayout {
 const SPACE = 16;
 const TITLE = 22;
 const LABELS = 64; // the room for names of relations
+const SPREAD = 24; // the room for names that are moved down
 const ROOT = 10; // how far the arrow to the root reaches beyond the arcs
 
 function height(distance: number): number {
@@ -60,7 +62,7 @@ export function arcsLayout({ sentence, rows, width, share, mirrored }: Pick<Draw
     x += wide;
   }
   const base = TITLE + farthest + 14;
-  return { width: Math.ceil(x + 8), height: base + 14 + farthest + 16, upright, size, along, base, reach: 13, widths, above: farthest, below: farthest, mirrored };
+  return { width: Math.ceil(x + 8), height: base + 14 + farthest + 16 + SPREAD, upright, size, along, base, reach: 13, widths, above: farthest, below: farthest, mirrored };
 }
 
 export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
@@ -78,8 +80,8 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
   };
   /** How far the middle of an arc below the line is from it. */
   const depth = (a: number, b: number): number => reach + Math.min(0.75 * height(far(a, b)), layout.below);
-  const place = (position: number, away: number): [number, number] => (upright ? [base + away, position] : [position, base + away]);
   const deepest = Math.max(0, ...panel.decisions.flatMap(({ rows: [row = 0], gold }) => gold.map((answer) => depth(row, answer) - reach))) + ROOT;
+  const labels = labelsOf(props, layout, depth, deepest);
   const guessed = panel.every || panel.decisions.some((decision) => decision.verdict !== null);
   const lines = useMemo(() => {
     const line = (row: number, column: number): string => (row === column ? "" : arc(row, column, -1));
@@ -115,11 +117,6 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
         const verdict = decision.verdict ?? "unjudged";
         const name = decision.relation === COREFERENCE ? "" : decision.relation;
         const root = sentence.heads[row] === -1 && name === sentence.relations[row];
-        const label = (x: number, y: number) => name && (
-          <text class="axis" x={upright ? x + 5 : x} y={upright ? y : y + 9} text-anchor={upright ? "start" : "middle"}>
-            {name}
-          </text>
-        );
         const end = (answer: number): number => Math.sign(layout.mirrored ? row - answer : answer - row) * 3; // beside the arrows that start at the word
         return (
           <g key={row}>
@@ -131,26 +128,28 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
                 <path class={`tip ${verdict}`} d={tip(along.get(row) ?? 0, end(guess), base - reach, upright, -1)} />
               </g>
             )}
-            {decision.gold.map((answer) => {
-              const [x, y] = place(((along.get(row) ?? 0) + (along.get(answer) ?? 0)) / 2, depth(row, answer));
-              return (
-                <g key={answer} class="annotated">
-                  <path class="gold" d={arc(answer, row, 1, -end(answer))} />
-                  <path class="tip" d={tip(along.get(row) ?? 0, end(answer), base + reach, upright, 1)} />
-                  {label(x, y)}
-                </g>
-              );
-            })}
+            {decision.gold.map((answer) => (
+              <g key={answer} class="annotated">
+                <path class="gold" d={arc(answer, row, 1, -end(answer))} />
+                <path class="tip" d={tip(along.get(row) ?? 0, end(answer), base + reach, upright, 1)} />
+              </g>
+            ))}
             {root && (
               <g class="annotated root">
                 <path class="gold" d={`M${point(along.get(row) ?? 0, reach + deepest)}L${point(along.get(row) ?? 0, reach)}`} />
                 <path class="tip" d={tip(along.get(row) ?? 0, 0, base + reach, upright, 1)} />
-                {label(...place(along.get(row) ?? 0, reach + deepest))}
               </g>
             )}
           </g>
         );
       })}
+      {labels
+        .filter(({ row }) => visible.some((decision) => decision.rows[0] === row))
+        .map(({ row, name, x, y }) => (
+          <text key={`${row} ${name} ${x}`} class="axis label" x={x} y={y} text-anchor="middle">
+            {name}
+          </text>
+        ))}
       <g role="group" aria-label={`${panel.title}: words`}>
         {rows.map((row) => {
           const wide = (layout.widths.get(row) ?? 0) + 8;
@@ -181,6 +180,30 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
       </g>
     </g>
   );
+}
+
+/** The names of relations at their arcs, of which none lies on another one. */
+function labelsOf(
+  { panel, sentence }: DrawingProps,
+  { upright, along, base, reach }: ArcsLayout,
+  depth: (a: number, b: number) => number,
+  deepest: number,
+): { row: number; name: string; x: number; y: number }[] {
+  const at = panel.decisions.flatMap((decision) => {
+    const [row = 0] = decision.rows;
+    const name = decision.relation;
+    if (!along.has(row) || !name || name === COREFERENCE) return [];
+    const middle = (answer: number): number => ((along.get(row) ?? 0) + (along.get(answer) ?? 0)) / 2;
+    const arcs = decision.gold.map((answer) => ({ row, name, position: middle(answer), away: depth(row, answer) }));
+    const root = sentence.heads[row] === -1 && name === sentence.relations[row];
+    return root ? [...arcs, { row, name, position: along.get(row) ?? 0, away: reach + deepest }] : arcs;
+  });
+  const boxes = at.map(({ name, position, away }) => {
+    const width = textWidth(name, 11) + 4;
+    const [x, y] = upright ? [base + away + 5 + width / 2, position] : [position, base + away + 9];
+    return { x, y, width, height: 12 };
+  });
+  return apart(boxes).map(({ x, y }, i) => ({ row: at[i]?.row ?? 0, name: at[i]?.name ?? "", x, y }));
 }
 
 /** The tip of an arrow that ends at a word: at `position` along the sentence, `away` across it, coming from `side`. */

@@ -12,6 +12,7 @@ import { moved, usePromise, useWidth } from "../hooks";
 import type { Maps } from "../inflate";
 import { valueAt } from "../inflate";
 import { reachOf, reversed } from "../judging";
+import { commonScale, sharedAmongWords } from "../scales";
 import type { Task } from "../tasks";
 import { decide } from "../tasks";
 import type { ArcsLayout } from "./arcs";
@@ -21,7 +22,7 @@ import { Grid, gridLayout } from "./grid";
 import type { LinesLayout } from "./lines";
 import { Lines, linesLayout } from "./lines";
 import type { Panel } from "./panel";
-import { many, sentenceAbout } from "./panel";
+import { many, sentenceAbout, shownValue } from "./panel";
 
 interface Props {
   data: Explorer;
@@ -65,7 +66,31 @@ async function panelsOf({ data, view, maps, sentence, asked, every = false, gues
     const shares = data.sample?.share_kinds?.includes(kind) ?? kind === "weight";
     result.set(key, { key, title, head: -1, kind, map: averaged.map, decisions, every, reversed: false, both: false, shares });
   }
-  return [...result.values()];
+  return scaled([...result.values()], view, columnsOf(sentence).special);
+}
+
+/** The panels with the values that the view asks for, and one scale for all panels of a kind. */
+function scaled(panels: Panel[], view: View, special: boolean[]): Panel[] {
+  const shared = view.scale === "words" ? panels.map((panel) => ({ ...panel, map: sharedAmongWords(panel.map, special), shares: true })) : panels;
+  const scaleOf = (kind: string): number => {
+    const same = shared.filter((panel) => panel.kind === kind);
+    return commonScale(same.map((panel) => panel.map), same.every((panel) => panel.shares));
+  };
+  return shared.map((panel) => ({ ...panel, map: { ...panel.map, scale: scaleOf(panel.kind) } }));
+}
+
+/** What full strength stands for, for each kind of map. */
+function Scales({ panels }: { panels: Panel[] }) {
+  const kinds = new Map(panels.map((panel) => [panel.kind, panel]));
+  return (
+    <>
+      {[...kinds].map(([kind, panel]) => (
+        <span key={kind} class="domain">
+          {kinds.size > 1 && `${kind}: `}0 <span class="ramp" /> {shownValue(panel, panel.map.scale)}
+        </span>
+      ))}
+    </>
+  );
 }
 
 export function Figure(props: Props) {
@@ -74,7 +99,7 @@ export function Figure(props: Props) {
   const svg = useRef<SVGSVGElement>(null);
   const panels = usePromise(
     () => panelsOf(props),
-    [maps, sentence, asked, guesses, view.relation, view.direction, view.heads.join(), view.kinds.join(), view.ensemble],
+    [maps, sentence, asked, guesses, view.relation, view.direction, view.heads.join(), view.kinds.join(), view.ensemble, view.scale],
   );
   const [pointed, setPointed] = useState<Word | null>(null);
   const [focused, setFocused] = useState<Word | null>(null);
@@ -200,7 +225,7 @@ export function Figure(props: Props) {
         {!pair && asked.some((task) => task.gold.length) && (drawing !== "lines" || focus || !panels.every(many)) && (
           <span class={drawing === "arcs" ? "gold solid" : "gold"}>annotation</span>
         )}
-        <span class="weight">the stronger, the more attention</span>
+        <Scales panels={panels} />
       </p>
       <Buttons svg={() => svg.current} name={`${sentence.id}-${view.heads.map((head) => headName(head, data)).join("-")}`} title={title} rows={cells} />
     </div>

@@ -1,0 +1,64 @@
+"""What full strength stands for: one scale for all drawings of a kind, and shares among words."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from tests.acceptance.page.test_sentences import shape_of, unpacked
+
+
+def drawn_values(data, sentence, kind, layer, head):
+    """The stored values of a head, in raw units."""
+    layers, heads, rows = shape_of(data, sentence)
+    stored = sentence["maps"][kind]
+    shares = unpacked(stored["data"], np.uint8, (layers, heads, rows, rows)) / 255
+    return shares[layer - 1, head - 1] * stored["scales"][(layer - 1) * heads + head - 1]
+
+
+def domains(page):
+    """What the legend says of each kind: the value that is drawn at full strength."""
+    page.locator(".key .domain").first.wait_for()
+    said = (re.fullmatch(r"(?:(\w+): )?0 +(.+)", text) for text in page.locator(".key .domain").all_inner_texts())
+    return {match[1]: match[2] for match in said if match}
+
+
+def test_all_heads_of_a_kind_have_one_scale(open_page, pages, small):
+    sentence = small["sample"]["sentences"][2]
+    page = open_page(pages["small"], f"#head=1-2,2-1,5-3&kind=weight,norm&sentence={sentence['id']}")
+    largest = max(drawn_values(small, sentence, "norm", *head).max() for head in [(1, 2), (2, 1), (5, 3)])
+    found = domains(page)
+    assert found["weight"] == "100 %"
+    assert float(found["norm"]) == pytest.approx(largest, rel=0.06)  # two digits
+
+
+def test_shares_are_those_among_words(open_page, pages, small):
+    sentence = small["sample"]["sentences"][2]
+    inner = slice(1, -1)  # between the special tokens
+    address = f"#head=2-1&kind=norm&sentence={sentence['id']}&word=from-2"
+    values = drawn_values(small, sentence, "norm", 2, 1)[1, inner]
+    expected = sorted(100 * values / values.sum())[::-1]
+    for special in ("off", "on"):
+        page = open_page(pages["small"], f"{address}&special={special}&scale=words")
+        assert domains(page) == {None: "100 %"}
+        readout = page.locator(".drawn .readout").text_content()
+        shown = [float(value) for value in re.findall(r"([\d.]+) %", readout)]
+        np.testing.assert_allclose(shown, expected[: len(shown)], atol=0.51)
+    page.get_by_label("as they are").check()
+    page.wait_for_url(re.compile(r"^(?!.*scale=)"))
+    assert " %" not in page.locator(".drawn .readout").text_content()
+
+
+def test_names_of_relations_lie_beside_each_other(open_page, pages, small):
+    for sentence in small["sample"]["sentences"][:12]:
+        page = open_page(pages["small"], f"#head=1-1&view=arcs&relation=all&sentence={sentence['id']}", width=1600)
+        page.locator(".drawing .label").first.wait_for()
+        boxes = page.locator(".drawing .label").evaluate_all(
+            "labels => labels.map(each => each.getBBox()).map(b => [b.x, b.x + b.width, b.y, b.y + b.height])"
+        )
+        for i, (left, right, top, bottom) in enumerate(boxes):
+            for other in boxes[:i]:
+                beside = right <= other[0] or other[1] <= left
+                assert beside or bottom <= other[2] + 3 or other[3] <= top + 3
