@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint
 from typing import Any
 
 from ..storage.nearest import did_you_mean
-from ..storage.plugins import RegistryError, added, load_added, located, source_of
+from ..storage.plugins import GROUPS, RegistryError, added, load_added, located, source_of
 from .ablation.options import ABLATION
 from .clusters.options import CLUSTERS
 from .contract import Analysis, AnalysisRow, OptionError
@@ -21,7 +21,7 @@ from .dependency.options import DEPENDENCY
 from .norms.options import NORMS
 from .surface.options import SURFACE
 
-ENTRY_POINTS = "attentionology.analyses"
+ENTRY_POINTS = GROUPS["analysis"]
 """The group of entry points under which another package names its subclasses of `Analysis`."""
 
 _ROWS = (DEPENDENCY, SURFACE, CLUSTERS, NORMS, COREFERENCE, ABLATION)

@@ -1,4 +1,7 @@
 from .conllu_file import read_conllu as read_conllu
+from .coreference.formats import CorpusFormat as CorpusFormat
+from .coreference.formats import get_format as get_format
+from .coreference.formats import list_formats as list_formats
 from .corpus import Corpus as Corpus
 from .corpus import CorpusFile as CorpusFile
 from .errors import AttentionologyError as AttentionologyError

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .conllu_file import BEGINNING, placed_sentences, read_conllu
-from .coreference.formats import format_of
+from .coreference.formats import format_of, get_format
 from .corpus import DivisibleCorpus, Tally
 from .sentence import Sentence
 from .stream import Files, Stream, read_files
@@ -93,8 +93,9 @@ def load_treebank(
     from_string: str | None = None,
     tokens: TokenChoice = "syntactic",
     limit: int | None = None,
+    format: str | None = None,  # noqa: A002  # the name of the option
 ) -> Treebank:
-    """Read CoNLL-U or CoNLL-X files into one treebank.
+    """Read CoNLL-U or CoNLL-X files, or those of another format, into one treebank.
 
     All errors of the files are found at once. The sentences of treebanks of at most 4,096 are held in memory; those of
     larger ones are read again whenever they are asked for, and the files must stay as they are until then. Hold them by
@@ -103,14 +104,16 @@ def load_treebank(
     Args:
         paths: one file or several, which may be compressed with gzip, bzip2, xz or zip. Treebanks of Universal
             Dependencies may be given by name, for example ``ud:en_ewt:dev``, and are downloaded if necessary.
-        from_string: the content of a CoNLL-U file, in place of files.
+        from_string: the content of a file, in place of files.
         tokens: ``"syntactic"`` words (as Clark et al. 2019 read the tokens of the Penn Treebank), or
             ``"surface"`` tokens, where the words of a multiword token are merged into one node.
         limit: read at most this many sentences.
+        format: the name of a format that another package adds, see `attentionology.corpora_loaders.list_formats`.
+            Default: the format is detected.
 
     Raises:
-        ValueError: no file is given or files and a string are, the limit is less than 1, or ``tokens`` is neither of
-            the two.
+        ValueError: no file is given or files and a string are, the limit is less than 1, ``tokens`` is neither of
+            the two, or there is no such format.
         CorpusError: a file cannot be read, contains no sentence, or was released without its words (every form
             is ``_``, as in treebanks whose text may not be distributed), or two files are the same.
 
@@ -124,13 +127,17 @@ def load_treebank(
     if tokens not in ("syntactic", "surface"):
         raise ValueError(f"tokens must be 'syntactic' or 'surface', not {tokens!r}")
     if from_string is not None:
-        return load_string(lambda path: load_treebank(path, tokens=tokens, limit=limit), from_string, paths)
+        return load_string(
+            lambda path: load_treebank(path, tokens=tokens, limit=limit, format=format), from_string, paths
+        )
+    if format is not None:
+        get_format(format)  # so that an unknown one is noticed before files are read
     tally, unique = Tally(), UniqueNames()
 
     def add(sentence: Sentence) -> Sentence:
         return with_id(tally.add(sentence), unique(sentence.id))
 
-    files, records, held = read_files(paths, TreeReader(tokens), add, tally, contents="sentence", limit=limit)
+    files, records, held = read_files(paths, TreeReader(tokens, format), add, tally, contents="sentence", limit=limit)
     source = Files(files, Renamed(unique.numbers) if unique.renamed else None)
     return Treebank(Stream(source, held=held), records, tokens, unique.renamed).knowing(counted=tally.counted())
 
@@ -140,10 +147,11 @@ class TreeReader:
     """Reads the sentences of a file from a place on, each with the place after it."""
 
     tokens: TokenChoice
+    format: str | None = None  # None if it is detected
 
     def __call__(self, path: str, place: Any) -> Iterator[tuple[Sentence, Any]]:
         """Yield the sentences with their places; None is the beginning of the file."""
-        read_trees = format_of(path).read_trees
+        read_trees = (format_of(path) if self.format is None else get_format(self.format)).read_trees
         if read_trees in (None, read_conllu):  # read_conllu says what is wrong with formats without trees
             placed: Iterator[tuple[Sentence, Any]] = placed_sentences(path, place or BEGINNING)
         else:

@@ -155,6 +155,7 @@ class AnalyzeJob(Job):
         else:
             resolved["corpus"] = [file.path for file in corpus.files]
         resolved["analyses"] = list(setting.chosen)
+        resolved["format"] = files.format
         resolved["map"] = kinds.map[0] if len(kinds.map) == 1 else list(kinds.map)
         return Prepared(
             chosen=tuple(load_analysis(row.location) for row in chosen),

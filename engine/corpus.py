@@ -54,6 +54,10 @@ class CorpusOptions(OptionGroup):
     """The segment ids of the second span: zeros, as in the maps of the paper, or those that the tokenizer gives to the
     second text of a pair."""
 
+    format: Annotated[str | None, arg(metavar="NAME")] = None
+    """The format of the corpus: conllu, conll2012, gap, or one that an installed package adds. By default, it is
+    detected, which is not possible for formats of packages."""
+
     tokens: TreebankWords = "syntactic"
 
     limit: OptionalNumber = None
@@ -68,6 +72,15 @@ class CorpusOptions(OptionGroup):
             raise OptionError("--tokens is for treebanks and cannot be given together with --text")
         if self.segments is not None and not self.text:
             raise OptionError("--segments is for --text, which is not given")
+        if self.format is not None:
+            from ..corpora_loaders import get_format  # which reads entry points
+
+            try:
+                get_format(self.format)
+            except ValueError as error:
+                raise OptionError(f"--format: {error}") from None
+            if self.text or not self.corpus:
+                raise OptionError("--format is for the files of --corpus, which is not given")
         if self.segment_ids != "zeros" and self.segments is None:
             raise OptionError("--segment-ids is for --segments, which is not given")
 
@@ -79,8 +92,10 @@ def files_of(options: CorpusOptions) -> list[str]:
 
 def has_trees(options: CorpusOptions) -> bool:
     """Whether the format of the corpus has trees, as CoNLL-U has."""
-    from ..corpora_loaders.coreference import format_of
+    from ..corpora_loaders.coreference import format_of, get_format
 
+    if options.format is not None:
+        return get_format(options.format).has_trees
     return not options.text and all(format_of(file).has_trees for file in files_of(options))
 
 
@@ -123,8 +138,10 @@ def read_corpus(options: CorpusOptions, chosen: Sequence[AnalysisRow] = ()) -> C
     files = files_of(options)
     if _read_as_documents(options, chosen):
         needed = any(analysis.of_mentions for analysis in chosen)
-        return load_documents(files, lenient=options.lenient, limit=options.limit, mentions_needed=needed)
-    return load_treebank(files, tokens=options.tokens, limit=options.limit)
+        return load_documents(
+            files, lenient=options.lenient, limit=options.limit, mentions_needed=needed, format=options.format
+        )
+    return load_treebank(files, tokens=options.tokens, limit=options.limit, format=options.format)
 
 
 def unmet(options: CorpusOptions, corpus: Corpus) -> list[str]:

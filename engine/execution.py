@@ -29,7 +29,7 @@ from .parts import PartCounter, check_folder
 from .passes import PassCounts
 from .preparing import Planned, Prepared, plan_analyses
 from .readers import reader_of
-from .results import Part, compared_kinds, complete_record, with_results
+from .results import Part, compared_kinds, complete_record, running_analysis, with_results
 from .run import Run, write_run
 from .stored_run import states_of
 
@@ -129,6 +129,7 @@ def _run(
         **describe_command(
             command, {**job.flat(), **shown_options, **prepared.resolved}, prepared.setting.seed, stages
         ),
+        **({"extensions": added} if (added := prepared.extensions()) else {}),
         "model": describe_model(prepared.model),
         "corpus": describe_corpus(read),
         "sentences": reading,
@@ -147,7 +148,8 @@ def _looked_up(prepared: Prepared, planned: Planned, counts: PassCounts) -> list
     parts = []
     for analysis, kind, plan in planned.plans:
         counted = Counted(plan.facts, counts.metrics, counts.logs, counts.failures)
-        looked = analysis.follow_up(prepared.options, plan, counted, read)
+        with running_analysis(analysis, "follow_up()"):
+            looked = analysis.follow_up(prepared.options, plan, counted, read)
         requests = tuple(request.name for request in plan.requests)
         parts.append(Part(analysis, kind, requests, counted, looked, plan.corpus))
     return parts

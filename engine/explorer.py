@@ -48,7 +48,10 @@ def explorer_of(
     samples: Mapping[str, InputSample],
 ) -> Explorer:
     """Make the explorer of a run, from its counts alone."""
-    contributions = [(part, part.analysis.explored(options, part.counted, part.results, part.kind)) for part in parts]
+    contributions = []
+    for part in parts:
+        with part.running("explored()"):
+            contributions.append((part, part.analysis.explored(options, part.counted, part.results, part.kind)))
     contributed = [(part, each) for part, each in contributions if each is not None]
     # Findings and summaries are about the first kind of map of each analysis, all else is about all kinds.
     first_kinds = {part.analysis.name: part.kind for part, _ in reversed(contributed)}

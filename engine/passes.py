@@ -42,6 +42,7 @@ from ..extractors import (
 )
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.progress import Stages, progress_bar
+from ..storage.plugins import running
 from .memory import bytes_of_maps, check_memory
 from .plain_data import to_plain
 from .readers import Limits, Readers, batches_of
@@ -169,7 +170,9 @@ class Pass:
                 counted.metrics[request.name] = request.metric(first)
                 counted.arguments[request.name] = request.metric.arguments_of(first)
         for request in self.requests:
-            counted.metrics[request.name].update(batch_of[request.maker])
+            metric = counted.metrics[request.name]
+            with running("analysis", request.label, f"{type(metric).__name__}.update()", type(metric).__module__):
+                metric.update(batch_of[request.maker])
 
     def _check_memory(self, batch_of: dict[BatchMaker[Any], Any], model: LoadedModel, limits: Limits) -> int:
         """Check that the states of the metrics and the maps of a batch fit into memory; return the bytes of maps."""

@@ -16,6 +16,7 @@ from ..analyses.shared.metric import Metric
 from ..corpora_loaders import Corpus
 from ..extractors import MapMaker, Segments
 from ..extractors.model.loaded_model import LoadedModel
+from ..storage.plugins import extensions, running
 from .passes import Pass, plan_passes, same_inputs
 from .plain_data import to_plain
 from .readers import Limits
@@ -48,6 +49,14 @@ class Prepared:
         """The model."""
         return self.setting.model
 
+    def extensions(self) -> list[dict[str, str]]:
+        """What other packages add to the run, with their versions."""
+        used = [("analysis", analysis.name, type(analysis).__module__) for analysis in self.chosen]
+        used += [("map kind", maker.kind.name.removeprefix("rollout:"), "") for maker in self.maps]
+        if (name := self.resolved.get("format")) is not None:
+            used.append(("corpus format", name, ""))
+        return extensions(used)
+
     def described(self) -> dict[str, Any]:
         """Everything besides the model and the text on which counts depend, as plain data."""
         groups = {kind for analysis in self.chosen for kind in analysis.options}
@@ -61,6 +70,7 @@ class Prepared:
             "limits": asdict(self.limits),
             "examples": self.examples,
             "seed": self.setting.seed,
+            **({"extensions": added} if (added := self.extensions()) else {}),
         }
 
 
@@ -78,7 +88,8 @@ def plan_analyses(prepared: Prepared) -> Planned:
     plans: list[PlannedAnalysis] = []
     for analysis in prepared.chosen:
         for maker in prepared.maps if analysis.of_maps else prepared.maps[:1]:
-            plan = analysis.plan(prepared.options, replace(prepared.setting, maps=maker))
+            with running("analysis", analysis.name, "plan()", type(analysis).__module__):
+                plan = analysis.plan(prepared.options, replace(prepared.setting, maps=maker))
             plans.append((analysis, str(maker.kind) if analysis.of_maps else None, plan))
     samples = _samples(plans, prepared)
     requests = [request for _, _, plan in plans for request in plan.requests]

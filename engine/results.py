@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from ..analyses.comparison.section import comparison_section
 from ..analyses.contract import Analysis, Counted, OptionSet, Titles
 from ..analyses.shared.options import CountOptions
 from ..reports.page import Section
-from ..storage.plugins import RegistryError
+from ..storage.plugins import RegistryError, running
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -56,11 +57,22 @@ class Part:
     def section(self, titles: Titles) -> Section:
         """The tables, the figures and the section of the page. Figures name the kind of map unless it is weights."""
         kind = "" if self.kind is None or self.kind == "weight" else self.kind
-        return self.analysis.section(self.results, replace(titles, map=kind))
+        with self.running("section()"):
+            return self.analysis.section(self.results, replace(titles, map=kind))
 
     def show(self, width: int) -> RenderableType:
         """The results for a terminal with ``width`` columns."""
-        return self.analysis.show(self.results, width)
+        with self.running("show()"):
+            return self.analysis.show(self.results, width)
+
+    def running(self, step: str) -> AbstractContextManager[None]:
+        """Let errors of a block, in which a method of the analysis runs, say whose code it is."""
+        return running_analysis(self.analysis, step)
+
+
+def running_analysis(analysis: Analysis[Any, Any], step: str) -> AbstractContextManager[None]:
+    """Let errors of a block, in which a method of an analysis runs, say whose code it is."""
+    return running("analysis", analysis.name, step, type(analysis).__module__)
 
 
 def with_results(counted: Sequence[Part], options: OptionSet) -> tuple[Part, ...]:
@@ -72,7 +84,9 @@ def with_results(counted: Sequence[Part], options: OptionSet) -> tuple[Part, ...
             for other in reversed(parts)  # an analysis that is about no kind reads the results of the first kind
             if other.analysis.name in part.analysis.needs and (part.kind is None or other.kind in (None, part.kind))
         }
-        parts.append(replace(part, results=part.analysis.results(options, part.counted, needed, part.looked)))
+        with part.running("results()"):
+            results = part.analysis.results(options, part.counted, needed, part.looked)
+        parts.append(replace(part, results=results))
     return tuple(parts)
 
 
@@ -81,7 +95,10 @@ def compared_kinds(parts: Sequence[Part], titles: Titles, options: OptionSet) ->
     of_maps = [part for part in parts if part.kind is not None]
     if len({part.kind for part in of_maps}) < 2:
         return None
-    families = [(part.analysis.name, part.kind or "", part.analysis.comparable(part.counted)) for part in of_maps]
+    families = []
+    for part in of_maps:
+        with part.running("comparable()"):
+            families.append((part.analysis.name, part.kind or "", part.analysis.comparable(part.counted)))
     return contrasts_of_kinds(families, titles.model, min_count=options[CountOptions].min_count)
 
 
@@ -125,7 +142,9 @@ def complete_record(record: Mapping[str, Any], parts: Sequence[Part], options: O
     """
     by_name: dict[str, dict[str, Any]] = {}
     for part in parts:
-        for name, entry in part.analysis.record(options, part.counted, part.results).items():
+        with part.running("record()"):
+            entries = part.analysis.record(options, part.counted, part.results)
+        for name, entry in entries.items():
             by_name.setdefault(name, {})[part.kind or ""] = entry
     if repeated := next((name for name in by_name if name in record), None):
         raise RegistryError(f"an analysis adds {repeated!r} to the run record, which already has an entry of that name")

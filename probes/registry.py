@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 from ..corpora_loaders import WordVectors
 from ..storage.nearest import did_you_mean
-from ..storage.plugins import RegistryError, added, checked, load_added
+from ..storage.plugins import GROUPS, RegistryError, added, checked, load_added
 from .probe import Probe
 from .syntax_probes import AttentionProbe, AttentionWordsProbe, WordsDistancesProbe
 
-ENTRY_POINTS = "attentionology.probes"
+ENTRY_POINTS = GROUPS["probe"]
 """The group of entry points under which another package names its subclasses of `Probe`."""
 
 ProbeRegistryError = RegistryError

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
 from .errors import AttentionologyError
 
 Base = TypeVar("Base")
+
+GROUPS = {
+    "analysis": "attentionology.analyses",
+    "probe": "attentionology.probes",
+    "explanation test": "attentionology.explanation_tests",
+    "map kind": "attentionology.map_kinds",
+    "corpus format": "attentionology.corpus_formats",
+}
+"""The group of entry points for each thing that another package can add."""
 
 
 class RegistryError(AttentionologyError, ValueError):
@@ -18,6 +29,50 @@ class RegistryError(AttentionologyError, ValueError):
 def added(group: str) -> list[EntryPoint]:
     """Return what other packages name under a group of entry points, in the order of the names."""
     return sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
+
+
+def added_by_name(what: str, own: Iterable[str]) -> dict[str, EntryPoint]:
+    """Return the entry points of a thing that is chosen by their names, which must differ from those of our own."""
+    points: dict[str, EntryPoint] = {}
+    for point in added(GROUPS[what]):
+        if point.name in own or point.name in points:
+            raise RegistryError(f"the {what} {point.name!r} of {source_of(point)} has a name that is taken")
+        points[point.name] = point
+    return points
+
+
+def package_of(what: str, name: str, module: str = "") -> dict[str, str]:
+    """Return the package that adds a thing, by the name of its entry point or by its module, and the version.
+
+    The result is empty for what comes with the toolkit or was registered by a program.
+    """
+    top = module.partition(".")[0]
+    for point in added(GROUPS[what]):
+        if point.dist is not None and (point.name == name or point.module.partition(".")[0] == top):
+            return {"package": point.dist.name, "version": point.dist.version}
+    return {}
+
+
+def extensions(used: Iterable[tuple[str, str, str]]) -> list[dict[str, str]]:
+    """Describe those of the used things that come from other packages, for the run record.
+
+    Args:
+        used: what a thing is, for example an analysis, its name, and its module.
+    """
+    found = [{"what": what, "name": name, **package_of(what, name, module)} for what, name, module in used]
+    return [each for each in found if "package" in each]
+
+
+@contextmanager
+def running(what: str, name: str, step: str, module: str = "") -> Iterator[None]:
+    """Let errors of a block in which a step of an extension runs say whose code it is."""
+    try:
+        yield
+    except Exception as error:
+        if package := package_of(what, name, module):
+            version = f"{package['package']} {package['version']}"
+            error.add_note(f"This happened in {step} of the {what} {name!r}, which the package {version} adds.")
+        raise
 
 
 def source_of(point: EntryPoint) -> str:

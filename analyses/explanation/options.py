@@ -11,12 +11,12 @@ from tyro.conf import arg
 
 from ...reports.help.options import flag
 from ...storage.nearest import did_you_mean
-from ...storage.plugins import added
+from ...storage.plugins import GROUPS, added
 from ..contract import OptionError, OptionGroup
 from ..option_groups import Bounds
 from ..shared.numbers import Count, Number, OptionalNumber
 
-ENTRY_POINTS = "attentionology.explanation_tests"
+ENTRY_POINTS = GROUPS["explanation test"]
 """The group of entry points under which another package names its `ExplanationTest`. An entry point has the name of its
 test, so that the command knows the name without loading the package."""
 

@@ -23,6 +23,7 @@ from ...extractors.model.loaded_model import weights_sha256
 from ...extractors.replaceable.attention_model import query_of
 from ...reports.provenance import source_digest
 from ...storage.cache_log import CacheLog
+from ...storage.plugins import running
 from ...storage.tensors import read_tensors, write_tensors
 from ..contract import OptionError
 from ..shared.part_options import KEPT, ShareOptions
@@ -196,6 +197,7 @@ def _examined(
 
 def _rows(test: ExplanationTest, options: ExplanationTestOptions, only: Sequence[str] | None, batch: TextBatch) -> Rows:
     """Compute the columns of a test for a batch."""
-    rows = test.examine(batch, options)
+    with running("explanation test", test.name, "examine()"):
+        rows = test.examine(batch, options)
     test.check_declared(rows)
     return rows if only is None else {name: rows[name] for name in only if name in rows}

@@ -12,6 +12,7 @@ from ...extractors import AttentionModel, TransformerAttention
 from ...extractors.model.files import LoadedFiles
 from ...extractors.model.loaded_model import weights_sha256
 from ...probes.classifiers import AttentionClassifier
+from ...storage.plugins import extensions
 from ..shared.record import describe_command, describe_corpus, describe_files
 from .tested import Tested
 
@@ -27,10 +28,11 @@ def describe(
     """Make the run record. ``corpus`` and ``sentences`` describe the tested texts."""
     options, texts, source, trainings = tested.options, tested.texts, tested.source, tested.trainings
     files = {"data": options.texts.data, "dev": options.texts.dev, "test": options.texts.test}
+    named = [test.name for test in tested.tests]
     vectors, cache = options.classifier.vectors, trainings.cache
     resolved = {
         **{name: list(given or ()) for name, given in files.items()},
-        "tests": [test.name for test in tested.tests],
+        "tests": named,
         "vectors": vectors and str(vectors),
         "cache": cache and str(cache),
         **shown_options,
@@ -38,6 +40,7 @@ def describe(
     skipped = [asdict(text) for text in texts.skipped]
     return {
         **describe_command(command, {**options.flat(), **resolved}, options.seed, tested.stages),
+        **({"extensions": added} if (added := extensions(("explanation test", name, "") for name in named)) else {}),
         "model": describe_model(tested.model),
         "corpus": {**describe_corpus(texts.test), "counts": {**texts.test.counts(), "sentences": texts.read}},
         "sentences": {

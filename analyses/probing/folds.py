@@ -35,6 +35,7 @@ from ...probes.saved_probe import cached_checkpoint
 from ...probes.splits import Split
 from ...reports.progress import Stages, progress_bar
 from ...storage.cache_log import CacheLog
+from ...storage.plugins import running
 from ..shared.processes import Processes, results_of_processes
 from .attachment import Task
 
@@ -152,7 +153,8 @@ def _fit(probe: Probe, split: Split, checkpoint: Checkpoint, label: str, *, watc
             shown = done
 
         try:
-            probe.fit(split.train, split.dev, report=report, checkpoint=checkpoint)
+            with running("probe", probe.name, "fit()", type(probe).__module__):
+                probe.fit(split.train, split.dev, report=report, checkpoint=checkpoint)
         except TrainingError as error:
             raise TrainingError(f"{label}: {error}") from None
 

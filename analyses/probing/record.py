@@ -10,7 +10,9 @@ from typing import Any
 
 from ...corpora_loaders import Sentence, WordVectors
 from ...extractors import get_kind
+from ...probes import registered_probes
 from ...probes.recipe import FEWEST_STEPS, steps_per_epoch
+from ...storage.plugins import extensions
 from ..shared.record import (
     describe_command,
     describe_corpus,
@@ -52,6 +54,7 @@ def describe(
     }
     return {
         **describe_command(command, {**options.flat(), **resolved}, options.seed, workspace.stages),
+        **({"extensions": added} if (added := _extensions(resolved["probe"], options.maps.map)) else {}),
         "model": describe_model(inputs.encoder),
         **treebanks.pop("test"),
         "treebanks": treebanks,
@@ -75,6 +78,12 @@ def describe(
         },
         "warnings": [*inputs.encoder.warnings, *warnings_of(reading), *warnings(options, inputs, workspace)],
     }
+
+
+def _extensions(probes: Sequence[str], kind: str) -> list[dict[str, str]]:
+    known = registered_probes()
+    of_probes = [("probe", name, known[name].__module__) for name in probes]
+    return extensions([*of_probes, ("map kind", kind.removeprefix("rollout:"), "")])
 
 
 def _describe_vectors(inputs: ProbingInputs) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 from .document import TYPES, ZERO, Document, Mention, PronounQuestion
 from .documents import Documents, LazyDocuments, load_documents, open_documents
 from .english import PRONOUNS, TITLES
-from .formats import FORMATS, CorpusFormat, detect_format, format_of
+from .formats import FORMATS, CorpusFormat, detect_format, format_of, get_format, list_formats
 from .winobias import ANTI, FEMININE, MASCULINE, PRO
 
 __all__ = [
@@ -24,6 +24,8 @@ __all__ = [
     "PronounQuestion",
     "detect_format",
     "format_of",
+    "get_format",
+    "list_formats",
     "load_documents",
     "open_documents",
 ]

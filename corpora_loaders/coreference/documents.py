@@ -17,7 +17,7 @@ from ..sentence import Sentence
 from ..stream import HELD, Files, Parts, Stream, read_files
 from ..unique_names import UniqueNames, numbered_name
 from .document import TYPES, ZERO, Account, Document
-from .formats import FORMATS, format_of
+from .formats import FORMATS, format_of, get_format
 
 HELD_IN_DOCUMENTS = 4 * HELD
 """The largest number of sentences of documents that are held: more than of a treebank, because documents take longer to
@@ -174,6 +174,7 @@ def load_documents(
     lenient: bool = False,
     limit: int | None = None,
     mentions_needed: bool = True,
+    format: str | None = None,  # noqa: A002  # the name of the option
 ) -> Documents:
     """Read coreference corpora with CoNLL-2012 columns, in CoNLL-U with ``Entity=``, or in the format of GAP.
 
@@ -187,6 +188,7 @@ def load_documents(
         lenient: whether malformed brackets are ignored and counted, instead of raising an error.
         limit: read at most this many documents.
         mentions_needed: whether a file without any mention is an error.
+        format: the name of a format, see `attentionology.corpora_loaders.list_formats`. Default: it is detected.
 
     Raises:
         ValueError: no file is given, or the limit is less than 1.
@@ -206,7 +208,9 @@ def load_documents(
         >>> [(mention.spans, mention.entity, mention.type) for mention in documents.documents[0].mentions]
         [(((0, 1),), '1', 'proper'), (((2, 3),), '1', 'pronoun')]
     """
-    account, reader = Account(), DocumentReader(lenient)
+    if format is not None:
+        get_format(format)  # so that an unknown one is noticed before files are read
+    account, reader = Account(), DocumentReader(lenient, format)
     tally, facts = Tally(), DocumentFacts()
     unique, unique_sentences = UniqueNames(), UniqueNames()
     ends = array("Q")
@@ -252,11 +256,13 @@ class DocumentReader:
     """Reads the documents of a file from a place on, each with the place after it."""
 
     lenient: bool
+    format: str | None = None  # None if it is detected
 
     def __call__(self, path: str, place: Any, account: Account | None = None) -> Iterator[tuple[Document, Any]]:
         """Yield the documents with their places; None is the beginning of the file."""
         # What is not used has been counted when the file was read first.
-        return format_of(path).read_documents(path, account or Account(), lenient=self.lenient, place=place)
+        used = format_of(path) if self.format is None else get_format(self.format)
+        return used.read_documents(path, account or Account(), lenient=self.lenient, place=place)
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,19 @@ Example:
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ...storage.nearest import did_you_mean
+from ...storage.plugins import RegistryError, added_by_name, loaded, running, source_of
 from ..conllu_file import read_conllu
+from ..errors import CorpusError
 from ..lines import WHOLE_NUMBER, numbered_lines
 from ..sentence import Sentence
 from .columns import BEGIN
@@ -94,6 +99,59 @@ def format_of(path: str | Path) -> CorpusFormat:
     """
     beginning = beginning_of_file(path)
     return next((corpus_format for corpus_format in FORMATS if corpus_format.recognize(beginning)), CONLLU)
+
+
+@functools.cache
+def _added() -> dict[str, EntryPoint]:
+    return added_by_name("corpus format", [each.name for each in FORMATS])
+
+
+def list_formats() -> list[str]:
+    """The names of the formats of annotated corpora, those of the toolkit first.
+
+    Example:
+        >>> from attentionology.corpora_loaders import list_formats
+        >>> list_formats()[:3]
+        ['conll2012', 'conllu', 'gap']
+    """
+    return [*(each.name for each in FORMATS), *_added()]
+
+
+@functools.cache
+def get_format(name: str) -> CorpusFormat:
+    """Return the format of a name. A format of another package is that of its entry point.
+
+    The entry point names a function that takes the path of a file and yields its sentences with their trees, or a
+    `CorpusFormat`, which may have mentions as well.
+
+    Raises:
+        ValueError: there is no such format; the message lists the choices.
+        RegistryError: the entry point cannot be loaded, or is neither of the two.
+
+    Example:
+        >>> from attentionology.corpora_loaders import get_format
+        >>> get_format("gap").has_trees
+        False
+    """
+    if own := next((each for each in FORMATS if each.name == name), None):
+        return own
+    if name not in _added():
+        choices = list_formats()
+        raise ValueError(f"unknown format {name!r}; choose from: {', '.join(choices)}{did_you_mean(name, choices)}")
+    found = loaded("corpus format", _added()[name])
+    if isinstance(found, CorpusFormat):
+        return found
+    if not callable(found):
+        raise RegistryError(f"{source_of(_added()[name])} is neither a function of a path nor a CorpusFormat")
+
+    def read_trees(path: str | Path) -> Iterator[Sentence]:
+        with running("corpus format", name, f"reading {path}"):
+            yield from found(path)
+
+    def no_mentions(path: str | Path, *others: Any, **options: Any) -> Iterator[tuple[Document, Any]]:
+        raise CorpusError(f"the format {name!r} has no mentions", file=path)
+
+    return CorpusFormat(name, name, lambda beginning: False, no_mentions, read_trees)
 
 
 def detect_format(path: str | Path) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint
 from typing import Any, TypeVar
 
 from jaxtyping import Float
 from torch import Tensor
 
 from ...storage.nearest import did_you_mean
+from ...storage.plugins import RegistryError, added_by_name, loaded, source_of
 from ..layers import Layer
 from ..maps.map_batch import FLOAT32_NOISE
 
@@ -63,6 +66,24 @@ class MapKind:
 _KINDS: dict[str, MapKind] = {}
 
 
+@functools.cache
+def _added() -> dict[str, EntryPoint]:
+    """Return the kinds of other packages, which name their decorated functions as entry points."""
+    toolkit = __name__.partition(".")[0] + "."
+    own = [name for name, kind in _KINDS.items() if kind.layer_map.__module__.startswith(toolkit)]
+    return added_by_name("map kind", [*own, ROLLOUT])
+
+
+def _registered(name: str) -> MapKind | None:
+    """Return the kind of a name, after importing the package that adds it; None if there is none."""
+    point = _added().get(name)
+    if point is not None and name not in _KINDS:
+        loaded("map kind", point)
+        if name not in _KINDS:
+            raise RegistryError(f"{source_of(point)} has no @register_kind({name!r}, …), as its entry point says")
+    return _KINDS.get(name)
+
+
 def register_kind(name: str, description: str, **properties: Any) -> Callable[[Registered], Registered]:
     """Make a decorator that adds a map kind to the registry.
 
@@ -88,7 +109,7 @@ def register_kind(name: str, description: str, **properties: Any) -> Callable[[R
         >>> batch
         MapBatch('squared', word level, 1 sentence, shape (1, 6, 12, 5, 5))
     """
-    if name in list_kinds():
+    if name in (*_KINDS, ROLLOUT):
         raise ValueError(f"map kind {name!r} is already registered")
     if ":" in name:
         raise ValueError(f"the name of a map kind must not contain a colon: {name!r}")
@@ -116,8 +137,8 @@ def get_kind(name: str | MapKind) -> MapKind:
     if isinstance(name, MapKind):
         return name
     prefix, _, base = name.partition(":")
-    if name == ROLLOUT or (prefix == ROLLOUT and base in _KINDS):
-        base_kind = _KINDS[base or "weight"]
+    base_kind = _registered(base or "weight") if prefix == ROLLOUT else None
+    if base_kind is not None:
         return replace(
             base_kind,
             name=name,
@@ -126,20 +147,20 @@ def get_kind(name: str | MapKind) -> MapKind:
             vectors=False,
             rollout=True,
         )
-    try:
-        return _KINDS[name]
-    except KeyError:
-        near = did_you_mean(name, (*list_kinds(), *(f"{ROLLOUT}:{kind}" for kind in _KINDS)))
+    kind = _registered(name)
+    if kind is None:
+        near = did_you_mean(name, (*list_kinds(), *(f"{ROLLOUT}:{kind}" for kind in list_kinds() if kind != ROLLOUT)))
         kinds = ", ".join(list_kinds())
-        raise ValueError(f"unknown map kind {name!r}; choose from: {kinds}, rollout:KIND{near}") from None
+        raise ValueError(f"unknown map kind {name!r}; choose from: {kinds}, rollout:KIND{near}")
+    return kind
 
 
 def list_kinds() -> list[str]:
-    """List the names of all kinds, without the rollouts of kinds other than the attention weights.
+    """List the names of all kinds, also of other packages, without rollouts other than that of the attention weights.
 
     Example:
         >>> from attentionology import list_kinds
         >>> "weight" in list_kinds(), "rollout" in list_kinds()
         (True, True)
     """
-    return sorted([*_KINDS, ROLLOUT])
+    return sorted({*_KINDS, *_added(), ROLLOUT})

@@ -18,6 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from ...storage.plugins import running
 from ..kinds import MapKind
 from ..kinds.rollout import next_product, row_normalized
 from ..layers import FFBias, Layer
@@ -160,7 +161,8 @@ class _Stack:
     def add(self, index: int, layer: Layer) -> None:
         """Add the map of a layer, given by its 0-based index."""
         kind = self.maker.kind
-        layer_map = kind.layer_map(layer)
+        with running("map kind", kind.name, "the function"):
+            layer_map = kind.layer_map(layer)
         if kind.rollout:
             layer_map = next_product(layer_map, self._product, self._mask, residual=kind.residual, number=index + 1)
             self._product = layer_map
