@@ -66,7 +66,9 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
             causal = lm is None
             lm = setting.load_causal_lm() if causal else lm
             if lm is None:
-                notes.append("Effects on predictions were not measured: the checkpoint has no language-model head.")
+                masks = encoder.tokenizer.mask_token_id is not None or encoder.causal
+                lacking = "the checkpoint has no language-model head" if masks else "the tokenizer has no mask token"
+                notes.append(f"Effects on predictions were not measured: {lacking}.")
             else:
                 makers.append(("ablation-predictions", replace(maker, lm=lm, causal=causal)))
                 what = "each word after what precedes it" if causal else "masked pieces"

@@ -40,7 +40,9 @@ def model(tmp_path_factory) -> str:
     config = tiny.model("bert", max_position_embeddings=128).config
     torch.manual_seed(1)
     transformers.BertForMaskedLM(config).save_pretrained(folder)
-    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder)
+    tokenizer = tiny.fresh_tokenizer("wordpiece")
+    tokenizer.mask_token = "[MASK]"  # effects of ablation are those on masked pieces
+    tokenizer.save_pretrained(folder)
     return str(folder)
 
 

@@ -349,17 +349,14 @@ def test_heads_that_are_not_there_are_named(encoder, options, said):
 
 
 def test_some_heads_alone(encoder):
-    results = analyze(
-        encoder,
-        TREEBANK,
-        analyses="ablation",
-        options=[AblationOptions(ablate_heads=("2-3",), ablate="zero", pruning_sentences=0)],
-    )
+    options = AblationOptions(ablate_heads=("2-3",), ablate="zero", pruning_sentences=0)
+    results = analyze(encoder, TREEBANK, analyses="ablation", options=options)
     (row,) = results["ablation"].tables.heads.to_dict("records")
     assert (row["layer"], row["head"]) == (2, 3)
     by_hand = effects_by_hand(encoder)[1, 2]
     assert row["l2"] == pytest.approx(np.mean([each[3] for each in by_hand]), abs=2e-6)
     assert results["ablation"].pruning is None
+    assert "predictions were not measured: the tokenizer has no mask token" in results["ablation"].notes[-1]
 
 
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
