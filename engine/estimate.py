@@ -57,6 +57,7 @@ class RunEstimate:
     inputs: int
     passes: tuple[PassEstimate, ...]
     weights: int  # the bytes of the weights of the model
+    device: str  # where the weights are, and the maps while they are made
     processes: int | None  # how many processes count; None if the cluster decides
     counted: int | None  # how many of the parts are in the folder of the parts, if there is one
     read: int  # the number of inputs that all passes read together
@@ -76,6 +77,9 @@ class RunEstimate:
         there = "" if self.counted is None else f", of which {self.counted:,} are in the folder"
         yield f"Corpus: {self.inputs:,} {self.unit}. All passes together read {self.read:,}."
         yield f"Parts: {self.parts:,}{there}"
+        of_batch = max(each.maps for each in self.passes)
+        on_gpu = f", on {self.device}" if self.device != "cpu" else ""
+        yield f"Model: {size(self.weights)} of weights, and up to {size(of_batch)} of maps of one batch{on_gpu}"
         yield from memory_lines(self.memory, self.memory_of_worker, self.processes)
         yield f"Disk: about {size(self.disk)} in the results folder, and {size(self.disk_of_parts)} with --parts"
         yield from (f"Warning: {each} will fail: {each.failure}" for each in self.passes if each.failure)
@@ -122,7 +126,7 @@ def estimate_run(
     if part_options.parts is not None:
         counter = PartCounter(job, prepared, part_options.parts, planned.passes)
         counted = sum(map(counter.has, counter.parts))
-    weights = sum(parameter.nbytes for parameter in prepared.model.model.parameters())
+    weights = sum(parameter.nbytes for parameter in prepared.model.held.parameters())
     models = 2 if any(each.copy is not None for each in passes) else 1  # at most one copy is there besides the model
     reading = LIBRARIES + models * weights + max(each.maps for each in passes)
     states = [each.states for each in passes]
@@ -133,6 +137,7 @@ def estimate_run(
         inputs=len(prepared.setting.corpus),
         passes=tuple(passes),
         weights=weights,
+        device=prepared.model.device.type,
         processes=part_options.workers if part_options.engine == "ray" else part_options.workers or 1,
         counted=counted,
         read=sum(each.inputs for each in passes),

@@ -48,6 +48,8 @@ def load_reader(
         return PairEncoder(encoder, "similarity" if method == "similarity" else "self-attention")
     if options.prepend != TranslatorOptions.prepend:
         raise OptionError("--prepend is for encoders and decoders (--method similarity, self-attention)")
+    if options.dtype != TranslatorOptions.dtype:
+        raise OptionError("--dtype is for encoders and decoders (--method similarity, self-attention)")
     if options.model == SAMPLE:
         return load_sample_translator()
     check_model_name(options.model, SAMPLE)

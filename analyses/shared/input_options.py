@@ -82,13 +82,20 @@ class ModelOptions(OptionalModelOptions):
     With 'auto', it is the first token of a text as the tokenizer names it (BOS), if the tokenizer adds no special token
     by itself; with 'none', inputs are left as the tokenizer reads them."""
 
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """The type in which the weights are held. With bfloat16 they take half the memory, and the model still computes in
+    float32: in bfloat16, nearly every sentence would have a decision too close to make. The results of a checkpoint in
+    bfloat16, as most large decoders have, are the same; one in float32 is rounded, with a warning."""
+
     def load(self) -> Encoder:
         """Load the model.
 
         Raises:
             ModelError: it cannot be loaded, or its tokenizer does not know the token.
         """
-        return load_encoder(self.model, revision=self.revision, device=self.device, prepend=self.prepend)
+        return load_encoder(
+            self.model, revision=self.revision, device=self.device, prepend=self.prepend, dtype=self.dtype
+        )
 
 
 def model_or_encoder(model: str | Path | Encoder, options: ModelOptions) -> tuple[ModelOptions, Encoder | None]:

@@ -58,7 +58,7 @@ def describe_model(model: LoadedModel) -> dict[str, Any]:
         "heads": model.n_heads,
         "causal": model.causal,
         "max_length": model.max_length,
-        "dtype": str(model.dtype).removeprefix("torch."),
+        "dtype": str(model.held_dtype).removeprefix("torch."),
         "device": str(model.device),
         "tokenizer": {"class": type(model.tokenizer).__name__, "vocabulary": len(model.tokenizer)},
     }

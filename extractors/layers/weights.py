@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -166,8 +167,12 @@ class LayerWeights(AttentionWeights):
         return self._constant("gram normed twice", lambda: gram_of(self.last_norm.linear(self.w_o_normed)))
 
 
-def read_weights(model: Any, n_layers: int, n_heads: int) -> list[LayerWeights]:
-    """Read the layers of a Hugging Face model; layers that share their weights are the same object."""
+def read_weights(model: Any, n_layers: int, n_heads: int, *, again: bool = False) -> Sequence[LayerWeights]:
+    """Read the layers of a Hugging Face model; layers that share their weights are the same object.
+
+    They are views of the model's weights. Of a model that converts its weights whenever they are read, they are copies,
+    so each layer is to be read again when it is needed.
+    """
     family = str(model.config.model_type)
     row = ARCHITECTURES.get(family)
     if row is None or not row.layers:
@@ -183,9 +188,33 @@ def read_weights(model: Any, n_layers: int, n_heads: int) -> list[LayerWeights]:
     if not 0 < len(modules) <= n_layers:
         raise ModelError(f"{family!r}: {len(modules)} layers at {row.layers!r} for {n_layers} layers of attention")
     row = replace(row, pre_norm=_said(model, row.pre_norm), parallel=_said(model, row.parallel))
-    read = [_read_layer(module, row, n_heads, f"{family!r} layer {i + 1}") for i, module in enumerate(modules)]
+    readers = [
+        functools.partial(_read_layer, module, row, n_heads, f"{family!r} layer {i + 1}")
+        for i, module in enumerate(modules)
+    ]
     # Fewer modules than layers are shared in order, as the groups of ALBERT are.
-    return [read[layer * len(read) // n_layers] for layer in range(n_layers)]
+    module_of = [layer * len(modules) // n_layers for layer in range(n_layers)]
+    if again:
+        return _ReadAgain([readers[number] for number in module_of])
+    read = [reader() for reader in readers]
+    return [read[number] for number in module_of]
+
+
+class _ReadAgain(Sequence[LayerWeights]):
+    """Layers that are read whenever they are needed, so that only one of them is in memory, and none goes stale."""
+
+    def __init__(self, readers: Sequence[Callable[[], LayerWeights]]) -> None:
+        self._readers = readers
+        self._constants: dict[int, dict[str, tuple[Tensor, Tensor]]] = {}
+
+    def __len__(self) -> int:
+        return len(self._readers)
+
+    def __getitem__(self, number: Any) -> Any:
+        weights = self._readers[number]()
+        # Constants made of the weights are kept from one reading to the next; a mark tells whether they still hold.
+        weights.__dict__["_kept"] = self._constants.setdefault(range(len(self))[number], {})
+        return weights
 
 
 def layer_modules(model: Any) -> list[nn.Module]:

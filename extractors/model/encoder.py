@@ -31,7 +31,7 @@ from .conditions import (
     switch_to_eager,
 )
 from .files import LoadedFiles
-from .float64_copy import InFloat64
+from .float64_copy import InFloat64, float32_view
 from .forward_pass import Forward, ModelLayers, attention_only, model_inputs, parameters_key
 from .loaded_model import LoadedModel, random_copy
 from .loading import begin_with, load_pretrained, quiet
@@ -92,7 +92,7 @@ class Encoder(LoadedModel):
     @property
     def has_sinks(self) -> bool:
         """Whether heads have learned sinks, which take a share of the attention and are no position (gpt-oss)."""
-        return has_sinks(self.model)
+        return has_sinks(self.held)
 
     @classmethod
     def from_pretrained(
@@ -111,8 +111,8 @@ class Encoder(LoadedModel):
                 at one commit, which ``files`` records; see `attentionology.extractors.model.hub.hub_model`.
             revision: a branch, tag or commit on the Hub.
             device: the device to compute on.
-            dtype: the type of weights and maps, float32 or float64. Lower precision would blur the comparisons that
-                every count is made of.
+            dtype: the type of weights and maps, float32 or float64; or bfloat16 to hold the weights in half the memory
+                and compute in float32. Lower precision would blur the comparisons that every count is made of.
             prepend: the token with which every input begins, see `attentionology.extractors.model.loading.begin_with`:
                 ``auto`` for that of the tokenizer if it adds no special token by itself, ``none`` for no token.
 
@@ -121,6 +121,8 @@ class Encoder(LoadedModel):
             ModelError: the model cannot be found or loaded, has no safetensors, or gives no attention.
         """
         model, tokenizer, name, files = load_pretrained(transformers.AutoModel, name_or_path, revision, device, dtype)
+        if dtype == torch.bfloat16:
+            model = float32_view(model)
         prepended = begin_with(tokenizer, prepend)
         encoder = cls(model, tokenizer, name, files)
         encoder.prepended = prepended
@@ -158,7 +160,7 @@ class Encoder(LoadedModel):
         Raises:
             ModelError: the architecture has no row of names, or what is recomputed is not what the model computes.
         """
-        key = self._parameters_key()
+        key = parameters_key(self.held)
         if self._layers is None or self._layers[0] != key:
             try:
                 self._layers = key, self._read_layers()
@@ -175,7 +177,7 @@ class Encoder(LoadedModel):
         # A model that does not read padded batches may give NaN on padding, as ModernBERT does in float64 for its rows
         # outside the sliding window, and NaN spreads.
         ids, mask = self._pieces_of("a b c d e f g h i j k l", *(["m"] if self.batching == "padded" else []))
-        weights = read_weights(self.model, self.n_layers, self.n_heads)
+        weights = read_weights(self.model, self.n_layers, self.n_heads, again=self.held is not self.model)
         with Recorder(layer_modules(self.model)) as recorded:
             attentions, hidden = self._run(ids, mask, hidden_states=True)
         unchecked = ModelLayers(weights, [False] * self.n_layers, self.family)
@@ -203,7 +205,7 @@ class Encoder(LoadedModel):
         drawn as the architecture initializes it. The embedding tables are all `torch.nn.Embedding` modules (words,
         positions, segments); the layer norm after them is reset like the rest.
         """
-        random = random_copy(self.model, seed, self.dtype)
+        random = random_copy(self.held, seed, self.dtype)
         control = Encoder(random.to(self.device), self.tokenizer, f"{self.name} random-init seed {seed}")
         control.batching = self.batching
         return control
@@ -251,14 +253,6 @@ class Encoder(LoadedModel):
         """Return the attention of each input of a padded batch, layer by layer, without the padding."""
         attentions = self.forward(batch).attentions
         return [[alpha[row, :, : len(p), : len(p)] for alpha in attentions] for row, p in enumerate(batch)]
-
-    @torch.inference_mode()
-    def _parameters_key(self) -> tuple[Any, ...]:
-        if not self.is_twin:
-            return parameters_key(self.model)
-        # The weights that are read of a twin are copies. They must not go stale, whatever value is written.
-        flat = [parameter.flatten() for parameter in self.model.parameters()]
-        return tuple(float(p.sum()) + float(torch.dot(p[1:], p[:-1])) for p in flat)
 
     @torch.inference_mode()
     def _run(

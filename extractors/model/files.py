@@ -165,6 +165,15 @@ def _check_config(path: Path, family: Any) -> None:
         )
 
 
+def stored_types(folder: Path | None) -> set[str]:
+    """Return the types of the weights in the files of a folder, as safetensors names them, such as F32."""
+    types = set()
+    for path in sorted((folder or Path()).glob("*.safetensors")):
+        with safe_open(path, framework="pt") as opened:
+            types |= {str(opened.get_slice(name).get_dtype()) for name in opened.keys()}  # noqa: SIM118 no dict
+    return types - {"I64", "I32", "U8", "BOOL"}  # constants such as position ids
+
+
 def _check_safetensors(path: Path) -> None:
     """Check a file by its header and its size; the weights themselves are not read."""
     if not path.is_file():

@@ -8,8 +8,10 @@ it is used. Every float32 number is a float64 number, so the conversion is exact
 a converted copy would. It also never goes stale when the model's parameters are written to.
 
 Tables of words are treated apart. They are the largest parameters, and converting all of them to look up a few
-rows would cost more than the rest of the pass, so rows are looked up in float32 and then converted, which gives the
-same. An encoder–decoder has one table in several modules.
+rows would cost more than the rest of the pass, so rows are looked up as they are stored and then converted, which gives
+the same. An encoder–decoder has one table in several modules.
+
+A model whose weights are held in bfloat16 is computed with in float32 by the same means.
 """
 
 from __future__ import annotations
@@ -23,20 +25,50 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrize
 from torch.overrides import TorchFunctionMode
 
+from ..errors import ModelError
+
 
 def float64_twin(model: Any) -> Any:
     """Make a view of the model in float64, on the CPU if the device of the model has no float64."""
-    tables = {id(table): _CastAfterLookUp(table) for table in _word_tables(model)}
+    return _view(model, torch.float64)
+
+
+def float32_view(model: Any) -> Any:
+    """Make a view in float32 of a model whose weights are held in bfloat16, which takes half the memory.
+
+    Every bfloat16 number is a float32 number, so a model whose checkpoint is in bfloat16 computes the same bits as if
+    its weights had been loaded in float32. To compute in bfloat16 itself would be of no use: attention weights are then
+    off by up to a third, so that almost every sentence would have to be computed again in float64.
+
+    Raises:
+        ModelError: the model makes constants in the type of its weights, so that they are rounded.
+    """
+    stored = model.state_dict().keys()
+    rounded = [
+        name
+        for name, buffer in model.named_buffers()
+        if name not in stored and buffer.dtype == torch.bfloat16 and not name.endswith(".embed_scale")
+    ]
+    if rounded:
+        raise ModelError(
+            f"constants of this architecture would be rounded ({', '.join(rounded[:3])}), so that its weights cannot "
+            "be held in bfloat16; leave out --dtype"
+        )
+    return _view(model, torch.float32)
+
+
+def _view(model: Any, dtype: torch.dtype) -> Any:
+    tables = {id(table): _CastAfterLookUp(table, dtype) for table in _word_tables(model)}
     shared = {id(parameter): parameter for parameter in model.parameters()}
-    converted = {id(buffer): in_float64(buffer.clone()) for buffer in model.buffers()}
+    converted = {id(buffer): _converted(buffer.clone(), dtype) for buffer in model.buffers()}
     # What deepcopy finds here it takes for the copy of an object.
     twin = copy.deepcopy(model, {**tables, **shared, **converted})
     for module in list(twin.modules()):
         for name, parameter in list(module.named_parameters(recurse=False)):
             if parameter.is_floating_point():
                 # "unsafe" allows the type to change.
-                parametrize.register_parametrization(module, name, _InFloat64(), unsafe=True)
-    twin.is_float64_twin = True  # by which `LoadedModel` recognizes it
+                parametrize.register_parametrization(module, name, _Converting(dtype), unsafe=True)
+    twin.view_of = (model, dtype)  # by which `LoadedModel` recognizes it; in a tuple, the model is no submodule
     return twin
 
 
@@ -53,31 +85,43 @@ def in_float64(stored: Tensor) -> Tensor:
     return available.double() if available.is_floating_point() else available
 
 
-class _InFloat64(nn.Module):
-    """The parametrization that converts a parameter of the model whenever the twin reads it."""
+def _converted(stored: Tensor, dtype: torch.dtype) -> Tensor:
+    if dtype == torch.float64:
+        return in_float64(stored)
+    return stored.to(dtype) if stored.is_floating_point() else stored
+
+
+class _Converting(nn.Module):
+    """The parametrization that converts a parameter of the model whenever the view reads it."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        super().__init__()
+        self._dtype = dtype
 
     def forward(self, stored: Tensor) -> Tensor:
-        return in_float64(stored)
+        return _converted(stored, self._dtype)
 
 
 class _CastAfterLookUp(nn.Module):
-    """Looks up rows in a float32 table and converts them. The table is not a submodule, so it is not converted."""
+    """Looks up rows in a table as it is stored and converts them. The table is no submodule, so it is not converted."""
 
-    def __init__(self, table: nn.Module) -> None:
+    def __init__(self, table: nn.Module, dtype: torch.dtype) -> None:
         super().__init__()
-        self._table = (table,)  # in a tuple: not a submodule
+        self._table, self._dtype = (table,), dtype  # in a tuple: not a submodule
         self.num_embeddings = table.num_embeddings
 
     def forward(self, ids: Tensor) -> Tensor:
         table = self._table[0]
         scale = getattr(table, "embed_scale", None)
+        if isinstance(scale, Tensor) and scale.dtype == torch.bfloat16:  # the number from which it was made and rounded
+            scale = torch.tensor(table.scalar_embed_scale, dtype=torch.float32)
         on_device = ids.to(next(table.parameters()).device)
         if scale is None:
             looked_up: Tensor = table(on_device)
-            return looked_up.to(ids.device).double()
-        # In float32, the product would be rounded.
+            return looked_up.to(ids.device, self._dtype)
+        # In the type of the table, the product would be rounded.
         rows = nn.functional.embedding(on_device, table.get_parameter("weight")).to(ids.device)
-        return rows.double() * (scale.double() if isinstance(scale, Tensor) else scale)
+        return rows.to(self._dtype) * (scale.to(ids.device, self._dtype) if isinstance(scale, Tensor) else scale)
 
 
 class InFloat64(TorchFunctionMode):

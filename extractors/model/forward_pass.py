@@ -8,7 +8,7 @@ for each piece in a layer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,7 @@ from ..tokens.word_merging import WordMerger
 class ModelLayers:
     """The verified weights of all layers of an architecture."""
 
-    weights: list[LayerWeights]
+    weights: Sequence[LayerWeights]
     comparable: list[bool]  # for each layer, whether the next hidden state is the layer's output itself
     family: str
 

@@ -36,8 +36,10 @@ class LoadedModel:
         self.tokenizer: Any = tokenizer
         self.name = name
         self.files = files or LoadedFiles()
-        # Whether it is the float64 view of another model, which stores its parameters.
-        self.is_twin: bool = getattr(model, "is_float64_twin", False)
+        # The model that holds the parameters, and the type that this one computes in, if it is a view of that.
+        self.held: Any
+        self._view_dtype: torch.dtype | None
+        self.held, self._view_dtype = getattr(model, "view_of", (model, None))
         self._double: tuple[Any, Any] | None = None
 
     def __repr__(self) -> str:
@@ -58,20 +60,23 @@ class LoadedModel:
     def device(self) -> torch.device:
         """The device that the model computes on. Of a twin, it is not that of the parameters if that has no float64."""
         parameter: Tensor = next(self.model.parameters())
-        return in_float64(parameter[:0]).device if self.is_twin else parameter.device
+        return in_float64(parameter[:0]).device if self._view_dtype == torch.float64 else parameter.device
 
     @property
     def dtype(self) -> torch.dtype:
         """The type that the model computes in. The input embeddings may be stored in another one."""
-        if self.is_twin:
-            return torch.float64
-        parameters: list[Tensor] = list(self.model.parameters())
+        return self._view_dtype or self.held_dtype
+
+    @property
+    def held_dtype(self) -> torch.dtype:
+        """The type in which weights are held in memory: bfloat16 weights are computed with in float32."""
+        parameters: list[Tensor] = list(self.held.parameters())
         return next(p.dtype for p in reversed(parameters) if p.is_floating_point())
 
     @property
     def warnings(self) -> list[str]:
         """What a user should know before reading the numbers, one sentence each."""
-        return [*self.files.warnings, *conditions_of(self.model, self.batching)]
+        return [*self.files.warnings, *conditions_of(self.held, self.batching)]
 
     @property
     def double(self: Model) -> Model:
@@ -88,7 +93,7 @@ class LoadedModel:
         key = tuple(id(parameter) for parameter in self.model.parameters())  # kept alive, and so unique, by the twin
         if self._double is None or self._double[0] != key:
             try:
-                self._double = key, self._with_model(float64_twin(self.model))
+                self._double = key, self._with_model(float64_twin(self.held))
             except Exception as error:
                 if out_of_memory(error):
                     raise
@@ -113,7 +118,7 @@ class LoadedModel:
     def weights_sha256(self) -> str:
         """Compute a SHA-256 of names, shapes, types and bytes of all weights, independent of how they were stored."""
         # Weights that the files lack, such as a pooler's, are random numbers in every run.
-        return weights_sha256(self.model, self.files.untrained)
+        return weights_sha256(self.held, self.files.untrained)
 
     def _with_model(self, twin: Any) -> Any:
         """Wrap the float64 view of the model."""

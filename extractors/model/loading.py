@@ -27,12 +27,18 @@ from .files import (
     LoadedFiles,
     check_files,
     read_object,
+    stored_types,
 )
 from .hub import hub_model
 
 _TOKENIZER_HINT = (
     f"correct {TOKENIZER_CONFIG}, or download the files again. Of the values of tokenizer_class, "
     f'"PreTrainedTokenizerFast" reads any {TOKENIZER}, and "BertTokenizer" reads vocab.txt'
+)
+
+_ROUNDED = (
+    "The checkpoint has weights in {}, which --dtype bfloat16 has rounded, so that this is not quite the model that "
+    "was trained."
 )
 
 Location = str | Path | LoadedFiles
@@ -141,12 +147,16 @@ def load_pretrained(
     *,
     decoder: bool = False,
 ) -> tuple[Any, Any, str, LoadedFiles]:
-    """Load a model with its tokenizer; the result is what the classes of models take."""
-    if dtype not in (torch.float32, torch.float64):  # less would blur the comparisons that every count is made of
-        raise ValueError(f"dtype must be torch.float32 or torch.float64, not {dtype}")
+    """Load a model with its tokenizer; the result is what the classes of models take, if it is no bfloat16 model."""
+    held = () if decoder else (torch.bfloat16,)  # computed with in float32, see `Encoder.from_pretrained`
+    allowed = (torch.float32, torch.float64, *held)
+    if dtype not in allowed:  # less would blur the comparisons that every count is made of
+        raise ValueError(f"dtype must be {' or '.join(map(str, allowed))}, not {dtype}")
     found = find_model(name_or_path, revision)
     tokenizer = load_tokenizer(found)
     model, files = load_from(auto_class, found, dtype, decoder=decoder)
+    if dtype == torch.bfloat16 and (others := stored_types(files.folder) - {"BF16"}):
+        files = replace(files, warnings=(*files.warnings, _ROUNDED.format(" and ".join(sorted(others)))))
     name = Path(name_or_path).resolve().name if files.endpoint is None else files.name
     try:
         if torch.device(device).type == "meta":

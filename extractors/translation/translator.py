@@ -145,7 +145,7 @@ class Translator(LoadedModel):
         Raises:
             ModelError: the architecture has no row of names for cross-attention, or the row does not fit.
         """
-        if self.is_twin:  # whose weights are copies, which must not go stale
+        if self.held is not self.model:  # whose weights are copies, which must not go stale
             return read_cross_attention(core(self.model), self.n_layers, self.n_heads)
         key = parameters_key(self.model)
         if self._blocks is None or self._blocks[0] != key:

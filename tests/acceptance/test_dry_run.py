@@ -95,6 +95,8 @@ def test_nothing_is_written(tmp_path, monkeypatch, capsys):
     assert "20 sentences" in printed
     assert "dependency, surface, clusters" in printed
     assert "random copy 1" in printed
+    assert "Model: 90.9 MB of weights, and up to" in printed
+    assert "of maps of one batch" in printed
     assert list(tmp_path.iterdir()) == []
 
 
