@@ -15,6 +15,7 @@ MEANINGS = {
     "controls": "Probes have several kinds of controls; alignments have copies with random weights only.",
     "corpus": "The commands analyze, show and doctor read files of different formats.",
     "dev": "Treebanks and labeled texts are held out in different ways.",
+    "direction": "The command show reads guesses in a direction; alignments are read in one or two.",
     "epochs": "Probes and classifiers have recipes of their own.",
     "json": "The commands doctor, treebanks and cite have no results folder, and hence no other option of the results.",
     "learning_rate": "Probes and classifiers have recipes of their own.",
@@ -30,6 +31,7 @@ MEANINGS = {
     "seed": "What is random differs from command to command.",
     "seeds": "Probes are trained several times; a tested classifier is compared with others.",
     "test": "Treebanks and labeled texts have different defaults.",
+    "text": "The command show draws the texts that it is given, analyze reads them from files.",
     "vectors": "Words without vectors are treated differently by probes and by classifiers.",
     "workers": "Workers count or train.",
 }
