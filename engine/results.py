@@ -58,7 +58,8 @@ class Part:
         """The tables, the figures and the section of the page. Figures name the kind of map unless it is weights."""
         kind = "" if self.kind is None or self.kind == "weight" else self.kind
         with self.running("section()"):
-            return self.analysis.section(self.results, replace(titles, map=kind))
+            section = self.analysis.section(self.results, replace(titles, map=kind))
+        return section if section.tab else replace(section, tab=self.analysis.name.capitalize())
 
     def show(self, width: int) -> RenderableType:
         """The results for a terminal with ``width`` columns."""
@@ -130,7 +131,9 @@ def _with_kinds(sections: Sequence[tuple[str, Section]]) -> list[Section]:
     for kind, section in sections:
         # Not every file system allows the colon of a kind such as rollout:norm.
         suffix, title = f"-{kind.replace(':', '-')}", f"{section.title} (map “{kind}”)"
-        combined.append(replace(section, title=title, suffix=suffix, tables=tables, summary=summary))
+        combined.append(
+            replace(section, title=title, tab=f"{section.tab} ({kind})", suffix=suffix, tables=tables, summary=summary)
+        )
         tables, summary = {}, {}
     return combined
 

@@ -42,6 +42,7 @@ class Section:
         figures: the figures, which are written to ``figures/NAME.svg``.
         suffix: a suffix for the names of figures and of elements of the page. It is needed if a page has several
             sections of one analysis.
+        tab: a short name, which the page writes on the tab of the section; its title if it is empty.
 
     Example:
         >>> import tempfile
@@ -67,6 +68,7 @@ class Section:
     shown: Sequence[ShownTable] = ()
     figures: Mapping[str, Figure] = field(default_factory=dict)
     suffix: str = ""
+    tab: str = ""
 
 
 _FIGURE = Markup("\n<figure>{svg}<figcaption>{caption}</figcaption></figure>")
@@ -141,7 +143,9 @@ def write_report(
         )
         html, headings = outlined(html, prefix=f"part-{position}", lower=int(len(sections) > 1))
         escaped = Markup(html)  # noqa: S704  # escaped where it was rendered
-        rendered.append({"title": section.title, "html": escaped, "headings": headings})
+        rendered.append(
+            {"title": section.title, "tab": section.tab or section.title, "html": escaped, "headings": headings}
+        )
     page = environment.get_template(template).render(
         run=run,
         sections=rendered,

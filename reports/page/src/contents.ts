@@ -4,8 +4,9 @@ export function followContents(page: Document): void {
   const menu = page.querySelector<HTMLDetailsElement>(".contents details");
   if (!menu) return;
   const narrow = matchMedia("(max-width: 64rem)");
+  const folds = (): boolean => narrow.matches || page.getElementById("explorer") !== null;
   const fold = (): void => {
-    menu.open = !narrow.matches;
+    menu.open = !folds();
   };
   narrow.addEventListener("change", fold);
   fold();
@@ -14,7 +15,7 @@ export function followContents(page: Document): void {
     const target = page.getElementById(decodeURIComponent(link.hash.slice(1)));
     if (target) links.set(target, link);
     link.addEventListener("click", () => {
-      if (narrow.matches) menu.open = false;
+      if (folds()) menu.open = false;
     });
   }
   const mark = (): void => {
@@ -22,8 +23,12 @@ export function followContents(page: Document): void {
     const top = parseFloat(getComputedStyle(page.documentElement).scrollPaddingTop) + 12; // where a link scrolls to
     for (const [target, link] of links) {
       link.removeAttribute("aria-current");
-      if (target.getBoundingClientRect().top < top) current = link;
+      if (target.getClientRects().length && target.getBoundingClientRect().top < top) current = link;
     }
+    // What is at the end of the page cannot be scrolled that far up.
+    const atEnd = scrollY + innerHeight >= page.documentElement.scrollHeight - 2;
+    const named = atEnd ? [...links].find(([target, link]) => link.hash === location.hash && target.getClientRects().length)?.[1] : undefined;
+    current = named ?? current;
     current ??= links.values().next().value;
     current?.setAttribute("aria-current", "true");
   };

@@ -1,7 +1,7 @@
 // The explorer: what was found, the matrix of heads with the card of one of them, and sentences. Data without measures
 // are heads drawn on sentences.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { parameters, restore, firstView, withMeasure, bestHead } from "./address";
 import { HeadCard } from "./card";
 import { DrawnSentences } from "./drawn";
@@ -12,19 +12,23 @@ import { Matrix } from "./matrix";
 import { Picker } from "./picker";
 import { Sentences } from "./sentences";
 
+const FINDINGS = 4; // those that are shown at first, in one line each
+
 export function ExplorerApp({ data, hash, opening }: { data: Explorer; hash: boolean; opening: string }) {
   const { view, missing, go } = useView(data, hash, opening);
   const measure = data.measures.find((item) => item.id === view.measure) ?? data.measures[0];
   const frame = useRef<HTMLDivElement>(null);
-  const follow = (target: string): void => {
+  const [all, setAll] = useState(false);
+  const follow = (target: string, head: number | null): void => {
     const values = parameters(target);
-    if (values) go(restore(values, firstView(data), data).view);
-    frame.current?.querySelector(".drawn, .top")?.scrollIntoView({ block: "start" });
+    const shown = values && restore(values, firstView(data), data).view;
+    if (shown) go(head === null ? shown : { ...shown, heads: [head] });
+    frame.current?.querySelector(".screen, .drawn")?.scrollIntoView({ block: "start" });
   };
   useEffect(() => {
     performance.mark("attentionology: heads");
     // A link to a view leads to what it shows, and not to the top of the page.
-    if (hash && parameters(location.hash)) frame.current?.querySelector(".top")?.scrollIntoView({ block: "start" });
+    if (hash && parameters(location.hash)) frame.current?.querySelector(".screen")?.scrollIntoView({ block: "start" });
   }, []);
   const Shown = measure ? Sentences : DrawnSentences;
   return (
@@ -35,17 +39,20 @@ export function ExplorerApp({ data, hash, opening }: { data: Explorer; hash: boo
         </p>
       )}
       {data.findings.length > 0 && (
-        <section class="findings" aria-label="Findings">
-          <h3>Findings</h3>
+        <section class={all ? "findings all" : "findings"} aria-label="Findings">
           <ul>
-            {data.findings.map((finding) => (
+            {data.findings.slice(0, all ? undefined : FINDINGS).map((finding) => (
               <li key={finding.text}>
-                <FindingLink finding={finding} onFollow={follow} />
+                <FindingLink finding={finding} data={data} short={!all} onFollow={follow} />
               </li>
             ))}
           </ul>
+          <button type="button" class="link" aria-expanded={all} onClick={() => setAll(!all)}>
+            {all ? "Findings in one line each" : `All ${data.findings.length} findings in full`}
+          </button>
         </section>
       )}
+      <div class={measure ? "screen" : ""}>
       {measure && (
         <div class="top">
           <section class="heads-section" aria-label="All heads">
@@ -61,6 +68,7 @@ export function ExplorerApp({ data, hash, opening }: { data: Explorer; hash: boo
         </div>
       )}
       {data.sample && data.sample.sentences.length > 0 && <Shown data={data} sample={data.sample} view={view} go={go} />}
+      </div>
     </div>
   );
 }

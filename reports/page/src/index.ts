@@ -5,6 +5,7 @@ import type { Explorer } from "./data";
 import "./explorer.css";
 import { mount } from "./mount";
 import { enhanceTables } from "./tables";
+import { makeTabs } from "./tabs";
 
 /** Show the explorer of a report. It comes first in the page, so it is shown before the rest has been read. */
 function explore(): void {
@@ -15,6 +16,7 @@ function explore(): void {
 
 function enhance(): void {
   enhanceTables(document);
+  makeTabs(document);
   followContents(document);
 }
 

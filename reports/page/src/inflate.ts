@@ -27,9 +27,20 @@ export function valueAt(map: HeadMap, row: number, column: number): number {
   return map.values[row * map.columns + column] ?? 0;
 }
 
-/** How strongly a value is drawn, from 0 to 255. */
+const SHADES = new WeakMap<HeadMap, Uint8ClampedArray>(); // a long sentence asks for the same ones with every word at hand
+
+/** How strongly each value is drawn, from 0 to 255. */
+export function shadesOf(map: HeadMap): Uint8ClampedArray {
+  let shades = SHADES.get(map);
+  if (!shades) {
+    shades = Uint8ClampedArray.from(map.values, (value) => (map.scale > 0 ? (255 * value) / map.scale : 0));
+    SHADES.set(map, shades);
+  }
+  return shades;
+}
+
 export function shadeAt(map: HeadMap, row: number, column: number): number {
-  return map.scale > 0 ? Math.min(255, Math.round((255 * valueAt(map, row, column)) / map.scale)) : 0;
+  return shadesOf(map)[row * map.columns + column] ?? 0;
 }
 
 /** The position of a head among the heads of a sentence that are stored, or −1. */

@@ -15,6 +15,7 @@ import { useWidth } from "./hooks";
 import { Legend } from "./legend";
 
 const LABELS = 30; // the width of the names of the layers
+const MARGIN = 78; // the width of the mean and the best of each layer
 
 interface Props {
   data: Explorer;
@@ -46,6 +47,31 @@ interface CellsProps extends Omit<Props, "go" | "view"> {
   heads: number[];
   stop: number;
   size: { width: number; height: number };
+}
+
+/** The mean and the best value of a layer, of the heads that have one. */
+export function ofLayer(measure: Measure, heads: number, layer: number): { mean: number; best: number } | null {
+  const values = measure.values.slice(layer * heads, (layer + 1) * heads).filter((value) => value !== null);
+  const [first] = values;
+  if (first === undefined || measure.categories) return null;
+  const best = values.reduce((record, value) => (better(measure, value, record) ? value : record), first);
+  return { mean: values.reduce((sum, value) => sum + value, 0) / values.length, best };
+}
+
+function Layer({ data, measure, layer, x, y }: { data: Explorer; measure: Measure; layer: number; x: number; y: number }) {
+  const found = ofLayer(measure, data.heads, layer);
+  return (
+    found && (
+      <g class="of-layer" role="note" aria-label={`Layer ${layer + 1}: mean ${withUnit(found.mean, measure)}, best ${withUnit(found.best, measure)}`}>
+        <text class="axis" x={x + 38} y={y} text-anchor="end">
+          {short(found.mean, measure)}
+        </text>
+        <text class="axis" x={x + MARGIN - 4} y={y} text-anchor="end">
+          {short(found.best, measure)}
+        </text>
+      </g>
+    )
+  );
 }
 
 const Cells = memo(function Cells({ data, measure, colors, heads, stop, size }: CellsProps) {
@@ -92,6 +118,7 @@ const Cells = memo(function Cells({ data, measure, colors, heads, stop, size }: 
           {layer + 1}
         </text>
         {cells}
+        <Layer data={data} measure={measure} layer={layer} x={LABELS + data.heads * size.width} y={y + size.height / 2} />
       </g>,
     );
   }
@@ -104,7 +131,7 @@ export function Matrix({ data, view, go, measure }: Props) {
   const [pointed, setPointed] = useState<number | null>(null);
   const [focused, setFocused] = useState<number | null>(null);
   const colors = useMemo(() => coloring(measure), [measure]);
-  const cell = Math.max(13, Math.min(56, ((width || 560) - LABELS) / data.heads));
+  const cell = Math.max(13, Math.min(56, ((width || 560) - LABELS - MARGIN) / data.heads));
   const size = useMemo(() => ({ width: cell, height: Math.max(20, Math.min(data.layers > 12 ? 30 : 34, cell)) }), [cell]);
   const [first = 0] = view.heads;
   const shown = pointed ?? focused ?? first;
@@ -153,7 +180,8 @@ export function Matrix({ data, view, go, measure }: Props) {
       </text>,
     );
   }
-  const total = { width: LABELS + cell * data.heads, height: 18 + size.height * data.layers };
+  const margin = measure.categories ? [] : ["mean", "best"];
+  const total = { width: LABELS + cell * data.heads + MARGIN, height: 18 + size.height * data.layers };
   return (
     <div>
       <div ref={frame} class="frame">
@@ -180,6 +208,11 @@ export function Matrix({ data, view, go, measure }: Props) {
               L \ H
             </text>
             {names}
+            {margin.map((name, i) => (
+              <text key={name} class="axis" x={LABELS + cell * data.heads + [38, MARGIN - 4][i]!} y={10} text-anchor="end" aria-hidden="true">
+                {name}
+              </text>
+            ))}
           </g>
           <Cells {...{ data, measure, colors, size }} heads={view.heads} stop={focused ?? first} />
         </svg>

@@ -131,45 +131,6 @@ export function Sentences({ data, sample, view, go }: Props) {
             onChange={(value) => go({ ...asked(view, relation, value, data), sentence: view.sentence })}
           />
         )}
-        <OneOf
-          label="Show"
-          options={[
-            { value: "all", text: "all" },
-            { value: "right", text: "right" },
-            { value: "wrong", text: "wrong" },
-          ]}
-          value={wrong ? "wrong" : view.show}
-          onChange={(show) => go({ ...view, show, sentence: null, word: null })}
-        />
-        {wrong && picks.length > 0 && (
-          <div class="field">
-            <label for={`${id}-picked`}>Picked</label>
-            <select
-              id={`${id}-picked`}
-              value={view.show}
-              onChange={(event) => go({ ...view, show: event.currentTarget.value as Shown, sentence: null, word: null })}
-            >
-              <option value="wrong">any wrong word</option>
-              {picks.map(([pick, n]) => (
-                <option key={pick} value={`wrong:${pick}`}>
-                  {PICK_NAMES[pick]} (n = {n.toLocaleString("en")})
-                </option>
-              ))}
-            </select>
-          </div>
-        )}
-        <div class="field">
-          <label for={`${id}-search`}>Contains</label>
-          <input
-            id={`${id}-search`}
-            type="search"
-            value={view.search}
-            size={14}
-            placeholder="word, /regex/, relation:obj, tag:VERB"
-            aria-invalid={searched === null}
-            onInput={(event) => go({ ...view, search: event.currentTarget.value, sentence: null, word: null }, true)}
-          />
-        </div>
         {sample.kinds.length > 1 && <SomeOf label="Map" options={sample.kinds} values={view.kinds} onChange={(kinds) => go({ ...view, kinds })} />}
         <Drawings view={view} go={go} pair={chosen !== null && chosen.columns !== null} />
         {ensemble && (
@@ -180,13 +141,6 @@ export function Sentences({ data, sample, view, go }: Props) {
         )}
         <Heads data={data} heads={view.heads} onChange={(heads) => go({ ...view, heads })} />
       </div>
-      <div class="split">
-        <div>
-          <p class="count" role="status">
-            {list ? `${count(shown.length, noun)}${view.show === "all" ? "" : pairs ? ` with a word that is aligned ${view.show === "right" ? "as" : "otherwise than"} the gold links say` : ` with a ${wrong ? "wrong" : view.show} guess${view.show.includes(":") ? `: ${PICK_NAMES[view.show.slice(6) as Pick]}` : ""}`}` : "Reading the sample …"}
-          </p>
-          {shown.length > 0 && <ExampleList examples={shown} show={view.show} chosen={chosen} onChoose={choose} />}
-        </div>
         <div class="drawn">
           {chosen && (
             <>
@@ -221,7 +175,53 @@ export function Sentences({ data, sample, view, go }: Props) {
             </>
           )}
         </div>
-      </div>
+        <div class="listing">
+          <div class="controls">
+          <OneOf
+            label="Show"
+            options={[
+              { value: "all", text: "all" },
+              { value: "right", text: "right" },
+              { value: "wrong", text: "wrong" },
+            ]}
+            value={wrong ? "wrong" : view.show}
+            onChange={(show) => go({ ...view, show, sentence: null, word: null })}
+          />
+          {wrong && picks.length > 0 && (
+            <div class="field">
+              <label for={`${id}-picked`}>Picked</label>
+              <select
+                id={`${id}-picked`}
+                value={view.show}
+                onChange={(event) => go({ ...view, show: event.currentTarget.value as Shown, sentence: null, word: null })}
+              >
+                <option value="wrong">any wrong word</option>
+                {picks.map(([pick, n]) => (
+                  <option key={pick} value={`wrong:${pick}`}>
+                    {PICK_NAMES[pick]} (n = {n.toLocaleString("en")})
+                  </option>
+                ))}
+              </select>
+            </div>
+          )}
+          <div class="field">
+            <label for={`${id}-search`}>Contains</label>
+            <input
+              id={`${id}-search`}
+              type="search"
+              value={view.search}
+              size={14}
+              placeholder="word, /regex/, relation:obj, tag:VERB"
+              aria-invalid={searched === null}
+              onInput={(event) => go({ ...view, search: event.currentTarget.value, sentence: null, word: null }, true)}
+            />
+          </div>
+          </div>
+          <p class="count" role="status">
+            {list ? `${count(shown.length, noun)}${view.show === "all" ? "" : pairs ? ` with a word that is aligned ${view.show === "right" ? "as" : "otherwise than"} the gold links say` : ` with a ${wrong ? "wrong" : view.show} guess${view.show.includes(":") ? `: ${PICK_NAMES[view.show.slice(6) as Pick]}` : ""}`}` : "Reading the sample …"}
+          </p>
+          {shown.length > 0 && <ExampleList examples={shown} show={view.show} chosen={chosen} onChoose={choose} />}
+        </div>
       <p class="note">{sample.note}</p>
     </section>
   );

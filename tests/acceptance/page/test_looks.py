@@ -16,7 +16,7 @@ import pytest
 FOLDER = Path(__file__).parent / "looks"
 SIZE = (64, 48)
 ADDRESS = "#head=1-2&relation=det&direction=dep->head&sentence=garden-03"
-HEADS, SENTENCE = ".top", ".drawn .frame"
+HEADS, SENTENCE = ".heads-section .frame", ".drawn .frame"
 VIEWS = {
     "heads-light-1280": (HEADS, "light", 1280, ""),
     "heads-dark-480": (HEADS, "dark", 480, ""),
@@ -105,10 +105,10 @@ def test_views_look_as_before(open_page, pages, name):
 BROKEN = {
     "heads-light-1280": (
         ".matrix { visibility: hidden }",
-        ".top { display: block !important }",
+        ".matrix { width: 50% }",
         ".swatch { fill: gray !important }",
     ),
-    "heads-dark-480": (".atl { color-scheme: light !important }", ".card { display: none }"),
+    "heads-dark-480": (".atl { color-scheme: light !important }", ".matrix { width: 50% }"),
     "lines-dark-1280": (".drawing > * { display: none }", ".word { display: none }"),
     "matrix-light-480": (".cells { display: none }", ".drawing { width: 50% }"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -164,6 +165,7 @@ def test_an_address_that_names_what_is_not_there_is_reported(open_page, pages):
 
 def test_links_to_other_parts_of_the_page_leave_the_view_alone(open_page, pages):
     page = open_page(pages["small"], "#head=3-4")
+    page.locator(".contents summary").click()
     page.get_by_role("link", name="Provenance").click()
     assert page.url.endswith("#provenance")
     assert page.get_by_role("heading", name="Head 3-4", exact=True).is_visible()
@@ -216,3 +218,18 @@ def test_the_matrix_is_saved(open_page, pages, small):
     assert "light-dark" not in path.read_text("utf-8")
     path, _ = saved(page, ".heads-section", "PNG")
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_layers_have_their_mean_and_best(open_page, pages, small):
+    """Of an error rate the best is the smallest; heads without a value are left out."""
+    for name, best in (("surface/entropy", max), ("surface/entropy as an error", min), ("surface/punctuation", max)):
+        page = open_page(pages["small"], f"#measure={name}")
+        found = page.locator(".of-layer").evaluate_all("all => all.map(each => each.getAttribute('aria-label'))")
+        values = measure_of(small, name)["values"]
+        for layer, said in enumerate(found):
+            known = [value for value in values[12 * layer : 12 * layer + 12] if value is not None]
+            numbers = [float(number) for number in re.findall(r"-?\d+\.\d+", said)]
+            factor = 100 if name == "surface/punctuation" else 1
+            assert said.startswith(f"Layer {layer + 1}: mean ")
+            assert numbers == pytest.approx([factor * sum(known) / len(known), factor * best(known)], abs=0.05)
+        assert len(found) == 6

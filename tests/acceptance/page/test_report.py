@@ -67,10 +67,30 @@ def test_contents_lead_to_every_section_and_follow_the_reader(open_page, report)
     assert len(targets) == len(set(targets)) >= 8
     for target in targets:
         assert_count(page.locator(f'[id="{target}"]'), 1)
+    page.locator(".contents summary").click()
     page.get_by_role("link", name="Another section").click()
     page.wait_for_function("document.querySelector('.contents [aria-current]')?.textContent === 'Another section'")
     box = page.locator(".contents summary").bounding_box()
     assert 0 <= box["y"] < 200  # still in view
+
+
+def test_parts_are_tabs_and_links_unfold_them(open_page, report):
+    page = open_page(report)
+    tabs, panels = page.get_by_role("tab"), page.locator("[data-tab]")
+    assert tabs.all_text_contents() == panels.evaluate_all("all => all.map(each => each.dataset.tab)")
+    assert [panel.is_visible() for panel in panels.all()] == [True, False, False, False]
+    tabs.first.press("ArrowRight")
+    assert page.locator(":focus").text_content() == "Another section"
+    assert [panel.is_visible() for panel in panels.all()] == [False, True, False, False]
+    tabs.first.click()
+    folded = panels.nth(0).locator("details.folded")
+    assert folded.count() > 0
+    assert not folded.last.locator(":scope > :not(summary)").first.is_visible()
+    page.locator(".contents summary").click()
+    page.locator(".contents a", has_text=folded.last.locator("summary").text_content().strip()).first.click()
+    assert folded.last.locator(":scope > :not(summary)").first.is_visible()
+    page.emulate_media(media="print")
+    assert all(panel.is_visible() for panel in panels.all())
 
 
 def test_tables_and_figures_say_what_they_are(open_page, report):
@@ -114,6 +134,7 @@ def test_nothing_is_lost_without_javascript(open_page, report, small):
     main = page.get_by_role("main")
     for finding in small["findings"]:
         assert main.get_by_text(finding["text"]).is_visible()
+    assert all(panel.is_visible() for panel in page.locator("[data-tab]").all())
     assert main.get_by_text("The explorer needs JavaScript.").is_visible()
     assert main.get_by_role("columnheader", name="accuracy %").first.is_visible()
     assert page.locator(".contents a").first.is_visible()

@@ -10,7 +10,7 @@ import { fontSize, shortened, textWidth } from "./text";
 import { DrawnWord } from "./word";
 
 const TOP = 38;
-const GAP = 190;
+const GAP = 420;
 const NARROWEST = 60;
 const VALUE = 39; // the room for a number beside a word
 const WIDEST = 130;

@@ -1,7 +1,7 @@
 // Which values of a map are drawn. Values of the same byte share one SVG path, so a map has at most 255 of them.
 
 import type { HeadMap } from "../inflate";
-import { shadeAt } from "../inflate";
+import { shadesOf } from "../inflate";
 
 /** Values below this share of the largest possible one are not drawn; they would be invisible. */
 const VISIBLE = 6 / 255;
@@ -32,10 +32,11 @@ export function strokes(
   { wanted = () => true, most = MOST }: Choice = {},
 ): Strokes {
   const histogram = new Uint32Array(256);
+  const shades = shadesOf(map);
   const each = (use: (row: number, column: number, byte: number) => void): void => {
     for (const row of rows) {
       for (const column of columns) {
-        const byte = shadeAt(map, row, column);
+        const byte = shades[row * map.columns + column] ?? 0;
         if (byte && wanted(row, column)) use(row, column, byte);
       }
     }

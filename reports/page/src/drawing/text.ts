@@ -25,5 +25,5 @@ export function shortened(word: string, size: number, width: number): string {
 
 /** The size of words in a column or row of `n`: long sentences have smaller ones. */
 export function fontSize(n: number): number {
-  return n > 60 ? 11 : n > 32 ? 12 : 13.5;
+  return n > 60 ? 11 : n > 32 ? 12 : n > 16 ? 13.5 : 15;
 }
