@@ -1,6 +1,6 @@
 """Maps → mergeable statistics → tables. No files, no model loading.
 
-The names below are the results of the analyses, which are loaded when they are first used.
+The names below are for those who write an analysis or read results. They are loaded when they are first used.
 """
 
 import lazy_loader

@@ -116,7 +116,9 @@ class Analysis(ABC, Generic[Facts, Results]):
 
     Example:
         >>> from dataclasses import replace
-        >>> from attentionology import MapOptions, Section, SurfaceStatistics
+        >>> from attentionology import MapOptions
+        >>> from attentionology.analyses import SurfaceStatistics
+        >>> from attentionology.reports import Section
         >>> from attentionology.analyses.shared.counting import CountMaps
         >>> class Entropy(Analysis):
         ...     name, options = "entropy", (MapOptions,)

@@ -17,7 +17,7 @@ class OptionError(AttentionologyError, ValueError):
     """An option has a value that cannot be used, or contradicts another option.
 
     Example:
-        >>> from attentionology import SurfaceOptions
+        >>> from attentionology.analyses import SurfaceOptions
         >>> try:
         ...     SurfaceOptions(reach=0).check()
         ... except OptionError as error:
@@ -54,7 +54,7 @@ class OptionGroup(Protocol):
     """A frozen dataclass of options. The docstrings of its fields are the help of the command line.
 
     Example:
-        >>> from attentionology import ClustersOptions  # its field is n_clusters: Annotated[int, Bounds(1)]
+        >>> from attentionology.analyses import ClustersOptions  # its field is n_clusters: Annotated[int, Bounds(1)]
         >>> ClustersOptions(n_clusters=0).check()
         Traceback (most recent call last):
             ...

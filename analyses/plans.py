@@ -112,7 +112,9 @@ class Request:
             says it.
 
     Example:
-        >>> from attentionology import MapMaker, Sentence, SurfaceStatistics, get_kind
+        >>> from attentionology import Sentence
+        >>> from attentionology.analyses import SurfaceStatistics
+        >>> from attentionology.extractors import MapMaker, get_kind
         >>> from attentionology.analyses.shared.counting import CountMaps
         >>> inputs, maker = [Sentence("s1", ("Birds", "sing"))], MapMaker(get_kind("weight"), "token")
         >>> request = Request("surface/weight", "surface", inputs, maker, CountMaps(SurfaceStatistics))
@@ -192,7 +194,9 @@ class Plan(Generic[Facts]):
             chooses.
 
     Example:
-        >>> from attentionology import HeadDistances, MapMaker, Sentence, get_kind
+        >>> from attentionology import Sentence
+        >>> from attentionology.analyses import HeadDistances
+        >>> from attentionology.extractors import MapMaker, get_kind
         >>> from attentionology.analyses.shared.counting import CountMaps
         >>> inputs, maker = [Sentence("s1", ("Birds", "sing"))], MapMaker(get_kind("weight"), "token")
         >>> request = Request("distances/weight", "distances", inputs, maker, CountMaps(HeadDistances))
@@ -218,7 +222,7 @@ class Counted(Generic[Facts]):
         failures: the errors for which optional requests could not be met, by the names of the requests.
 
     Example:
-        >>> from attentionology import SurfaceStatistics
+        >>> from attentionology.analyses import SurfaceStatistics
         >>> metrics = {"surface/weight": SurfaceStatistics(n_layers=2, n_heads=3)}
         >>> counted = Counted("surface/weight", metrics, logs={})
         >>> counted.metric(counted.facts, SurfaceStatistics).n_heads

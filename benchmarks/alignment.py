@@ -37,7 +37,7 @@ from pathlib import Path
 import torch
 import transformers
 
-from attentionology import ExampleOptions, OptionSet
+from attentionology.analyses import ExampleOptions, OptionSet
 from attentionology.analyses.alignment.links import LinkMaker
 from attentionology.analyses.alignment.series import all_series
 from attentionology.corpora_loaders.alignment import (

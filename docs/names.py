@@ -27,7 +27,7 @@ def reference(*packages: str) -> str:
         packages: packages; or, after them, single names with their modules that the others refer to.
     """
     room = ".".join(packages[0].split(".")[:2])
-    front = [name for name, module in imports(FRONT).items() if f"{module}.".startswith(f"{room}.")]
+    front = [name for name in attentionology.__all__ if f"{imports(FRONT)[name]}.".startswith(f"{room}.")]
     parts = ["## Public names", "These names are imported from `attentionology`.", *_directives(FRONT, front)]
     for package in filter(_is_module, packages):
         if further := [name for name in of(package) if not _documented_elsewhere(package, name, packages)]:

@@ -121,8 +121,9 @@ def align(
     The results are those of ``attentionology align`` with the same options.
 
     Args:
-        model: a folder, a name on the Hugging Face Hub, ``"sample"``, or a model that has been loaded: an
-            `attentionology.Translator`, or an `attentionology.extractors.translation.PairEncoder`.
+        model: a folder, a name on the Hugging Face Hub, ``"sample"``, or a model that has been loaded: a
+            `attentionology.extractors.translation.Translator` or
+            `attentionology.extractors.translation.PairEncoder`.
         bitext: the file of the source sentences or of both sides, ``"sample"``, or sentence pairs that have been loaded
             (with gold links, see `attentionology.corpora_loaders.alignment.add_links`).
         target: the file of the translations, if they are in a separate file.
@@ -143,7 +144,8 @@ def align(
         ExtractionError: none of the pairs could be read.
 
     Example:
-        >>> from attentionology import AlignmentOptions, align
+        >>> from attentionology import align
+        >>> from attentionology.analyses import AlignmentOptions
         >>> from attentionology.analyses.alignment.options import BitextOptions
         >>> run = align("sample", options=[BitextOptions(limit=20), AlignmentOptions(replicates=0)])
         >>> run

@@ -75,7 +75,8 @@ class Explanation:
 
     Example:
         >>> from pathlib import Path
-        >>> from attentionology import ClassifierOptions, ClassifierTrainingOptions, explain
+        >>> from attentionology import explain
+        >>> from attentionology.analyses import ClassifierOptions, ClassifierTrainingOptions
         >>> rows = [f"{i % 2} a {'fine' if i % 2 else 'dull'} film, number {i}" for i in range(60)]
         >>> _ = Path("texts.txt").write_text("\\n".join(rows))
         >>> options = [ClassifierOptions(encoder="average"), ClassifierTrainingOptions(epochs=1)]
@@ -149,8 +150,9 @@ def explain(
         test: labeled texts to run the tests on. Default: a fifth of ``data``, held out.
         dev: labeled texts on which the best epoch is chosen. Default: a tenth of the rest of ``data``, held out.
         model: a transformer by its folder or its name on the Hugging Face Hub, ``"demo"``, a classifier that was saved
-            by an earlier run, or an attention model such as an `attentionology.AttentionClassifier` that was trained
-            before. Default: a classifier is trained on ``data``.
+            by an earlier run, or an attention model such as an
+            `attentionology.probes.classifiers.AttentionClassifier` that was trained before. Default: a classifier is
+            trained on ``data``.
         tests: names of the tests. Default: all except those that take long.
         options: one option group, or several of different classes, for example ``ClassifierOptions(encoder="cnn")`` or
             ``ExplanationTestOptions(draws=20)``. Groups that are not given have their defaults, those of the command.
@@ -167,7 +169,8 @@ def explain(
 
     Example:
         >>> from pathlib import Path
-        >>> from attentionology import ClassifierOptions, ClassifierTrainingOptions, explain
+        >>> from attentionology import explain
+        >>> from attentionology.analyses import ClassifierOptions, ClassifierTrainingOptions
         >>> rows = [f"{i % 2} a {'fine' if i % 2 else 'dull'} film, number {i}" for i in range(60)]
         >>> _ = Path("texts.txt").write_text("\\n".join(rows))
         >>> options = [ClassifierOptions(encoder="average"), ClassifierTrainingOptions(epochs=1)]

@@ -33,7 +33,8 @@ def explore(
     Returns:
         the explorer, which a notebook shows and `ExplorerView.save` writes to a page. Its sentences have the maps of
         all heads, in the order in which the sentences were given. Its measures say where heads attend in these
-        sentences, see `attentionology.SurfaceStatistics`. It has no findings: they would be about a few sentences.
+        sentences, see `attentionology.analyses.SurfaceStatistics`. It has no findings: they would be about a few
+        sentences.
 
     Raises:
         OptionError: there is no sentence, all of them are longer than the explorer can draw, or an option has an

@@ -57,7 +57,8 @@ class ProbingRun:
         counted: what all methods got right, word by word, with which `attentionology.compare` compares runs.
 
     Example:
-        >>> from attentionology import ProbeOptions, ProbeTrainingOptions, TreebankOptions, probe
+        >>> from attentionology import probe
+        >>> from attentionology.analyses import ProbeOptions, ProbeTrainingOptions, TreebankOptions
         >>> groups = [TreebankOptions(limit=12, folds=2), ProbeOptions(controls=("none",))]
         >>> run = probe("demo", options=[*groups, ProbeTrainingOptions(recipe="paper", seeds=1)])
         >>> run.tables.methods["method"].tolist()[-2:]
@@ -132,7 +133,8 @@ def probe(
         TrainingError: a probe cannot be trained.
 
     Example:
-        >>> from attentionology import ProbeOptions, ProbeTrainingOptions, TreebankOptions, probe
+        >>> from attentionology import probe
+        >>> from attentionology.analyses import ProbeOptions, ProbeTrainingOptions, TreebankOptions
         >>> groups = [TreebankOptions(limit=12, folds=2), ProbeOptions(controls=("none",))]
         >>> run = probe("demo", options=[*groups, ProbeTrainingOptions(recipe="paper", seeds=1)])
         >>> run.tables.methods["method"].tolist()[-2:]

@@ -17,6 +17,7 @@ from .maps.store_writer import StoreType, store_maps
 from .model.encoder import Encoder
 from .model.forward_pass import Forward
 from .model.heads import load_causal_lm, load_classifier, load_masked_lm
+from .model.loading import load_tokenizer
 from .replaceable.attention_model import (
     Attend,
     AttentionModel,
@@ -92,6 +93,7 @@ __all__ = [
     "load_causal_lm",
     "load_classifier",
     "load_masked_lm",
+    "load_tokenizer",
     "make_batches",
     "make_segments",
     "make_windows",

@@ -21,7 +21,7 @@ class AblationOptions(OptionGroup):
     """Options of the ablation analysis.
 
     Example:
-        >>> from attentionology import AblationOptions
+        >>> from attentionology.analyses import AblationOptions
         >>> AblationOptions(ablate_heads=("3-9",)).chosen(n_layers=6, n_heads=12)
         ((2, 8),)
         >>> AblationOptions(ablate_heads=("3.9",)).check()

@@ -105,7 +105,9 @@ class HeadDistances(Metric):
         ValueError: the smoothing is not from 0 to below 1.
 
     Example:
-        >>> from attentionology import HeadDistances, MapBatch, Sentence
+        >>> from attentionology import Sentence
+        >>> from attentionology.analyses import HeadDistances
+        >>> from attentionology.extractors import MapBatch
         >>> to_first = torch.tensor([1.0, 0.0]).repeat(2, 1)  # both rows attend to the first of two words
         >>> maps = torch.stack([to_first, to_first.flip(1)])[None, None]  # two heads with nothing in common
         >>> special = torch.zeros(1, 2, dtype=torch.bool)

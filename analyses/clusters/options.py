@@ -15,7 +15,7 @@ class ClustersOptions(OptionGroup):
     """Options of the clusters analysis.
 
     Example:
-        >>> from attentionology import ClustersOptions
+        >>> from attentionology.analyses import ClustersOptions
         >>> ClustersOptions(n_clusters=0).check()
         Traceback (most recent call last):
             ...

@@ -189,7 +189,8 @@ def contrasts_of_kinds(
     """Compare the first kind of map with every other one, for each analysis that has statistics to compare.
 
     Args:
-        families: the name of each analysis, the kind of map, and what `attentionology.Analysis.comparable` returned.
+        families: the name of each analysis, the kind of map, and what `attentionology.analyses.Analysis.comparable`
+            returned.
         run: the name of the run.
         min_count: groups with fewer decisions are listed, but not tested.
     """

@@ -37,7 +37,9 @@ class CoreferenceAccuracy(OutcomeCounts):
         seed: the seed of the bootstrap, of the splits into halves, and of the random baseline.
 
     Example:
-        >>> from attentionology import CoreferenceAccuracy, MapBatch, Sentence
+        >>> from attentionology import Sentence
+        >>> from attentionology.analyses import CoreferenceAccuracy
+        >>> from attentionology.extractors import MapBatch
         >>> from attentionology.corpora_loaders.coreference import Document, Documents, Mention
         >>> mentions = Mention(((0, 1),), "e1", 0, "proper"), Mention(((2, 3),), "e1", 2, "pronoun")
         >>> sentences = (Sentence("s1", ("Ann", "says", "she", "sings")),)

@@ -77,7 +77,8 @@ class CoreferenceFailures(ConfiguredSums):
         seed: the seed by which documents are dealt into groups, and of the random baseline.
 
     Example:
-        >>> from attentionology import MapBatch, Sentence
+        >>> from attentionology import Sentence
+        >>> from attentionology.extractors import MapBatch
         >>> from attentionology.corpora_loaders.coreference import Document, Mention
         >>> mentions = Mention(((0, 1),), "e1", 0, "proper"), Mention(((2, 3),), "e1", 2, "pronoun")
         >>> sentences = (Sentence("s1", ("Ann", "says", "she", "sings")),)

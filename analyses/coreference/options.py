@@ -22,7 +22,7 @@ class CoreferenceOptions(OptionGroup):
     """Options of the coreference analysis.
 
     Example:
-        >>> from attentionology import CoreferenceOptions
+        >>> from attentionology.analyses import CoreferenceOptions
         >>> CoreferenceOptions(stride=-1).check()
         Traceback (most recent call last):
             ...

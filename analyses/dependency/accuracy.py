@@ -49,7 +49,9 @@ class DependencyAccuracy(OutcomeCounts):
 
     Example:
         >>> import torch
-        >>> from attentionology import DependencyAccuracy, MapBatch, Sentence
+        >>> from attentionology import Sentence
+        >>> from attentionology.analyses import DependencyAccuracy
+        >>> from attentionology.extractors import MapBatch
         >>> sentence = Sentence("s1", ("Birds", "sing"), heads=(2, 0), relations=("nsubj", "root"))
         >>> maps = torch.tensor([[0.1, 0.2, 0.6, 0.1]] * 4)[None, None, None]  # [CLS] Birds sing [SEP], one head
         >>> special = torch.tensor([[True, False, False, True]])

@@ -68,7 +68,8 @@ class DependencyFailures(ConfiguredSums):
 
     Example:
         >>> import torch
-        >>> from attentionology import MapBatch, Sentence
+        >>> from attentionology import Sentence
+        >>> from attentionology.extractors import MapBatch
         >>> sentence = Sentence("s1", ("Birds", "sing", "well"), (2, 0, 2), ("nsubj", "root", "advmod"))
         >>> maps = torch.tensor([[0, 0.1, 0.9], [0.5, 0, 0.5], [0.2, 0.8, 0]])[None, None, None]  # one head
         >>> metric = DependencyFailures(["advmod", "nsubj", "root"], n_layers=1, n_heads=1)

@@ -26,7 +26,7 @@ class DependencyOptions(OptionGroup):
     """Options of the dependency analysis.
 
     Example:
-        >>> from attentionology import DependencyOptions
+        >>> from attentionology.analyses import DependencyOptions
         >>> DependencyOptions(group=("core=nsubj,obj",)).unions()
         (('core', ('nsubj', 'obj')),)
     """

@@ -55,7 +55,8 @@ class DependencyRules(OutcomeCounts):
 
     Example:
         >>> import torch
-        >>> from attentionology import MapBatch, Sentence
+        >>> from attentionology import Sentence
+        >>> from attentionology.extractors import MapBatch
         >>> sentence = Sentence("s1", ("The", "bird"), (2, 0), ("det", "root"), ("DET", "NOUN"))
         >>> rules = DependencyRules([("det", "DET"), ("root", "NOUN")], replicates=0)
         >>> rules.update(MapBatch(torch.zeros(1, 1, 1, 2, 2), torch.tensor([2]), torch.zeros(1, 2) > 0, (sentence,)))

@@ -160,7 +160,8 @@ def examine(
         ``probability`` (of that class), ``max_attention``, and the columns of the tests.
 
     Example:
-        >>> from attentionology import AttentionClassifier, examine, permutation
+        >>> from attentionology.analyses import examine, permutation
+        >>> from attentionology.probes.classifiers import AttentionClassifier
         >>> texts = [("a", "fine", "film"), ("a", "dull", "film")] * 20
         >>> classifier = AttentionClassifier("average", dimensions=8).fit(texts, ["1", "0"] * 20)
         >>> table = examine(classifier, ["x", "y"], texts[:2], {"permutation": permutation})

@@ -160,7 +160,7 @@ class ExplanationTest:
         page_values: returns further values for ``page``.
 
     Example:
-        >>> from attentionology import ExplanationTest
+        >>> from attentionology.analyses import ExplanationTest
         >>> long_texts = ExplanationTest(
         ...     name="long-texts",
         ...     heading="How long are the texts?",

@@ -40,7 +40,7 @@ class TextOptions(OptionGroup):
     """Options of the labeled texts.
 
     Example:
-        >>> from attentionology import TextOptions
+        >>> from attentionology.analyses import TextOptions
         >>> TextOptions(data=("reviews.txt",), min_words=9, max_words=3).check()
         Traceback (most recent call last):
             ...
@@ -108,7 +108,7 @@ class ExplanationTestOptions(OptionGroup):
     """Options of the explanation tests.
 
     Example:
-        >>> from attentionology import ExplanationTestOptions
+        >>> from attentionology.analyses import ExplanationTestOptions
         >>> ExplanationTestOptions(epsilon=2.0).check()
         Traceback (most recent call last):
             ...

@@ -27,7 +27,7 @@ class ClassifierOptions(OptionGroup):
     """Options of the classifier that is trained from scratch if there is no --model.
 
     Example:
-        >>> from attentionology import ClassifierOptions
+        >>> from attentionology.analyses import ClassifierOptions
         >>> ClassifierOptions(regularizer="none", strength=0.5).check()
         Traceback (most recent call last):
             ...
@@ -72,7 +72,7 @@ class TransformerOptions(OptionGroup):
     """Options of the transformer that --model names.
 
     Example:
-        >>> from attentionology import TransformerOptions
+        >>> from attentionology.analyses import TransformerOptions
         >>> TransformerOptions(heads=("3", "1")).chosen_heads()
         [2, 0]
     """
@@ -128,7 +128,7 @@ class ClassifierTrainingOptions(OptionGroup):
     """Options of the training.
 
     Example:
-        >>> from attentionology import ClassifierTrainingOptions
+        >>> from attentionology.analyses import ClassifierTrainingOptions
         >>> ClassifierTrainingOptions(learning_rate=0.0).check()
         Traceback (most recent call last):
             ...

@@ -18,7 +18,7 @@ class NormsOptions(OptionGroup):
     """Options of the norms analysis.
 
     Example:
-        >>> from attentionology import NormsOptions
+        >>> from attentionology.analyses import NormsOptions
         >>> NormsOptions(mask_rate=1.5).check()
         Traceback (most recent call last):
             ...

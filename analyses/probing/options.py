@@ -34,7 +34,7 @@ class TreebankOptions(OptionGroup):
     """Options of the treebanks.
 
     Example:
-        >>> from attentionology import TreebankOptions
+        >>> from attentionology.analyses import TreebankOptions
         >>> TreebankOptions(folds=1).check()
         Traceback (most recent call last):
             ...
@@ -95,7 +95,7 @@ class ProbeOptions(OptionGroup):
     """Options of the probes and their controls.
 
     Example:
-        >>> from attentionology import ProbeOptions
+        >>> from attentionology.analyses import ProbeOptions
         >>> ProbeOptions(controls=("task", "none")).check()
         Traceback (most recent call last):
             ...
@@ -188,7 +188,7 @@ class ProbeTrainingOptions(OptionGroup):
     """Options of the training.
 
     Example:
-        >>> from attentionology import ProbeTrainingOptions
+        >>> from attentionology.analyses import ProbeTrainingOptions
         >>> ProbeTrainingOptions(weight_decay=-1.0).check()
         Traceback (most recent call last):
             ...
@@ -227,7 +227,7 @@ class ProbedMapOptions(OptionGroup):
     """Options of the maps that probes read.
 
     Example:
-        >>> from attentionology import ProbedMapOptions
+        >>> from attentionology.analyses import ProbedMapOptions
         >>> ProbedMapOptions(map="norm", merge="vector")
         ProbedMapOptions(map='norm', merge='vector', normalize='none')
     """
@@ -245,7 +245,7 @@ class MapStoreOptions(OptionGroup):
     """Options of the word maps that are kept on disk.
 
     Example:
-        >>> from attentionology import MapStoreOptions
+        >>> from attentionology.analyses import MapStoreOptions
         >>> MapStoreOptions(max_length=0).check()
         Traceback (most recent call last):
             ...

@@ -47,7 +47,7 @@ class CountMaps(Counting):
         arguments: further arguments of the metric, as pairs of name and value.
 
     Example:
-        >>> from attentionology import CountMaps, SurfaceStatistics
+        >>> from attentionology.analyses import CountMaps, SurfaceStatistics
         >>> CountMaps(SurfaceStatistics, (("reach", 3),)) == CountMaps(SurfaceStatistics, (("reach", 3),))
         True
     """
@@ -70,7 +70,7 @@ class CountWith(Counting):
         arguments: the arguments of the metric, as pairs of name and value.
 
     Example:
-        >>> from attentionology import CountWith, SurfaceStatistics
+        >>> from attentionology.analyses import CountWith, SurfaceStatistics
         >>> count = CountWith(SurfaceStatistics, (("n_layers", 2), ("n_heads", 3)))
         >>> count(None).n_heads, count.arguments_of(None)
         (3, {'n_layers': 2, 'n_heads': 3})

@@ -77,7 +77,7 @@ class ExactMetric(Metric):
 
     Example:
         >>> import torch
-        >>> from attentionology import ExactMetric
+        >>> from attentionology.analyses import ExactMetric
         >>> class Total(ExactMetric):
         ...     def __init__(self):
         ...         super().__init__()

@@ -36,7 +36,7 @@ class OptionalModelOptions(OptionGroup):
     """Options of a model that is used in place of one that is trained.
 
     Example:
-        >>> from attentionology import OptionalModelOptions
+        >>> from attentionology.analyses import OptionalModelOptions
         >>> OptionalModelOptions(revision="main").check()
         Traceback (most recent call last):
             ...
@@ -116,7 +116,7 @@ class LimitOptions(OptionGroup):
     """Options of the length of the inputs and the size of the batches.
 
     Example:
-        >>> from attentionology import LimitOptions
+        >>> from attentionology.analyses import LimitOptions
         >>> LimitOptions(max_length=0).check()
         Traceback (most recent call last):
             ...
@@ -136,7 +136,7 @@ class ExampleOptions(OptionGroup):
     """Options of the sentences and sentence pairs to look at in the report.
 
     Example:
-        >>> from attentionology import ExampleOptions
+        >>> from attentionology.analyses import ExampleOptions
         >>> ExampleOptions(examples=-1).check()
         Traceback (most recent call last):
             ...

@@ -63,7 +63,7 @@ class FeedForwardOptions(OptionGroup):
     """Options of the feed-forward block.
 
     Example:
-        >>> from attentionology import FeedForwardOptions
+        >>> from attentionology.analyses import FeedForwardOptions
         >>> FeedForwardOptions(ff_bias="fixed")
         FeedForwardOptions(ff_bias='fixed')
     """
@@ -97,7 +97,7 @@ class EnsembleOptions(OptionGroup):
     """Options of ensembles of heads.
 
     Example:
-        >>> from attentionology import EnsembleOptions
+        >>> from attentionology.analyses import EnsembleOptions
         >>> EnsembleOptions(ensembles=-1).check()
         Traceback (most recent call last):
             ...
@@ -115,7 +115,7 @@ class FailureOptions(OptionGroup):
     """Options of where heads fail.
 
     Example:
-        >>> from attentionology import FailureOptions
+        >>> from attentionology.analyses import FailureOptions
         >>> FailureOptions(failures=("8",)).check()
         Traceback (most recent call last):
             ...

@@ -15,7 +15,7 @@ class ReadingOptions(OptionGroup):
     """Options of the surface and clusters analyses.
 
     Example:
-        >>> from attentionology import ReadingOptions
+        >>> from attentionology.analyses import ReadingOptions
         >>> ReadingOptions(position_threshold=50.0).check()
         Traceback (most recent call last):
             ...
@@ -46,7 +46,7 @@ class SurfaceOptions(OptionGroup):
     """Options of the surface analysis.
 
     Example:
-        >>> from attentionology import SurfaceOptions
+        >>> from attentionology.analyses import SurfaceOptions
         >>> SurfaceOptions(reach=0).check()
         Traceback (most recent call last):
             ...

@@ -90,7 +90,9 @@ class SurfaceStatistics(ExactMetric):
         ValueError: the reach is below 1, or the smoothing is not from 0 to below 1.
 
     Example:
-        >>> from attentionology import MapBatch, Sentence, SurfaceStatistics
+        >>> from attentionology import Sentence
+        >>> from attentionology.analyses import SurfaceStatistics
+        >>> from attentionology.extractors import MapBatch
         >>> maps = torch.tensor([[0.25, 0.25, 0.25, 0.25]] * 4)[None, None, None]  # one head that attends to all alike
         >>> special = torch.tensor([[True, False, False, True]])
         >>> forms = (("[CLS]", "Birds", "sing", "[SEP]"),)

@@ -130,7 +130,7 @@ def get_kind(name: str | MapKind) -> MapKind:
         ValueError: there is no such kind; the message lists the choices.
 
     Example:
-        >>> from attentionology import get_kind
+        >>> from attentionology.extractors import get_kind
         >>> get_kind("rollout:attnresln").description
         'attention rollout of attnresln (Abnar & Zuidema 2020)'
     """

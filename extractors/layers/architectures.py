@@ -71,7 +71,7 @@ class Architecture:
         cross: the cross-attention of an encoder-decoder; None if the family has none.
 
     Example:
-        >>> from attentionology import Architecture
+        >>> from attentionology.extractors import Architecture
         >>> Architecture(layers="blocks", value="attention.v_proj").output  # all other names are those of BERT
         'attention.output.dense'
     """
@@ -277,7 +277,7 @@ def register_architecture(family: str, architecture: Architecture) -> None:
         ValueError: the family has a row already.
 
     Example:
-        >>> from attentionology import Architecture, register_architecture
+        >>> from attentionology.extractors import Architecture, register_architecture
         >>> register_architecture("my-bert", Architecture(value="attention.self.v"))
     """
     if family in ARCHITECTURES:

@@ -34,7 +34,7 @@ def read_cross_attention(model: Any, n_layers: int, n_heads: int) -> CrossBlocks
         raise ModelError(
             f"where {family!r} models keep the projections of their cross-attention is not known here, so only the map "
             f"kind 'weight' works. The known families are: {', '.join(known)}. Add a row with "
-            "attentionology.register_architecture, see docs/how-to/architectures.md"
+            "attentionology.extractors.register_architecture, see docs/how-to/architectures.md"
         )
     layers = list(find_modules(model, row.cross.layers))
     if len(layers) != n_layers:

@@ -180,7 +180,7 @@ def read_weights(model: Any, n_layers: int, n_heads: int, *, again: bool = False
         raise ModelError(
             f"where {family!r} models keep their value projections, layer norms and feed-forward blocks is not known "
             f"here, so only the map kind 'weight' and its rollout work. The known families are: "
-            f"{', '.join(known)}. Add a row with attentionology.register_architecture, see "
+            f"{', '.join(known)}. Add a row with attentionology.extractors.register_architecture, see "
             "docs/how-to/architectures.md"
         )
     base = getattr(model, "base_model", model)

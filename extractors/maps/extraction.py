@@ -101,7 +101,8 @@ def extract_many(
         ModelError: for the same reasons as `extract`.
 
     Example:
-        >>> from attentionology import MapMaker, extract_many, get_kind, load_encoder
+        >>> from attentionology import load_encoder
+        >>> from attentionology.extractors import MapMaker, extract_many, get_kind
         >>> makers = [MapMaker(get_kind(kind)) for kind in ("weight", "norm")]
         >>> for weights, norms in extract_many(load_encoder("demo"), "Cats sleep.", makers):
         ...     print(weights.kind, norms.kind)
@@ -126,7 +127,8 @@ def make_batches(makers: Sequence[BatchMaker[Any]], batch: Any) -> tuple[Any, ..
         batch: what the makers read: a `SharedBatch` of sentences, or a batch of sentence pairs for makers of links.
 
     Example:
-        >>> from attentionology import MapMaker, Sentence, get_kind, load_encoder
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import MapMaker, get_kind
         >>> from attentionology.extractors import make_batches, shared_batches
         >>> [batch] = shared_batches(load_encoder("demo"), [Sentence.from_text("Cats sleep.")])
         >>> make_batches([MapMaker(get_kind("weight"), "token")], batch)
@@ -143,7 +145,7 @@ def shared_cells(makers: Sequence[BatchMaker[Any]], batch_cells: int) -> int:
     """Divide the bound on the cells of a batch by the number of kinds whose maps are held together.
 
     Example:
-        >>> from attentionology import MapMaker, get_kind
+        >>> from attentionology.extractors import MapMaker, get_kind
         >>> from attentionology.extractors import shared_cells
         >>> shared_cells([MapMaker(get_kind("weight")), MapMaker(get_kind("norm"))], 2**16)
         32768

@@ -45,7 +45,8 @@ class GradientBatch:
         sentences: the sentences.
 
     Example:
-        >>> from attentionology import Sentence, extract_many, load_encoder
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import extract_many
         >>> from attentionology.extractors import GradientMaker
         >>> sentences = [Sentence.from_text("Cats sleep.")]
         >>> [(batch,)] = extract_many(load_encoder("demo"), sentences, [GradientMaker("hidden")])
@@ -87,7 +88,8 @@ class GradientMaker:
         ValueError: an option has a value that cannot be used, or there is no head for ``"mlm"``.
 
     Example:
-        >>> from attentionology import Sentence, extract_many, load_encoder
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import extract_many
         >>> from attentionology.extractors import GradientMaker
         >>> sentences = [Sentence.from_text("Cats sleep all day.")]
         >>> for (batch,) in extract_many(load_encoder("demo"), sentences, [GradientMaker("hidden", seed=1)]):

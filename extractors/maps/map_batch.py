@@ -105,7 +105,8 @@ class MapBatch:
 
     Example:
         >>> import torch
-        >>> from attentionology import MapBatch, Sentence
+        >>> from attentionology import Sentence
+        >>> from attentionology.extractors import MapBatch
         >>> batch = MapBatch(
         ...     maps=torch.tensor([[0.9, 0.1], [0.3, 0.7]]).view(1, 1, 1, 2, 2),  # one sentence, layer and head
         ...     lengths=torch.tensor([2]),

@@ -45,7 +45,8 @@ class MapMaker:
         ValueError: an option has an unknown value, or vectors are to be merged and the kind has none.
 
     Example:
-        >>> from attentionology import MapMaker, Sentence, get_kind, load_encoder
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import MapMaker, get_kind
         >>> encoder = load_encoder("demo")
         >>> maker = MapMaker(get_kind("norm"), "token", normalize="row")
         >>> maps, lengths = maker(encoder, encoder.align([Sentence.from_text("Cats sleep.")]))

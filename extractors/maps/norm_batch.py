@@ -34,7 +34,8 @@ class NormBatch:
         sentences: the sentences.
 
     Example:
-        >>> from attentionology import Sentence, extract_many, load_encoder
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import extract_many
         >>> from attentionology.extractors import NormMaker
         >>> [(batch,)] = extract_many(load_encoder("demo"), [Sentence.from_text("Cats sleep.")], [NormMaker()])
         >>> batch.value_norms.shape, batch.ratios.shape
@@ -77,7 +78,8 @@ class NormMaker:
         ff_bias: see `attentionology.extractors.extract`.
 
     Example:
-        >>> from attentionology import Sentence, extract_many, load_encoder
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import extract_many
         >>> from attentionology.extractors import MIXING_VARIANTS, NormMaker
         >>> sentences = [Sentence.from_text("Cats sleep.")]
         >>> [(batch,)] = extract_many(load_encoder("demo"), sentences, [NormMaker()])

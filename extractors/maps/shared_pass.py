@@ -66,7 +66,8 @@ class BatchMaker(Protocol[Made]):
     """Makes one kind of batch of a forward pass, for example a `attentionology.extractors.MapMaker`.
 
     Example:
-        >>> from attentionology import Sentence, extract_many, load_encoder
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import extract_many
         >>> class Peaks:
         ...     reads_weights = False
         ...

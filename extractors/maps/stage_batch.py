@@ -47,7 +47,8 @@ class StageBatch:
         sentences: the sentences.
 
     Example:
-        >>> from attentionology import Sentence, extract_many, load_encoder
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import extract_many
         >>> from attentionology.extractors import StageMaker
         >>> [(batch,)] = extract_many(load_encoder("demo"), [Sentence.from_text("Cats sleep.")], [StageMaker()])
         >>> batch
@@ -80,7 +81,8 @@ class StageMaker:
         ff_bias: see `attentionology.extractors.extract`.
 
     Example:
-        >>> from attentionology import Sentence, extract_many, load_encoder
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import extract_many
         >>> from attentionology.extractors import StageMaker
         >>> sentences = [Sentence.from_text("Cats sleep.")]
         >>> [(batch,)] = extract_many(load_encoder("demo"), sentences, [StageMaker("fixed")])

@@ -33,7 +33,8 @@ def load_classifier(
         ValueError: there are fewer than two labels, or one occurs twice.
 
     Example:
-        >>> from attentionology import load_classifier, load_encoder
+        >>> from attentionology import load_encoder
+        >>> from attentionology.extractors import load_classifier
         >>> model, files = load_classifier(load_encoder("demo").files, labels=["dull", "fine"])
         >>> model.config.id2label
         {0: 'dull', 1: 'fine'}

@@ -79,7 +79,8 @@ def load_tokenizer(name_or_path: Location, revision: str | None = None) -> Any:
         ModelError: the tokenizer cannot be loaded, has no vocabulary besides special tokens, or cannot read all words.
 
     Example:
-        >>> from attentionology import load_encoder, load_tokenizer
+        >>> from attentionology import load_encoder
+        >>> from attentionology.extractors import load_tokenizer
         >>> load_tokenizer(load_encoder("demo").files).tokenize("Unalignable words?")
         ['una', '##li', '##gna', '##ble', 'words', '?']
     """
@@ -114,7 +115,8 @@ def begin_with(tokenizer: Any, prepend: str) -> str | None:
         ModelError: the tokenizer does not know the token, or begins inputs with another special token by itself.
 
     Example:
-        >>> from attentionology import load_encoder, load_tokenizer
+        >>> from attentionology import load_encoder
+        >>> from attentionology.extractors import load_tokenizer
         >>> from attentionology.extractors.model.loading import begin_with
         >>> tokenizer = load_tokenizer(load_encoder("demo").files)
         >>> begin_with(tokenizer, "auto") is None  # it begins every input with [CLS] by itself

@@ -89,7 +89,8 @@ class TextState:
         word_of: the 0-based word that each input position belongs to, −1 at special tokens and padding.
 
     Example:
-        >>> from attentionology import TransformerAttention, load_classifier, load_encoder, load_tokenizer
+        >>> from attentionology import load_encoder
+        >>> from attentionology.extractors import TransformerAttention, load_classifier, load_tokenizer
         >>> files = load_encoder("demo").files
         >>> model, files = load_classifier(files, labels=["dull", "fine"])
         >>> classifier = TransformerAttention(model, load_tokenizer(files))
@@ -124,7 +125,8 @@ class AttentionModel(Protocol):
         special: what happens to special tokens; ``keep`` if there are none.
 
     Example:
-        >>> from attentionology import TransformerAttention, load_classifier, load_encoder, load_tokenizer
+        >>> from attentionology import load_encoder
+        >>> from attentionology.extractors import TransformerAttention, load_classifier, load_tokenizer
         >>> from attentionology.extractors import AttentionModel
         >>> model, files = load_classifier(load_encoder("demo").files, labels=["dull", "fine"])
         >>> isinstance(TransformerAttention(model, load_tokenizer(files)), AttentionModel)
@@ -180,7 +182,8 @@ class LinearAttentionModel(AttentionModel, Protocol):
     """An attention model whose logits are linear in its one row of attention: bias + Σ_t α_t · evidence_t.
 
     Example:
-        >>> from attentionology import TransformerAttention, load_classifier, load_encoder, load_tokenizer
+        >>> from attentionology import load_encoder
+        >>> from attentionology.extractors import TransformerAttention, load_classifier, load_tokenizer
         >>> from attentionology.extractors import LinearAttentionModel
         >>> model, files = load_classifier(load_encoder("demo").files, labels=["dull", "fine"])
         >>> isinstance(TransformerAttention(model, load_tokenizer(files)), LinearAttentionModel)
@@ -207,7 +210,8 @@ def probabilities(
         attend: gives attention in place of the model's own.
 
     Example:
-        >>> from attentionology import TransformerAttention, load_classifier, load_encoder, load_tokenizer
+        >>> from attentionology import load_encoder
+        >>> from attentionology.extractors import TransformerAttention, load_classifier, load_tokenizer
         >>> from attentionology.extractors import probabilities
         >>> model, files = load_classifier(load_encoder("demo").files, labels=["dull", "fine"])
         >>> classifier = TransformerAttention(model, load_tokenizer(files))

@@ -78,7 +78,8 @@ class TransformerAttention(nn.Module):
             attention is put back.
 
     Example:
-        >>> from attentionology import TransformerAttention, load_classifier, load_encoder, load_tokenizer
+        >>> from attentionology import load_encoder
+        >>> from attentionology.extractors import TransformerAttention, load_classifier, load_tokenizer
         >>> model, files = load_classifier(load_encoder("demo").files, labels=["dull", "fine"])
         >>> classifier = TransformerAttention(model, load_tokenizer(files), heads=[0, 3])
         >>> state = classifier.encode([("not", "a", "dull", "film")])

@@ -133,7 +133,8 @@ class Segment(Sentence):
         pieces: what the model reads.
 
     Example:
-        >>> from attentionology import load_encoder, load_text, make_segments
+        >>> from attentionology import load_encoder, load_text
+        >>> from attentionology.extractors import make_segments
         >>> from pathlib import Path
         >>> _ = Path("text.txt").write_text("Cats sleep all day. Dogs do not.")
         >>> segment = make_segments(load_encoder("demo"), load_text("text.txt")).sentences[0]

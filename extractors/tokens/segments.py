@@ -32,7 +32,8 @@ class Segments(Corpus):
         left_over: how many pieces at the ends of documents are too few for a segment.
 
     Example:
-        >>> from attentionology import load_encoder, load_text, make_segments
+        >>> from attentionology import load_encoder, load_text
+        >>> from attentionology.extractors import make_segments
         >>> from pathlib import Path
         >>> _ = Path("text.txt").write_text("Cats sleep all day. Dogs do not.")
         >>> segments = make_segments(load_encoder("demo"), load_text("text.txt"), max_length=8)
@@ -99,7 +100,8 @@ def make_segments(
         CorpusError: no document has two pieces.
 
     Example:
-        >>> from attentionology import load_encoder, load_text, make_segments
+        >>> from attentionology import load_encoder, load_text
+        >>> from attentionology.extractors import make_segments
         >>> from pathlib import Path
         >>> _ = Path("text.txt").write_text("Cats sleep all day. Dogs do not.")
         >>> segments = make_segments(load_encoder("demo"), load_text("text.txt"), max_length=8)

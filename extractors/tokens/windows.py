@@ -63,7 +63,8 @@ class Windows(Corpus):
         words_left_out: how many words are in no window.
 
     Example:
-        >>> from attentionology import Sentence, load_encoder, make_windows
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import make_windows
         >>> from attentionology.corpora_loaders.coreference import Document, Documents
         >>> document = Document("d1", (Sentence("s1", ("Cats", "sleep", ".", "They", "dream", ".")),), ())
         >>> corpus = Documents(document.sentences, documents=(document,))
@@ -124,7 +125,8 @@ def make_windows(
         CorpusError: there is no document.
 
     Example:
-        >>> from attentionology import Sentence, load_encoder, make_windows
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import make_windows
         >>> from attentionology.corpora_loaders.coreference import Document, Documents
         >>> document = Document("d1", (Sentence("s1", ("Cats", "sleep", ".", "They", "dream", ".")),), ())
         >>> corpus = Documents(document.sentences, documents=(document,))

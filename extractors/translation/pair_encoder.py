@@ -108,7 +108,8 @@ class PairEncoder(LoadedModel):
         """Return what several makers make of a batch of pairs.
 
         Args:
-            makers: a `SimilarityMaker`, or a `attentionology.MapMaker` of word maps for each map of self-attention.
+            makers: a `SimilarityMaker`, or a `attentionology.extractors.MapMaker` of word maps for each map of
+                self-attention.
             pairs: the sentence pairs.
             pieces: the pieces of each pair.
 

@@ -80,7 +80,7 @@ class AttentionClassifier(nn.Module):
         ValueError: a name is unknown, there are fewer than two classes, or the size is not possible.
 
     Example:
-        >>> from attentionology import AttentionClassifier
+        >>> from attentionology.probes.classifiers import AttentionClassifier
         >>> texts = [("a", "fine", "film"), ("a", "dull", "film")] * 20
         >>> classifier = AttentionClassifier("average", dimensions=8).fit(texts, ["1", "0"] * 20)
         >>> state = classifier.encode(texts[:2])

@@ -17,7 +17,13 @@ Values = tuple[float | int | None, ...]
 
 @dataclass(frozen=True)
 class Measure:
-    """One value for every head, for example the accuracy for one relation and direction."""
+    """One value for every head, for example the accuracy for one relation and direction.
+
+    Example:
+        >>> from attentionology.reports import Measure
+        >>> Measure("obj/accuracy", "dependency", "obj", "weight", "%", values=(0.5, 0.25), n=20).low_is_best
+        False
+    """
 
     id: str  # the id, which is unique in a report and is used in addresses
     group: str  # the heading of the measure in the selector
@@ -40,7 +46,13 @@ class Measure:
 
 @dataclass(frozen=True)
 class Fact:
-    """One line of a head's card."""
+    """One line of a head's card.
+
+    Example:
+        >>> from attentionology.reports import Fact
+        >>> Fact("obj", "finds 12 of 20 objects", measure="obj/accuracy").text
+        'finds 12 of 20 objects'
+    """
 
     label: str
     text: str
@@ -68,7 +80,13 @@ class Card:
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence about what was found, or was not."""
+    """A sentence about what was found, or was not.
+
+    Example:
+        >>> from attentionology.reports import Finding
+        >>> Finding("Head 3-9 finds more objects than the best offset.", "#head=3-9&relation=obj").address
+        '#head=3-9&relation=obj'
+    """
 
     text: str
     address: str  # the address of the view that shows it, such as `#head=3-9&relation=obj&direction=dep->head`

@@ -48,7 +48,7 @@ class Section:
         >>> import tempfile
         >>> from pathlib import Path
         >>> import pandas as pd
-        >>> from attentionology import Section
+        >>> from attentionology.reports import Section
         >>> from attentionology.reports.page import write_section
         >>> table = pd.DataFrame({"layer": [1, 2], "distance": [2.5, 4.0]})
         >>> section = Section("Attention distance", "section.html.j2", tables={"distance": table})

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from attentionology import CorpusOptions, CountOptions, ExampleOptions, SurfaceOptions
+from attentionology import CorpusOptions, CountOptions
+from attentionology.analyses import ExampleOptions, SurfaceOptions
 from attentionology.analyses.contract import OptionSet
 from attentionology.analyses.shared.options import ControlOptions
 from attentionology.analyses.shared.part_options import PartOptions

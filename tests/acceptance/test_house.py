@@ -226,7 +226,8 @@ def forgetful():
 
 MINIMAL = """
 from dataclasses import dataclass
-from attentionology import Analysis, MapOptions
+from attentionology import MapOptions
+from attentionology.analyses import Analysis
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 import torch
 
-from attentionology import CorpusOptions, CountOptions, ModelOptions, SurfaceOptions, analyze
+from attentionology import CorpusOptions, CountOptions, ModelOptions, analyze
+from attentionology.analyses import SurfaceOptions
 from attentionology.analyses.shared.part_options import PartOptions
 from attentionology.engine import parts as engine_parts
 from attentionology.extractors.maps import batching

@@ -11,22 +11,11 @@ import pandas as pd
 import pytest
 
 import attentionology
-from attentionology import (
-    AttentionProbe,
-    CountOptions,
-    Encoder,
-    MapStoreOptions,
-    ModelOptions,
-    OptionError,
-    ProbeOptions,
-    ProbeTrainingOptions,
-    TreebankOptions,
-    load_treebank,
-    load_vectors,
-)
+from attentionology import CountOptions, Encoder, ModelOptions, OptionError, load_treebank, load_vectors
+from attentionology.analyses import MapStoreOptions, ProbeOptions, ProbeTrainingOptions, TreebankOptions
 from attentionology.corpora_loaders import CorpusError, Treebank, WordVectors
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.probes import registry, unregister_probe
+from attentionology.probes import AttentionProbe, registry, unregister_probe
 from attentionology.scripts.cli import main
 from attentionology.storage import plugins
 from tests import documentation, tiny
@@ -135,7 +124,7 @@ def test_treebanks_and_vectors_without_files(model):
     ("arguments", "message"),
     [
         ({"options": [ProbeTrainingOptions(), ProbeTrainingOptions()]}, "two groups of the class ProbeTrainingOptions"),
-        ({"options": [attentionology.DependencyOptions()]}, "no options of the class DependencyOptions"),
+        ({"options": [attentionology.analyses.DependencyOptions()]}, "no options of the class DependencyOptions"),
         ({"test": "a.conllu", "options": [TreebankOptions(test=("b.conllu",))]}, "the test treebank is given twice"),
         ({"probes": "attention", "options": [ProbeOptions(probe=("attention",))]}, "probe is given twice"),
         ({"model": "one", "options": [ModelOptions(model="other")]}, "the model is given twice"),

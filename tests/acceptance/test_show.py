@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology import CorpusError, DependencyAccuracy, OptionError, Sentence, Shown, extract, load_treebank, show
+from attentionology import CorpusError, OptionError, Sentence, extract, load_treebank, show
+from attentionology.analyses import DependencyAccuracy
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.engine import Shown
 from attentionology.scripts.cli import main
 
 TEXT = "The keys to the cabinet are on the table."

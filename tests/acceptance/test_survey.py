@@ -12,7 +12,8 @@ import pytest
 from safetensors import safe_open
 
 import attentionology
-from attentionology import CorpusOptions, CountOptions, OptionError, PartOptions
+from attentionology import CorpusOptions, CountOptions, OptionError
+from attentionology.analyses import PartOptions
 from attentionology.analyses.survey.columns import SURVEY, SURVEY_CELLS
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine import parts

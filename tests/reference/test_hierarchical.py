@@ -14,14 +14,8 @@ import torch
 from matplotlib.text import Text
 from torch import nn
 
-from attentionology import (
-    ClassifierOptions,
-    ClassifierTrainingOptions,
-    ExplanationTestOptions,
-    TextOptions,
-    explain,
-    load_labelled,
-)
+from attentionology import explain, load_labelled
+from attentionology.analyses import ClassifierOptions, ClassifierTrainingOptions, ExplanationTestOptions, TextOptions
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.explanation.exact_adversary import solvable
 from attentionology.analyses.explanation.section import explain_figures, explain_table

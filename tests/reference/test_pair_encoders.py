@@ -10,11 +10,12 @@ import pytest
 import torch
 from tokenizers import processors
 
-from attentionology import AlignmentOptions, Encoder, MapMaker, get_kind
+from attentionology import Encoder
+from attentionology.analyses import AlignmentOptions
 from attentionology.analyses.alignment.series import all_series
 from attentionology.corpora_loaders.alignment import Bitext, LinkFile, PairLinks, SentencePair, add_links
 from attentionology.engine.align import align
-from attentionology.extractors import ModelError
+from attentionology.extractors import MapMaker, ModelError, get_kind
 from attentionology.extractors.translation import PairEncoder, SimilarityMaker, read_pairs
 from attentionology.extractors.translation.pair_encoder import PairMethod
 from tests import tiny, tiny_translation

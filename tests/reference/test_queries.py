@@ -15,18 +15,11 @@ import transformers
 from scipy.stats import kendalltau
 from torch import nn
 
-from attentionology import (
-    ClassifierOptions,
-    ClassifierTrainingOptions,
-    TextOptions,
-    TransformerAttention,
-    explain,
-    load_encoder,
-    load_labelled,
-)
+from attentionology import explain, load_encoder, load_labelled
+from attentionology.analyses import ClassifierOptions, ClassifierTrainingOptions, TextOptions
 from attentionology.analyses.explanation.tests.correlation import tau_figure
 from attentionology.corpora_loaders import CorpusError
-from attentionology.extractors import WordsWithQuery, drop, probabilities
+from attentionology.extractors import TransformerAttention, WordsWithQuery, drop, probabilities
 from attentionology.extractors.tokens.pieces import needs_space
 from attentionology.probes.classifiers import PUBLISHED, AttentionClassifier, QueryClassifier, Vocabulary
 from tests import tiny

@@ -13,7 +13,8 @@ import torch
 import transformers
 from scipy.stats import spearmanr
 
-from attentionology import AblationOptions, analyze
+from attentionology import analyze
+from attentionology.analyses import AblationOptions
 from attentionology.analyses.ablation.counting import HeadEffects
 from attentionology.analyses.ablation.effects import AblationMaker, EffectBatch, HeadMeans
 from attentionology.analyses.ablation.figures import heads_figure, pruning_figure

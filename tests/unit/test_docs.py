@@ -186,11 +186,15 @@ ROOMS = ("corpora_loaders", "extractors", "probes", "analyses", "engine", "repor
 
 
 def test_references_find_what_is_documented():
-    documented = {"attentionology.Encoder": 1, "attentionology.MapBatch": 1, "attentionology.MapBatch.words": 1}
+    documented = {
+        "attentionology.Encoder": 1,
+        "attentionology.extractors.MapBatch": 1,
+        "attentionology.extractors.MapBatch.words": 1,
+    }
     find = references.documented
     assert find("attentionology.extractors.model.encoder.Encoder", documented, None, None) == "attentionology.Encoder"
-    assert find("words", documented, "MapBatch", "attentionology") == "attentionology.MapBatch.words"
-    assert find("MapBatch", documented, None, None) == "attentionology.MapBatch"
+    assert find("words", documented, "MapBatch", "attentionology") == "attentionology.extractors.MapBatch.words"
+    assert find("MapBatch", documented, None, None) == "attentionology.extractors.MapBatch"
     assert find("attentionology.extractors.NoSuchName", documented, None, None) is None
     assert {"Encoder", "merge_state", "attention_block", "docnames"} - references.defined_names() == {"docnames"}
 

@@ -6,6 +6,7 @@ import doctest
 import functools
 import inspect
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from unittest import mock
@@ -78,6 +79,13 @@ def test_examples_give_what_they_show(name, sandbox):
     assert runner.failures == 0, "".join(report)
 
 
+EXPORTED = [
+    *attentionology.__all__,
+    *(f"{room}.{name}" for name, room in vars(attentionology)["_MOVED"].items()),
+    *(f"reports.{name}" for name in attentionology.reports.__all__),
+]
+
+
 def test_wrong_examples_are_seen():
     module = ModuleType("wrong")
     module.__doc__ = ">>> 1 + 1\n3"
@@ -89,9 +97,9 @@ def test_wrong_examples_are_seen():
     assert has_example(module)
 
 
-@pytest.mark.parametrize("name", attentionology.__all__)
+@pytest.mark.parametrize("name", EXPORTED)
 def test_public_name_has_an_example(name):
-    assert has_example(getattr(attentionology, name))
+    assert has_example(attrgetter(name)(attentionology))
 
 
 @pytest.mark.parametrize("name", extractors.__all__)

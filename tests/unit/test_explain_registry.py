@@ -206,8 +206,8 @@ def test_columns_that_are_not_declared_are_refused(
 ) -> None:
     add(value)
     options: list[OptionGroup] = [
-        attentionology.ClassifierOptions(encoder="average", dimensions=4),
-        attentionology.ClassifierTrainingOptions(epochs=1),
+        attentionology.analyses.ClassifierOptions(encoder="average", dimensions=4),
+        attentionology.analyses.ClassifierTrainingOptions(epochs=1),
     ]
     with pytest.raises(RegistryError, match=f"gives a column '{column}' that it does not declare"):
         attentionology.explain(texts, tests="first-word", options=options)
@@ -231,9 +231,9 @@ def test_python_gives_what_the_command_gives(texts: Path, tmp_path: Path) -> Non
     out, tests = tmp_path / "run", "correlation,uniform,removal"
     assert main(["explain", "--data", str(texts), *SMALL, "--tests", tests, "--out", str(out)]) == 0
     options: list[OptionGroup] = [
-        attentionology.ClassifierOptions(encoder="average", dimensions=4),
-        attentionology.ClassifierTrainingOptions(epochs=1),
-        attentionology.ExplanationTestOptions(replicates=10),
+        attentionology.analyses.ClassifierOptions(encoder="average", dimensions=4),
+        attentionology.analyses.ClassifierTrainingOptions(epochs=1),
+        attentionology.analyses.ExplanationTestOptions(replicates=10),
     ]
     loaded = attentionology.load_labelled(texts)
     explanation = attentionology.explain(loaded, tests=tests.split(","), options=options, out=tmp_path / "again")
@@ -258,10 +258,13 @@ def test_python_gives_what_the_command_gives(texts: Path, tmp_path: Path) -> Non
     [
         ({}, "--data FILE is missing"),
         (
-            {"data": "x", "options": [attentionology.TextOptions(data=("y",))]},
+            {"data": "x", "options": [attentionology.analyses.TextOptions(data=("y",))]},
             "given twice, as data and in",
         ),
-        ({"data": "x", "options": [attentionology.LimitOptions()]}, "LimitOptions is no option group of explain"),
+        (
+            {"data": "x", "options": [attentionology.analyses.LimitOptions()]},
+            "LimitOptions is no option group of explain",
+        ),
         ({"data": "x", "tests": "colour"}, "unknown test 'colour'"),
         ({"data": "x", "tests": "seeds", "model": "demo"}, "--data and --dev are for training|--test FILE is missing"),
     ],

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import attentionology
-from attentionology import ControlOptions, CountOptions, SurfaceOptions, load_treebank
+from attentionology import ControlOptions, CountOptions, load_treebank
+from attentionology.analyses import SurfaceOptions
 from attentionology.corpora_loaders import Corpus
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.explorer import MOST_FINDINGS

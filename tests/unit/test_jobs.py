@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from attentionology import CorpusOptions, OptionError, Sentence, SurfaceOptions, analyze
+from attentionology import CorpusOptions, OptionError, Sentence, analyze
+from attentionology.analyses import SurfaceOptions
 from attentionology.analyses.alignment.options import AlignmentOptions, BitextOptions
 from attentionology.analyses.contract import OptionGroup, OptionSet, Setting
 from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions

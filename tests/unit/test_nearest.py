@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attentionology import get_kind
 from attentionology.analyses.alignment.symmetrization import symmetrized
 from attentionology.analyses.explanation.options import ExplanationTestOptions
 from attentionology.engine.run import Run
+from attentionology.extractors import get_kind
 from attentionology.extractors.translation import CrossMapMaker
 from attentionology.probes import make_probe
 from attentionology.scripts.cli import main

@@ -10,17 +10,19 @@ from typing import Annotated, Any, get_args, get_type_hints
 import pytest
 
 import attentionology
-from attentionology import CorpusOptions, CountOptions, LimitOptions, OptionError, PartOptions
+from attentionology import CorpusOptions, CountOptions, OptionError, analyses
+from attentionology.analyses import LimitOptions, PartOptions
 from attentionology.analyses.contract import OptionGroup
 from attentionology.analyses.option_groups import Bounds, check_bounds
 from attentionology.scripts.commands import COMMANDS
 
-GROUPS = [name for name in attentionology.__all__ if name.endswith("Options")]
+GROUPS = [
+    getattr(room, name) for room in (attentionology, analyses) for name in room.__all__ if name.endswith("Options")
+]
 
 
-@pytest.mark.parametrize("name", GROUPS)
-def test_groups_are_checked_without_arguments(name):
-    kind = getattr(attentionology, name)
+@pytest.mark.parametrize("kind", GROUPS)
+def test_groups_are_checked_without_arguments(kind):
     required = [
         parameter.name
         for parameter in inspect.signature(kind().check).parameters.values()

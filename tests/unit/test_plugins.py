@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from attentionology import Sentence, extract, get_kind, list_kinds, load_treebank
+from attentionology import Sentence, extract, list_kinds, load_treebank
 from attentionology.corpora_loaders import CorpusError, get_format, list_formats
 from attentionology.corpora_loaders.coreference import formats
+from attentionology.extractors import get_kind
 from attentionology.extractors.kinds import registry
 from attentionology.scripts.cli import main
 from attentionology.storage.plugins import RegistryError, extensions, running

@@ -10,7 +10,8 @@ import pytest
 import torch
 import transformers
 
-from attentionology import AblationOptions, analyze
+from attentionology import analyze
+from attentionology.analyses import AblationOptions
 from attentionology.analyses.ablation.effects import AblationMaker, HeadMeans
 from attentionology.analyses.ablation.predictions import WORDS, PredictionMaker
 from attentionology.analyses.shared.options import CountOptions

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from attentionology import AttentionProbe, CorpusOptions, CountOptions, OptionSet, WordsDistancesProbe, analyze
+from attentionology import CorpusOptions, CountOptions, analyze
+from attentionology.analyses import OptionSet
 from attentionology.analyses.option_groups import groups_by_class
 from attentionology.corpora_loaders import WordVectors
-from attentionology.probes import TUNED, FixedOffset
+from attentionology.probes import TUNED, AttentionProbe, FixedOffset, WordsDistancesProbe
 from tests import tiny
 
 

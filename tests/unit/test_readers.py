@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from attentionology import Sentence, Translator
+from attentionology import Sentence
 from attentionology.analyses.plans import Setting
 from attentionology.analyses.shared.record import describe_model
 from attentionology.corpora_loaders import Corpus
 from attentionology.corpora_loaders.alignment import Bitext, SentencePair
 from attentionology.engine.readers import Readers, batches_of
-from attentionology.extractors.translation import load_sample_translator
+from attentionology.extractors.translation import Translator, load_sample_translator
 from tests import tiny
 
 SENTENCES = Corpus((Sentence("s1", ("the", "cats")), Sentence("s2", ("dogs",))))

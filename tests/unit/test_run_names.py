@@ -1,5 +1,6 @@
 """What a run, and the package, offer by name."""
 
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any, get_overloads
 
@@ -38,6 +39,22 @@ def test_every_analysis_that_comes_with_the_toolkit_has_typed_results():
 def test_the_package_lists_public_names_only():
     assert dir(attentionology) == sorted([*attentionology.__all__, "__version__"])
     assert attentionology.__version__ == version("attentionology")
+
+
+def test_few_names_are_at_the_root_and_those_that_moved_warn():
+    assert len(dir(attentionology)) <= 40
+    places = vars(attentionology)["_MOVED"]
+    assert not set(places) & set(attentionology.__all__)
+    for name, place in places.items():
+        room = import_module(f"attentionology.{place}")
+        moved = f"^attentionology.{name} has moved to attentionology.{place}.{name}$"
+        with pytest.warns(DeprecationWarning, match=moved):
+            assert getattr(attentionology, name) is getattr(room, name)
+        assert name in room.__all__
+
+
+def test_type_checkers_find_the_names_of_before_too():
+    assert set(vars(attentionology)["_known"]) == {*attentionology.__all__, *vars(attentionology)["_MOVED"]}
 
 
 def test_the_lists_are_those_that_the_commands_choose_from():

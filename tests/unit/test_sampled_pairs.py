@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import attentionology
-from attentionology import CountOptions, ExampleOptions
+from attentionology import CountOptions
+from attentionology.analyses import ExampleOptions
 from attentionology.analyses.alignment.drawn import TO_SOURCE, PairsToDraw, sampled_maps
 from attentionology.analyses.alignment.inputs import read_bitext
 from attentionology.analyses.alignment.options import AlignmentOptions, BitextOptions, LinkOptions

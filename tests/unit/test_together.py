@@ -10,12 +10,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from attentionology import (
-    ClassifierOptions,
-    ClassifierTrainingOptions,
-    ExplanationTestOptions,
-    explain,
-)
+from attentionology import explain
+from attentionology.analyses import ClassifierOptions, ClassifierTrainingOptions, ExplanationTestOptions
 from attentionology.analyses.explanation.together import curves_figure, figures_together, shuffled_figure, words_figure
 from attentionology.engine.compare import compare_folders
 

@@ -50,7 +50,8 @@ def correlation(batch: TextBatch) -> Rows:
         the same score.
 
     Example:
-        >>> from attentionology import AttentionClassifier, correlation, examine
+        >>> from attentionology.analyses import correlation, examine
+        >>> from attentionology.probes.classifiers import AttentionClassifier
         >>> texts = [("a", "fine", "film"), ("a", "dull", "film")] * 20
         >>> classifier = AttentionClassifier("average", dimensions=8).fit(texts, ["1", "0"] * 20)
         >>> examine(classifier, ["x", "y"], texts[:2], {"correlation": correlation})["tau_loo"].between(-1, 1).all()

@@ -29,7 +29,8 @@ def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
 
     Example:
         >>> from functools import partial
-        >>> from attentionology import AttentionClassifier, examine, permutation
+        >>> from attentionology.analyses import examine, permutation
+        >>> from attentionology.probes.classifiers import AttentionClassifier
         >>> texts = [("a", "fine", "film"), ("a", "dull", "film")] * 20
         >>> classifier = AttentionClassifier("average", dimensions=8).fit(texts, ["1", "0"] * 20)
         >>> table = examine(classifier, ["x", "y"], texts[:2], {"permutation": partial(permutation, draws=5)})
