@@ -167,7 +167,8 @@ class Layer(AttentionBlock):
     def scale(self) -> Float[Tensor, "batch n 1"]:
         """``1 / s_i`` of the layer norm of p; 1 where no norm follows attention."""
         norm = None if self.weights.parallel else self.weights.norm
-        return self.p.new_ones(*self.p.shape[:-1], 1) if norm is None else 1 / norm.deviation(self.p)
+        # Where none follows, the sum p need not be computed.
+        return self.x.new_ones(*self.x.shape[:-1], 1) if norm is None else 1 / norm.deviation(self.p)
 
     @functools.cached_property
     def a(self) -> Float[Tensor, "batch n dim"]:

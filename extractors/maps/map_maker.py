@@ -125,8 +125,10 @@ def make_maps(
     makers: Sequence[MapMaker], forward: Forward, encoder: Encoder, pieces: Sequence[Pieces]
 ) -> list[tuple[Maps, list[int]]]:
     """Make the maps of several makers, each with the number of positions of every sentence."""
-    if not all(maker.attention_is_map for maker in makers):
+    unchecked = not all(maker.attention_is_map for maker in makers)
+    if unchecked and isinstance(forward.attentions, list):
         check_attention(forward.attentions, forward.mask, forward.mask, encoder.label, sinks=encoder.has_sinks)
+        unchecked = False  # layers that are computed in turns are checked when they are there
     words: WordMerger | None = None
     if any(maker.level == "word" for maker in makers):
         words = WordMerger(pieces, forward.mask.shape[1], dtype=forward.attentions[0].dtype, device=forward.mask.device)
@@ -142,6 +144,8 @@ def make_maps(
     for number, ((by_vector, ff_bias), members) in enumerate(readings.items(), start=1):
         layers = forward.layers(words if by_vector else None, ff_bias, release=number == len(readings))
         for index, layer in enumerate(layers):
+            if unchecked and number == 1:
+                check_attention([layer.alpha], forward.mask, forward.mask, encoder.label, sinks=encoder.has_sinks)
             for stack in members:
                 stack.add(index, layer)
             del layer

@@ -104,7 +104,7 @@ class NormMaker:
             by_variant = mixing_ratios(layer)
             ratios.append(torch.stack([by_variant[variant] for variant in MIXING_VARIANTS], dim=1))
         return NormBatch(
-            alpha=torch.stack(forward.attentions, dim=1),
+            alpha=torch.stack(list(forward.attentions), dim=1),
             value_norms=torch.stack(norms, dim=1),
             input_norms=torch.stack(inputs, dim=1),
             ratios=torch.stack(ratios, dim=2),

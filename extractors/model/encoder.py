@@ -11,7 +11,7 @@ from typing import Any
 import torch
 import transformers
 from jaxtyping import Bool, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from ...corpora_loaders import Sentence
 from ..errors import ModelError, cause
@@ -20,6 +20,7 @@ from ..layers.verification import Recorder, verify_model
 from ..layers.weights import layer_modules
 from ..tokens.pieces import Pieces, Unalignable, align, prepare_tokenizer
 from ..tokens.token_classes import PieceForms, token_classes
+from . import in_turns
 from .conditions import (
     SAME,
     Batching,
@@ -33,6 +34,7 @@ from .conditions import (
 from .files import LoadedFiles
 from .float64_copy import InFloat64, float32_view
 from .forward_pass import Forward, ModelLayers, attention_only, model_inputs, parameters_key
+from .in_turns import InTurns
 from .loaded_model import LoadedModel, random_copy
 from .loading import begin_with, load_pretrained, quiet
 
@@ -133,7 +135,12 @@ class Encoder(LoadedModel):
         return align(self.tokenizer, sentences, queries)
 
     def forward(
-        self, batch: Sequence[Pieces], *, hidden_states: bool = False, first_layers: int | None = None
+        self,
+        batch: Sequence[Pieces],
+        *,
+        hidden_states: bool = False,
+        first_layers: int | None = None,
+        whole: bool = False,
     ) -> Forward:
         """Run one forward pass over sentences padded to the longest.
 
@@ -141,15 +148,33 @@ class Encoder(LoadedModel):
             batch: the pieces of each sentence.
             hidden_states: whether to keep hidden states, too, and read the layers' weights.
             first_layers: the number of layers whose attention is needed; None for all. There may be more in the result.
+            whole: whether the pass is made at once even if the attention of all layers takes gigabytes. Otherwise
+                layers of decoders are then computed in turns when they are read, see
+                `attentionology.extractors.model.in_turns`, and hidden states are there only after that.
 
         Raises:
             ModelError: a layer gives no attention matrix; with ``hidden_states``, for the same reasons as `layers`.
         """
         ids, mask = self.pad(batch)
         layers = self.layers if hidden_states else None
+        if not whole and (turns := self._in_turns(ids, mask, first_layers)) is not None:
+            return Forward(turns, mask, turns.hidden if hidden_states else None, layers)
         with nullcontext() if hidden_states else attention_only(self.model, first_layers) as n_layers:
             attentions, hidden = self._run(ids, mask, self.segment_ids(batch), n_layers, hidden_states=hidden_states)
         return Forward(list(attentions), mask, hidden, layers)
+
+    def _in_turns(
+        self, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"], first_layers: int | None
+    ) -> InTurns | None:
+        """The attention of a decoder, a few layers at a time if all are too large; None if they are not."""
+        number = first_layers or self.n_layers
+        of_layer = self.n_heads * ids.numel() * ids.shape[1] * self.dtype.itemsize
+        together = max(1, in_turns.MOST // of_layer)
+        modules = in_turns.layers_that_follow(self.model) if together < number else nn.ModuleList()
+        # Between the layers of other models, there may be more than the output of one and the input of the next.
+        if not len(modules) or not self.causal:
+            return None
+        return InTurns(lambda n: self._run(ids, mask, None, n)[0], modules, number, together)
 
     @property
     def layers(self) -> ModelLayers:

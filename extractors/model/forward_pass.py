@@ -8,7 +8,7 @@ for each piece in a layer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -57,9 +57,9 @@ class Forward:
         torch.Size([1, 12, 5, 5])
     """
 
-    attentions: list[Tensor]
+    attentions: MutableSequence[Tensor]
     mask: Bool[Tensor, "batch n"]
-    hidden_states: tuple[Float[Tensor, "batch n dim"], ...] | None = None
+    hidden_states: Sequence[Float[Tensor, "batch n dim"]] | None = None
     model_layers: ModelLayers | None = None
 
     def __repr__(self) -> str:
@@ -150,6 +150,30 @@ def shortened(modules: nn.ModuleList, number: int) -> Iterator[None]:
         yield
     finally:
         modules.extend(above)
+
+
+@contextmanager
+def resumed(modules: Sequence[nn.Module], layer: int, hidden: Float[Tensor, "batch n dim"]) -> Iterator[None]:
+    """Let forward passes begin at a layer: the layers below return their input, and the layer takes ``hidden``."""
+    calls = 0
+
+    def resume(original: Callable[..., Any]) -> Callable[..., Any]:
+        def forward(hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
+            nonlocal calls
+            number, calls = calls, calls + 1
+            if number < layer:
+                return hidden_states
+            return original(hidden if number == layer else hidden_states, *args, **kwargs)
+
+        return forward
+
+    for module in modules:
+        module.forward = resume(module.forward)
+    try:
+        yield
+    finally:
+        for module in modules:
+            del module.forward
 
 
 @contextmanager

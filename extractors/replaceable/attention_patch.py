@@ -120,30 +120,6 @@ def implementation() -> str:
 
 
 @contextmanager
-def resumed(modules: Sequence[nn.Module], layer: int, hidden: Float[Tensor, "batch n dim"]) -> Iterator[None]:
-    """Let forward passes begin at a layer: the layers below return their input, and the layer takes ``hidden``."""
-    calls = 0
-
-    def resume(original: Callable[..., Any]) -> Callable[..., Any]:
-        def forward(hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
-            nonlocal calls
-            number, calls = calls, calls + 1
-            if number < layer:
-                return hidden_states
-            return original(hidden if number == layer else hidden_states, *args, **kwargs)
-
-        return forward
-
-    for module in modules:
-        module.forward = resume(module.forward)
-    try:
-        yield
-    finally:
-        for module in modules:
-            del module.forward
-
-
-@contextmanager
 def input_embeddings(
     model: Any, replacement: Float[Tensor, "batch n dim"] | None = None, *, leaf: bool = False
 ) -> Iterator[list[Tensor]]:

@@ -19,9 +19,10 @@ from torch import Tensor, nn
 
 from ..errors import ModelError
 from ..model.encoder import Encoder
+from ..model.forward_pass import resumed
 from ..tokens.pieces import Pieces
 from .attention_model import TextState
-from .attention_patch import TOLERANCE, AttentionPatch, difference, input_embeddings, model_logits, resumed
+from .attention_patch import TOLERANCE, AttentionPatch, difference, input_embeddings, model_logits
 
 Way = Literal["one position", "from the layer", "whole model"]
 """How much is computed again under other attention. All ways give the same logits. The first needs the last layer and a

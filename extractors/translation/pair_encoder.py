@@ -138,10 +138,10 @@ def _cosines(encoder: Encoder, pieces: Sequence[PairPieces]) -> Float[Tensor, "b
 
 def _word_vectors(encoder: Encoder, batch: Sequence[Pieces]) -> Float[Tensor, "layers batch k dim"]:
     """Return the vectors of words, of length 1, after each layer; zeros outside."""
-    forward = encoder.forward(batch, hidden_states=True)
+    forward = encoder.forward(batch, hidden_states=True, whole=True)
     if forward.hidden_states is None:
         raise ModelError(f"{encoder.label}: the model gives no hidden states")
-    hidden = torch.stack(forward.hidden_states[1:])
+    hidden = torch.stack(list(forward.hidden_states[1:]))
     mean = torch.zeros(len(batch), max(pieces.words for pieces in batch), hidden.shape[2])
     for row, pieces in enumerate(batch):
         for piece, word in enumerate(pieces.word_of):

@@ -230,7 +230,7 @@ def test_double_follows_parameters_that_are_written_to_and_replaced():
     batch = [pieces_of_length(encoder, 9)]
 
     def attention(of: Encoder) -> torch.Tensor:
-        return torch.stack(of.forward(batch).attentions)
+        return torch.stack(list(of.forward(batch).attentions))
 
     query = encoder.model.encoder.layer[1].attention.self.query
     seen = [attention(encoder.double)]
