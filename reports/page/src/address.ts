@@ -4,6 +4,8 @@ import type { Explorer, Measure } from "./data";
 import { headIndex, headName } from "./data";
 import type { Pick } from "./picks";
 import { PICKS } from "./picks";
+import type { Sort } from "./sorting";
+import { SORTS } from "./sorting";
 
 export interface Word {
   side: "row" | "column";
@@ -12,8 +14,8 @@ export interface Word {
 
 export type Shown = "all" | "right" | "wrong" | `wrong:${Pick}`;
 const SHOWN: Shown[] = ["all", "right", "wrong", ...PICKS.map((pick) => `wrong:${pick}` as const)];
-export type Drawing = "lines" | "arcs" | "matrix";
-const DRAWINGS: Drawing[] = ["lines", "arcs", "matrix"];
+export type Drawing = "lines" | "arcs" | "matrix" | "difference" | "all";
+const DRAWINGS: Drawing[] = ["lines", "arcs", "matrix", "difference", "all"];
 
 export type Scale = "absolute" | "words";
 const SCALES: Scale[] = ["absolute", "words"];
@@ -35,9 +37,10 @@ export interface View {
   ensemble: boolean;
   /** Whether values are drawn as they are, or as the shares of what each word gives to words. */
   scale: Scale;
+  sort: Sort;
 }
 
-const KEYS = ["measure", "head", "kind", "relation", "direction", "show", "search", "sentence", "word", "view", "special", "ensemble", "scale"];
+const KEYS = ["measure", "head", "kind", "relation", "direction", "show", "search", "sentence", "word", "view", "special", "ensemble", "scale", "sort"];
 
 /** The parameters of an address, or null if it is that of another part of the page. */
 export function parameters(hash: string): Map<string, string> | null {
@@ -73,6 +76,7 @@ export function address(view: View, data: Explorer, base: View): string {
     ["word", view.word ? `${view.word.side === "row" ? "from" : "to"}-${view.word.index + 1}` : null],
     ["view", view.drawing === base.drawing ? null : view.drawing],
     ["special", view.special === base.special ? null : view.special ? "on" : "off"],
+    ["sort", view.sort === base.sort ? null : view.sort],
     ["scale", view.scale === base.scale ? null : view.scale],
     ["ensemble", view.ensemble === base.ensemble ? null : view.ensemble ? "on" : "off"],
   ];
@@ -113,6 +117,7 @@ export function firstView(data: Explorer): View {
     special: false,
     ensemble: false,
     scale: "absolute",
+    sort: "documents",
   };
 }
 
@@ -175,6 +180,7 @@ export function restore(values: Map<string, string>, base: View, data: Explorer)
     word: choose("word", word, null),
     drawing: choose("view", (text) => DRAWINGS.find((item) => item === text), base.drawing),
     special: choose("special", onOrOff, base.special),
+    sort: choose("sort", (text) => SORTS.find((item) => item === text), base.sort),
     scale: choose("scale", (text) => SCALES.find((item) => item === text), base.scale),
     ensemble: choose("ensemble", onOrOff, base.ensemble),
   };

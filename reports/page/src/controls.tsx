@@ -72,7 +72,8 @@ export function SomeOf({ label, options, values, onChange }: SomeOfProps) {
 }
 
 /** How sentences are drawn. A `pair` of texts has no arcs. */
-export function Drawings({ view, go, pair }: { view: View; go: Go; pair: boolean }) {
+export function Drawings({ view, go, pair, all = false }: { view: View; go: Go; pair: boolean; all?: boolean }) {
+  const several = view.heads.length * view.kinds.length > 1 || view.drawing === "difference";
   return (
     <>
       <OneOf
@@ -81,6 +82,8 @@ export function Drawings({ view, go, pair }: { view: View; go: Go; pair: boolean
           { value: "lines", text: "lines" },
           { value: "arcs", text: "arcs", disabled: pair },
           { value: "matrix", text: "matrix" },
+          ...(several ? [{ value: "difference" as const, text: "difference" }] : []),
+          ...(all ? [{ value: "all" as const, text: "all heads" }] : []),
         ]}
         value={pair && view.drawing === "arcs" ? "lines" : view.drawing}
         onChange={(drawing) => go({ ...view, drawing })}

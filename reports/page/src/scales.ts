@@ -17,6 +17,15 @@ export function sharedAmongWords(map: HeadMap, special: boolean[]): HeadMap {
   return { ...map, values, scale: 1 };
 }
 
+/** What one map has more than another one, and what it has less, on a scale for the cells that are shown. */
+export function difference(first: HeadMap, second: HeadMap, shown: (row: number, column: number) => boolean): { above: HeadMap; below: HeadMap } {
+  const visible = (i: number): boolean => shown(Math.floor(i / first.columns), i % first.columns);
+  const values = first.values.map((value, i) => (visible(i) ? value - (second.values[i] ?? 0) : 0));
+  const scale = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
+  const side = (sign: 1 | -1): HeadMap => ({ ...first, values: values.map((value) => Math.max(0, sign * value)), scale });
+  return { above: side(1), below: side(-1) };
+}
+
 /** The value that is drawn at full strength in all of some maps: 1 for shares, and else the largest value in them. */
 export function commonScale(maps: HeadMap[], shares: boolean): number {
   if (shares) return 1;

@@ -5,6 +5,7 @@ import type { Shown, View } from "./address";
 import { Drawings, Heads, OneOf, SomeOf } from "./controls";
 import type { Explorer, Sample, SampledSentence } from "./data";
 import { columnsOf, headName, inputName } from "./data";
+import { AllHeads } from "./drawing/all";
 import { Figure } from "./drawing/figure";
 import { ensembleName, ensembleOf } from "./ensembles";
 import { arrow, count, percent } from "./format";
@@ -18,6 +19,8 @@ import type { Pick } from "./picks";
 import { PICK_NAMES } from "./picks";
 import { Predictions } from "./predictions";
 import { search } from "./search";
+import type { Sort } from "./sorting";
+import { SORTS, SORT_NAMES, sorted } from "./sorting";
 import { relationsOf, tasks } from "./tasks";
 
 interface Props {
@@ -74,9 +77,14 @@ export function Sentences({ data, sample, view, go }: Props) {
   const directions = useMemo(() => directionsOf(sample.sentences, relation), [sample, relation]);
   const direction = view.direction !== null && directions.includes(view.direction) ? view.direction : (directions[0] ?? null);
   const current: View = { ...view, direction };
+  const question = { head, kind, relation, direction };
+  // What a head is compared with: the second head, or else the second kind of map.
+  const [, otherHead] = view.heads;
+  const otherKind = otherHead === undefined ? view.kinds[1] : kind;
+  const other = otherKind === undefined ? null : { ...question, head: otherHead ?? head, kind: otherKind };
   const list = usePromise(
-    () => (canInflate ? examples(data, maps, { head, kind, relation, direction }) : Promise.resolve([])),
-    [data, maps, head, kind, relation, direction],
+    async () => (canInflate ? sorted(await examples(data, maps, question), view.sort, data, maps, question, other) : []),
+    [data, maps, head, kind, relation, direction, view.sort, ...(view.sort === "disagreement" ? [otherHead, otherKind] : [])],
   );
   const ensemble = relation === null ? undefined : ensembleOf(data, relation, kind);
   const averaged = usePromise(
@@ -132,7 +140,7 @@ export function Sentences({ data, sample, view, go }: Props) {
           />
         )}
         {sample.kinds.length > 1 && <SomeOf label="Map" options={sample.kinds} values={view.kinds} onChange={(kinds) => go({ ...view, kinds })} />}
-        <Drawings view={view} go={go} pair={chosen !== null && chosen.columns !== null} />
+        <Drawings view={view} go={go} pair={chosen !== null && chosen.columns !== null} all />
         {ensemble && (
           <label class="check" title="Draw the average of the maps of these heads, each as it is read">
             <input type="checkbox" checked={view.ensemble} onChange={(event) => go({ ...view, ensemble: event.currentTarget.checked })} />
@@ -170,7 +178,7 @@ export function Sentences({ data, sample, view, go }: Props) {
                   · {size(chosen)}
                 </small>
               </div>
-              <Figure data={data} view={current} go={go} maps={maps} sentence={chosen} asked={judgedHere} guesses={direction ?? ""} title={title} />
+              {view.drawing === "all" ? <AllHeads data={data} view={view} go={go} maps={maps} sentence={chosen} /> : <Figure data={data} view={current} go={go} maps={maps} sentence={chosen} asked={judgedHere} guesses={direction ?? ""} title={title} />}
               <Predictions data={data} view={view} go={go} sentence={chosen} />
             </>
           )}
@@ -215,6 +223,16 @@ export function Sentences({ data, sample, view, go }: Props) {
               aria-invalid={searched === null}
               onInput={(event) => go({ ...view, search: event.currentTarget.value, sentence: null, word: null }, true)}
             />
+          </div>
+          <div class="field">
+            <label for={`${id}-sort`}>Sort by</label>
+            <select id={`${id}-sort`} value={view.sort} onChange={(event) => go({ ...view, sort: event.currentTarget.value as Sort })}>
+              {SORTS.map((sort) => (
+                <option key={sort} value={sort} disabled={sort === "disagreement" && other === null}>
+                  {SORT_NAMES[sort]}
+                </option>
+              ))}
+            </select>
           </div>
           </div>
           <p class="count" role="status">

@@ -17,7 +17,7 @@ def modules(tmp_path_factory):
     if not shutil.which("npm"):
         pytest.skip("npm is not installed; it builds the script of the page")
     folder = tmp_path_factory.mktemp("page")
-    for name in ("src", "build.mjs", "package.json", "package-lock.json", "tsconfig.json"):
+    for name in ("src", "build.mjs", "package.json", "package-lock.json", "palette.json", "tsconfig.json"):
         source = FOLDER / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
     command = ["npm", "ci", "--no-audit", "--no-fund", "--prefer-offline"]

@@ -12,7 +12,7 @@ import { moved, usePromise, useWidth } from "../hooks";
 import type { Maps } from "../inflate";
 import { valueAt } from "../inflate";
 import { reachOf, reversed } from "../judging";
-import { commonScale, sharedAmongWords } from "../scales";
+import { commonScale, difference, sharedAmongWords } from "../scales";
 import type { Task } from "../tasks";
 import { decide } from "../tasks";
 import type { ArcsLayout } from "./arcs";
@@ -66,7 +66,21 @@ async function panelsOf({ data, view, maps, sentence, asked, every = false, gues
     const shares = data.sample?.share_kinds?.includes(kind) ?? kind === "weight";
     result.set(key, { key, title, head: -1, kind, map: averaged.map, decisions, every, reversed: false, both: false, shares });
   }
-  return scaled([...result.values()], view, columnsOf(sentence).special);
+  const panels = scaled([...result.values()], view, columnsOf(sentence).special);
+  return view.drawing === "difference" ? subtracted(panels, view, sentence) : panels;
+}
+
+/** One panel of what the first panel has more or less than the second one. Values of two kinds are compared as shares. */
+function subtracted(panels: Panel[], view: View, sentence: SampledSentence): Panel[] {
+  const { special } = columnsOf(sentence);
+  const shown = (row: number, column: number): boolean => view.special || !(sentence.special[row] || special[column]);
+  const [first, second] = panels;
+  if (!first || !second) return panels;
+  const alike = first.kind === second.kind || (first.shares && second.shares);
+  const [one, two] = [first, second].map(({ map }) => (alike ? map : sharedAmongWords(map, special))) as [Panel["map"], Panel["map"]];
+  const { above, below } = difference(one, two, shown);
+  const title = `${first.title} − ${second.title}`;
+  return [{ ...first, key: "difference", kind: alike ? first.kind : "shares among words", title, map: above, below, decisions: [], shares: first.shares || !alike }];
 }
 
 /** The panels with the values that the view asks for, and one scale for all panels of a kind. */
@@ -86,7 +100,15 @@ function Scales({ panels }: { panels: Panel[] }) {
     <>
       {[...kinds].map(([kind, panel]) => (
         <span key={kind} class="domain">
-          {kinds.size > 1 && `${kind}: `}0 <span class="ramp" /> {shownValue(panel, panel.map.scale)}
+          {(kinds.size > 1 || panel.below) && `${kind}: `}
+          {panel.below ? (
+            <>
+              −{shownValue(panel, panel.map.scale)} <span class="ramp less" />
+            </>
+          ) : (
+            0
+          )}{" "}
+          <span class="ramp" /> {shownValue(panel, panel.map.scale)}
         </span>
       ))}
     </>
@@ -99,7 +121,7 @@ export function Figure(props: Props) {
   const svg = useRef<SVGSVGElement>(null);
   const panels = usePromise(
     () => panelsOf(props),
-    [maps, sentence, asked, guesses, view.relation, view.direction, view.heads.join(), view.kinds.join(), view.ensemble, view.scale],
+    [maps, sentence, asked, guesses, view.relation, view.direction, view.heads.join(), view.kinds.join(), view.ensemble, view.scale, view.drawing === "difference" && (view.special ? "all" : "words")],
   );
   const [pointed, setPointed] = useState<Word | null>(null);
   const [focused, setFocused] = useState<Word | null>(null);
@@ -111,7 +133,7 @@ export function Figure(props: Props) {
   const focus = pointed ?? focused ?? pinned;
   const pair = sentence.columns !== null;
   const mirrored = direction === "rtl";
-  const drawing = view.drawing === "arcs" && pair ? "lines" : view.drawing;
+  const drawing = view.drawing === "difference" ? "matrix" : view.drawing === "all" || (view.drawing === "arcs" && pair) ? "lines" : view.drawing;
   const [first = 0] = rows;
   const stop = focused ?? pinned ?? { side: "row", index: first };
 
@@ -170,7 +192,7 @@ export function Figure(props: Props) {
     width: Math.max(1, across) * (layout.width + APART) - APART,
     height: Math.ceil(panels.length / beside) * (layout.height + APART) - APART,
   };
-  const readout = focus ? panels.map((panel) => sentenceAbout(panel, sentence, focus, focus.side === "row" ? columns : rows)) : [];
+  const readout = focus ? panels.filter((panel) => !panel.below).map((panel) => sentenceAbout(panel, sentence, focus, focus.side === "row" ? columns : rows)) : [];
   const gold = new Map(sentence.links.map((link) => [`${link.row} ${link.column}`, link.sure ? "sure" : "possible"]));
   const cells = (): Cell[][] => [
     ["row", "word", "column", "attended", ...(pair ? ["gold"] : []), ...panels.map((panel) => panel.title)],
@@ -181,7 +203,7 @@ export function Figure(props: Props) {
         column + 1,
         words[column] ?? "",
         ...(pair ? [gold.get(`${row} ${column}`) ?? ""] : []),
-        ...panels.map((panel) => Number(valueAt(panel.map, row, column).toPrecision(6))),
+        ...panels.map((panel) => Number((valueAt(panel.map, row, column) - (panel.below ? valueAt(panel.below, row, column) : 0)).toPrecision(6))),
       ]),
     ),
   ];
@@ -222,7 +244,7 @@ export function Figure(props: Props) {
         {verdicts.has("wrong") && (drawing !== "lines" || focus || !every) && <span class="wrong">{pair ? "link" : "guess"}, wrong</span>}
         {pair && gold.size > 0 && <span class="gold sure">gold link</span>}
         {[...gold.values()].includes("possible") && <span class="gold possible">possible link</span>}
-        {!pair && asked.some((task) => task.gold.length) && (drawing !== "lines" || focus || !panels.every(many)) && (
+        {!pair && !panels[0]?.below && asked.some((task) => task.gold.length) && (drawing !== "lines" || focus || !panels.every(many)) && (
           <span class={drawing === "arcs" ? "gold solid" : "gold"}>annotation</span>
         )}
         <Scales panels={panels} />

@@ -1,18 +1,20 @@
 // The map of a head as a matrix: a row for each word that attends, and a column for each word attended to.
 
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Word } from "../address";
 import { columnsOf } from "../data";
 import { valueAt } from "../inflate";
 import { GoldLinks } from "./gold";
 import type { DrawingProps } from "./panel";
+import type { Panel } from "./panel";
 import { cell, shownValue } from "./panel";
+import { strokes } from "./strokes";
 import { useShapes, Values } from "./shapes";
 import { fontSize, isolated, shortened, textWidth } from "./text";
 import { DrawnWord } from "./word";
 
 const TITLE = 26;
-const LEAST = 170; // the width that a title takes
+const LEAST = 210; // the width that a title takes
 const SPACE = 8; // between the words and the cells
 const LONGEST = 110;
 const EDGE = 6; // the space at the side of a matrix that has no words
@@ -42,6 +44,12 @@ export function gridLayout({ sentence, rows, columns, width }: Pick<DrawingProps
   return { width: left + Math.max(LEAST, step * columns.length + 8), height: top + step * rows.length + 4, size, step, left, top };
 }
 
+/** The value of a cell, with its sign if it is a difference. */
+function shownDifference(panel: Panel, row: number, column: number): string {
+  const below = panel.below ? valueAt(panel.below, row, column) : 0;
+  return below > 0 ? `−${shownValue(panel, below)}` : `${panel.below ? "+" : ""}${shownValue(panel, valueAt(panel.map, row, column))}`;
+}
+
 export function Grid(props: DrawingProps & { layout: GridLayout }) {
   const { panel, sentence, rows, columns, focus, stop, handlers, layout, mirrored } = props;
   const { top, step, size } = layout;
@@ -58,6 +66,10 @@ export function Grid(props: DrawingProps & { layout: GridLayout }) {
       path: (y, x) => `M${x} ${y}h${step}v${step}h${-step}z`,
     },
     Infinity,
+  );
+  const less = useMemo(
+    () => panel.below && strokes(panel.below, rows, columns, (row, column) => path(row, column) ?? "", { most: Infinity }),
+    [panel.below, rows, columns, layout],
   );
   const words = columnsOf(sentence).words;
   const pair = sentence.columns !== null;
@@ -103,12 +115,13 @@ export function Grid(props: DrawingProps & { layout: GridLayout }) {
         {panel.title}
         {pointed && (
           <tspan class="value">
-            {`  ${isolated(sentence.rows[pointed[0]])} → ${isolated(words[pointed[1]])} ${shownValue(panel, valueAt(panel.map, pointed[0], pointed[1]))}`}
+            {`  ${isolated(sentence.rows[pointed[0]])} → ${isolated(words[pointed[1]])} ${shownDifference(panel, pointed[0], pointed[1])}`}
           </tspan>
         )}
       </text>
       <Values shapes={all} name={focus ? "cells faded" : "cells"} filled />
       {shown && <Values shapes={shown} name="cells" filled />}
+      {less && <Values shapes={less} name="cells less" filled />}
       <rect
         class="grid"
         x={left}

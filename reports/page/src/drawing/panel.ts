@@ -18,6 +18,8 @@ export interface Panel {
   head: number;
   kind: string;
   map: HeadMap;
+  /** What a difference has below 0, as numbers above 0; the map then has what is above 0. */
+  below?: HeadMap;
   decisions: Decision[];
   /** Whether the decisions are those of all words. */
   every: boolean;
@@ -91,7 +93,7 @@ export function valuesOf(panel: Panel, word: Word, others: number[]): WordValue[
 }
 
 /** A value of a map as text: shares of attention as percentages, others as numbers. */
-export function shownValue(panel: Panel, value: number): string {
+export function shownValue(panel: Pick<Panel, "shares">, value: number): string {
   if (panel.shares) return `${(100 * value).toFixed(value < 0.0995 ? 1 : 0)} %`;
   return value.toPrecision(2).includes("e") ? value.toExponential(1) : value.toPrecision(2);
 }

@@ -1,0 +1,105 @@
+// All heads on one sentence: a small matrix for each, layers as rows and heads as columns. A click opens one.
+
+import { useEffect, useRef } from "preact/hooks";
+import type { View } from "../address";
+import type { Explorer, SampledSentence } from "../data";
+import { columnsOf, headName, storedHead } from "../data";
+import type { Go } from "../hooks";
+import { moved, usePromise } from "../hooks";
+import type { HeadMap, Maps } from "../inflate";
+import { shadesOf } from "../inflate";
+import { commonScale, sharedAmongWords } from "../scales";
+import { shownValue } from "./panel";
+
+interface Props {
+  data: Explorer;
+  view: View;
+  go: Go;
+  maps: Maps;
+  sentence: SampledSentence;
+}
+
+/** The maps of all heads on one scale, without special tokens unless they are shown. */
+async function mapsOf({ data, view, maps, sentence }: Props): Promise<(HeadMap | null)[]> {
+  const [kind = ""] = view.kinds;
+  const special = columnsOf(sentence).special;
+  const layered = data.sample?.layer_kinds?.includes(kind) ?? false;
+  const found: (HeadMap | null)[] = [];
+  for (let head = 0; head < data.layers * data.heads; head++) {
+    const map = layered && storedHead(head, kind, data) !== head ? null : await maps.head(sentence, kind, head);
+    found.push(map && view.scale === "words" ? sharedAmongWords(map, special) : map);
+  }
+  const shares = view.scale === "words" || (data.sample?.share_kinds?.includes(kind) ?? kind === "weight");
+  const scale = commonScale(found.filter((map) => map !== null), shares);
+  return found.map((map) => map && { ...map, scale });
+}
+
+function Thumbnail({ map, rows, columns }: { map: HeadMap; rows: number[]; columns: number[] }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useEffect(() => {
+    const context = canvas.current?.getContext("2d");
+    if (!context) return;
+    const shades = shadesOf(map);
+    const image = context.createImageData(columns.length, rows.length);
+    const color = getComputedStyle(context.canvas).color.match(/[\d.]+/g)?.slice(0, 3).map(Number) ?? [0, 0, 0];
+    rows.forEach((row, y) =>
+      columns.forEach((column, x) => image.data.set([...color, shades[row * map.columns + column] ?? 0], 4 * (y * columns.length + x))),
+    );
+    context.putImageData(image, 0, 0);
+  }, [map, rows, columns]);
+  return <canvas ref={canvas} width={columns.length} height={rows.length} aria-hidden="true" />;
+}
+
+export function AllHeads(props: Props) {
+  const { data, view, go, sentence } = props;
+  const [kind = ""] = view.kinds;
+  const found = usePromise(() => mapsOf(props), [sentence, kind, view.scale]);
+  const columnWords = columnsOf(sentence);
+  const rows = sentence.rows.map((_, i) => i).filter((i) => view.special || !sentence.special[i]);
+  const columns = columnWords.words.map((_, i) => i).filter((i) => view.special || !columnWords.special[i]);
+  const [first = 0] = view.heads;
+  const grid = useRef<HTMLDivElement>(null);
+  const scale = found?.find((map) => map !== null)?.scale ?? 1;
+  const shares = view.scale === "words" || (data.sample?.share_kinds?.includes(kind) ?? kind === "weight");
+  return (
+    <div>
+      <div
+        ref={grid}
+        class="thumbnails"
+        role="group"
+        aria-label={`All heads on this sentence, ${kind}. Rows are layers, columns are heads.`}
+        style={{ gridTemplateColumns: `repeat(${data.heads}, minmax(0, 1fr))` }}
+        onKeyDown={(event) => {
+          const buttons = [...(grid.current?.querySelectorAll("button") ?? [])];
+          const target = moved(event.key, buttons.indexOf(event.target as HTMLButtonElement), buttons.length, data.heads);
+          if (target === null) return;
+          event.preventDefault();
+          buttons[target]?.focus();
+        }}
+      >
+        {found?.map(
+          (map, head) =>
+            map && (
+              <button
+                type="button"
+                key={head}
+                class={head === first ? "thumbnail current" : "thumbnail"}
+                tabIndex={head === first ? 0 : -1}
+                aria-label={`Open head ${headName(head, data)}`}
+                onClick={() => go({ ...view, heads: [head], drawing: "lines", sentence: sentence.id, word: null })}
+              >
+                <Thumbnail map={map} rows={rows} columns={columns} />
+                <span>{headName(head, data)}</span>
+              </button>
+            ),
+        )}
+      </div>
+      <p class="key">
+        <span class="domain">
+          0 <span class="ramp" /> {shownValue({ shares }, scale)}
+        </span>
+        <span class="plain">Rows attend to columns, in the order of the words.</span>
+      </p>
+    </div>
+  );
+}
