@@ -12,6 +12,7 @@ import { Buttons } from "./buttons";
 import { interval, short, withUnit } from "./format";
 import type { Go } from "./hooks";
 import { useWidth } from "./hooks";
+import { ofLayer } from "./layers";
 import { Legend } from "./legend";
 
 const LABELS = 30; // the width of the names of the layers
@@ -47,15 +48,6 @@ interface CellsProps extends Omit<Props, "go" | "view"> {
   heads: number[];
   stop: number;
   size: { width: number; height: number };
-}
-
-/** The mean and the best value of a layer, of the heads that have one. */
-export function ofLayer(measure: Measure, heads: number, layer: number): { mean: number; best: number } | null {
-  const values = measure.values.slice(layer * heads, (layer + 1) * heads).filter((value) => value !== null);
-  const [first] = values;
-  if (first === undefined || measure.categories) return null;
-  const best = values.reduce((record, value) => (better(measure, value, record) ? value : record), first);
-  return { mean: values.reduce((sum, value) => sum + value, 0) / values.length, best };
 }
 
 function Layer({ data, measure, layer, x, y }: { data: Explorer; measure: Measure; layer: number; x: number; y: number }) {
@@ -141,10 +133,13 @@ export function Matrix({ data, view, go, measure }: Props) {
     return element ? Number(element.getAttribute("data-head")) : null;
   };
   const open = (index: number, compare: boolean): void => {
-    if (!compare) return go(withHead(view, index, data));
+    if (!compare) {
+      go(withHead(view, index, data));
+      return;
+    }
     const others = view.heads.filter((head) => head !== index);
     const heads = others.length < view.heads.length ? others : [...others, index];
-    return go({ ...view, heads: heads.length ? heads : view.heads });
+    go({ ...view, heads: heads.length ? heads : view.heads });
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const index = indexAt(event);
@@ -209,7 +204,7 @@ export function Matrix({ data, view, go, measure }: Props) {
             </text>
             {names}
             {margin.map((name, i) => (
-              <text key={name} class="axis" x={LABELS + cell * data.heads + [38, MARGIN - 4][i]!} y={10} text-anchor="end" aria-hidden="true">
+              <text key={name} class="axis" x={LABELS + cell * data.heads + (i ? MARGIN - 4 : 38)} y={10} text-anchor="end" aria-hidden="true">
                 {name}
               </text>
             ))}

@@ -17,7 +17,8 @@ def modules(tmp_path_factory):
     if not shutil.which("npm"):
         pytest.skip("npm is not installed; it builds the script of the page")
     folder = tmp_path_factory.mktemp("page")
-    for name in ("src", "build.mjs", "package.json", "package-lock.json", "palette.json", "tsconfig.json"):
+    files = "build.mjs biome.json package.json package-lock.json palette.json tsconfig.json".split()
+    for name in ("src", "test", *files):
         source = FOLDER / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
     command = ["npm", "ci", "--no-audit", "--no-fund", "--prefer-offline"]
@@ -33,9 +34,9 @@ def test_the_build_gives_the_committed_bytes(modules):
         assert (modules / name).read_bytes() == (FOLDER / name).read_bytes(), f"{name}: run `make page`"
 
 
-def test_the_types_are_right(modules):
+def test_types_rules_and_unit_tests_pass(modules):
     checked = subprocess.run(["npm", "run", "--silent", "check"], cwd=modules, capture_output=True, text=True)
-    assert checked.returncode == 0, checked.stdout
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_the_script_cannot_end_its_element_and_names_its_licenses():

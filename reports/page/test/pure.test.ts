@@ -1,0 +1,152 @@
+// The modules that compute without a page: addresses, order, search, scales, ensembles and labels. `npm test` runs them.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { address, bestHead, firstView, parameters, restore, withHead } from "../src/address";
+import { coloring } from "../src/color";
+import type { Explorer, Measure, SampledSentence } from "../src/data";
+import { apart } from "../src/drawing/labels";
+import { averaged, mostAttended } from "../src/ensembles";
+import type { HeadMap } from "../src/inflate";
+import { NO_GUESS, shadeAt, UNSURE } from "../src/inflate";
+import type { Example } from "../src/judging";
+import { first } from "../src/judging";
+import { ofLayer } from "../src/layers";
+import { commonScale, difference, sharedAmongWords } from "../src/scales";
+import { search } from "../src/search";
+import { disagreement, sorted } from "../src/sorting";
+
+function measure(id: string, values: (number | null)[], more: Partial<Measure> = {}): Measure {
+  return {
+    ...{ id, group: "Group", label: id, kind: "weight", unit: "%", values, low: null, high: null, n: 10, baseline: null },
+    ...{ center: null, categories: null, relation: null, direction: null, note: "", ...more },
+  };
+}
+
+function sentence(id: string, rows: string[], relations: (string | null)[] = []): SampledSentence {
+  const special = rows.map((row) => row.startsWith("["));
+  return {
+    ...{ id, document: null, file: "", line: null, rows, columns: null, special, special_columns: null },
+    ...{ heads: rows.map(() => null), relations, tags: rows.map(() => "NOUN"), mentions: [], links: [], maps: {}, guesses: {} },
+  };
+}
+
+const DATA: Explorer = {
+  ...{ model: "m", corpus: "c", unit: "sentences", layers: 2, heads: 2, cards: [], findings: [] },
+  measures: [
+    measure("obj", [0.1, 0.7, 0.4, 0.2], { relation: "obj", direction: "dep->head" }),
+    measure("errors", [0.5, 0.3, null, 0.9], { low_is_best: true }),
+  ],
+  sample: { kinds: ["weight", "norm"], note: "", sentences: [sentence("s1", ["[CLS]", "Cats", "sleep", "[SEP]"], [null, "nsubj", "root", null])] },
+};
+
+function map(values: number[][], step = 0): HeadMap {
+  return { values: Float32Array.from(values.flat()), rows: values.length, columns: values[0]?.length ?? 0, scale: 1, step };
+}
+
+function close(found: Iterable<number>, expected: number[]): void {
+  const list = [...found];
+  assert.equal(list.length, expected.length);
+  list.forEach((value, i) => assert.ok(Math.abs(value - (expected[i] ?? NaN)) < 1e-6, `${list} is not ${expected}`));
+}
+
+test("an address restores the view that it was made of", () => {
+  const base = firstView(DATA);
+  assert.equal(bestHead(DATA, "obj"), 1);
+  assert.equal(bestHead(DATA, "errors"), 1);
+  const view = {
+    ...base,
+    ...{ heads: [3, 0], kinds: ["norm"], relation: "obl: <x>&#", show: "wrong:sibling" as const, search: "a=b&c #", sentence: "s1" },
+    ...{ word: { side: "column" as const, index: 2 }, drawing: "difference" as const, special: true, ensemble: true },
+    ...{ scale: "words" as const, sort: "disagreement" as const },
+  };
+  const values = parameters(address(view, DATA, base));
+  assert.ok(values);
+  assert.deepEqual(restore(values, base, DATA), { view, missing: [] });
+});
+
+test("what an address names and the report lacks is said", () => {
+  const values = parameters("#head=9-9&view=cubes&sort=color&%E0%A4%A=1&other=2");
+  assert.ok(values);
+  const { view, missing } = restore(values, firstView(DATA), DATA);
+  assert.deepEqual(missing, ["head “9-9”", "view “cubes”", "sort “color”"]);
+  assert.deepEqual(view, firstView(DATA));
+  assert.equal(parameters("#part-2"), null);
+});
+
+test("another head of a single relation is asked the same", () => {
+  const view = { ...firstView(DATA), word: { side: "row" as const, index: 1 } };
+  assert.deepEqual(withHead(view, 2, DATA), { ...view, heads: [2], word: null });
+});
+
+test("sentences are found by words, patterns, relations and parts of speech", () => {
+  const [one] = DATA.sample?.sentences ?? [];
+  assert.ok(one);
+  const found = (text: string): boolean | undefined => search(text)?.(one);
+  for (const text of ["", "cat", "CATS SLEEP", "/^cats\\b/", "relation:nsubj", "tag:NOUN"]) assert.equal(found(text), true, text);
+  for (const text of ["dog", "[CLS]", "/^sleep/", "relation:obj", "tag:VERB"]) assert.equal(found(text), false, text);
+  assert.equal(search("/(/"), null);
+});
+
+test("values are shared among words, and drawn on one scale", () => {
+  const shared = sharedAmongWords(map([[0.8, 0.1, 0.1], [0.4, 0, 0.6], [1, 0, 0]]), [true, false, false]);
+  close(shared.values, [0, 0.5, 0.5, 0, 0, 1, 0, 0, 0]);
+  const norms = [map([[1, 3]]), map([[2, 0.5]])];
+  assert.equal(commonScale(norms, false), 3);
+  assert.equal(commonScale(norms, true), 1);
+  assert.equal(shadeAt({ ...map([[1, 3]]), scale: 3 }, 0, 0), 85);
+  const { above, below } = difference(map([[0.5, 0.25, 0]]), map([[0.25, 0.75, 9]]), (_, column) => column < 2);
+  close(above.values, [0.25, 0, 0]);
+  close(below.values, [0, 0.5, 0]);
+  assert.equal(above.scale, 0.5);
+});
+
+test("an ensemble averages maps as they are read, and guesses only what rounding cannot change", () => {
+  const one = map([[0, 0.2, 0.8], [0.6, 0, 0.4], [0.5, 0.5, 0]], 0.1);
+  const other = map([[0, 1, 0], [0, 0, 1], [1, 0, 0]], 0.1);
+  const mean = averaged([{ map: one, direction: "dep->head" }, { map: other, direction: "head->dep" }]);
+  assert.ok(mean);
+  close(mean.values, [0, 0.1, 0.9, 0.8, 0, 0.2, 0.25, 0.75, 0]);
+  close([mean.step], [0.1]);
+  assert.deepEqual([...mostAttended(mean, [false, false, false])], [2, 0, 1]);
+  assert.deepEqual([...mostAttended({ ...mean, step: 0.55 }, [false, false, false])], [2, 0, UNSURE]);
+  assert.deepEqual([...mostAttended(mean, [true, false, false])], [NO_GUESS, 2, 1]);
+  close(averaged([{ map: one, direction: "both" }])?.values ?? [], [0, 0.8, 1.3, 0.8, 0, 0.9, 1.3, 0.9, 0]);
+});
+
+test("the best values are darkest, and shares go from 0 to 100 %", () => {
+  const [shares, errors] = DATA.measures.map(coloring);
+  assert.ok(shares && errors);
+  assert.deepEqual(shares.domain, [0, 1]);
+  assert.equal(shares.color(1, "light"), errors.color(0, "light"));
+  assert.equal(shares.color(0, "dark"), errors.color(1, "dark"));
+});
+
+test("a layer has the mean and the best of the heads that have a value", () => {
+  const errors = DATA.measures[1];
+  assert.ok(errors);
+  close(Object.values(ofLayer(errors, 2, 0) ?? {}), [0.4, 0.3]);
+  close(Object.values(ofLayer(errors, 2, 1) ?? {}), [0.9, 0.9]);
+});
+
+test("labels that lie on each other move down", () => {
+  const box = { width: 20, height: 10 };
+  const moved = apart([{ x: 0, y: 0, ...box }, { x: 5, y: 2, ...box }, { x: 50, y: 1, ...box }, { x: 8, y: 11, ...box }]);
+  assert.deepEqual(moved.map(({ y }) => y), [0, 10, 1, 20]);
+});
+
+function example(id: string, n: number, guesses: number[], right = 0): Example {
+  const rows = ["[CLS]", ...Array.from({ length: n }, (_, i) => `w${i}`)];
+  const decisions = guesses.map((guess, i) => ({ rows: [i + 1], targets: [], gold: [], relation: "obj", guess, verdict: null }));
+  return { sentence: sentence(id, rows), decisions, right, judged: guesses.length };
+}
+
+test("sentences are sorted by length and by disagreement, and one of 8 to 14 words comes first", async () => {
+  const list = [example("long", 20, [2, 3]), example("short", 3, [2, 3], 1), example("middle", 9, [2, 3], 1)];
+  const question = { head: 0, kind: "weight", relation: "obj", direction: "dep->head" };
+  const names = (await sorted(list, "length", DATA, {} as never, question, null)).map((item) => item.sentence.id);
+  assert.deepEqual(names, ["short", "middle", "long"]);
+  assert.equal(first(list)?.sentence.id, "middle");
+  assert.equal(disagreement(example("a", 9, [2, 3]), example("a", 9, [2, 1])), 0.5);
+  assert.equal(disagreement(example("a", 9, [2, 3]), undefined), 0);
+});
