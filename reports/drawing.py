@@ -20,7 +20,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-PALETTE: dict[str, Any] = json.loads((Path(__file__).parent / "page/palette.json").read_text(encoding="utf-8"))
+PALETTE: dict[str, Any] = json.loads((Path(__file__).parent / "palette.json").read_text(encoding="utf-8"))
 """The colors of figures and of the page, for light paper first and then for a dark page."""
 
 # The palette of Okabe and Ito, whose colors are distinguishable with any color vision.

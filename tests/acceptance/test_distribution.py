@@ -55,7 +55,8 @@ def package_files() -> set[str]:
     own = {path.name for path in front.iterdir() if path.is_file()}
     inside = {path.as_posix() for room in LEVELS for path in files_below(room)}
     page = {name for name in inside if name.startswith("reports/page/")}
-    sources = {name for name in page if name.startswith("reports/page/src/") or name.endswith((".json", ".mjs"))}
+    folders = ("reports/page/src/", "reports/page/test/")
+    sources = {name for name in page if name.startswith(folders) or name.endswith((".json", ".mjs"))}
     return {f"attentionology/{name}" for name in own | inside - sources}
 
 

@@ -2,7 +2,7 @@
 
 import { interpolateLab, piecewise } from "d3-interpolate";
 import { scaleDiverging, scaleSequential } from "d3-scale";
-import palette from "../palette.json";
+import palette from "../../palette.json";
 import type { Measure } from "./data";
 
 export type Scheme = "light" | "dark";

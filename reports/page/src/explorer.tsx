@@ -30,6 +30,16 @@ export function ExplorerApp({ data, hash, opening }: { data: Explorer; hash: boo
     // A link to a view leads to what it shows, and not to the top of the page.
     if (hash && parameters(location.hash)) frame.current?.querySelector(".screen")?.scrollIntoView({ block: "start" });
   }, []);
+  useEffect(() => {
+    if (!hash) return undefined;
+    // So do the links of the tables below.
+    const scroll = (event: MouseEvent): void => {
+      const link = (event.target as Element).closest<HTMLAnchorElement>("[data-tab] a[href^='#head=']");
+      if (link) frame.current?.querySelector(".screen")?.scrollIntoView({ block: "start" });
+    };
+    document.addEventListener("click", scroll);
+    return () => document.removeEventListener("click", scroll);
+  }, [hash]);
   const Shown = measure ? Sentences : DrawnSentences;
   return (
     <div class="explorer" ref={frame}>

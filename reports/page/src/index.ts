@@ -3,20 +3,26 @@
 import { followContents } from "./contents";
 import type { Explorer } from "./data";
 import "./explorer.css";
+import { linkHeads } from "./heads";
 import { mount } from "./mount";
 import { enhanceTables } from "./tables";
 import { makeTabs } from "./tabs";
 
 /** Show the explorer of a report. It comes first in the page, so it is shown before the rest has been read. */
+let explored: Explorer | null = null;
+
 function explore(): void {
   const element = document.getElementById("explorer");
   const data = document.getElementById("explorer-data")?.textContent;
-  if (element && data) mount(element, JSON.parse(data) as Explorer, { hash: true });
+  if (!element || !data) return;
+  explored = JSON.parse(data) as Explorer;
+  mount(element, explored, { hash: true });
 }
 
 function enhance(): void {
   enhanceTables(document);
   makeTabs(document);
+  if (explored?.measures.length) linkHeads(document, explored);
   followContents(document);
 }
 

@@ -17,10 +17,11 @@ def modules(tmp_path_factory):
     if not shutil.which("npm"):
         pytest.skip("npm is not installed; it builds the script of the page")
     folder = tmp_path_factory.mktemp("page")
-    files = "build.mjs biome.json package.json package-lock.json palette.json tsconfig.json".split()
+    files = "build.mjs biome.json package.json package-lock.json tsconfig.json".split()
     for name in ("src", "test", *files):
         source = FOLDER / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+    shutil.copy(FOLDER.parent / "palette.json", folder.parent / "palette.json")
     command = ["npm", "ci", "--no-audit", "--no-fund", "--prefer-offline"]
     installed = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if installed.returncode:

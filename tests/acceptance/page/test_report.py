@@ -107,6 +107,27 @@ def test_tables_and_figures_say_what_they_are(open_page, report):
         assert axis in figure.get_attribute("aria-label")
 
 
+def test_heads_of_tables_lead_to_the_explorer(open_page, report, small):
+    """A row about a relation opens the measure of the relation in which its head is best."""
+    page = open_page(report)
+    page.locator(".drawing").wait_for()
+    row = page.locator("[data-tab] .sortable tbody tr", has=page.locator("td:first-child", has_text="det")).first
+    name = row.locator("a").first.text_content()
+    row.locator("a").first.click()
+    page.locator(".card h3", has_text=f"Head {name}").wait_for()
+    layer, head = map(int, name.split("-"))
+    values = {
+        each["direction"]: each["values"][(layer - 1) * small["heads"] + head - 1]
+        for each in small["measures"]
+        if each["relation"] == "det" and each["id"].endswith("/accuracy/weight")
+    }
+    best = max(values, key=lambda direction: values[direction])
+    shown = page.get_by_role("combobox", name="Color by").input_value()
+    assert shown == f"Dependency accuracy: det, {best.replace('->', ' → ')}"
+    box = page.locator(".matrix").bounding_box()
+    assert 0 <= box["y"] < 900
+
+
 def column(page, number):
     return page.locator(".sortable").first.locator(f"tbody tr:visible td:nth-child({number})").all_text_contents()
 
