@@ -33,6 +33,9 @@ from .layer import AttentionBlock, Layer
 _CELLS = 2**15
 """How many query-key cells, times heads, are worked on at a time: about as many as stay in the cache."""
 
+_CAUSAL_ROWS = 32
+"""How many rows of a causal map are worked on at a time, so that not much is computed of what they cannot see."""
+
 BLOCK_KEYS = 64
 BLOCK_PAIRS = 1024
 """How many keys, and how many query-key pairs, have their vectors in memory at a time. There are more if one word has
@@ -104,18 +107,25 @@ def _squared_norms(
     """Compute ``c_ijᵀ K_j c_ij`` in blocks of queries that stay in the cache."""
     batch, heads, rows, _ = coefficients.shape
     keys = grams.shape[1]
-    out = coefficients.new_empty(batch, rows, keys)
+    out = coefficients.new_zeros(batch, rows, keys)
     together = max(1, _CELLS // (rows * keys))
     step = rows if together > 1 else max(1, _CELLS // keys)
+    causal = left is None and rows == keys and not bool(coefficients[:, :, 0, 1:].any())
+    step = min(step, _CAUSAL_ROWS) if causal else step
     for b in range(0, batch, together):
         for i in range(0, rows, step):
+            of_block = coefficients[b : b + together, :, i : i + step]
+            # In causal maps, the keys after the queries of a block have the coefficient 0, and so the norm 0.
+            stop = i + step if causal and not bool(of_block[..., i + step :].any()) else of_block.shape[-1]
             # Without a contiguous copy, the products below take ten times as long.
-            block = coefficients[b : b + together, :, i : i + step].permute(0, 3, 1, 2).contiguous()
+            block = of_block[..., :stop].permute(0, 3, 1, 2).contiguous()
             c_left = block if left is None else _take(block, left[b : b + together])
             c_right = block if right is None else _take(block, right[b : b + together])
             c_left, c_right = c_left.reshape(-1, heads, c_left.shape[-1]), c_right.reshape(-1, heads, c_right.shape[-1])
-            product = torch.bmm(grams[b : b + together].reshape(-1, heads, heads), c_right).mul_(c_left).sum(1)
-            out[b : b + together, i : i + step] = product.view(-1, keys, c_left.shape[-1]).transpose(1, 2)
+            seen = min(stop, keys) if causal else keys
+            of_keys = grams[b : b + together, :seen].reshape(-1, heads, heads)
+            product = torch.bmm(of_keys, c_right).mul_(c_left).sum(1)
+            out[b : b + together, i : i + step, :seen] = product.view(-1, seen, c_left.shape[-1]).transpose(1, 2)
     return out
 
 

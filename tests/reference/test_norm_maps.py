@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Encoder, extract
+from attentionology.extractors.layers import AttentionBlock
+from attentionology.extractors.layers.contributions import contribution_norms
 from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 from tests.reference.naive_layers import READERS, Naive, merge_maps, merge_vectors, naive_layers
@@ -95,3 +98,20 @@ def test_feed_forward_kinds_with_other_activations(activation, ff_bias):
 def test_gated_feed_forward_with_biases(ff_bias):
     encoder = tiny.randomised("modernbert", mlp_bias=True, attention_bias=True, norm_bias=True)
     compare(encoder, "atbffres", "token", ff_bias=ff_bias)
+
+
+@pytest.mark.parametrize("seen", ["all before", "all", "all but the first row"])
+def test_norms_of_long_inputs_are_sums_over_heads(seen):
+    """Rows of causal maps are computed in blocks, without what no row of a block sees."""
+    rng = np.random.default_rng(0)
+    alpha = rng.random((2, 3, 75, 75))
+    if seen == "all before":
+        alpha *= np.tril(np.ones((75, 75)))
+    elif seen == "all but the first row":
+        alpha[:, :, 0, 1:] = 0
+    v, projection = rng.normal(size=(2, 75, 3, 4)), rng.normal(size=(12, 5))
+    block = AttentionBlock(torch.tensor(alpha), torch.ones(2, 75, dtype=torch.bool))
+    block.v = torch.tensor(v)
+    norms = contribution_norms(block, torch.tensor(projection @ projection.T))
+    vectors = np.einsum("bhij,bjhs,hsd->bijd", alpha, v, projection.reshape(3, 4, 5))
+    np.testing.assert_allclose(norms[:, 0], np.linalg.norm(vectors, axis=-1), rtol=1e-9, atol=1e-12)
