@@ -127,7 +127,7 @@ def test_help_has_the_options_and_defaults_that_are_parsed(name, monkeypatch, ca
 def test_values_are_named_alike(name):
     for option in options(name):
         single = re.sub(r" \[([\w=]+) \.\.\.\]$", "", option.value)
-        assert re.fullmatch(r"[A-Z]*|([A-Z]+) \1|\{[\w,-]+\}|K/N|NAME=FILE|NAME=VALUES|random-init\[:K\]", single), (
+        assert re.fullmatch(r"[A-Z]*|([A-Z]+) \1|\{[\w,>-]+\}|K/N|NAME=FILE|NAME=VALUES|random-init\[:K\]", single), (
             option.flag
         )
         assert option.value in (single, f"{single} [{single.split()[0]} ...]" if single else "")
