@@ -241,7 +241,8 @@ def _of_surprise(switch: HeadSwitch, sentence: Tensor, word: Tensor, surprise: C
     def losses(logits: Tensor) -> Tensor:
         values = surprise(logits)
         counts = torch.bincount(sentence, minlength=batch).clamp(min=1)
-        return values.new_zeros(batch).index_add(0, sentence, values) / counts
+        of_sentences = values.new_zeros(batch).index_add(0, sentence.to(values.device), values)
+        return of_sentences / counts.to(values.device)
 
     return _Seen(
         switch,

@@ -70,7 +70,7 @@ class Metric:
         """
         with torch.device("meta"):  # where tensors have shapes and no memory
             metric = cls(**arguments)
-        states = [*metric.metric_state.values(), *metric._defaults.values()]
+        states = [*(getattr(metric, name) for name in metric._defaults), *metric._defaults.values()]
         return sum(state.untyped_storage().nbytes() for state in states if isinstance(state, Tensor))
 
     def most_bytes(self) -> float:
