@@ -26,7 +26,7 @@ from ..corpora_loaders.alignment import Bitext, write_links
 from ..extractors import DEFAULT_BATCH_CELLS
 from ..extractors.model.loaded_model import LoadedModel
 from ..extractors.translation import PairEncoder, PairReader
-from ..reports.progress import Stages
+from ..reports.progress import Stages, showing
 from .execution import execute
 from .job import Job
 from .preparing import Prepared
@@ -115,6 +115,7 @@ def align(
     options: OptionGroup | Sequence[OptionGroup] = (),
     out: str | Path | None = None,
     overwrite: bool = False,
+    progress: bool | None = None,
 ) -> Run:
     """Align words by the cross-attention of a translation model, and score the links against gold links.
 
@@ -133,6 +134,7 @@ def align(
             command.
         out: the folder for the report, its tables and figures; None to write nothing.
         overwrite: whether to replace the folder of an earlier run.
+        progress: whether to show progress bars. Default: in an interactive session and in a notebook.
 
     Returns:
         the results, as ``run["alignment"]``.
@@ -171,11 +173,12 @@ def align(
         if given[TranslatorOptions].model != SAMPLE:
             raise OptionError("the model is given twice, as model and in TranslatorOptions")
         given = given.with_group(replace(given[TranslatorOptions], model=str(model)))
-    return execute(
-        AlignJob(given),
-        model=None if isinstance(model, str | Path) else model,
-        corpus=bitext if isinstance(bitext, Bitext) else None,
-        out=None if out is None else Path(out),
-        overwrite=overwrite,
-        command="attentionology.align(…)",
-    )
+    with showing(progress):
+        return execute(
+            AlignJob(given),
+            model=None if isinstance(model, str | Path) else model,
+            corpus=bitext if isinstance(bitext, Bitext) else None,
+            out=None if out is None else Path(out),
+            overwrite=overwrite,
+            command="attentionology.align(…)",
+        )

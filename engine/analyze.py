@@ -33,7 +33,7 @@ from ..corpora_loaders.unique_names import UniqueNames
 from ..extractors import DEFAULT_BATCH_CELLS, Encoder
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.help.options import flag
-from ..reports.progress import Stages
+from ..reports.progress import Stages, showing
 from .corpus import CorpusOptions, check_analyses, check_files, cut_text, files_of, has_trees, read_corpus, unmet
 from .execution import execute
 from .job import Job
@@ -181,6 +181,7 @@ def analyze(
     out: str | Path | None = None,
     overwrite: bool = False,
     seed: int = 0,
+    progress: bool | None = None,
 ) -> Run:
     """Run analyses of a model on a corpus.
 
@@ -197,6 +198,7 @@ def analyze(
         out: the folder for the report, its tables and figures; None to write nothing.
         overwrite: whether to replace the folder of an earlier run.
         seed: the seed of everything random.
+        progress: whether to show progress bars. Default: in an interactive session and in a notebook.
 
     Returns:
         the results, which are looked up by the names of the analyses.
@@ -240,16 +242,17 @@ def analyze(
     if part_options.part is not None:
         raise OptionError("a share is counted by the command: attentionology analyze … --parts FOLDER --part K/N")
     model_options, encoder = model_or_encoder(model, given[ModelOptions])
-    return execute(
-        AnalyzeJob(
-            given.with_group(model_options).without(PartOptions),
-            analyses=(analyses,) if isinstance(analyses, str) else None if analyses is None else tuple(analyses),
-            seed=seed,
-        ),
-        part_options=part_options,
-        model=encoder,
-        corpus=corpus if isinstance(corpus, Corpus) else None,
-        out=None if out is None else Path(out),
-        overwrite=overwrite,
-        command="attentionology.analyze(…)",
-    )
+    with showing(progress):
+        return execute(
+            AnalyzeJob(
+                given.with_group(model_options).without(PartOptions),
+                analyses=(analyses,) if isinstance(analyses, str) else None if analyses is None else tuple(analyses),
+                seed=seed,
+            ),
+            part_options=part_options,
+            model=encoder,
+            corpus=corpus if isinstance(corpus, Corpus) else None,
+            out=None if out is None else Path(out),
+            overwrite=overwrite,
+            command="attentionology.analyze(…)",
+        )

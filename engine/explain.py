@@ -33,6 +33,7 @@ from ..analyses.shared.input_options import OptionalModelOptions, paths_read
 from ..analyses.shared.part_options import ShareOptions
 from ..corpora_loaders import LabelledTexts
 from ..reports.page import Section
+from ..reports.progress import showing
 from ..reports.run_folder import RunFolder
 from .corpus import title_of_files
 from .parts import check_folder
@@ -140,6 +141,7 @@ def explain(
     overwrite: bool = False,
     cache: str | Path | None = None,
     seed: int = 0,
+    progress: bool | None = None,
 ) -> Explanation:
     """Test whether the attention of a text classifier can be read as an explanation of its decisions.
 
@@ -160,6 +162,7 @@ def explain(
         overwrite: replace the folder of an earlier run.
         cache: where trained models are kept. Default: the folder ``cache`` beside ``out``; without ``out`` nowhere.
         seed: the seed of everything random.
+        progress: whether to show progress bars. Default: in an interactive session and in a notebook.
 
     Raises:
         OptionError: an option cannot be used, or contradicts another one.
@@ -206,13 +209,14 @@ def explain(
         groups["training"] = replace(groups["training"], cache=Path(cache))
     if groups["shares"].part is not None:
         raise OptionError("a share is counted by the command: attentionology explain … --parts FOLDER --part K/N")
-    return execute(
-        ExplainOptions(**groups, seed=seed),
-        Loaded(**loaded),
-        out=None if out is None else Path(out),
-        overwrite=overwrite,
-        command="attentionology.explain(…)",
-    )
+    with showing(progress):
+        return execute(
+            ExplainOptions(**groups, seed=seed),
+            Loaded(**loaded),
+            out=None if out is None else Path(out),
+            overwrite=overwrite,
+            command="attentionology.explain(…)",
+        )
 
 
 def execute(

@@ -27,6 +27,7 @@ from ..analyses.shared.cache_folder import cache_folder
 from ..analyses.shared.input_options import model_or_encoder, paths_read
 from ..corpora_loaders import Treebank, WordVectors
 from ..reports.page import Section
+from ..reports.progress import showing
 from ..reports.run_folder import RunFolder
 from ..storage.durable import delete
 from .corpus import title_of_files
@@ -105,6 +106,7 @@ def probe(
     out: str | Path | None = None,
     overwrite: bool = False,
     seed: int = 0,
+    progress: bool | None = None,
 ) -> ProbingRun:
     """Train probes that predict syntactic heads from the attention maps of all heads of a model together.
 
@@ -124,6 +126,7 @@ def probe(
             word maps are kept in a temporary folder, unless ``MapStoreOptions(cache=…)`` names another one.
         overwrite: whether to replace the folder of an earlier run.
         seed: the first seed of the probes, and the seed of everything else that is random.
+        progress: whether to show progress bars. Default: in an interactive session and in a notebook.
 
     Raises:
         OptionError: an option cannot be used, or contradicts another one.
@@ -166,13 +169,14 @@ def probe(
     if isinstance(vectors, str | Path):
         probe_options = replace(probe_options, vectors=Path(vectors))
     groups["model"], encoder = model_or_encoder(model, groups["model"])
-    return execute(
-        ProbingOptions(**{**groups, "treebanks": treebank_options, "probes": probe_options}, seed=seed),
-        LoadedInputs(encoder, loaded, vectors if isinstance(vectors, WordVectors) else None),
-        out=None if out is None else Path(out),
-        overwrite=overwrite,
-        command="attentionology.probe(…)",
-    )
+    with showing(progress):
+        return execute(
+            ProbingOptions(**{**groups, "treebanks": treebank_options, "probes": probe_options}, seed=seed),
+            LoadedInputs(encoder, loaded, vectors if isinstance(vectors, WordVectors) else None),
+            out=None if out is None else Path(out),
+            overwrite=overwrite,
+            command="attentionology.probe(…)",
+        )
 
 
 def _groups(options: OptionGroup | Sequence[OptionGroup]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from ..analyses.survey.section import survey_section
 from ..analyses.survey.training import LayerAccuracies, TrainingCurves, layer_accuracies
 from ..analyses.survey.transfer import KeptCounts, averaged, kept_counts, transfers
 from ..reports.page import write_report
-from ..reports.progress import Stages
+from ..reports.progress import Stages, showing
 from ..reports.run_folder import RunFolder
 from ..storage.nearest import did_you_mean
 from .corpus import CorpusOptions
@@ -55,6 +55,7 @@ def survey(
     out: str | Path | None = None,
     overwrite: bool = False,
     seed: int = 0,
+    progress: bool | None = None,
 ) -> Survey:
     """Find the best heads of every model on every treebank, and compare models and kinds of maps.
 
@@ -73,6 +74,7 @@ def survey(
         out: the folder for the report, its tables and figures; None to write nothing.
         overwrite: whether to replace the folder of an earlier survey.
         seed: the seed of everything random.
+        progress: whether to show progress bars. Default: in an interactive session and in a notebook.
 
     Returns:
         the tables of all cells and contrasts.
@@ -97,22 +99,23 @@ def survey(
     if given[PartOptions].part is not None:
         raise OptionError("a share is counted by the command: attentionology survey … --parts FOLDER --part K/N")
     kinds = of_maps.map if maps is None else maps
-    return execute_survey(
-        SurveyOptions(
-            grid=GridOptions(_names(models), _names(treebanks), _names(kinds), relation),
-            cells=CellOptions(of_maps.merge, of_maps.normalize, files.tokens, files.limit, of_model.device),
-            dependency=given[DependencyOptions],
-            control=given[ControlOptions],
-            count=given[CountOptions],
-            feed_forward=given[FeedForwardOptions],
-            limits=given[LimitOptions],
-            seed=seed,
-            long_run=given[PartOptions],
-        ),
-        out=None if out is None else Path(out),
-        overwrite=overwrite,
-        command="attentionology.survey(…)",
-    )
+    with showing(progress):
+        return execute_survey(
+            SurveyOptions(
+                grid=GridOptions(_names(models), _names(treebanks), _names(kinds), relation),
+                cells=CellOptions(of_maps.merge, of_maps.normalize, files.tokens, files.limit, of_model.device),
+                dependency=given[DependencyOptions],
+                control=given[ControlOptions],
+                count=given[CountOptions],
+                feed_forward=given[FeedForwardOptions],
+                limits=given[LimitOptions],
+                seed=seed,
+                long_run=given[PartOptions],
+            ),
+            out=None if out is None else Path(out),
+            overwrite=overwrite,
+            command="attentionology.survey(…)",
+        )
 
 
 def _names(given: str | Path | Sequence[str | Path]) -> tuple[str, ...]:

@@ -1,16 +1,21 @@
-"""Progress bars, which are shown on a terminal only, and the times of stages."""
+"""Progress bars, and the times of stages.
+
+A command shows bars if standard error is a terminal. In Python, `showing` decides: the functions that take long have an
+argument ``progress`` for it.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from importlib.util import find_spec
+from typing import Protocol, TypeVar
 
 from rich.console import Console
 from rich.progress import (
@@ -38,26 +43,72 @@ class _Rate(ProgressColumn):
         return Text(f"{task.speed or 0:,.0f}/s")
 
 
+_wanted: ContextVar[bool | None] = ContextVar("_wanted", default=None)
+"""Whether bars are shown; None for a command, which shows them on a terminal."""
+
+
+@contextmanager
+def showing(progress: bool | None) -> Iterator[None]:
+    """Show progress bars during a block or not. By default, an interactive session and a notebook show them."""
+    outer = _wanted.get()
+    token = _wanted.set(progress if progress is not None else _is_session() if outer is None else outer)
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
+def _is_session() -> bool:
+    """Whether somebody types Python in a terminal, or a notebook runs that can show bars."""
+    if Console().is_jupyter:
+        return find_spec("ipywidgets") is not None  # without which rich shows no bars
+    return hasattr(sys, "ps1") and sys.stderr.isatty()
+
+
+def _display(*columns: ProgressColumn) -> Progress:
+    """A display of bars on standard error. Bars that were asked for are drawn where no terminal is recognized, too."""
+    wanted = _wanted.get()
+    shown = sys.stderr.isatty() if wanted is None else wanted
+    console = Console(stderr=True, force_terminal=wanted or None)
+    return Progress(*columns, console=console, disable=not shown, transient=True)
+
+
+Counted = TypeVar("Counted", bound=Sized)
+
+
+def counted(batches: Iterator[Counted], total: int | None, progress: bool | None) -> Iterator[Counted]:
+    """Yield batches of sentences with a progress bar, unless they are part of something that decides about bars."""
+    inner = progress is None and _wanted.get() is not None
+    with showing(progress):
+        display = _display(*_columns(_Rate()))
+    if inner or display.disable:
+        yield from batches
+        return
+    # The display is held here and not in a context variable, which the caller of a generator would see.
+    with display:
+        task = display.add_task("maps", total=total, note="sentences")
+        for batch in batches:
+            yield batch
+            display.update(task, advance=len(batch))
+
+
 _shown: ContextVar[Progress | None] = ContextVar("_shown", default=None)
 """The display of the outermost bar, to which bars within its block are added as further lines."""
+
+
+def _columns(*rate: ProgressColumn, width: int = 40) -> tuple[ProgressColumn, ...]:
+    described = TextColumn("{task.description}"), BarColumn(width), MofNCompleteColumn()
+    return (*described, TextColumn("{task.fields[note]}"), *rate, TimeRemainingColumn())
 
 
 @contextmanager
 def progress_bar(description: str, total: int, *, unit: str = "sentences", remarks: bool = False) -> Iterator[Advance]:
     """Show a progress bar during a block, which receives the function that advances the bar."""
-    # The bar is written to standard error, with the remaining time and either the rate or remarks. Nothing is shown
-    # if standard error is not a terminal. A bar within the block of another bar is shown below it, and disappears at
-    # the end of its own block.
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(8 if remarks else 40),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
-        *(() if remarks else (_Rate(),)),
-        TimeRemainingColumn(),
-    )
+    # The bar is written to standard error, with the remaining time and either the rate or remarks. A bar within the
+    # block of another bar is shown below it, and disappears at the end of its own block.
+    columns = _columns(width=8) if remarks else _columns(_Rate())
     note = "" if remarks and _shown.get() is None else unit
-    display = Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
+    display = _display(*columns)
     with _line(display, description, total, note) as (bar, task):
         yield lambda done, remark="": bar.update(task, advance=done, note=remark or note)
 
@@ -117,10 +168,12 @@ def watching_bar(
     console: Console | None = None,
 ) -> Iterator[None]:
     """Show a progress bar over work that other processes may share, with the rate and the remaining time."""
-    # Nothing is measured or shown if the console is not a terminal. A bar within the block of another bar is shown
-    # below it, as in `progress_bar`.
-    console, outer = console or Console(stderr=True), _shown.get()
-    if not console.is_terminal if outer is None else outer.disable:
+    # Nothing is measured if nothing is shown. A bar within the block of another bar is shown below it, as in
+    # `progress_bar`.
+    wanted, outer = _wanted.get(), _shown.get()
+    console = console or Console(stderr=True, force_terminal=wanted or None)
+    shown = console.is_terminal if wanted is None else wanted
+    if not shown if outer is None else outer.disable:
         yield
         return
     columns = (TextColumn("{task.description}"), BarColumn(40), MofNCompleteColumn(), TextColumn("{task.fields[note]}"))

@@ -165,6 +165,7 @@ def checked(arguments: Sequence[str]) -> Runnable:
 
 def _execute(command: Runnable, arguments: list[str]) -> int:
     from ..engine.memory import return_large_blocks, shortage
+    from ..reports.progress import showing
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster's time limit is an interruption too
@@ -173,6 +174,7 @@ def _execute(command: Runnable, arguments: list[str]) -> int:
     try:
         check_bounds(command)
         with ExitStack() as drawing:
+            drawing.enter_context(showing(sys.stderr.isatty()))
             if formats := options.get("figures"):
                 from ..reports.drawing import figure_formats  # it imports matplotlib
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from typing import Any
 
 from ...corpora_loaders import Texts, as_sentences
+from ...reports.progress import counted
 from ..kinds import get_kind
 from ..layers import FFBias
 from ..model.encoder import Encoder
@@ -29,6 +30,7 @@ def extract(
     too_long: TooLong = "skip",
     max_length: int | None = None,
     log: ExtractionLog | None = None,
+    progress: bool | None = None,
 ) -> Iterator[MapBatch]:
     """Yield maps of all sentences, longest first within a window of 1,024 sentences.
 
@@ -51,6 +53,7 @@ def extract(
             ``"skip"`` it and note it in the log, or raise an ``"error"``.
         max_length: a limit on the number of pieces, special tokens included, below that of the model.
         log: is filled with what was skipped. Without a log, a warning at the end says how many sentences were skipped.
+        progress: whether to show progress bars. Default: in an interactive session and in a notebook.
 
     Raises:
         TypeError: the encoder or a sentence is something else. This error, the next one, and those of texts in lists
@@ -74,11 +77,12 @@ def extract(
     check_limits(batch_cells, too_long, max_length)
     filled = ExtractionLog() if log is None else log
     options = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": filled}
-    made = extract_many(encoder, sentences, [maker], **options)
+    texts = as_sentences(sentences)
+    made = extract_many(encoder, texts, [maker], **options)
+    total = len(texts) if isinstance(texts, Sized) else None
 
     def batches() -> Iterator[MapBatch]:
-        for (batch,) in made:
-            yield batch
+        yield from counted((batch for (batch,) in made), total, progress)
         if log is None and filled.skipped:
             warnings.warn(f"sentences without a map: {len(filled.skipped)} ({filled.reasons()})", stacklevel=2)
 

@@ -15,6 +15,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,7 @@ import torch
 from torch import Tensor
 
 from ...corpora_loaders import Sentence
+from ...reports.progress import progress_bar, showing
 from ...storage.cache_log import CacheLog
 from ...storage.durable import StorageError, delete, free_space, locked, size, sweep, write_durably
 from ...storage.sealed import read_json, write_json
@@ -58,8 +60,9 @@ def store_maps(
     dtype: StoreType = "float32",
     batch_cells: int = DEFAULT_BATCH_CELLS,
     max_length: int | None = None,
-    advance: Callable[[int], object] = lambda _: None,
+    advance: Callable[[int], object] | None = None,
     cache_log: CacheLog | None = None,
+    progress: bool | None = None,
 ) -> StoredMaps:
     """Store the word maps of sentences in a folder, and make those that are not in it yet.
 
@@ -67,9 +70,10 @@ def store_maps(
         encoder, sentences, kind, merge, normalize, ff_bias, batch_cells, max_length: see `extract`.
         folder: the folder of all stores, each of which gets a folder of its own in it.
         dtype: ``"float16"`` takes half the space and keeps three digits.
-        advance: is called with the number of sentences that were done since the last call.
+        advance: is called with the number of sentences that were done since the last call, in place of a bar.
         cache_log: notes which files were damaged, or written without a digest by an older version. They are thrown
             away and made again.
+        progress: whether to show progress bars. Default: in an interactive session and in a notebook.
 
     Raises:
         ValueError: for the same reasons as `extract`, or ``dtype`` is unknown.
@@ -104,8 +108,12 @@ def store_maps(
     sweep(folder)
     _explain(folder / "made_of.json", made_of)
     log = CacheLog() if cache_log is None else cache_log
-    store = _Store(encoder, sentences, folder, {**options, "batch_cells": batch_cells}, _TYPES[dtype], advance, log)
-    with locked(folder, wait=True):  # another process may be making the same maps, which are there when it is done
+    with ExitStack() as held:
+        if advance is None:
+            held.enter_context(showing(progress))
+            advance = held.enter_context(progress_bar("maps", len(sentences)))
+        store = _Store(encoder, sentences, folder, {**options, "batch_cells": batch_cells}, _TYPES[dtype], advance, log)
+        held.enter_context(locked(folder, wait=True))  # another process may be making the same maps
         parts = {number: store.part(number) for number in range(-(-len(sentences) // WINDOW))}
         missing = [number for number, part in parts.items() if part is None]
         for number in missing:
@@ -133,7 +141,7 @@ def _opened(store: _Store, parts: Sequence[_Part], missing: Sequence[int]) -> St
     encoder, options = store.encoder, store.options
 
     def exact(sentence: Sentence) -> Tensor:
-        return next(extract(encoder.double, [sentence], **options, log=ExtractionLog())).maps[0].cpu()
+        return next(extract(encoder.double, [sentence], **options, log=ExtractionLog(), progress=False)).maps[0].cpu()
 
     return StoredMaps(
         folder=store.folder,
