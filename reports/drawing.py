@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
@@ -18,7 +20,6 @@ from matplotlib.axis import Axis
 from matplotlib.backend_bases import RendererBase
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.image import AxesImage
 
 PALETTE: dict[str, Any] = json.loads((Path(__file__).parent / "palette.json").read_text(encoding="utf-8"))
 """The colors of figures and of the page, for light paper first and then for a dark page."""
@@ -27,8 +28,18 @@ PALETTE: dict[str, Any] = json.loads((Path(__file__).parent / "palette.json").re
 BLUE, ORANGE, GREY, BLACK = (PALETTE["named"][name][0].upper() for name in ("blue", "orange", "grey", "black"))
 GREEN, PURPLE, SKY, YELLOW = (PALETTE["named"][name][0].upper() for name in ("green", "purple", "sky", "yellow"))
 
-SEQUENTIAL = LinearSegmentedColormap.from_list("attentionology", PALETTE["sequential"]["light"])
-"""The colors of a heatmap, the same as those of the explorer: more is darker."""
+# With fifty colors or more, matplotlib would draw the bars of these scales as pixels.
+SCALE, DARK_SCALE = (
+    LinearSegmentedColormap.from_list("more", PALETTE["sequential"][scheme], 48) for scheme in ("light", "dark")
+)
+REVERSED = SCALE.reversed()
+"""The scale of error rates, of which fewer are better."""
+AROUND_ZERO, DARK_AROUND_ZERO = (
+    LinearSegmentedColormap.from_list("signed", PALETTE["diverging"][scheme], 47) for scheme in ("light", "dark")
+)
+
+COLUMN, TEXT = 3.03, 6.3
+"""The widths in inches of a column and of the text of a paper, for which all figures are drawn."""
 
 CLASSES = {
     "[CLS]": (BLUE, "o"),
@@ -40,10 +51,18 @@ CLASSES = {
 }
 """The color and the marker of each class of tokens."""
 
+_LETTERS_PER_INCH = 16  # of the titles and legends
+
+PAGE = "../report.html"
+"""The report beside the folder of figures, to which links of figures lead."""
+
 STYLE: Any = {
-    "font.size": 8,
+    "font.size": 7.5,
     "axes.titlesize": 8,
-    "axes.labelsize": 8,
+    "axes.labelsize": 7.5,
+    "legend.fontsize": 7.5,
+    "figure.titlesize": 8,
+    "axes.unicode_minus": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "svg.hashsalt": "attentionology",  # the same input gives the same file
@@ -107,6 +126,11 @@ def number_ticks(axis: Axis, n: int) -> None:
     axis.set_ticks(ticks(n), [str(position + 1) for position in ticks(n)])
 
 
+def layer_shades(n_layers: int) -> npt.NDArray[Any]:
+    """Return a color for each layer, from light to dark, which are colors of the scale."""
+    return np.asarray(SCALE(np.linspace(0.4, 1, n_layers)))
+
+
 def layer_line(axes: Axes, values: pd.Series, color: str, marker: str, label: str, style: str = "-") -> None:
     """Draw a line through values by layer, which is the index of the series."""
     axes.plot(values.index, values, style, marker=marker, color=color, ms=3.5, lw=1.2, label=label)
@@ -121,29 +145,17 @@ def by_layer(axes: Axes, layers: Iterable[Any], label: str) -> None:
     axes.grid(axis="y", color="#eeeeee", zorder=0)
 
 
-def finish(figure: Figure, axes: Axes, title: str) -> None:
-    """Add the title and, if anything has a label, one legend for all axes below them."""
-    handles, labels = axes.get_legend_handles_labels()
-    if labels:
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
-    figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+def finish(figure: Figure, axes: Axes, title: str, handles: Sequence[Any] = ()) -> None:
+    """Add the title and, if anything has a label, one legend for all axes below them, both as wide as the figure."""
+    every = [*handles, *axes.get_legend_handles_labels()[0]]
+    if every:
+        longest = max(len(str(handle.get_label())) for handle in every)
+        columns = int(figure.get_figwidth() * _LETTERS_PER_INCH / (longest + 5))
+        columns = max(1, min(len(every), columns))
+        figure.legend(handles=every, loc="outside lower center", ncols=columns, frameon=False, handletextpad=0.4)
+    figure.suptitle(_wrapped(title, figure.get_figwidth()), x=0.01, ha="left")
 
 
-def name_rows(axes: Axes, left: Sequence[str], right: Sequence[str]) -> None:
-    """Label the rows 0, 1, … of a figure, which go from top to bottom, on both sides."""
-    rows = range(len(left))
-    axes.set_yticks(rows, left)
-    axes.set_ylim(len(left) - 0.5, -0.5)
-    axes.grid(axis="y", color="#eeeeee", zorder=0)
-    names = axes.secondary_yaxis("right")
-    names.set_yticks(rows, right)
-    names.tick_params(length=0)
-    names.spines["right"].set_visible(False)
-
-
-def heads_map(axes: Axes, rates: pd.DataFrame) -> AxesImage:
-    """Draw the rates of all heads as a heatmap from 0 to 100 %. Layers are rows, heads are columns, both from 1."""
-    n_layers, n_heads = rates.shape
-    number_ticks(axes.xaxis, n_heads)
-    number_ticks(axes.yaxis, n_layers)
-    return axes.imshow(rates.to_numpy() * 100, vmin=0, vmax=100, cmap=SEQUENTIAL, aspect="auto")
+def _wrapped(title: str, width: float) -> str:
+    """Break a title into lines that are not wider than a figure."""
+    return "\n".join(textwrap.fill(line, int(width * _LETTERS_PER_INCH)) for line in title.split("\n"))

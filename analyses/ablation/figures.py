@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ...reports.drawing import BLUE, GREEN, GREY, ORANGE, finish, number_ticks, panels, styled
+from ...reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, finish, number_ticks, panels, styled
+from ...reports.shapes import heatmap
 from .tables import AblationTables
 
 _LABELS = {
@@ -38,10 +39,9 @@ def heads_figure(heads: pd.DataFrame, effect: str, *, title: str = "") -> Figure
     """Draw the effect of every head as a heatmap: layers are rows, the first on top, and heads are columns."""
     values = heads.pivot_table(effect, "layer", "head", dropna=False)
     values = values.reindex(index=range(1, heads["layer"].max() + 1), columns=range(1, heads["head"].max() + 1))
-    figure, axes = panels(3.4, 2.6)
+    figure, axes = panels(COLUMN, 2.6)
     panel = axes[0, 0]
-    image = panel.imshow(values.to_numpy(), vmin=min(0.0, np.nanmin(values.to_numpy())), cmap="cividis",
-                         aspect="auto")  # fmt: skip
+    image = heatmap(panel, values, min(0.0, np.nanmin(values.to_numpy())), np.nanmax(values.to_numpy()))
     number_ticks(panel.xaxis, values.shape[1])
     number_ticks(panel.yaxis, values.shape[0])
     panel.set_xlabel("head")
@@ -54,7 +54,7 @@ def heads_figure(heads: pd.DataFrame, effect: str, *, title: str = "") -> Figure
 @styled
 def pruning_figure(pruning: pd.DataFrame, effect: str, *, title: str = "") -> Figure:
     """Draw the effect of removing heads against the share of heads that are gone, a line for each order."""
-    figure, axes = panels(3.4, 2.8)
+    figure, axes = panels(COLUMN, 2.8)
     panel = axes[0, 0]
     rows = pruning[pruning["effect"] == effect]
     for order, (color, marker) in _ORDERS.items():
@@ -66,7 +66,5 @@ def pruning_figure(pruning: pd.DataFrame, effect: str, *, title: str = "") -> Fi
     panel.set_xlabel("heads switched off (%)")
     panel.set_ylabel(_LABELS[effect])
     panel.grid(axis="y", color="#eeeeee", zorder=0)
-    handles, labels = panel.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
-    figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+    finish(figure, panel, title)
     return figure

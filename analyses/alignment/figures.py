@@ -12,7 +12,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from ...reports.drawing import BLUE, GREEN, ORANGE, STYLE, by_layer, finish, heads_map
+from ...reports.drawing import (
+    BLUE,
+    COLUMN,
+    GREEN,
+    ORANGE,
+    REVERSED,
+    STYLE,
+    TEXT,
+    by_layer,
+    finish,
+    panels,
+    styled,
+)
+from ...reports.format import head_name, rows_of
+from ...reports.shapes import heads_map, heatmap, mark_head
 from .example import AlignedExample
 from .results import AlignmentResults
 from .series import FORWARD, SINGLE, TOGETHER
@@ -20,6 +34,8 @@ from .series import FORWARD, SINGLE, TOGETHER
 Array = npt.NDArray[np.float64]
 
 _COLORS = (BLUE, ORANGE, GREEN)
+_WIDTHS = {1: COLUMN, 2: TEXT}
+"""The width of a figure by its panels in a row."""
 
 
 def alignment_figures(results: AlignmentResults, title: str) -> dict[str, Figure]:
@@ -32,6 +48,7 @@ def alignment_figures(results: AlignmentResults, title: str) -> dict[str, Figure
     return figures
 
 
+@styled
 def error_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw the error rate of all heads together by layer, and the share of target words that rest on special tokens.
 
@@ -39,70 +56,78 @@ def error_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
     """
     together = cells[(cells["heads"] == TOGETHER) & (cells["direction"] == FORWARD)]
     has_gold = "error_rate" in cells
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.9 if has_gold else 3.5, 2.8), layout="constrained")
-        panels = list(figure.subplots(1, 2, squeeze=False)[0]) if has_gold else [figure.subplots()]
-        for number, (setting, of_setting) in enumerate(together.groupby("setting")):
-            color, marker = _COLORS[number], "os^"[number]
-            for measure, rows in of_setting.groupby("measure"):
-                line = "--" if measure == "weight" else "-"
-                style: dict[str, Any] = {"color": color, "ls": line, "marker": marker, "ms": 4}
-                style["label"] = f"{setting}, {measure}"
-                if has_gold:
-                    panels[0].plot(rows["layer"], 100 * rows["error_rate"], **style)
-                    if rows["low"].notna().all():
-                        panels[0].vlines(rows["layer"], 100 * rows["low"], 100 * rows["high"], color=color, lw=0.8)
-                    style["label"] = ""
-                panels[-1].plot(rows["layer"], 100 * rows["on_special"], **style)
-        labels = (["alignment error rate (%)"] if has_gold else []) + ["words on special tokens (%)"]
-        for axes, label in zip(panels, labels, strict=True):
-            by_layer(axes, together["layer"], label)
-            axes.set_ylim(-2, 102)
-        finish(figure, panels[0], title)
+    figure, (grid,) = panels(TEXT if has_gold else COLUMN, 2.8, columns=1 + has_gold)
+    for number, (setting, of_setting) in enumerate(together.groupby("setting")):
+        color, marker = _COLORS[number], "os^"[number]
+        for measure, rows in of_setting.groupby("measure"):
+            line = "--" if measure == "weight" else "-"
+            style: dict[str, Any] = {"color": color, "ls": line, "marker": marker, "ms": 4}
+            style["label"] = f"{setting}, {measure}"
+            if has_gold:
+                grid[0].plot(rows["layer"], 100 * rows["error_rate"], **style)
+                if rows["low"].notna().all():
+                    grid[0].vlines(rows["layer"], 100 * rows["low"], 100 * rows["high"], color=color, lw=0.8)
+                style["label"] = ""
+            grid[-1].plot(rows["layer"], 100 * rows["on_special"], **style)
+    labels = (["alignment error rate (%)"] if has_gold else []) + ["words on special tokens (%)"]
+    for axes, label in zip(grid, labels, strict=True):
+        by_layer(axes, together["layer"], label)
+        axes.set_ylim(-2, 102)
+    finish(figure, grid[0], title)
     return figure
 
 
+@styled
 def heads_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
-    """Draw the error rate of every head as heatmaps of layers and heads, one for each setting and measure."""
+    """Draw the error rate of every head as heatmaps of layers and heads, one for each setting and measure.
+
+    Few errors are dark, and the head with the fewest is marked.
+    """
     single = cells[cells["heads"] == SINGLE]
     groups = list(single.groupby(["setting", "measure"]))
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(1.9 * max(2, len(groups)), 2.6), layout="constrained")
-        panels = figure.subplots(1, max(1, len(groups)), sharey=True, squeeze=False)[0]
-        for axes, ((setting, measure), rows) in zip(panels, groups, strict=False):
-            heads_map(axes, rows.pivot_table("error_rate", "layer", "head"))
-            axes.set_title(f"{setting}, {measure}")
-            axes.set_xlabel("head")
-        panels[0].set_ylabel("layer")
-        if groups:  # all panels have the same colors
-            figure.colorbar(panels[0].images[0], ax=list(panels), label="alignment error rate (%)", shrink=0.9)
-        figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+    columns = min(2, max(1, len(groups)))
+    lines = -(-len(groups) // columns) or 1
+    figure, grid = panels(_WIDTHS[columns], 0.5 + 1.8 * lines, lines, columns, sharex=True, sharey=True)
+    for axes, ((setting, measure), rows) in zip(grid.flat, groups, strict=False):
+        table = rows.pivot_table("error_rate", "layer", "head")
+        drawn = heads_map(axes, table, colors=REVERSED)
+        fewest = rows_of(rows.nsmallest(1, "error_rate"))[0]
+        layer, head = int(fewest["layer"]), int(fewest["head"])
+        mark_head(axes, layer, head)
+        axes.set_title(f"{setting}, {measure}: {head_name(layer, head)}, {100 * fewest['error_rate']:.0f} %")
+    for axes in grid.flat[len(groups) :]:
+        axes.set_visible(False)
+    figure.supxlabel("head", fontsize=7.5)
+    figure.supylabel("layer", fontsize=7.5)
+    finish(figure, grid[0, 0], title)
+    if groups:  # all panels have the same colors
+        figure.colorbar(drawn, ax=grid, label="alignment error rate (%)", shrink=0.9)
     return figure
 
 
 def example_figure(example: AlignedExample, *, title: str = "") -> Figure:
     """Draw a sentence pair as matrices from target words to source words: gold links, and each measure."""
     has_gold = bool(example.possible)
-    panels = len(example.maps) + has_gold
+    count = len(example.maps) + has_gold
     height, width = 0.19 * len(example.rows) + 1.3, 0.19 * len(example.columns) + 0.5
     words = [column for column, special in enumerate(example.special) if not special]
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(min(12.0, width * panels + 0.9), height), layout="constrained")
-        drawn = figure.subplots(1, panels, sharey=True, squeeze=False)[0]
+        figure, (drawn,) = panels(max(COLUMN, min(12.0, width * count + 0.9)), height, columns=count, sharey=True)
         empty = np.zeros((len(example.rows), len(example.columns)))
         matrices = [("gold links", empty)] if has_gold else []
         matrices += [
             (f"{each.measure}, {example.setting}", _by_largest(np.array(each.values))) for each in example.maps
         ]
         for axes, (name, values) in zip(drawn, matrices, strict=True):
-            axes.imshow(values, vmin=0, vmax=1, cmap="Greys", aspect="equal")
+            heatmap(axes, values, 0, 1)
+            axes.set_aspect("equal")
             axes.set_xticks(range(len(example.columns)), list(example.columns), rotation=90)
             axes.set_yticks(range(len(example.rows)), list(example.rows))
             axes.tick_params(length=0)
             axes.set_title(name)
             for link in example.possible:
                 _mark(axes, words[link[0]], link[1], sure=link in example.sure, filled=name == "gold links")
-        figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+        finish(figure, drawn[0], title)
     return figure
 
 

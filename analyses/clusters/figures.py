@@ -1,108 +1,77 @@
-"""The figures of the clusters of heads (Clark et al. 2019, Figure 6)."""
+"""The figure of the clusters of heads: their distances in the order of a tree (after Clark et al. 2019, Figure 6)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import matplotlib as mpl
+import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from scipy.cluster.hierarchy import dendrogram
 
-from ...reports.drawing import BLACK, GREY, STYLE, panels, styled, ticks
+from ...reports.drawing import GREY, PAGE, REVERSED, TEXT, finish, layer_shades, styled
 from ...reports.format import head_name, rows_of
-from ..surface.figures import layer_colors
-from ..surface.labels import LABELS
+from ..shared.explored import address
 from .geography import Geography
 
-_MARKERS = {
-    "next": ">",
-    "previous": "<",
-    "self": "D",
-    "broad": "s",
-    "first-special": "^",
-    "last-special": "v",
-    "punctuation": "P",
-    "other": "o",
-}
-_MOST_NAMED = 12
-_SHOWN = ("layer", "head", "label", "relation", "relation_gain")
+_MOST_NAMED = 72  # heads; of more, those with the largest gains have names
+_FAR = 0.97  # larger distances than this share of all are as light as this one
+_ROW = 0.1  # the height in inches of a row with a name
 
 
 @styled
-def head_map_figure(
-    geography: Geography, heads: pd.DataFrame, label_names: Mapping[str, str], *, title: str = ""
-) -> Figure:
-    """Draw the heads in two dimensions."""
-    points = geography.embedding.merge(heads[[c for c in _SHOWN if c in heads]], on=["layer", "head"])
-    n_layers = int(points["layer"].max())
-    colors, norm = layer_colors(n_layers)
-    figure, ((axes,),) = panels(5.2, 4.8)
-    for label in LABELS:
-        labeled = points[points["label"] == label]
-        if len(labeled):
-            axes.scatter(
-                labeled["x"], labeled["y"], s=34 if label != "other" else 20, marker=_MARKERS[label],
-                c=labeled["layer"], cmap=colors, norm=norm, edgecolors=BLACK, linewidths=0.4, zorder=3,
-            )  # fmt: skip
-    if "relation" in points:
-        named = points.dropna(subset=["relation"]).nlargest(_MOST_NAMED, "relation_gain")
-        for row in named.to_dict("records"):
-            text = f"{row['relation']} {head_name(row['layer'], row['head'])}"
-            axes.annotate(text, (row["x"], row["y"]), (4, 3), textcoords="offset points", fontsize=6, zorder=4)
-    present = [label for label in LABELS if (points["label"] == label).any()]
-    figure.legend(
-        handles=[
-            Line2D([], [], ls="", marker=_MARKERS[label], mfc="#dddddd", mec=BLACK, mew=0.5, ms=5,
-                   label=label_names.get(label, label))
-            for label in [*present[1:], *present[:1]]
-        ],
-        loc="outside lower center", ncols=4, frameon=False, handletextpad=0.2,
-    )  # fmt: skip
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("first dimension (nats)")
-    axes.set_ylabel("second dimension (nats)")
-    _layer_bar(axes, n_layers, shrink=0.9)
-    axes.set_title(title, loc="left")
-    return figure
+def distances_figure(distances: pd.DataFrame, geography: Geography, heads: pd.DataFrame, *, title: str = "") -> Figure:
+    """Draw the distances of all heads as a matrix in the order of the tree, which stands in its left margin.
 
-
-def tree_figure(geography: Geography, heads: pd.DataFrame, *, title: str = "") -> Figure:
-    """Draw the clusters of heads as a dendrogram, whose leaves are colored by layer and name the best relation."""
-    points = geography.embedding.merge(heads[[c for c in _SHOWN if c in heads]], on=["layer", "head"])
-    n_layers, count = int(points["layer"].max()), len(points)
-    colors, norm = layer_colors(n_layers)
-    with mpl.rc_context({**STYLE, "lines.linewidth": 0.9}):
-        figure, ((axes,),) = panels(6.9, 0.9 + 0.105 * count)
-        names = [_leaf(row) for row in rows_of(points)]
-        tree = dendrogram(
-            geography.merges, orientation="left", ax=axes, labels=names, color_threshold=0,
-            above_threshold_color=GREY, leaf_font_size=6,
+    Heads that attend alike are dark blocks. The names of heads have the colors of their layers.
+    """
+    columns = [name for name in ("layer", "head", "relation", "relation_gain") if name in heads]
+    points = geography.embedding.merge(heads[columns], on=["layer", "head"], how="left")
+    count, n_layers = len(points), int(points["layer"].max())
+    figure = Figure(figsize=(TEXT, 1.3 + max(1.0, _ROW * min(count, _MOST_NAMED))), layout="constrained")
+    grid = figure.add_gridspec(1, 2, width_ratios=(1, 4), wspace=0)
+    tree, axes = figure.add_subplot(grid[0]), figure.add_subplot(grid[1])
+    order = list(range(count))
+    if len(geography.merges):
+        drawn = dendrogram(
+            geography.merges, orientation="left", ax=tree, no_labels=True, color_threshold=0,
+            above_threshold_color=GREY,
         )  # fmt: skip
-        for row, leaf in enumerate(tree["leaves"]):
-            color = colors(norm(int(points["layer"].iloc[leaf])))
-            axes.plot(0, 10 * row + 5, "s", color=color, ms=4, mec=BLACK, mew=0.3, clip_on=False, zorder=3)
-        axes.tick_params(axis="y", length=0, pad=5)
-        axes.spines["left"].set_visible(False)
-        axes.set_xlabel("Jensen-Shannon divergence, mean over rows (nats)")
-        axes.set_title(title, loc="left")
-        _layer_bar(axes, n_layers, shrink=0.3, anchor=(0, 1))
+        order = drawn["leaves"]
+    tree.set_ylim(10 * count, 0)  # the matrix has its first row on top
+    tree.set_xlabel("distance (nats)")
+    tree.spines["left"].set_visible(False)
+    matrix = distances.to_numpy()[order][:, order]
+    far = float(np.quantile(matrix, _FAR))  # a head that is like no other would leave all others alike
+    # Thousands of cells are drawn as pixels, because each of them as a shape would make the page heavy.
+    image = axes.imshow(matrix, cmap=REVERSED, vmin=0, vmax=far or 1.0, aspect="auto")
+    rows = rows_of(points.iloc[order])
+    named = _named(rows)
+    axes.yaxis.tick_right()
+    axes.set_yticks(named, [_name(rows[position]) for position in named], fontsize=6.5)
+    axes.set_xticks([])
+    axes.tick_params(length=0, pad=2)
+    shades = layer_shades(n_layers)
+    for position, label in zip(named, axes.get_yticklabels(), strict=True):
+        row = rows[position]
+        label.set_color(shades[row["layer"] - 1])
+        label.set_url(PAGE + address(head=head_name(row["layer"], row["head"])))
+    figure.colorbar(
+        image, ax=[tree, axes], label="Jensen-Shannon divergence (nats)", location="bottom", aspect=50, extend="max"
+    )
+    shown = sorted({1, (n_layers + 1) // 2, n_layers})
+    layers = [Line2D([], [], ls="", marker="s", color=shades[layer - 1], label=f"layer {layer}") for layer in shown]
+    finish(figure, axes, title, layers)
     return figure
 
 
-def _layer_bar(axes: Axes, n_layers: int, **place: Any) -> None:
-    """Draw the colors of the layers beside the axes."""
-    mappable = ScalarMappable(*layer_colors(n_layers)[::-1])
-    bar = axes.figure.colorbar(mappable, ax=axes, label="layer", pad=0.02, **place)
-    bar.set_ticks([position + 1 for position in ticks(n_layers)])
-    bar.ax.minorticks_off()
+def _named(rows: list[dict[str, object]]) -> list[int]:
+    """Return the positions of the rows with names: all, or of each few neighbors the one with the largest gain."""
+    step = -(-len(rows) // _MOST_NAMED)
+    gains = pd.Series([row.get("relation_gain") for row in rows], dtype=float).fillna(-1.0).to_numpy()
+    return [start + int(gains[start : start + step].argmax()) for start in range(0, len(rows), step)]
 
 
-def _leaf(row: Mapping[str, Any]) -> str:
+def _name(row: dict[str, object]) -> str:
     relation = row.get("relation")
     name = head_name(int(str(row["layer"])), int(str(row["head"])))
     return f"{name} {relation}" if isinstance(relation, str) else name

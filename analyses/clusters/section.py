@@ -19,10 +19,9 @@ from ..shared.previews import Previewed
 from ..surface.shown_tables import label_names
 from .columns import HEAD_NEIGHBOURS
 from .distances import HeadDistanceTables
-from .figures import head_map_figure, tree_figure
+from .figures import distances_figure
 from .geography import Geography
 
-_TREE_LEAVES = 400
 _NAMED = 40
 """The number of heads of a cluster that the page names."""
 
@@ -57,21 +56,17 @@ def clusters_section(results: ClusterResults, titles: Titles | None = None) -> S
     columns = [name for name in ("layer", "head", "label", "labels", "relation") if name in results.heads]
     embedding = geography.embedding.merge(results.heads[columns], on=["layer", "head"])
     names = label_names(results.specials)
-    figures = {"head_map": head_map_figure(geography, results.heads, names, title=title)}
-    if 1 < len(embedding) <= _TREE_LEAVES:
-        figures["head_tree"] = tree_figure(geography, results.heads, title=title)
+    figures = {"head_distances": distances_figure(distances.per_row, geography, results.heads, title=title)}
     return Section(
         title="Which attention heads attend alike",
         template=Path(__file__).with_name("section.html.j2"),
         context={
             "notes": results.notes,
             "rows": distances.rows,
-            "stress": geography.stress,
             "silhouette": geography.silhouette,
             "has_relations": "relation" in embedding and bool(embedding["relation"].notna().any()),
             "neighbors": geography.neighbors.to_dict("records"),
             "clusters": embedding["cluster"].nunique(),
-            "heads": len(embedding),
         },
         shown=(neighbors_table(results), _clusters_table(embedding, names)),
         summary={

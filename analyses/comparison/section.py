@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 from rich.console import Group, RenderableType
 from rich.markup import escape
 
 from ...reports.columns import Row, TableColumn, bounds
-from ...reports.drawing import BLUE, GREY, ORANGE, STYLE, name_rows
 from ...reports.json_text import records
 from ...reports.page import Section
 from ...reports.table import ShownTable
 from ...reports.terminal import WIDE
+from .figures import contrast_figure
 from .results import Comparison, Contrast, row_of
 
 _LONGEST = 40
 """The most rows of a table in a terminal. Longer tables are left to the report."""
-
-_LABEL = 48  # characters of a label of the figure in one line
 
 
 def comparison_section(
@@ -41,7 +37,7 @@ def comparison_section(
     parts: list[dict[str, Any]] = []
     tables = [contrast_table(one, name=f"{name}_{number}") for number, one in enumerate(comparison.contrasts, start=1)]
     for contrast, table in zip(comparison.contrasts, tables, strict=True):
-        drawn, figure_name = dumbbells(contrast), _figure_name(name, contrast, figures)
+        drawn, figure_name = contrast_figure(contrast), _figure_name(name, contrast, figures)
         if drawn is not None:
             figures[figure_name] = drawn
         parts.append(
@@ -119,45 +115,6 @@ def _figure_name(name: str, contrast: Contrast, taken: dict[str, Figure]) -> str
     return next(candidate for candidate in names if candidate not in taken)
 
 
-def dumbbells(contrast: Contrast) -> Figure | None:
-    """Draw the values of both sides for each tested group, sorted by the difference.
-
-    Dots are filled if the difference is significant. If no group is tested, all groups with a difference are drawn, and
-    the legend says that they are not tested.
-
-    Returns:
-        the figure; None if no group has a difference.
-    """
-    rows = contrast.tested or [row for row in contrast.others if row.difference == row.difference]
-    if not rows:
-        return None
-    scale, percent = contrast.scale, contrast.unit == "%"
-    labels = [textwrap.fill(f"{row.group} (n = {_numbers(row_of(contrast, row), ' and ')})", _LABEL) for row in rows]
-    wrapped = sum(label.count("\n") for label in labels)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5.2, 1.35 + 0.21 * len(rows) + 0.12 * wrapped), layout="constrained")
-        axes = figure.subplots()
-        gaps = []
-        for y, row in enumerate(rows):
-            values = [scale * measured.value for measured in (row.first, row.second) if measured]
-            axes.plot(values, [y, y], color=GREY, lw=1.2, zorder=2)
-            for value, color in zip(values, (BLUE, ORANGE), strict=True):
-                axes.plot(value, y, "o", mec=color, mfc=color if row.significant else "white", ms=4.8, zorder=3)
-            gaps.append(f"{scale * row.difference:+.1f}" if percent else f"{row.difference:+.3f}")
-        for side, color in ((contrast.first, BLUE), (contrast.second, ORANGE)):
-            axes.plot([], [], "o", color=color, ms=4.8, label=side.name)
-        hollow = "difference not significant" if contrast.tested else "difference not tested"
-        axes.plot([], [], "o", mec=GREY, mfc="white", ms=4.8, label=hollow)
-        if percent:
-            axes.set_xlim(0, 100)
-        axes.set_xlabel(f"{contrast.quantity} ({contrast.unit})")
-        name_rows(axes, labels, gaps)
-        handles = axes.get_legend_handles_labels()
-        figure.legend(*handles, loc="outside upper left", ncols=3, frameon=False, handletextpad=0.4)
-        axes.set_title(f"{contrast.analysis}, {contrast.family}", loc="left")
-    return figure
-
-
 def shown_columns(contrast: Contrast) -> list[TableColumn]:
     """Return the columns in which a contrast is shown, whose values have the unit of the contrast."""
     names, is_share = (contrast.first.name, contrast.second.name), contrast.unit == "%"
@@ -187,9 +144,9 @@ def shown_columns(contrast: Contrast) -> list[TableColumn]:
     return columns
 
 
-def _numbers(row: Row, between: str = " / ") -> str:
+def _numbers(row: Row) -> str:
     """Write the numbers of decisions on both sides, once if they are the same."""
-    return between.join(dict.fromkeys(f"{row[name]:,}" for name in ("n_a", "n_b") if not pd.isna(row[name])))
+    return " / ".join(dict.fromkeys(f"{row[name]:,}" for name in ("n_a", "n_b") if not pd.isna(row[name])))
 
 
 def _signed(value: float) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy.stats import binomtest
 
-from ...reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, finish, heads_map, name_rows
+from ...reports.drawing import BLACK, BLUE, COLUMN, GREEN, GREY, ORANGE, PURPLE, SKY, TEXT, finish, panels, styled
 from ...reports.format import ARROWS, best_head, head_name, rows_of
+from ...reports.shapes import apart, by_bins, heads_map, intervals, mark_head, name_rows
 from .antecedents import DIRECTIONS
 from .baselines import BASELINES, column_name
 from .contrasts import STEREOTYPES, by_comparison
@@ -33,108 +34,99 @@ _SPACING = 5.5
 _Head = tuple[str, int, int]  # direction, layer, head
 
 
+@styled
 def best_figure(best: pd.DataFrame, published: Mapping[str, Mapping[str, int]] | None, *, title: str = "") -> Figure:
     """Draw the accuracy of the best head by type of mention with its interval, beside the baselines."""
     rows = rows_of(best[best["total"] > 0])
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5.6, 1.5 + 0.42 * len(rows)), layout="constrained")
-        axes = figure.subplots()
-        y = np.arange(len(rows))
-        low, high = ([100 * row[f"accuracy_{end}"] for row in rows] for end in ("low", "high"))
-        axes.hlines(y, low, high, color=BLUE, lw=1.8, alpha=0.6, zorder=2)
-        label = "best head" + (" (95 % interval)" if np.isfinite(low).any() else "")
-        axes.plot([100 * row["accuracy"] for row in rows], y, "o", color=BLUE, ms=5.5, label=label, zorder=4)
-        held_out = [100 * row["heldout_accuracy"] for row in rows]
-        axes.plot(
-            held_out, y, "|", color=BLACK, ms=10, mew=1.3, label="chosen on one half, scored on the other", zorder=5
-        )
-        for name in BASELINES:
-            color, marker = _BASELINES[name]
-            values = [100 * row[f"{column_name(name)}_accuracy"] for row in rows]
-            axes.plot(values, y, marker, mfc="none", color=color, ms=5, label=_baseline_label(name), zorder=3)
-        if "control_accuracy" in best:
-            control = [100 * row["control_accuracy"] for row in rows]
-            axes.plot(control, y, "x", color=GREY, ms=5, label="best head, random weights", zorder=3)
-        if published:
-            axes.plot(
-                [published["head 5-4"][row["type"]] for row in rows],
-                y,
-                "*",
-                color=BLACK,
-                ms=6,
-                label="BERT’s head 5-4, CoNLL-2012 (paper)",
-                zorder=3,
-            )
-        axes.set_xlim(-2, 102)
-        axes.set_xlabel("mentions whose antecedent is found (%)")
-        name_rows(axes, [f"{row['type']} (n = {row['total']:,})" for row in rows], [best_head(row) for row in rows])
-        figure.legend(loc="outside upper left", ncols=2, frameon=False, handletextpad=0.4)
-        axes.set_title(title, loc="left")
+    figure, ((axes,),) = panels(TEXT, 1.5 + 0.36 * len(rows))
+    y = np.arange(len(rows))
+    low, high = ([100 * row[f"accuracy_{end}"] for row in rows] for end in ("low", "high"))
+    intervals(axes, y, low, high)
+    label = "best head" + (" (95 % interval)" if np.isfinite(low).any() else "")
+    axes.plot([100 * row["accuracy"] for row in rows], y, "o", color=BLUE, ms=5.5, label=label, zorder=4)
+    held_out = [100 * row["heldout_accuracy"] for row in rows]
+    axes.plot(held_out, y, "|", color=BLACK, ms=10, mew=1.3, label="chosen on one half, scored on the other", zorder=5)
+    for name in BASELINES:
+        color, marker = _BASELINES[name]
+        values = [100 * row[f"{column_name(name)}_accuracy"] for row in rows]
+        axes.plot(values, y, marker, mfc="none", color=color, ms=5, label=_baseline_label(name), zorder=3)
+    if "control_accuracy" in best:
+        control = [100 * row["control_accuracy"] for row in rows]
+        axes.plot(control, y, "x", color=GREY, ms=5, label="best head, random weights", zorder=3)
+    if published:
+        paper = [published["head 5-4"][row["type"]] for row in rows]
+        label = "BERT’s head 5-4, CoNLL-2012 (paper)"
+        axes.plot(paper, y, "*", color=BLACK, ms=6, label=label, zorder=3)
+    axes.set_xlim(-2, 102)
+    axes.set_xlabel("mentions whose antecedent is found (%)")
+    names = [f"{row['type']} (n = {row['total']:,})" for row in rows]
+    name_rows(axes, names, [best_head(row) for row in rows], heading="best head")
+    finish(figure, axes, title)
     return figure
 
 
+@styled
 def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, policy: str, *, title: str = "") -> Figure:
     """Draw layer × head heatmaps, one per direction, over all types of mentions, with the best head marked."""
     shown = cells[(cells["candidates"] == policy) & (cells["type"] == "all")]
     n_layers, n_heads = int(shown["layer"].max()), int(shown["head"].max())
     best_row = rows_of(best[best["type"] == "all"])[0]
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 0.9 + 2.6 * min(n_layers / n_heads, 1.2)), layout="constrained")
-        grid = figure.subplots(1, 2, squeeze=False, sharex=True, sharey=True)
-        image = None
-        for axes, direction in zip(grid.flat, DIRECTIONS, strict=True):
-            table = shown[shown["direction"] == direction].pivot_table(index="layer", columns="head", values="accuracy")
-            image = heads_map(axes, table)
-            axes.set_title(ARROWS[direction])
-            if best_row["direction"] == direction and best_row["correct"]:
-                axes.plot(best_row["head"] - 1, best_row["layer"] - 1, "s", mfc="none", mec=ORANGE, ms=10, mew=1.6)
-            axes.set_xlabel("head")
-        grid[0, 0].set_ylabel("layer")
-        figure.suptitle(title, fontsize=8, x=0.01, ha="left")
-        if image is not None:
-            figure.colorbar(image, ax=grid, label="antecedents found (%)", shrink=0.9, pad=0.01)
+    figure, (grid,) = panels(TEXT, 0.9 + 2.4 * min(n_layers / n_heads, 1.2), columns=2, sharex=True, sharey=True)
+    for axes, direction in zip(grid, DIRECTIONS, strict=True):
+        table = shown[shown["direction"] == direction].pivot_table(index="layer", columns="head", values="accuracy")
+        drawn = heads_map(axes, table)
+        axes.set_title(ARROWS[direction])
+        if best_row["direction"] == direction and best_row["correct"]:
+            mark_head(axes, best_row["layer"], best_row["head"])
+        axes.set_xlabel("head")
+    grid[0].set_ylabel("layer")
+    finish(figure, grid[0], title)
+    figure.colorbar(drawn, ax=list(grid), label="antecedents found (%)", shrink=0.9, pad=0.01)
     return figure
 
 
+@styled
 def distance_figure(distances: pd.DataFrame, best: pd.DataFrame, policy: str, *, title: str = "") -> Figure:
     """Draw the accuracy of the best head and of the baselines by the distance to the nearest antecedent."""
     best_row = rows_of(best[best["type"] == "all"])[0]
     all_types = distances[distances["type"] == "all"]
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.9, 2.9), layout="constrained")
-        panels = figure.subplots(1, 2, sharey=True)
-        for axes, unit in zip(panels, ("sentences", "words"), strict=True):
-            by_distance = all_types[all_types["unit"] == unit]
-            of_head = by_distance[
-                (by_distance["candidates"] == policy)
-                & (by_distance["layer"] == best_row["layer"])
-                & (by_distance["head"] == best_row["head"])
-                & (by_distance["direction"] == best_row["direction"])
-            ]
-            _line(axes, of_head, BLUE, "o", f"best head, {best_head(best_row)}")
-            for name in BASELINES:
-                rows = by_distance[by_distance["candidates"] == name]
-                _line(axes, rows, *_BASELINES[name], _baseline_label(name))
-            totals = of_head["total"].tolist()
-            labels = [f"{bin_}\n({total:,})" for bin_, total in zip(of_head["distance"], totals, strict=True)]
-            axes.set_xticks(range(len(labels)), labels)
-            axes.set_xlabel(f"{unit} to the nearest antecedent (mentions)")
-            axes.set_ylim(-2, 102)
-            axes.grid(axis="y", color="#eeeeee", zorder=0)
-        panels[0].set_ylabel("antecedents found (%)")
-        finish(figure, panels[0], title)
+    figure, (grid,) = panels(TEXT, 2.8, columns=2, sharey=True)
+    for axes, unit in zip(grid, ("sentences", "words"), strict=True):
+        by_distance = all_types[all_types["unit"] == unit]
+        of_head = by_distance[
+            (by_distance["candidates"] == policy)
+            & (by_distance["layer"] == best_row["layer"])
+            & (by_distance["head"] == best_row["head"])
+            & (by_distance["direction"] == best_row["direction"])
+        ]
+        _line(axes, of_head, BLUE, "o", f"best head, {best_head(best_row)} (95 % interval of independent mentions)")
+        there = of_head[of_head["total"] > 0]
+        limits = [binomtest(row["correct"], row["total"]).proportion_ci(method="wilson") for row in rows_of(there)]
+        ends = 100 * np.array([(one.low, one.high) for one in limits]).reshape(-1, 2)
+        axes.vlines(np.flatnonzero(of_head["total"] > 0), *ends.T, color=BLUE, lw=1.5, alpha=0.6, zorder=2)
+        for name in BASELINES:
+            rows = by_distance[by_distance["candidates"] == name]
+            _line(axes, rows, *_BASELINES[name], _baseline_label(name))
+        totals = of_head["total"].tolist()
+        labels = [f"{bin_}\n({total:,})" for bin_, total in zip(of_head["distance"], totals, strict=True)]
+        axes.set_xticks(range(len(labels)), labels)
+        axes.set_xlabel(f"{unit} to the nearest antecedent (mentions)")
+        axes.set_ylim(-2, 102)
+        axes.grid(axis="y", color="#eeeeee", zorder=0)
+    grid[0].set_ylabel("antecedents found (%)")
+    finish(figure, grid[0], title)
     return figure
 
 
 def _line(axes: Axes, rows: pd.DataFrame, color: str, marker: str, label: str) -> None:
-    values = (rows["accuracy"].astype(float) * 100).tolist()
-    axes.plot(range(len(values)), values, marker + "-", color=color, mfc="none", ms=4.5, lw=1, label=label)
+    by_bins(axes, 100 * rows["accuracy"].astype(float), rows["total"], color, marker, label)
 
 
 def _baseline_label(name: str) -> str:
     return {"nearest": "nearest mention", "head match": "same head word", "rule-based": "rules"}.get(name, "chance")
 
 
+@styled
 def contrasts_figure(tables: CoreferenceTables, best: pd.DataFrame, policy: str, *, title: str = "") -> Figure:
     """Draw the accuracy of every head in one group against that in another, in a panel for each comparison.
 
@@ -144,21 +136,18 @@ def contrasts_figure(tables: CoreferenceTables, best: pd.DataFrame, policy: str,
     pairs = [pair for pair in largest if pair in STEREOTYPES] or list(largest)
     best_row = rows_of(best[best["type"] == "all"])[0]
     best_head = tuple(best_row[name] for name in ("direction", "layer", "head"))
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(max(3.2, 2.5 * len(pairs)), 2.9 if len(pairs) > 1 else 3.6), layout="constrained")
-        panels: list[Axes] = list(figure.subplots(1, len(pairs), squeeze=False).flat)
-        for axes, pair in zip(panels, pairs, strict=True):
-            named = {
-                (row["direction"], row["layer"], row["head"]): BLUE if row["higher"] == pair[0] else ORANGE
-                for row in rows_of(largest[pair])
-            }
-            _panel(axes, heads[pair], {best_head: BLACK, **named})
-            axes.set_xlabel(f"{pair[0]} (%)")
-            axes.set_ylabel(f"{pair[1].split(', ')[-1]} (%)")
-        for direction, marker in _MARKERS.items():
-            panels[-1].plot([], [], marker, color=GREY, ms=4, label=ARROWS[direction])
-        figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
-        figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+    figure, (grid,) = panels(TEXT if len(pairs) > 1 else COLUMN, 2.9 if len(pairs) > 1 else 3.4, columns=len(pairs))
+    for axes, pair in zip(grid, pairs, strict=True):
+        named = {
+            (row["direction"], row["layer"], row["head"]): BLUE if row["higher"] == pair[0] else ORANGE
+            for row in rows_of(largest[pair])
+        }
+        _panel(axes, heads[pair], {best_head: BLACK, **named})
+        axes.set_xlabel(f"{pair[0]} (%)")
+        axes.set_ylabel(f"{pair[1].split(', ')[-1]} (%)")
+    for direction, marker in _MARKERS.items():
+        grid[-1].plot([], [], marker, color=GREY, ms=4, label=ARROWS[direction])
+    finish(figure, grid[-1], title)
     return figure
 
 
@@ -179,7 +168,7 @@ def _panel(axes: Axes, heads: pd.DataFrame, named: dict[_Head, str]) -> None:
     for right in (True, False):
         # Names stand on the outer side of the diagonal, unless they would leave the panel.
         side = sorted((label for label in labels if (label[1] <= label[0] < 88) == right), key=lambda label: label[1])
-        for (x, y, text, color), height in zip(side, _apart([label[1] for label in side]), strict=True):
+        for (x, y, text, color), height in zip(side, apart([label[1] for label in side], _SPACING), strict=True):
             axes.annotate(
                 text,
                 (x, y),
@@ -195,12 +184,3 @@ def _panel(axes: Axes, heads: pd.DataFrame, named: dict[_Head, str]) -> None:
     axes.set_ylim(0, 100)
     axes.set_xticks(range(0, 101, 25))
     axes.set_yticks(range(0, 101, 25))
-
-
-def _apart(heights: list[float]) -> list[float]:
-    """Move ascending heights apart so that neighbors do not touch, without a change of their mean."""
-    moved: list[float] = []
-    for height in heights:
-        moved.append(max(height, moved[-1] + _SPACING) if moved else height)
-    shift = float(np.mean(moved) - np.mean(heights)) if heights else 0.0
-    return [height - shift for height in moved]

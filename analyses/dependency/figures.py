@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ...reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, heads_map, name_rows, panels, styled
-from ...reports.format import best_head, shown_rows
+from ...reports.drawing import BLACK, BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, PURPLE, TEXT, finish, panels, styled
+from ...reports.format import best_head, head_name, shown_rows
+from ...reports.shapes import heads_map, intervals, mark_head, name_rows
+from ..shared.explored import address
 from .tables import TOTALS
 
 
@@ -20,10 +24,11 @@ def best_heads_figure(
     """Draw the accuracy of the best head per relation with its interval, beside that of the best fixed offset."""
     all_rows = list(shown_rows(best, min_count))
     rows = [row for row in all_rows if row["is_frequent"]] or all_rows
-    figure, ((axes,),) = panels(5.2, 1.25 + 0.21 * len(rows))
+    figure, ((axes,),) = panels(COLUMN, 1.9 + 0.17 * len(rows))
     y = np.arange(len(rows))
     low, high = (100 * np.array([row[f"accuracy_{end}"] for row in rows]) for end in ("low", "high"))
-    axes.hlines(y, low, high, color=BLUE, lw=1.6, alpha=0.6, zorder=2)
+    links = [_link(row["layer"], row["head"], row["relation"], row["direction"]) for row in rows]
+    intervals(axes, y, low, high, urls=links)
     label = "best head" + (" (95 % interval)" if np.isfinite(low).any() else "")
     axes.plot([100 * row["accuracy"] for row in rows], y, "o", color=BLUE, ms=4.5, label=label, zorder=3)
     heldout = [100 * row["heldout_accuracy"] for row in rows]
@@ -44,11 +49,11 @@ def best_heads_figure(
         )
     axes.set_xlim(0, 100)
     axes.set_xlabel("words whose head is found (%)")
-    name_rows(axes, [f"{row['relation']} (n = {row['total']:,})" for row in rows], [best_head(row) for row in rows])
+    names = [f"{row['relation']} (n = {row['total']:,})" for row in rows]
+    name_rows(axes, names, [best_head(row) for row in rows], heading="best head", links=links)
     if any(row["relation"] in TOTALS for row in rows):
         axes.axhline(sum(row["relation"] in TOTALS for row in rows) - 0.5, color=GREY, lw=0.6)
-    figure.legend(loc="outside upper left", ncols=2, frameon=False, handletextpad=0.4)
-    axes.set_title(title, loc="left")
+    finish(figure, axes, title)
     return figure
 
 
@@ -59,20 +64,31 @@ def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, *, most: int = 12, tit
     n_layers, n_heads = int(cells["layer"].max()), int(cells["head"].max())
     columns = min(4, max(1, len(rows)))
     lines = math.ceil(len(rows) / columns) or 1
-    height = lines * (0.55 + 1.6 * min(n_layers / max(n_heads, 1), 1.2))
-    figure, grid = panels(1.75 * columns + 0.6, height, lines, columns, sharex=True, sharey=True)
-    image = None
+    height = 0.5 + lines * (0.4 + 1.4 * min(n_layers / max(n_heads, 1), 1.2))
+    figure, grid = panels(TEXT, height, lines, columns, sharex=True, sharey=True)
+    cells_drawn = None
     for axes, row in zip(grid.flat, rows, strict=False):
         of_relation = cells[cells["relation"] == row["relation"]]
-        table = of_relation.pivot_table(index="layer", columns="head", values="accuracy", aggfunc="max")
-        image = heads_map(axes, table)
-        axes.plot(row["head"] - 1, row["layer"] - 1, "s", mfc="none", mec=ORANGE, ms=6, mew=1.4)
+        better = of_relation.loc[of_relation.groupby(["layer", "head"])["accuracy"].idxmax()]
+        table = better.pivot_table(index="layer", columns="head", values="accuracy")
+        directions = better.set_index(["layer", "head"])["direction"].to_dict()
+        cells_drawn = heads_map(axes, table, partial(_cell_link, row["relation"], directions))
+        mark_head(axes, row["layer"], row["head"])
         axes.set_title(f"{row['relation']}: {best_head(row)}, {100 * row['accuracy']:.0f} %")
     for axes in grid.flat[len(rows) :]:
         axes.set_visible(False)
-    figure.supxlabel("head", fontsize=8)
-    figure.supylabel("layer", fontsize=8)
-    figure.suptitle(title, fontsize=8, x=0.01, ha="left")
-    if image is not None:
-        figure.colorbar(image, ax=grid, label="accuracy (%), better direction", shrink=0.8, pad=0.01)
+    figure.supxlabel("head", fontsize=7.5)
+    figure.supylabel("layer", fontsize=7.5)
+    finish(figure, grid[0, 0], title)
+    if cells_drawn is not None:
+        figure.colorbar(cells_drawn, ax=grid, label="accuracy (%), better direction", shrink=0.8, pad=0.01)
     return figure
+
+
+def _cell_link(relation: str, directions: Mapping[tuple[int, int], str], layer: int, head: int) -> str:
+    return _link(layer, head, relation, directions[layer, head])
+
+
+def _link(layer: int, head: int, relation: str, direction: str) -> str:
+    """Return where a head leads: to its sentences with a relation."""
+    return PAGE + address(head=head_name(layer, head), relation=relation, direction=direction)

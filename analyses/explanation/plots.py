@@ -15,8 +15,24 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ...reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, YELLOW, ticks
+from ...reports.drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    STYLE,
+    TEXT,
+    YELLOW,
+    finish,
+    panels,
+    styled,
+    ticks,
+)
 from .results import ExplainResults
+from .summary import OVERALL
 
 MAX_CLASSES = 6
 """The largest number of classes by which figures and tables on the page are split."""
@@ -29,9 +45,6 @@ _BIN_NAMES = ("0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1")
 FEW = 10
 """With fewer values, points are drawn instead of a distribution."""
 
-MANY = 400
-"""With more points, they are drawn as pixels, because as vectors they would make the page heavy."""
-
 _LONGEST = 24
 
 
@@ -39,8 +52,7 @@ _LONGEST = 24
 def panel(width: float, height: float, grid: Literal["x", "y", "both"] = "y") -> Iterator[tuple[Figure, Axes]]:
     """Begin a figure of one panel, in inches, with a grid behind what is drawn."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        axes = figure.subplots()
+        figure, ((axes,),) = panels(width, height)
         axes.grid(axis=grid, color="#eeeeee", zorder=0)
         axes.set_axisbelow(True)
         yield figure, axes
@@ -62,19 +74,18 @@ def by_class(texts: pd.DataFrame, classes: Sequence[str]) -> Iterator[tuple[str,
             yield f"predicted: {clipped(name)}", _COLORS[c], of_class
 
 
+def mean_of(results: ExplainResults, measure: str, texts: pd.DataFrame) -> dict[str, float]:
+    """Return ``mean``, ``low`` and ``high`` of a measure for the texts of a group of `by_class`."""
+    one_class = len(results.classes) <= MAX_CLASSES
+    predicted = results.classes[int(texts["predicted"].iloc[0])] if one_class else OVERALL
+    summary = results.summary
+    rows = summary[(summary["measure"] == measure) & (summary["predicted"] == predicted)]
+    return {name: float(rows[name].iloc[0]) for name in ("mean", "low", "high")}
+
+
 def clipped(name: str) -> str:
     """Shorten a name so that it fits into a figure."""
     return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
-
-
-def legend(figure: Figure, axes: Axes, title: str, handles: Sequence[Any] = ()) -> None:
-    """Add a title, and a legend below the figure in as many lines as it needs."""
-    every = [*handles, *axes.get_legend_handles_labels()[0]]
-    if every:
-        longest = max(len(str(handle.get_label())) for handle in every)
-        columns = max(1, min(len(every), 96 // (longest + 6)))
-        figure.legend(handles=every, loc="outside lower center", ncols=columns, frameon=False)
-    figure.suptitle(title, fontsize=8, x=0.01, ha="left")
 
 
 def histogram(axes: Axes, values: npt.NDArray[np.float64], bins: npt.NDArray[np.float64], **style: Any) -> None:
@@ -98,7 +109,7 @@ def violins(groups: Sequence[tuple[str, str, pd.DataFrame]], column: str, label:
     """Draw a violin with its median for each range of weights and each group of texts, or few texts as points."""
     counts = np.zeros(len(_BIN_NAMES), dtype=int)
     rng = np.random.default_rng(0)
-    with panel(6.3, 3.0) as (figure, axes):
+    with panel(TEXT, 3.0) as (figure, axes):
         width = 0.8 / len(groups)
         for g, (_, color, of_group) in enumerate(groups):
             bins = np.digitize(of_group["max_attention"], _BINS)
@@ -122,48 +133,46 @@ def violins(groups: Sequence[tuple[str, str, pd.DataFrame]], column: str, label:
         axes.set_ylim(bottom=0)
         axes.set_xlabel("attention to the most attended word")
         axes.set_ylabel(label)
-        legend(figure, axes, title, [Patch(color=color, alpha=0.55, label=name) for name, color, _ in groups])
+        finish(figure, axes, title, [Patch(color=color, alpha=0.55, label=name) for name, color, _ in groups])
     return figure
 
 
+@styled
 def training_figure(history: pd.DataFrame, roles: Mapping[str, str], *, title: str) -> Figure:
     """Loss and dev AUC by epoch, a line for each model; the loss of adversaries is another and has its own panel."""
     role = history["model"].map(dict(roles)).fillna("base")
     adversary = role == "adversary"
-    panels = [
+    shown = [
         (~adversary, "loss", "loss per text"),
         (adversary, "loss", "loss of adversaries"),
         (role.notna(), "dev_auc", "dev AUC"),
     ]
-    panels = [panel for panel in panels if panel[0].any()]
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(0.4 + 2.1 * len(panels), 2.6), layout="constrained")
-        row = figure.subplots(1, len(panels), squeeze=False)[0]
-        handles: dict[str, Line2D] = {}
-        for axes, (chosen, column, label) in zip(row, panels, strict=True):
-            there = history[chosen & history[column].notna()]
-            last = int(there["epoch"].max()) if len(there) else 1
-            for (model,), epochs in there.groupby(["model"], sort=False):
-                kind = roles.get(str(model), "base")
-                (line,) = axes.plot(
-                    *(epochs["epoch"], epochs[column].astype(float)),
-                    marker="o" if last <= _FEW_EPOCHS else None,
-                    markersize=2.5,
-                    linewidth=0.9,
-                    color=_ROLES.get(kind, BLACK),
-                    zorder=4 if kind == "base" else 2,
-                    label=kind,
-                )
-                handles.setdefault(kind, line)
-            axes.set_xlabel("epoch")
-            axes.set_ylabel(label)
-            axes.set_xticks([tick + 1 for tick in ticks(last)])
-            axes.set_xlim(0.5, last + 0.5)
-            axes.grid(axis="y", color="#eeeeee", zorder=0)
-            if not len(there):
-                axes.text(0.5, 0.5, "no dev texts", transform=axes.transAxes, ha="center", color=GREY)
-                axes.set_yticks([])
-        named = list(handles.values())
-        figure.legend(handles=named, loc="outside lower center", ncols=len(named), frameon=False)
-        figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+    shown = [each for each in shown if each[0].any()]
+    figure, (row,) = panels(TEXT, 2.6, columns=len(shown))
+    handles: dict[str, Line2D] = {}
+    for axes, (chosen, column, label) in zip(row, shown, strict=True):
+        there = history[chosen & history[column].notna()]
+        last = int(there["epoch"].max()) if len(there) else 1
+        for (model,), epochs in there.groupby(["model"], sort=False):
+            kind = roles.get(str(model), "base")
+            (line,) = axes.plot(
+                *(epochs["epoch"], epochs[column].astype(float)),
+                marker="o" if last <= _FEW_EPOCHS else None,
+                markersize=2.5,
+                linewidth=0.9,
+                color=_ROLES.get(kind, BLACK),
+                zorder=4 if kind == "base" else 2,
+                label=kind,
+            )
+            handles.setdefault(kind, line)
+        axes.set_xlabel("epoch")
+        axes.set_ylabel(label)
+        axes.set_xticks([tick + 1 for tick in ticks(last)])
+        axes.set_xlim(0.5, last + 0.5)
+        axes.grid(axis="y", color="#eeeeee", zorder=0)
+        if not len(there):
+            axes.text(0.5, 0.5, "no dev texts", transform=axes.transAxes, ha="center", color=GREY)
+            axes.set_yticks([])
+    figure.legend(handles=list(handles.values()), loc="outside lower center", ncols=len(handles), frameon=False)
+    figure.suptitle(title, x=0.01, ha="left")
     return figure

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from ...reports.drawing import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE
-from .plots import clipped, has_values, legend, panel, violins
+from ...reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, PURPLE, SKY, TEXT, finish, panels, styled
+from .plots import clipped, has_values, panel, violins
 from .registry import attending_to, in_items
 from .results import ExplainResults, HighlightedText
 from .tests.imitation import MOST_JSD, draw_adversaries
@@ -70,7 +69,7 @@ def curves_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, st
         return None
     tolerances = {each.epsilon for each in results.values()}
     top = 1.15 * max(*tolerances, *(float(rows["tvd"].max()) for rows in curves.values()))
-    with panel(6.3, 3.4, "both") as (figure, axes):
+    with panel(TEXT, 3.4, "both") as (figure, axes):
         for epsilon in sorted(tolerances):
             axes.axhline(epsilon, color=GREY, linewidth=0.8, linestyle=":", label=f"ε = {epsilon:g}")
         axes.set_xlim(0, MOST_JSD)
@@ -79,7 +78,7 @@ def curves_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, st
             draw_adversaries(axes, rows, colors[name], clipped(name), top)
         axes.set_xlabel("difference of the attention (mean JSD, nats)")
         axes.set_ylabel("change of the output\n(mean TVD)")
-        legend(figure, axes, "Trained adversaries, by λ")
+        finish(figure, axes, "Trained adversaries, by λ")
     return figure
 
 
@@ -96,27 +95,25 @@ def shuffled_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, 
     )
 
 
+@styled
 def words_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, str]) -> Figure | None:
     """Draw what each model predicts from single words of the texts that all of them show as examples."""
     texts = _shared(results)
     if not texts:
         return None
     longest = max(len(of_runs[0].words) for of_runs in texts)
-    with mpl.rc_context(STYLE):
-        size = (max(3.4, min(6.3, 1.2 + 0.24 * longest)), 0.5 + sum(1.1 + _below(of_runs[0]) for of_runs in texts))
-        figure = Figure(figsize=size, layout="constrained")
-        for axes, of_runs in zip(figure.subplots(len(texts), squeeze=False)[:, 0], texts, strict=True):
-            for name, text in zip(results, of_runs, strict=True):
-                label, color = clipped(name), colors[name]
-                axes.plot(text.from_word, "o-", color=color, linewidth=0.8, markersize=3, label=label, zorder=3)
-                axes.axhline(text.probability_of_label, color=color, linewidth=0.8, linestyle="--", zorder=2)
-            axes.set_ylim(-0.03, 1.03)
-            axes.set_ylabel(f"p({clipped(of_runs[0].label)})")
-            axes.set_xticks(range(len(of_runs[0].words)), [clipped(word) for word in of_runs[0].words], rotation=90)
-            axes.grid(axis="y", color="#eeeeee", zorder=0)
-        named = figure.axes[0].get_legend_handles_labels()
-        figure.legend(*named, loc="outside lower center", ncols=3, frameon=False)
-        figure.suptitle(in_items("Prediction from single words"), fontsize=8, x=0.01, ha="left")
+    width = COLUMN if 1.2 + 0.24 * longest < COLUMN else TEXT
+    figure, grid = panels(width, 0.5 + sum(1.1 + _below(of_runs[0]) for of_runs in texts), rows=len(texts))
+    for axes, of_runs in zip(grid[:, 0], texts, strict=True):
+        for name, text in zip(results, of_runs, strict=True):
+            label, color = clipped(name), colors[name]
+            axes.plot(text.from_word, "o-", color=color, linewidth=0.8, markersize=3, label=label, zorder=3)
+            axes.axhline(text.probability_of_label, color=color, linewidth=0.8, linestyle="--", zorder=2)
+        axes.set_ylim(-0.03, 1.03)
+        axes.set_ylabel(f"p({clipped(of_runs[0].label)})")
+        axes.set_xticks(range(len(of_runs[0].words)), [clipped(word) for word in of_runs[0].words], rotation=90)
+        axes.grid(axis="y", color="#eeeeee", zorder=0)
+    finish(figure, grid[0, 0], in_items("Prediction from single words"))
     return figure
 
 

@@ -15,11 +15,13 @@ from ...reports.drawing import (
     BLACK,
     BLUE,
     CLASSES,
+    COLUMN,
     GREEN,
     GREY,
     ORANGE,
     PURPLE,
     SKY,
+    TEXT,
     YELLOW,
     by_layer,
     finish,
@@ -27,20 +29,23 @@ from ...reports.drawing import (
     panels,
     styled,
 )
+from ...reports.shapes import direct_labels
 from .block import PAIR_TYPES, BlockTables
 from .shown_tables import NormResults
 from .weights_and_norms import WeightsAndNormsTables
 
 _VARIANTS = {
-    "attn-w": (GREY, "o", ":"),
-    "attnres-w": (GREY, "s", ":"),
-    "attn-n": (SKY, "o", "-"),
-    "attnres-n": (YELLOW, "s", "-"),
-    "attnresln-n": (BLUE, "D", "-"),
-    "atbff-n": (PURPLE, "v", "--"),
-    "atbffres-n": (GREEN, "^", "--"),
-    "atbffresln-n": (ORANGE, "o", "--"),
+    "attn-w": ("attention (weights)", GREY, "o", ":"),
+    "attnres-w": ("+ residual (weights)", GREY, "s", ":"),
+    "attn-n": ("attention", SKY, "o", "-"),
+    "attnres-n": ("+ residual", YELLOW, "s", "-"),
+    "attnresln-n": ("+ layer norm", BLUE, "D", "-"),
+    "atbff-n": ("+ FF", PURPLE, "v", "--"),
+    "atbffres-n": ("+ FF + residual", GREEN, "^", "--"),
+    "atbffresln-n": ("+ layer norm after FF", ORANGE, "o", "--"),
 }
+"""The name, the color, the marker and the line of each variant."""
+
 _SHARES = (
     ("weight", "attention weight α (%)", 100),
     ("value_norm", "norm of f(x)", 1),
@@ -79,7 +84,7 @@ def norm_figures(results: NormResults, title: str) -> dict[str, Figure]:
 @styled
 def shares_figure(shares: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw the weight, the norm of f(x) and the share of norms by class and layer, as means over heads."""
-    figure, grid = panels(6.9, 2.5, columns=3)
+    figure, grid = panels(TEXT, 2.5, columns=3)
     for axes, (column, label, factor) in zip(grid.flat, _SHARES, strict=True):
         for name, group in shares.groupby("class", sort=False):
             layer_line(axes, group.groupby("layer")[column].mean() * factor, *CLASSES[str(name)], str(name))
@@ -93,27 +98,35 @@ def shares_figure(shares: pd.DataFrame, *, title: str = "") -> Figure:
 def mixing_figure(mixing: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw the mixing ratio by layer: all variants over all tokens, and attnresln-n by class of tokens."""
     single_layers = mixing[mixing["layer"] > 0].set_index("layer").sort_index(kind="stable")
-    figure, ((left, right),) = panels(6.9, 3.3, columns=2)
-    for variant, (color, marker, style) in _VARIANTS.items():
+    figure, ((left, right),) = panels(TEXT, 3.0, columns=2)
+    ends = []
+    for variant, (name, color, marker, style) in _VARIANTS.items():
         is_line = (single_layers["variant"] == variant) & (single_layers["class"] == "all")
-        layer_line(left, single_layers[is_line]["mean"] * 100, color, marker, variant, style)
+        values = single_layers[is_line]["mean"] * 100
+        layer_line(left, values, color, marker, f"_{variant}", style)
+        if len(values):
+            ends.append((float(values.iloc[-1]), name, color))
+    direct_labels(left, ends, 6)
     layer_norm = single_layers[single_layers["variant"] == "attnresln-n"]
-    for name, group in layer_norm.groupby("class", sort=False):
-        layer_line(right, group["mean"] * 100, *CLASSES[str(name)], str(name))
+    of_classes = []
+    for token, group in layer_norm.groupby("class", sort=False):
+        layer_line(right, group["mean"] * 100, *CLASSES[str(token)], f"_{token}")
+        of_classes.append((float(100 * group["mean"].iloc[-1]), str(token), CLASSES[str(token)][0]))
     left.set_ylim(0, 100)
     right.set_ylim(bottom=0)
-    by_layer(left, single_layers.index, "mixing ratio (%), all tokens")
-    by_layer(right, single_layers.index, "mixing ratio (%), attnresln-n")
-    for axes in (left, right):
-        axes.legend(frameon=False, fontsize=6.5, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.2))
-    figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+    direct_labels(right, of_classes, 0.06 * right.get_ylim()[1])
+    by_layer(left, single_layers.index, "mixing ratio (%)")
+    by_layer(right, single_layers.index, "mixing ratio (%)")
+    left.set_title("all tokens", loc="left")
+    right.set_title(f"{_VARIANTS['attnresln-n'][0]}, by class", loc="left")
+    finish(figure, left, title)
     return figure
 
 
 @styled
 def change_figure(change: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw how far each component of the feed-forward block rearranges the map, by layer."""
-    figure, ((axes,),) = panels(3.6, 2.6)
+    figure, ((axes,),) = panels(COLUMN, 2.6)
     for name, group in change.groupby("component", sort=False):
         layer_line(axes, group.set_index("layer")["change"], *_COMPONENTS[str(name)], str(name))
     axes.set_ylim(bottom=0)
@@ -130,7 +143,7 @@ def grid_figure(spread: WeightsAndNormsTables, *, title: str = "") -> Figure:
     rho = spread.correlation[spread.correlation["head"] == 0].set_index(["layer", "class"])["rho"]
     columns = min(len(layers), _PANELS_PER_ROW)
     rows = -(-len(layers) // columns)
-    figure, grid = panels(6.9, 1.75 * rows + 0.5, rows, columns, sharex=True, sharey=True)
+    figure, grid = panels(TEXT, 1.75 * rows + 0.5, rows, columns, sharex=True, sharey=True)
     for axes, layer in zip(grid.flat, layers, strict=False):
         for name in dict.fromkeys(spread.grid["class"]):
             if (layer, name) not in by_layer_and_class.groups:
@@ -178,7 +191,7 @@ def _log_scale(axes: Axes, *names: Literal["x", "y"]) -> None:
 @styled
 def frequency_figure(points: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw the frequency rank of tokens against ‖f(x)‖, the weight that they receive, and their mixing ratio."""
-    figure, grid = panels(6.9, 2.5, columns=3)
+    figure, grid = panels(TEXT, 2.5, columns=3)
     for axes, (column, label, factor) in zip(grid.flat, _AGAINST_RANK, strict=True):
         for special, name, (color, marker) in ((False, "words", (BLUE, "o")), (True, "[CLS], [SEP]", (ORANGE, "s"))):
             chosen = points[points["special"] == special]
@@ -197,7 +210,7 @@ def frequency_figure(points: pd.DataFrame, *, title: str = "") -> Figure:
 @styled
 def block_figure(block: BlockTables, *, title: str = "") -> Figure:
     """Draw the norms of FF and residual, the angle between them, and what LN changes without its largest dimensions."""
-    figure, ((norms, angles, changes),) = panels(6.9, 2.5, columns=3)
+    figure, ((norms, angles, changes),) = panels(TEXT, 2.5, columns=3)
     by_quantity = {name: rows.set_index("layer") for name, rows in block.overwriting.groupby("quantity")}
     for axes, name, color, marker in (
         (norms, "residual", GREY, "s"), (norms, "FF", BLUE, "o"), (angles, "angle", PURPLE, "D"),
@@ -217,16 +230,14 @@ def block_figure(block: BlockTables, *, title: str = "") -> Figure:
     angles.set_ylim(0, 180)
     angles.set_yticks([0, 45, 90, 135, 180])
     changes.set_ylim(bottom=0)
-    for axes in (norms, changes):
-        axes.legend(frameon=False, fontsize=6.5, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.25))
-    figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+    finish(figure, norms, title, changes.get_legend_handles_labels()[0])
     return figure
 
 
 @styled
 def pairs_figure(pairs: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw the types of the pairs that FF amplifies most, layer by layer, beside those of all pairs."""
-    figure, ((axes,),) = panels(4.6, 2.8)
+    figure, ((axes,),) = panels(TEXT, 2.8)
     shares = pairs.pivot_table(index="layer", columns="type", values="share", aggfunc="sum").fillna(0)
     of_all = pairs.pivot_table(index="layer", columns="type", values="share_of_all", aggfunc="sum").fillna(0)
     shares.loc[0] = of_all.mean()
@@ -239,7 +250,5 @@ def pairs_figure(pairs: pd.DataFrame, *, title: str = "") -> Figure:
     axes.set_xlabel("layer, the pairs that are amplified most")
     axes.set_ylabel("share of pairs (%)")
     axes.set_ylim(0, 100)
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles[::-1], labels[::-1], loc="outside right center", frameon=False)
-    figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+    finish(figure, axes, title)
     return figure

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from ...extractors import DIRECTIONS
 from ...reports.drawing import (
+    AROUND_ZERO,
     BLACK,
     BLUE,
     GREEN,
@@ -19,13 +19,16 @@ from ...reports.drawing import (
     ORANGE,
     PURPLE,
     SKY,
-    STYLE,
+    TEXT,
     YELLOW,
     finish,
-    name_rows,
+    number_ticks,
+    panels,
+    styled,
     ticks,
 )
 from ...reports.format import ARROWS, percent
+from ...reports.shapes import by_bins, heatmap, name_rows
 from .attachment import ROOT_LENGTH
 from .methods import RANDOM
 
@@ -45,35 +48,34 @@ _BINS = ((1, 1), (2, 2), (3, 4), (5, _LONGEST), (_LONGEST + 1, 10**9))
 _NOT_BY_LENGTH = ("right-branching", "best offset of the gold relation")
 
 
+@styled
 def methods_figure(methods: pd.DataFrame, *, title: str) -> Figure:
     """Scores of all methods as bars with intervals; the control task as a hollow mark, trees as a filled one."""
     rows = methods[methods["decoding"] == "argmax"].to_dict("records")
     tree = _by_method(methods[methods["decoding"] == "tree"].to_dict("records"), "uas")
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.3, 0.9 + 0.28 * len(rows)), layout="constrained")
-        axes = figure.subplots()
-        for position, row in enumerate(rows):
-            score = 100 * row["uas"]
-            axes.barh(position, score, height=0.62, color=_COLORS.get(row["method"], BLACK), zorder=2)
-            if row["uas_low"] < row["uas_high"]:
-                low, high = 100 * row["uas_low"], 100 * row["uas_high"]
-                axes.plot([low, high], [position, position], color=BLACK, linewidth=1, zorder=3)
-        marks: list[tuple[str, str, Any, dict[str, float]]] = [
-            ("control task", "D", {"facecolor": "white", "edgecolor": BLACK}, _by_method(rows, "control_accuracy")),
-            ("as a tree", "^", {"color": BLACK}, tree),
-            ("paper, on the Penn Treebank", "|", {"color": BLACK, "linewidth": 2}, _by_method(rows, "paper_uas")),
-        ]
-        for label, marker, style, of_method in marks:
-            positions = [position for position, row in enumerate(rows) if row["method"] in of_method]
-            values = [100 * of_method[row["method"]] for row in rows if row["method"] in of_method]
-            if positions:
-                axes.scatter(values, positions, s=18, marker=marker, zorder=4, label=label, **style)
-        name_rows(axes, [row["method"] for row in rows], [percent(row["uas"]) for row in rows])
-        axes.grid(visible=False, axis="y")
-        axes.grid(axis="x", color="#eeeeee", zorder=0)
-        axes.set_xlim(0, 100)
-        axes.set_xlabel("unlabeled attachment score without punctuation (%)")
-        finish(figure, axes, title)
+    figure, ((axes,),) = panels(TEXT, 0.9 + 0.28 * len(rows))
+    for position, row in enumerate(rows):
+        score = 100 * row["uas"]
+        axes.barh(position, score, height=0.62, color=_COLORS.get(row["method"], BLACK), zorder=2)
+        if row["uas_low"] < row["uas_high"]:
+            low, high = 100 * row["uas_low"], 100 * row["uas_high"]
+            axes.plot([low, high], [position, position], color=BLACK, linewidth=1, zorder=3)
+    marks: list[tuple[str, str, Any, dict[str, float]]] = [
+        ("control task", "D", {"facecolor": "white", "edgecolor": BLACK}, _by_method(rows, "control_accuracy")),
+        ("as a tree", "^", {"color": BLACK}, tree),
+        ("paper, on the Penn Treebank", "|", {"color": BLACK, "linewidth": 2}, _by_method(rows, "paper_uas")),
+    ]
+    for label, marker, style, of_method in marks:
+        positions = [position for position, row in enumerate(rows) if row["method"] in of_method]
+        values = [100 * of_method[row["method"]] for row in rows if row["method"] in of_method]
+        if positions:
+            axes.scatter(values, positions, s=18, marker=marker, zorder=4, label=label, **style)
+    name_rows(axes, [row["method"] for row in rows], [percent(row["uas"]) for row in rows])
+    axes.grid(visible=False, axis="y")
+    axes.grid(axis="x", color="#eeeeee", zorder=0)
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("unlabeled attachment score without punctuation (%)")
+    finish(figure, axes, title)
     return figure
 
 
@@ -83,31 +85,24 @@ def _by_method(rows: Sequence[dict[Any, Any]], column: str) -> dict[str, float]:
     return {method: value for method, value in values.items() if not np.isnan(value)}
 
 
+@styled
 def lengths_figure(lengths: pd.DataFrame, *, title: str) -> Figure:
-    """Scores by the distance between word and head."""
+    """Scores by the distance between word and head. Roots have no distance, so no line leads to them."""
     left_out = lengths["method"].isin(_NOT_BY_LENGTH) | lengths["method"].str.endswith(RANDOM)
     table = by_bin(lengths[(lengths["decoding"] == "argmax") & ~left_out])
     names = list(dict.fromkeys(table["bin"]))
     totals = table.groupby("bin", sort=False)["total"].first()
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.3, 3.0), layout="constrained")
-        axes = figure.subplots()
-        for method, rows in table.groupby("method", sort=False):
-            positions = [names.index(name) for name in rows["bin"]]
-            axes.plot(
-                positions,
-                100 * rows["uas"],
-                marker="o",
-                markersize=3,
-                color=_COLORS.get(str(method), BLACK),
-                label=str(method),
-            )
-        axes.set_xticks(range(len(names)), [f"{name}\nn = {totals[name]:,}" for name in names])
-        axes.set_xlabel("distance between word and head, in words")
-        axes.set_ylabel("UAS (%)")
-        axes.set_ylim(0, 100)
-        axes.grid(axis="y", color="#eeeeee", zorder=0)
-        finish(figure, axes, title)
+    figure, ((axes,),) = panels(TEXT, 3.0)
+    for number, (method, rows) in enumerate(table.groupby("method", sort=False)):
+        values = rows.set_index("bin")["uas"].reindex(names)
+        color, marker = _COLORS.get(str(method), BLACK), "osD^vP"[number % 6]
+        by_bins(axes, 100 * values, totals[names], color, marker, str(method), first=int("root" in names))
+    axes.set_xticks(range(len(names)), [f"{name}\nn = {totals[name]:,}" for name in names])
+    axes.set_xlabel("distance between word and head, in words")
+    axes.set_ylabel("UAS (%)")
+    axes.set_ylim(0, 100)
+    axes.grid(axis="y", color="#eeeeee", zorder=0)
+    finish(figure, axes, title)
     return figure
 
 
@@ -126,61 +121,59 @@ def by_bin(lengths: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@styled
 def training_figure(history: pd.DataFrame, *, title: str) -> Figure:
     """Loss and scores by epoch, a line for each run; dots where there is one epoch."""
     epochs = history[(history["task"] == "dependencies") & (history["fold"] == 1)]
     last = int(epochs["epoch"].max())
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.3, 2.8), layout="constrained")
-        for axes, column, label, factor in zip(
-            figure.subplots(1, 3),
-            ("loss", "train_uas", "dev_uas"),
-            ("loss per word (nats)", "UAS in training (%)", "dev UAS (%)"),
-            (1, 100, 100),
-            strict=True,
-        ):
-            for (method, run), rows in epochs.groupby(["method", "run"], sort=False):
-                trained, _, random = str(method).partition(",")
-                axes.plot(
-                    rows["epoch"],
-                    factor * rows[column].astype(float),
-                    marker="o",
-                    markersize=3,
-                    linewidth=0.8,
-                    linestyle=":" if random else "-",
-                    markerfacecolor="white" if random else None,
-                    color=_COLORS.get(trained, BLACK),
-                    label=str(method) if run == 1 else None,
-                )
-            axes.set_xlabel("epoch")
-            axes.set_ylabel(label)
-            axes.set_xticks([tick + 1 for tick in ticks(last)])
-            axes.set_xlim(0.5, last + 0.5)
-            if not epochs[column].notna().any():
-                axes.text(0.5, 0.5, "no dev sentences", transform=axes.transAxes, ha="center", color=GREY)
-                axes.set_yticks([])
-        finish(figure, figure.axes[0], title)
+    figure, (row,) = panels(TEXT, 2.8, columns=3)
+    for axes, column, label, factor in zip(
+        row,
+        ("loss", "train_uas", "dev_uas"),
+        ("loss per word (nats)", "UAS in training (%)", "dev UAS (%)"),
+        (1, 100, 100),
+        strict=True,
+    ):
+        for (method, run), rows in epochs.groupby(["method", "run"], sort=False):
+            trained, _, random = str(method).partition(",")
+            axes.plot(
+                rows["epoch"],
+                factor * rows[column].astype(float),
+                marker="o",
+                markersize=3,
+                linewidth=0.8,
+                linestyle=":" if random else "-",
+                markerfacecolor="white" if random else None,
+                color=_COLORS.get(trained, BLACK),
+                label=str(method) if run == 1 else None,
+            )
+        axes.set_xlabel("epoch")
+        axes.set_ylabel(label)
+        axes.set_xticks([tick + 1 for tick in ticks(last)])
+        axes.set_xlim(0.5, last + 0.5)
+        if not epochs[column].notna().any():
+            axes.text(0.5, 0.5, "no dev sentences", transform=axes.transAxes, ha="center", color=GREY)
+            axes.set_yticks([])
+    finish(figure, figure.axes[0], title)
     return figure
 
 
+@styled
 def weights_figure(heads: Mapping[str, pd.DataFrame], *, title: str) -> Figure:
     """The learned weight of every head in both directions, a row of heatmaps per probe."""
     n_layers, n_heads = (int(next(iter(heads.values()))[name].max()) for name in ("layer", "head"))
-    with mpl.rc_context(STYLE):
-        width = max(5.2, 1.6 + 2 * 0.18 * n_heads)
-        figure = Figure(figsize=(width, 0.5 + len(heads) * max(1.7, 0.6 + 0.14 * n_layers)), layout="constrained")
-        grid = figure.subplots(len(heads), 2, squeeze=False)
-        for row, (name, table) in zip(grid, heads.items(), strict=True):
-            limit = float(table["weight"].abs().max()) or 1.0
-            for axes, direction in zip(row, DIRECTIONS, strict=True):
-                of_direction = table[table["direction"] == direction]
-                weights = of_direction.pivot_table(index="layer", columns="head", values="weight").to_numpy()
-                axes.imshow(weights, vmin=-limit, vmax=limit, cmap="PuOr_r", origin="lower", aspect="auto")
-                axes.set_xticks(ticks(n_heads), [str(i + 1) for i in ticks(n_heads)])
-                axes.set_yticks(ticks(n_layers), [str(i + 1) for i in ticks(n_layers)])
-                axes.set_title(f"{name}: {ARROWS[direction]}", loc="left")
-                axes.set_xlabel("head")
-            row[0].set_ylabel("layer")
-            figure.colorbar(row[-1].images[0], ax=list(row), label="weight")  # both have the same scale
-        figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+    height = 0.5 + len(heads) * max(1.7, 0.6 + 0.14 * n_layers)
+    figure, grid = panels(TEXT, height, len(heads), 2)
+    for row, (name, table) in zip(grid, heads.items(), strict=True):
+        limit = float(table["weight"].abs().max()) or 1.0
+        for axes, direction in zip(row, DIRECTIONS, strict=True):
+            weights = table[table["direction"] == direction].pivot_table("weight", "layer", "head")
+            cells = heatmap(axes, weights, -limit, limit, colors=AROUND_ZERO)
+            number_ticks(axes.xaxis, n_heads)
+            number_ticks(axes.yaxis, n_layers)
+            axes.set_title(f"{name}: {ARROWS[direction]}", loc="left")
+            axes.set_xlabel("head")
+        row[0].set_ylabel("layer")
+        figure.colorbar(cells, ax=list(row), label="weight")  # both have the same scale
+    finish(figure, grid[0, 0], title)
     return figure

@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import BoundaryNorm, Colormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from ...reports.drawing import BLACK, BLUE, CLASSES, ORANGE, by_layer, finish, layer_line, number_ticks, panels, styled
+from ...reports.drawing import (
+    BLACK,
+    BLUE,
+    CLASSES,
+    COLUMN,
+    ORANGE,
+    PAGE,
+    TEXT,
+    by_layer,
+    finish,
+    layer_line,
+    number_ticks,
+    panels,
+    styled,
+)
+from ...reports.format import head_name
+from ...reports.shapes import heatmap
+from ..shared.explored import address
 from .shown_tables import SurfaceResults, class_names
+
+_WIDTHS = {1: COLUMN, 2: TEXT}
+"""The width of a figure by its panels."""
 
 _PANELS = (
     ("previous", "to the previous token (%)"),
@@ -42,12 +61,15 @@ def surface_figures(results: SurfaceResults, title: str) -> dict[str, Figure]:
 
 @styled
 def statistics_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title: str = "") -> Figure:
-    """Draw attention to neighbors, special tokens and punctuation: a dot per head, and a line through the means."""
+    """Draw attention to neighbors, special tokens and punctuation: a dot per head, and a line through the means.
+
+    Each panel has its own axis, because attention to neighbors is often a tenth of that to special tokens.
+    """
     names = {"first": specials.get("first_special", "–"), "last": specials.get("last_special", "–")}
-    figure, grid = panels(6.9, 4.0, 2, 3, sharey=True)
+    figure, grid = panels(TEXT, 3.8, 2, 3)
     for axes, (statistic, label) in zip(grid.flat, _PANELS, strict=True):
         _dots(axes, heads, heads[statistic] * 100, label.format(**names))
-        axes.set_ylim(-2, 102)
+        axes.set_ylim(0, 1.06 * max(1.0, float((100 * heads[statistic]).max())))
     for axes in grid[0]:
         axes.set_xlabel("")
     finish(figure, grid[0, 0], title)
@@ -58,7 +80,7 @@ def statistics_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title
 def special_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title: str = "") -> Figure:
     """Draw attention to special tokens from themselves and from all others (Clark et al. 2019, Figure 2 below)."""
     shown = [(end, specials[f"{end}_special"]) for end in ("first", "last") if f"{end}_special" in specials]
-    figure, grid = panels(3.45 * len(shown), 2.6, columns=len(shown), sharey=True)
+    figure, grid = panels(_WIDTHS[len(shown)], 2.6, columns=len(shown), sharey=True)
     for axes, (end, name) in zip(grid.flat, shown, strict=True):
         for column, source, color, marker in (
             (f"rest_to_{end}", "all others", BLUE, "o"),
@@ -79,7 +101,7 @@ def entropy_figure(
     if "first_special" in specials:
         shown.append(("entropy_first", f"entropy of the row of {specials['first_special']} (nats)"))
     uniform = float(layers["uniform_entropy"].iloc[0])
-    figure, grid = panels(3.45 * len(shown), 2.6, columns=len(shown), sharey=True)
+    figure, grid = panels(_WIDTHS[len(shown)], 2.6, columns=len(shown), sharey=True)
     for axes, (statistic, label) in zip(grid.flat, shown, strict=True):
         _dots(axes, heads, heads[statistic], label)
         axes.axhline(uniform, color=ORANGE, lw=1, ls="--", label="uniform attention", zorder=1)
@@ -92,7 +114,7 @@ def entropy_figure(
 def gradients_figure(gradients: pd.DataFrame, specials: Mapping[str, str], *, title: str = "") -> Figure:
     """Draw how much the loss depends on attention, and beside it where attention goes, by layer (mean over heads)."""
     names = class_names(specials)
-    figure, ((left, right),) = panels(6.9, 2.6, columns=2)
+    figure, ((left, right),) = panels(TEXT, 2.6, columns=2)
     for name, group in gradients.groupby("class", sort=False):
         means = group.groupby("layer")[["gradient", "attention"]].mean()
         for axes, values in ((left, means["gradient"]), (right, means["attention"] * 100)):
@@ -110,25 +132,25 @@ def gradients_figure(gradients: pd.DataFrame, specials: Mapping[str, str], *, ti
 def offsets_figure(offsets: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw attention by offset, with a row per layer: the mean over heads, and the head with the most attention."""
     n_layers = int(offsets["layer"].max())
-    figure, (grid,) = panels(6.9, 1.2 + 0.17 * min(n_layers, 24), columns=2, sharey=True)
+    figure, (grid,) = panels(TEXT, 1.6 + 0.15 * min(n_layers, 24), columns=2, sharey=True)
     by_head = offsets.pivot_table(index=["layer", "head"], columns="offset", values="attention") * 100
     shown = {"mean over heads": by_head.groupby("layer").mean(), "head with most": by_head.groupby("layer").max()}
     for axes, (label, table) in zip(grid, shown.items(), strict=True):
-        image = axes.imshow(table.to_numpy(), vmin=0, cmap="cividis", origin="lower", aspect="auto")
+        cells = heatmap(axes, table, 0, float(np.nanmax(table.to_numpy())))
         labelled = range(0, table.shape[1], max(1, table.shape[1] // 11))
-        axes.set_xticks(labelled, [f"{table.columns[i]:+d}" if table.columns[i] else "0" for i in labelled])
+        axes.set_xticks(labelled, [_offset(int(table.columns[position])) for position in labelled])
         number_ticks(axes.yaxis, n_layers)
+        axes.set_title(label, loc="left")
         axes.set_xlabel("offset (+1: the next token)")
-        figure.colorbar(image, ax=axes, label=f"{label} (%)", pad=0.02)
+        figure.colorbar(cells, ax=axes, label="attention (%)", location="bottom", aspect=30)
     grid[0].set_ylabel("layer")
-    figure.suptitle(" · ".join(filter(None, [title, "attention by offset"])), fontsize=8, x=0.01, ha="left")
+    finish(figure, grid[0], " · ".join(filter(None, [title, "attention by offset"])))
     return figure
 
 
-def layer_colors(n_layers: int) -> tuple[Colormap, BoundaryNorm]:
-    """Return one color per layer, from dark to light, which are distinct with any color vision and in print."""
-    colors = mpl.colormaps["cividis"].resampled(max(n_layers, 2))
-    return colors, BoundaryNorm(np.arange(0.5, n_layers + 1), colors.N)
+def _offset(offset: int) -> str:
+    """Write an offset with its sign."""
+    return f"{offset:+d}".replace("-", "−") if offset else "0"
 
 
 def _dots(
@@ -144,6 +166,10 @@ def _dots(
     table = heads[["layer"]].assign(value=values)
     means = table.groupby("layer")["value"].mean()
     dots, line = (f"{name}: head", f"{name}: mean") if name else ("head", "mean of the layer")
-    axes.plot(table["layer"], table["value"], marker, color=color, ms=3, mew=0, alpha=0.55, label=dots, zorder=2)
+    links = [
+        PAGE + address(head=head_name(layer, head)) for layer, head in zip(heads["layer"], heads["head"], strict=True)
+    ]
+    style: dict[str, Any] = {"marker": marker, "color": color, "alpha": 0.55, "linewidths": 0, "label": dots}
+    axes.scatter(table["layer"], table["value"], s=9, **style, urls=links, zorder=2)
     axes.plot(means.index, means, "-", color=color if name else BLACK, lw=1.2, label=line, zorder=3)
     by_layer(axes, table["layer"], label)

@@ -11,8 +11,25 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, YELLOW, panels, styled, ticks
+from ...reports.drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    SKY,
+    STYLE,
+    TEXT,
+    YELLOW,
+    finish,
+    layer_shades,
+    panels,
+    styled,
+    ticks,
+)
+from ...reports.shapes import heatmap
 from ..comparison.differences import Difference
+from ..comparison.figures import difference_rows
 from ..dependency.tables import TOTALS
 from .contrasts import SurveyContrast
 from .matrices import MEAN, Entry, MatrixMaker, pair_name, short_names
@@ -28,7 +45,7 @@ _COLORS = (BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW)
 _LOGARITHMIC = 100
 """The ratio of the largest step to the smallest one above which steps are drawn on a logarithmic axis."""
 _DARK = 0.6
-"""The accuracy from which on the text of an entry is black, on the light end of the color map."""
+"""The share of the color map from which on the text of an entry is white."""
 
 
 def accuracies_figure(maker: MatrixMaker, relation: str) -> Figure | None:
@@ -49,10 +66,10 @@ def accuracies_figure(maker: MatrixMaker, relation: str) -> Figure | None:
         height = 1.3 + 0.24 * len(labels)
         figure = Figure(figsize=(2.2 + 0.55 * len(survey.treebanks), height), layout="constrained")
         axes = figure.subplots()
-        image = axes.imshow(values * 100, vmin=0, vmax=100, cmap="cividis", aspect="auto")
+        image = heatmap(axes, 100 * values, 0, 100)
         for y, entries in enumerate(matrix):
             for x, entry in enumerate(entries):
-                dark = entry.value == entry.value and entry.value < _DARK
+                dark = entry.value == entry.value and entry.value > _DARK
                 text = f"({entry.text})" if entry.weak else entry.text
                 axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
         axes.set_yticks(range(len(labels)), labels)
@@ -67,6 +84,7 @@ def accuracies_figure(maker: MatrixMaker, relation: str) -> Figure | None:
     return figure
 
 
+@styled
 def differences_figure(survey: Survey) -> Figure | None:
     """Draw the differences of one relation with their intervals, one row for each contrast and treebank.
 
@@ -82,25 +100,10 @@ def differences_figure(survey: Survey) -> Figure | None:
         rows = _rows(survey, survey.means)
     if not rows or len(rows) > _MOST_CONTRASTS:
         return None
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5.6, 1.2 + 0.2 * len(rows)), layout="constrained")
-        axes = figure.subplots()
-        axes.axvline(0, color=GREY, lw=0.8, zorder=1)
-        for y, (_, _, row) in enumerate(rows):
-            color = ORANGE if row.significant else BLUE if row.tested else GREY
-            axes.plot([100 * row.low, 100 * row.high], [y, y], color=color, lw=1.4, zorder=2)
-            filling = color if row.significant else "white"
-            axes.plot(100 * row.difference, y, "o", mec=color, mfc=filling, ms=4.5, zorder=3)
-        axes.set_yticks(range(len(rows)), [f"{pair}, {place}" for pair, place, _ in rows])
-        axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.grid(axis="y", color="#eeeeee", zorder=0)
-        axes.plot([], [], "o", color=ORANGE, ms=4.5, label="p (Holm) below 0.05")
-        for color, label, tested in ((BLUE, "not significant", True), (GREY, "not tested", False)):
-            if any(not row.significant and row.tested == tested for _, _, row in rows):
-                axes.plot([], [], "o", mec=color, mfc="white", ms=4.5, label=label)
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False)
-        axes.set_xlabel("difference of held-out accuracies (percentage points)")
-        axes.set_title(survey.relation, loc="left")
+    figure, ((axes,),) = panels(TEXT, 1.15 + 0.2 * len(rows))
+    difference_rows(axes, [row for _, _, row in rows], 100, names=[f"{pair}, {place}" for pair, place, _ in rows])
+    axes.set_xlabel("difference of held-out accuracies (percentage points)")
+    finish(figure, axes, survey.relation)
     return figure
 
 
@@ -149,9 +152,9 @@ def transfer_figure(survey: Survey) -> Figure | None:
         if not rows:
             axes.set_visible(False)
             continue
-        image = axes.imshow(matrix, vmin=low, vmax=high, cmap="cividis", aspect="auto")
+        image = heatmap(axes, matrix, low, high)
         for y, x in zip(*np.nonzero(np.isfinite(matrix)), strict=True):
-            dark = matrix[y, x] < low + _DARK * (high - low)
+            dark = matrix[y, x] > low + _DARK * (high - low)
             text = rows[y][on(survey.treebanks[x])].text
             axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
         axes.set_yticks(range(len(rows)), [row["chosen_on"] for row in rows])
@@ -175,7 +178,7 @@ def training_figure(survey: Survey, model: str) -> Figure:
     figure, grid = panels(0.8 + 2.6 * len(treebanks), 5.0, 2, len(treebanks), sharex=True, sharey="row")
     shown = _curves_shown(survey, table[table["about"] == "relation"])
     layers = sorted({int(layer) for layer in table["layer"].dropna()})
-    shades = mpl.colormaps["cividis"](np.linspace(0, 0.9, len(layers)))
+    shades = layer_shades(len(layers))
     for column, treebank in enumerate(treebanks):
         of = table[table["treebank"] == treebank]
         for relation, color in shown.items():

@@ -33,5 +33,6 @@ def _describe(axes: Axes) -> str:
 
 
 def with_alternative(svg: str, text: str) -> str:
-    """An ``svg`` element that assistive technology reads as an image with a text alternative."""
-    return re.sub(r"<svg\b", lambda _: f'<svg role="img" aria-label="{html.escape(text)}"', svg, count=1)
+    """An ``svg`` element that assistive technology reads as an image, or a group of links, with a text alternative."""
+    role = "group" if "<a " in svg else "img"
+    return re.sub(r"<svg\b", lambda _: f'<svg role="{role}" aria-label="{html.escape(text)}"', svg, count=1)

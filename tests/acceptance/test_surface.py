@@ -203,7 +203,7 @@ def test_segments_from_the_command_line(bert, text, tmp_path, capsys):
     assert {p.name for p in (out / "figures").glob("*.svg")} == {
         "surface_statistics.svg", "surface_offsets.svg", "surface_special.svg", "surface_entropy.svg",
         "surface_gradients.svg",
-        "head_map.svg", "head_tree.svg",
+        "head_distances.svg",
     }  # fmt: skip
 
 

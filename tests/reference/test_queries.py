@@ -312,10 +312,8 @@ def test_pages_and_figures_show_the_query_and_each_class(explained):
         assert example.query[:2] == ("where", "is")
         assert f"Query: {' '.join(example.query)}" in page
     figure: Any = tau_figure(explanation.results, "")
-    colors = {}
-    for axes in figure.axes:
-        if axes.get_title(loc="left"):
-            colors[axes.get_title(loc="left")] = axes.patches[0].get_facecolor()
+    lines = figure.axes[0].get_lines()
+    colors = {line.get_label(): line.get_color() for line in lines if line.get_label().startswith("predicted")}
     predicted = {explanation.results.classes[c] for c in explanation.texts["predicted"].unique()}
     assert set(colors) == {f"predicted: {name}" for name in predicted}
     assert len(set(colors.values())) == len(predicted) > 1

@@ -12,8 +12,9 @@ from matplotlib.colors import same_color
 import attentionology
 from attentionology.analyses.alignment.options import BitextOptions
 from attentionology.analyses.comparison.columns import COMPARISON
+from attentionology.analyses.comparison.figures import contrast_figure
 from attentionology.analyses.comparison.results import contrasts_of_kinds
-from attentionology.analyses.comparison.section import comparison_section, comparison_tables, dumbbells
+from attentionology.analyses.comparison.section import comparison_section, comparison_tables
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.coreference.choices import POLICIES
 from attentionology.analyses.shared.options import CountOptions
@@ -22,7 +23,7 @@ from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.compare import compare, names_of
 from attentionology.engine.pairing import pairing_of
 from attentionology.reports.console import Terminal
-from attentionology.reports.drawing import BLUE, ORANGE
+from attentionology.reports.drawing import ORANGE
 from tests import tiny
 from tests.documents import corpus, random_document
 
@@ -252,19 +253,19 @@ def test_the_figure_sorts_differences_and_fills_significant_dots(comparison):
     assert [row.difference for row in rows] == sorted((row.difference for row in rows), reverse=True)
     rows[0] = dataclasses.replace(rows[0], p_holm=0.01)
     rows[1:] = [dataclasses.replace(row, p_holm=0.5) for row in rows[1:]]
-    figure = dumbbells(dataclasses.replace(contrast, differences=tuple(rows)))
+    figure = contrast_figure(dataclasses.replace(contrast, differences=tuple(rows)))
     assert figure is not None
     (axes,) = figure.axes
     dots = [line for line in axes.get_lines() if line.get_marker() == "o" and np.size(line.get_xdata())]
-    assert len(dots) == 2 * len(rows)
-    for row, first, second in zip(rows, dots[::2], dots[1::2], strict=True):
+    ends = [np.asarray(path.vertices)[:, 0] for each in axes.collections for path in each.get_paths()]
+    for row, dot, limits in zip(rows, dots, ends, strict=True):
+        assert np.ravel(dot.get_xdata()).tolist() == pytest.approx([100 * row.difference])
+        assert limits == pytest.approx([100 * row.low, 100 * row.high])
+        assert same_color(dot.get_markerfacecolor(), ORANGE if row.significant else "white")
+    for row, label in zip(rows, axes.get_yticklabels(), strict=True):
         assert row.first
-        assert row.second
-        assert np.ravel(first.get_xdata()).tolist() == pytest.approx([100 * row.first.value])
-        assert np.ravel(second.get_xdata()).tolist() == pytest.approx([100 * row.second.value])
-        assert same_color(first.get_markerfacecolor(), BLUE if row.significant else "white")
-        assert same_color(second.get_markeredgecolor(), ORANGE)
-    assert dumbbells(dataclasses.replace(contrast, differences=())) is None
+        assert label.get_text() == f"{row.group} (n = {row.first.n:,})"
+    assert contrast_figure(dataclasses.replace(contrast, differences=())) is None
 
 
 def test_the_section_has_all_rows_and_a_figure(comparison):

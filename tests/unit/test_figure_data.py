@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,8 @@ from attentionology.analyses.surface.figures import (
     special_figure,
     statistics_figure,
 )
+from attentionology.reports.drawing import panels
+from attentionology.reports.shapes import by_bins
 from tests.documents import corpus, random_document, window
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.shown_tables import distinct
@@ -41,6 +45,17 @@ def lines(axes):
 def segments(axes):
     """The two ends of the segments of some axes, in percent of the interval that they show."""
     return [path.vertices for collection in axes.collections for path in collection.get_paths()]
+
+
+def cells_of(axes):
+    """The cells of a matrix."""
+    (drawn,) = (each for each in axes.collections if each.get_array() is not None)
+    return drawn
+
+
+def values_of(cells, rows):
+    """The values of the cells of a matrix."""
+    return np.asarray(cells.get_array()).reshape(rows, -1)
 
 
 def assert_values(points, values, *, axis=1):
@@ -78,17 +93,24 @@ def test_best_heads_of_relations(dependency):
 
 def test_maps_of_relations_show_the_better_direction_and_mark_the_best_head(dependency):
     cells, best = dependency
-    figure = heads_figure(cells, best)
-    panels = [axes for axes in figure.axes if axes.images]
+    figure: Any = heads_figure(cells, best)
+    panels = [axes for axes in figure.axes if axes.patches]
     rows = best[best["relation"].isin(RELATIONS)].to_dict("records")[: len(panels)]  # of which tests draw two
     assert len(rows) > 1
     for axes, row in zip(panels, rows, strict=True):
         assert axes.get_title().startswith(f"{row['relation']}: {row['layer']}-{row['head']}, ")
         of_relation = cells[cells["relation"] == row["relation"]]
         better = of_relation.groupby(["layer", "head"])["accuracy"].max().to_numpy().reshape(2, 3)
-        np.testing.assert_allclose(np.asarray(axes.images[0].get_array()), 100 * better)
-        (mark,) = axes.get_lines()
-        assert np.column_stack(mark.get_data()).tolist() == [[row["head"] - 1, row["layer"] - 1]]
+        drawn = cells_of(axes)
+        np.testing.assert_allclose(values_of(drawn, 2), 100 * better)
+        assert axes.get_ylim() == (1.5, -0.5)  # the first layer is on top
+        (mark,) = axes.patches
+        assert (*mark.get_xy(), mark.get_width()) == (row["head"] - 1.5, row["layer"] - 1.5, 1)
+        best_cells = of_relation.loc[of_relation.groupby(["layer", "head"])["accuracy"].idxmax()]
+        assert drawn.get_urls() == [
+            f"../report.html#head={cell.layer}-{cell.head}&relation={row['relation']}&direction={cell.direction}"
+            for cell in best_cells.sort_values(["layer", "head"]).itertuples()
+        ]
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +157,24 @@ def test_maps_of_mentions_show_each_direction(coreference):
     for axes, direction in zip(figure.axes, ("mention->antecedent", "antecedent->mention"), strict=False):
         of_direction = cells[cells["direction"] == direction].sort_values(["layer", "head"])
         expected = 100 * of_direction["accuracy"].to_numpy().reshape(2, 3)
-        np.testing.assert_allclose(np.asarray(axes.images[0].get_array()), expected)
+        np.testing.assert_allclose(values_of(cells_of(axes), 2), expected)
+
+
+def wilson(correct, total):
+    """The interval of a share in percent (Wilson 1927)."""
+    z, share = 1.959963984540054, correct / total
+    middle = (share + z**2 / (2 * total)) / (1 + z**2 / total)
+    half = z / (1 + z**2 / total) * (share * (1 - share) / total + z**2 / (4 * total**2)) ** 0.5
+    return 100 * (middle - half), 100 * (middle + half)
+
+
+def test_a_line_joins_only_neighbors_with_enough_decisions():
+    """Bins of fewer than fifty decisions, and bins before the first, have a mark but no line."""
+    (axes,) = panels(3, 2)[1].flat
+    by_bins(axes, [10, 20, 30, 40, 50], [90, 50, 49, 80, 60], "black", "o", "found", first=1)
+    marks, line = axes.get_lines()
+    assert_values(np.column_stack(marks.get_data()), [10, 20, 30, 40, 50])
+    assert_values(np.column_stack(line.get_data()), [np.nan, 20, np.nan, 40, 50])
 
 
 def test_accuracies_by_distance(coreference):
@@ -149,6 +188,9 @@ def test_accuracies_by_distance(coreference):
         of_head = of_unit[same & (of_unit["candidates"] == "preceding")]
         (label,) = (name for name in shown if name.startswith("best head"))
         assert_values(shown[label], 100 * of_head["accuracy"])
+        there = of_head[of_head["total"] > 0]
+        ends = np.array(segments(axes))[:, :, 1]
+        np.testing.assert_allclose(ends, [wilson(row.correct, row.total) for row in there.itertuples()])
         for label, name in {"nearest mention": "nearest", "rules": "rule-based", "chance": "random"}.items():
             assert_values(shown[label], 100 * of_unit[of_unit["candidates"] == name]["accuracy"])
 
@@ -167,7 +209,9 @@ def test_where_attention_goes(surface):
     labels = ("previous token", "next token", "itself", "<cls>", "[SEP]", "punctuation")
     for axes, column, label in zip(statistics_figure(heads, SPECIALS).axes, columns, labels, strict=True):
         assert axes.get_ylabel() == f"to {'the ' if 'token' in label else ''}{label} (%)"
-        assert_values(lines(axes)["head"], 100 * heads[column])
+        (dots,) = axes.collections
+        assert_values(np.asarray(dots.get_offsets()), 100 * heads[column])
+        assert dots.get_urls() == [f"../report.html#head={row.layer}-{row.head}" for row in heads.itertuples()]
         assert_values(lines(axes)["mean of the layer"], 100 * heads.groupby("layer")[column].mean())
 
 
@@ -181,23 +225,25 @@ def test_attention_to_special_tokens_from_themselves_and_others(surface):
             ("all others", f"rest_to_{end}"),
             ("themselves", f"{end}_to_{end}"),
         ):
-            assert_values(shown[f"from {source}: head"], heads[column] * 100)
+            (dots,) = (each for each in axes.collections if each.get_label() == f"from {source}: head")
+            assert_values(np.asarray(dots.get_offsets()), heads[column] * 100)
             assert_values(shown[f"from {source}: mean"], heads.groupby("layer")[column].mean() * 100)
 
 
 def test_entropy_beside_that_of_uniform_attention(surface):
     heads, layers, *_ = surface
     for axes, column in zip(entropy_figure(heads, layers, SPECIALS).axes, ("entropy", "entropy_first"), strict=True):
-        assert_values(lines(axes)["head"], heads[column])
+        assert_values(np.asarray(axes.collections[0].get_offsets()), heads[column])
         assert_values(lines(axes)["uniform attention"], [layers["uniform_entropy"].iloc[0]] * 2)
 
 
 def test_attention_by_offset(surface):
     *_, offsets, _ = surface
     by_head = offsets.set_index(["layer", "head", "offset"])["attention"].unstack()
-    images = [axes.images[0] for axes in offsets_figure(offsets).axes if axes.images]
-    for image, expected in zip(images, (by_head.groupby("layer").mean(), by_head.groupby("layer").max()), strict=True):
-        np.testing.assert_allclose(np.asarray(image.get_array()), 100 * expected.to_numpy())
+    shown = {"mean over heads": by_head.groupby("layer").mean(), "head with most": by_head.groupby("layer").max()}
+    for axes, (title, expected) in zip(offsets_figure(offsets).axes, shown.items(), strict=False):
+        assert axes.get_title(loc="left") == title
+        np.testing.assert_allclose(values_of(cells_of(axes), len(expected)), 100 * expected.to_numpy())
 
 
 def test_gradients_and_attention(surface):
@@ -220,12 +266,17 @@ def test_weights_and_norms_by_layer(norms):  # noqa: F811  # the fixture
 
 def test_mixing_ratios(norms):  # noqa: F811  # the fixture
     mixing = distinct(norms.mixing)
-    left, right = mixing_figure(mixing).axes
+    figure: Any = mixing_figure(mixing)
+    left, right = figure.axes
     by_layer = mixing[mixing["layer"] > 0]
     for variant, group in by_layer[by_layer["class"] == "all"].groupby("variant"):
-        assert_values(lines(left)[str(variant)], 100 * group["mean"])
+        assert_values(lines(left)[f"_{variant}"], 100 * group["mean"])
     for name, group in by_layer[by_layer["variant"] == "attnresln-n"].groupby("class"):
-        assert_values(lines(right)[str(name)], 100 * group["mean"])
+        assert_values(lines(right)[f"_{name}"], 100 * group["mean"])
+        (label,) = (text for text in right.texts if text.get_text() == name)
+        assert label.xy[1] == pytest.approx(100 * group["mean"].iloc[-1])
+    (label,) = (text for text in left.texts if text.get_text() == "+ layer norm")
+    assert label.xy[1] == pytest.approx(lines(left)["_attnresln-n"][-1, 1])
 
 
 def test_change_of_the_map(norms):  # noqa: F811  # the fixture
@@ -261,6 +312,11 @@ def test_error_rates_of_heads(alignment):
     single = alignment[alignment["heads"] == "single"]
     panels = [axes for axes in figure.axes if axes.get_title()]
     for axes, (name, rows) in zip(panels, single.groupby(["setting", "measure"]), strict=True):
-        assert axes.get_title() == ", ".join(map(str, name))
+        least = rows.sort_values("error_rate").iloc[0]
+        head = f"{least['layer']}-{least['head']}, {100 * least['error_rate']:.0f} %"
+        assert axes.get_title() == f"{', '.join(map(str, name))}: {head}"
         expected = 100 * rows.sort_values(["layer", "head"])["error_rate"].to_numpy().reshape(2, 3)
-        np.testing.assert_allclose(np.asarray(axes.images[0].get_array()), expected)
+        drawn = cells_of(axes)
+        np.testing.assert_allclose(values_of(drawn, 2), expected)
+        fewest, most = (drawn.cmap(drawn.norm(rate)) for rate in (0, 100))
+        assert sum(fewest[:3]) < sum(most[:3])  # few errors are dark

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -17,12 +18,13 @@ from attentionology.analyses.contract import Titles
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.section import DependencyResults, best_table, dependency_section
 from attentionology.analyses.shared.best_head import with_control
-from attentionology.reports.drawing import PALETTE, STYLE, figure_formats, heads_map, panels, save, styled
+from attentionology.reports.drawing import PAGE, PALETTE, STYLE, figure_formats, panels, save, styled
 from attentionology.reports.format import interval, percent, shown_rows
 from attentionology.reports.json_text import records, to_json
 from attentionology.reports.page import save_figures, write_report, write_section
 from attentionology.reports.page.bundle import bundled
-from attentionology.reports.page.colors import palette_styles
+from attentionology.reports.page.colors import palette_styles, themed
+from attentionology.reports.shapes import heads_map
 from tests.maps import RELATIONS, batch_of, random_corpus
 
 pytestmark = pytest.mark.usefixtures("svgs_are_drawn")
@@ -262,3 +264,19 @@ def test_figures_on_a_page_follow_its_colors(tmp_path):
     used = set(re.findall(r"var\(--figure-([\w-]+)\)", svg))
     assert used <= set(re.findall(r"--figure-([\w-]+): light-dark", palette_styles()))
     assert "invert(" not in bundled("page.css")
+
+
+def test_a_page_gives_figures_the_colors_of_its_scheme_and_links_to_itself(tmp_path):
+    """Every color of a cell or a dot is a variable, whose dark color is that of the dark scale."""
+    figure, ((axes,),) = panels(2, 2)
+    rates = pd.DataFrame(np.linspace(0, 1, 12)[None], index=[1], columns=range(1, 13))
+    heads_map(axes, rates, lambda layer, head: f"{PAGE}#{layer}-{head}")
+    save(figure, tmp_path, "heads")
+    svg = (tmp_path / "heads.svg").read_text(encoding="utf-8")
+    shown = themed(svg)
+    assert re.findall(r'<a xlink:href="([^"]*)', svg) == [f"../report.html#1-{head}" for head in range(1, 13)]
+    assert re.findall(r'<a tabindex="-1" xlink:href="([^"]*)', shown) == [f"#1-{head}" for head in range(1, 13)]
+    first, *_, last = re.findall(r'<use xlink:href="#C[^>]*fill: var\((--figure-[\w-]+)\)', shown)
+    assert f" {first}: light-dark(#f3f6f9, #1d242c);" in palette_styles()
+    assert f" {last}: light-dark(#062c54, #d8edff);" in palette_styles()
+    assert not re.search(r'style="[^"]*#[0-9a-f]{6}', shown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,9 @@ from rich.console import Console
 from attentionology.analyses.explanation.columns import EXPLAIN_MODELS
 from attentionology.analyses.explanation.registry import column_of, registered_tests
 from attentionology.analyses.explanation.section import explain_section, explain_table, verdict_table
+from attentionology.analyses.explanation.tests.correlation import tau_figure
+from attentionology.analyses.explanation.tests.erasure import single_figure
+from attentionology.analyses.explanation.tests.removal import removal_figure
 from attentionology.analyses.explanation.verdict import all_questions
 from attentionology.reports.format import rows_of
 from attentionology.reports.table import ShownTable
@@ -160,3 +163,58 @@ def test_violins_have_the_medians_of_their_column_by_class_and_weight(results, t
     cuts = pd.cut(texts["max_attention"], [-1, 0.25, 0.5, 0.75, 2], right=False)
     expected = texts.groupby(["predicted", cuts], observed=True)[column].median()
     np.testing.assert_allclose(medians, expected)
+
+
+def test_lines_of_removal_are_the_texts_that_keep_their_decision(results):
+    """After each share of removed words, counted text by text."""
+    texts, figure = results.texts, cast(Any, removal_figure(results, ""))
+    (axes,) = figure.axes
+    lines = {line.get_label(): np.column_stack(line.get_data()) for line in axes.get_lines()}
+    assert len(lines) == 5
+    for label, points in lines.items():
+        shares, never = texts[f"removal{label}"], texts[f"removal{label}_never"]
+        assert points[0].tolist() == [0, 100]
+        for removed, kept in points[:: len(points) // 7]:
+            expected = sum(
+                own + (1 - own) * (not 100 * share <= removed) if own < 1 else 1.0
+                for share, own in zip(shares, never, strict=True)
+            )
+            assert kept == pytest.approx(100 * expected / len(texts))
+        assert points[-1] == pytest.approx([100, 100 * never.mean()])
+        assert any(text.xy == (1, pytest.approx(100 * never.mean())) for text in axes.texts)
+
+
+def test_rows_of_single_words_are_the_means_of_the_table(results):
+    figure: Any = single_figure(results, "")
+    axes = figure.axes[0]
+    summary = results.summary[results.summary["predicted"].isin(["(all)", "negative", "positive"])]
+    rows = pd.concat(
+        summary[summary["measure"] == f"single_{name}_difference"]
+        for name in ("attention", "gradient", "attention_gradient")
+    )
+    dots = np.concatenate([np.column_stack(line.get_data()) for line in axes.get_lines() if line.get_marker() == "o"])
+    dots = dots[dots[:, 1].argsort()]
+    np.testing.assert_allclose(dots, np.column_stack([rows["mean"], np.arange(len(rows))]))
+    ends = np.array([path.vertices for each in axes.collections for path in each.get_paths()])
+    ends = ends[ends[:, 0, 1].argsort()]
+    np.testing.assert_allclose(ends[:, :, 0], rows[["low", "high"]])
+    labels = ["best word by attention", "predicted: negative", "predicted: positive", "best word by gradient"]
+    assert [label.get_text() for label in axes.get_yticklabels()][:4] == labels
+
+
+def test_lines_of_tau_are_the_shares_of_texts_with_at_most_this_tau(results):
+    columns = ("tau_gradient", "tau_loo", "tau_gradient_loo")
+    figure: Any = tau_figure(results, "")
+    for axes, column in zip(figure.axes, columns, strict=True):
+        lines = {line.get_label(): np.column_stack(line.get_data()) for line in axes.get_lines()}
+        for number, name in enumerate(("negative", "positive")):
+            values = results.texts.loc[results.texts["predicted"] == number, column].dropna()
+            points = lines[f"predicted: {name}"]
+            assert len(points) == len(values) + 1
+            for tau, share in dict(points[1:].tolist()).items():  # of equal τ, the last
+                assert share == pytest.approx(100 * (values <= tau).mean())
+            assert lines[f"_predicted: {name}"][0, 0] == pytest.approx(values.mean())
+            row = results.summary.query(f"measure == '{column}' and predicted == '{name}'").iloc[0]
+            (path,) = axes.collections[number].get_paths()
+            assert path.vertices[:, 0].tolist() == pytest.approx([row["low"], row["high"]])
+        assert ("with random scores" in lines) == (column != "tau_gradient_loo")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from rich.console import Console
 
 from attentionology.analyses.clusters.distances import HeadDistances
+from attentionology.analyses.clusters.figures import distances_figure
 from attentionology.analyses.clusters.geography import geography
 from attentionology.analyses.clusters.section import ClusterResults, clusters_section, neighbors_table
 from attentionology.analyses.contract import Titles
@@ -85,8 +87,7 @@ def test_all_that_is_promised_is_there(tmp_path, family, changes):
     assert page.count("<span>1-1</span>") == 2  # once among the labels, once among the clusters
     assert ("Does it matter?" in page) == (surface.gradients is not None)
     assert (tmp_path / "tables" / "gradients.csv").exists() == (surface.gradients is not None)
-    drawn = ["surface_statistics", "surface_offsets", "surface_entropy", "head_map"]
-    for name in drawn + (["head_tree"] if len(surface.tables.heads) > 1 else []):
+    for name in ("surface_statistics", "surface_offsets", "surface_entropy", "head_distances"):
         assert (tmp_path / "figures" / f"{name}.svg").stat().st_size > 1000
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert len(summary["surface"]) == len(summary["head_embedding"]) == len(surface.tables.heads)
@@ -125,18 +126,30 @@ def test_svg_is_the_same_for_the_same_tables(tmp_path):
         write_section(tmp_path / name, surface_section(surface))
         write_section(tmp_path / name, clusters_section(clusters))
     paths = sorted((tmp_path / "a" / "figures").glob("*.svg"))
-    assert len(paths) == 7
+    assert len(paths) == 6
     for path in paths:
         assert path.read_text() == (tmp_path / "b" / "figures" / path.name).read_text()
 
 
 @pytest.mark.slow
-def test_too_many_heads_for_a_tree(tmp_path, monkeypatch):
-    monkeypatch.setattr("attentionology.analyses.clusters.section._TREE_LEAVES", 5)
+@pytest.mark.parametrize(("most", "named"), [(72, 12), (5, 4)])
+def test_heads_are_in_the_order_of_their_tree(monkeypatch, most, named):
+    """Each row and column of the matrix is that of the head whose name stands beside it."""
+    monkeypatch.setattr("attentionology.analyses.clusters.figures._MOST_NAMED", most)
     _, clusters = results("bert")
-    write_report(tmp_path, run=RUN, sections=[clusters_section(clusters)])
-    assert "The tree of 12 heads is too large to be drawn." in (tmp_path / "report.html").read_text()
-    assert not (tmp_path / "figures" / "head_tree.svg").exists()
+    figure = distances_figure(clusters.distances.per_row, clusters.geography, clusters.heads)
+    axes = figure.axes[1]
+    labels = [label.get_text().split()[0] for label in axes.get_yticklabels()]
+    assert len(labels) == named
+    rows = [int(row) for row in axes.get_yticks()]
+    drawn = np.asarray(axes.images[0].get_array())
+    np.testing.assert_allclose(drawn[rows][:, rows], clusters.distances.per_row.loc[labels, labels])
+    assert [label.get_url() for label in axes.get_yticklabels()] == [f"../report.html#head={name}" for name in labels]
+    # The two heads that the tree merges first are neighbors.
+    first, second = clusters.geography.merges[0, :2].astype(int)
+    if most > 12:
+        order = [labels.index(clusters.distances.per_row.index[head]) for head in (first, second)]
+        assert abs(order[0] - order[1]) == 1
 
 
 def test_no_negative_zero():

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from attentionology.analyses.comparison.figures import contrast_figure
 from attentionology.analyses.comparison.results import Comparison, Contrast, Side, contrast
-from attentionology.analyses.comparison.section import comparison_section, comparison_tables, dumbbells
+from attentionology.analyses.comparison.section import comparison_section, comparison_tables
 from attentionology.analyses.shared.comparable import Comparable, Measured
 from attentionology.reports.console import Terminal
 from attentionology.reports.page import write_report
@@ -38,11 +39,11 @@ def printed(one: Contrast, width: int = 140) -> str:
     return captured.get()
 
 
-@pytest.mark.parametrize(("n", "expected"), [(40, "difference not tested"), (60, "difference not significant")])
+@pytest.mark.parametrize(("n", "expected"), [(40, "not tested"), (60, "p (Holm) below 0.05")])
 def test_the_legend_says_why_dots_are_hollow(n, expected):
-    figure = dumbbells(shares(n))
+    figure = contrast_figure(shares(n))
     assert figure is not None
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["norm", "weight", expected]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [expected]
 
 
 def test_the_terminal_says_that_no_group_is_tested():

@@ -13,14 +13,14 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ....extractors.replaceable.attention_model import AttentionModel, LinearAttentionModel
-from ....reports.drawing import BLACK, BLUE, GREY, ORANGE
+from ....reports.drawing import BLACK, BLUE, GREY, ORANGE, finish
 from ....reports.format import number
 from ..batch import Rows, TextBatch, single_words_out
 from ..contract import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
 from ..exact_adversary import EPSILON, exact_jsd, exactly_normalized, solvable
 from ..measures import LN2, jsd, tvd
 from ..options import ExplanationTestOptions
-from ..plots import has_values, histogram, legend, max_attention_figure, panel
+from ..plots import has_values, histogram, max_attention_figure, panel
 from ..readings import curve_points
 from ..results import ExplainResults
 
@@ -129,7 +129,7 @@ def adversarial_figure(results: ExplainResults, title: str) -> Figure | None:
         axes.set_xlim(0, 0.72)
         axes.set_xlabel("largest JSD to the attention of the model (nats)")
         axes.set_ylabel("texts (%)")
-        legend(figure, axes, title)
+        finish(figure, axes, title)
     return figure
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import matplotlib as mpl
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import torch
 from jaxtyping import Float
@@ -14,11 +14,12 @@ from scipy.stats import kendalltau
 from torch import Tensor
 
 from ....extractors.replaceable.attention_model import AttentionModel, Words, drop, probabilities
-from ....reports.drawing import BLACK, GREY, STYLE
+from ....reports.drawing import BLACK, COLUMN, GREY, TEXT, finish, panels, styled
+from ....reports.shapes import intervals
 from ..batch import Rows, TextBatch, Values, read
 from ..contract import SHARE, TAU, Column, Drawing, ExplanationTest, Findings, Question
 from ..measures import tvd
-from ..plots import by_class, has_values, histogram, legend
+from ..plots import by_class, has_values, mean_of
 from ..results import ExplainResults
 from ..ties import GRADIENTS, LEFT_OUT, WEIGHTS, levels
 
@@ -139,37 +140,44 @@ def leave_one_out(
     return distances
 
 
+@styled
 def tau_figure(results: ExplainResults, title: str) -> Figure | None:
-    """Draw histograms of τ over those of random scores, with a row of panels for each predicted class."""
+    """Draw the cumulative distribution of τ for each predicted class, and above it the mean with its interval.
+
+    A dotted line shows random scores.
+    """
     columns = [name for name in _TAUS if has_values(results.texts, name)]
     if not {"tau_gradient", "tau_loo"} & {*columns}:
         return None
     groups = list(by_class(results.texts, results.classes))
-    bins = np.linspace(-1, 1, 21)
-    with mpl.rc_context(STYLE):
-        size = (1.0 + 1.8 * len(columns), 0.9 + 1.25 * len(groups))
-        figure = Figure(figsize=(max(size[0], 3.6), size[1]), layout="constrained")
-        grid = figure.subplots(len(groups), len(columns), squeeze=False, sharex=True, sharey=True)
-        for row, (name, color, of_group) in zip(grid, groups, strict=True):
-            for axes, column in zip(row, columns, strict=True):
-                values = of_group[column].dropna().to_numpy()
-                axes.grid(axis="y", color="#eeeeee", zorder=0)
-                axes.set_axisbelow(True)
-                axes.axvline(0, color=GREY, linewidth=0.6)
-                if len(values):
-                    histogram(axes, values, bins, color=color)
-                    axes.axvline(values.mean(), color=BLACK, linewidth=1, label="mean")
-                    axes.text(0.02, 0.86, f"n = {len(values):,}", transform=axes.transAxes, color="#666666", fontsize=7)
-                if column != "tau_gradient_loo" and has_values(of_group, "tau_random"):
-                    random, style = of_group["tau_random"].dropna().to_numpy(), {"histtype": "step", "linestyle": ":"}
-                    histogram(axes, random, bins, color=BLACK, label="with random scores", **style)
-            row[0].set_title(name, loc="left")
-            row[0].set_ylabel("texts (%)")
-        for axes, column in zip(grid[-1], columns, strict=True):
-            axes.set_xlabel(f"Kendall’s τ,\n{_TAUS[column]}")
-            axes.set_xlim(-1, 1)
-        legend(figure, grid[0][0], title)
+    figure, (row,) = panels(TEXT if len(columns) > 1 else COLUMN, 2.7, columns=len(columns), sharex=True, sharey=True)
+    for axes, column in zip(row, columns, strict=True):
+        axes.grid(axis="y", color="#eeeeee", zorder=0)
+        axes.axvline(0, color=GREY, linewidth=0.6)
+        for position, (name, color, of_group) in enumerate(groups):
+            values = of_group[column].dropna().to_numpy()
+            if len(values):
+                axes.step(*cumulative(values), where="post", color=color, lw=1.2, label=name)
+                mean = mean_of(results, column, of_group)
+                height = 106 + 7 * position
+                intervals(axes, [height], mean["low"], mean["high"], color)
+                axes.plot(mean["mean"], height, "o", color=color, ms=4, label=f"_{name}", zorder=3)
+        if column != "tau_gradient_loo" and has_values(results.texts, "tau_random"):
+            random = results.texts["tau_random"].dropna().to_numpy()
+            axes.step(*cumulative(random), where="post", color=BLACK, lw=1, ls=":", label="with random scores")
+        axes.set_xlabel(f"Kendall’s τ,\n{_TAUS[column]}")
+        axes.set_xlim(-1, 1)
+    row[0].set_ylim(0, 104 + 7 * len(groups))
+    row[0].set_yticks(range(0, 101, 25))
+    row[0].set_ylabel("texts with at most this τ (%)")
+    finish(figure, row[0], title)
     return figure
+
+
+def cumulative(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return values in ascending order, from the least τ on, and the percentage of values up to each."""
+    ordered = np.sort(values)
+    return np.concatenate([[-1.0], ordered]), 100 * np.arange(len(ordered) + 1) / len(ordered)
 
 
 def significant(texts: pd.DataFrame) -> dict[str, Values]:
@@ -238,7 +246,8 @@ TEST = ExplanationTest(
     key=_SHOWN,
     figure=Drawing(
         "explain_tau",
-        "Kendall’s τ of each text. Dotted: attention and random scores, which are unrelated.",
+        "Share of texts with at most each τ. Dots above: means with 95 % intervals. Dotted: attention and random "
+        "scores, which are unrelated.",
         tau_figure,
     ),
     page="""

@@ -6,23 +6,25 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-import matplotlib as mpl
+import numpy as np
 import pandas as pd
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from ....reports.columns import Row, TableColumn
-from ....reports.drawing import BLACK, BLUE, ORANGE, STYLE, finish
+from ....reports.drawing import BLUE, GREY, SKY, TEXT, finish, panels, styled
 from ....reports.format import percent, rows_of
+from ....reports.shapes import intervals, name_rows
 from ....reports.table import ShownTable
 from ..batch import Rows, TextBatch
 from ..contract import NATS, SHARE, Column, Drawing, ExplanationTest, Findings, Question
 from ..interventions import ORDERS, columns, measures, ranks, without
 from ..measures import jsd
-from ..plots import MANY, has_values
+from ..plots import MAX_CLASSES, clipped, has_values
 from ..registry import in_items
 from ..results import ExplainResults
+from ..summary import OVERALL
 
 BEST = {name: ORDERS[name] for name in ("attention", "gradient", "attention_gradient")}
 """The measures by which a word can be the best: their names in columns, and their names for readers."""
@@ -97,38 +99,36 @@ def single_weight(batch: TextBatch) -> Rows:
     return columns(values, words > 1)
 
 
+@styled
 def single_figure(results: ExplainResults, title: str) -> Figure | None:
-    """Draw how much more the best word changes than another one, against how much more attention it has."""
-    texts = results.texts
-    panels = [name for name in BEST if has_values(texts, f"single_{name}_difference")]
-    if not panels:
+    """Draw how much more the best word changes than another one, with its interval, for all texts and each class."""
+    summary = results.summary
+    measures = [name for name in BEST if has_values(results.texts, f"single_{name}_difference")]
+    if not measures:
         return None
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(max(0.6 + 2.0 * len(panels), 3.4), 2.9), layout="constrained")
-        row = figure.subplots(1, len(panels), squeeze=False, sharex=True, sharey=True)[0]
-        for axes, name in zip(row, panels, strict=True):
-            x, y = texts[f"single_{name}_weight_difference"], texts[f"single_{name}_difference"]
-            flipped = texts[f"single_{name}_top_flip"] > 0
-            for chosen, color, marker, label in (
-                (~flipped, BLUE, "o", "decision stays the same without the best word"),
-                (flipped, ORANGE, "^", "decision changes"),
-            ):
-                axes.scatter(
-                    *(x[chosen], y[chosen]),
-                    s=10,
-                    marker=marker,
-                    color=color,
-                    alpha=0.5,
-                    linewidths=0,
-                    label=label,
-                    rasterized=len(texts) > MANY,
-                )
-            axes.axhline(0, color=BLACK, linewidth=0.6)
-            axes.axvline(0, color=BLACK, linewidth=0.6)
-            axes.set_title(f"best word by {BEST[name]}", loc="left")
-        row[0].set_ylabel("JSD of the output:\nbest word minus another (nats)")
-        row[len(row) // 2].set_xlabel("attention: best word minus another")
-        finish(figure, row[0], title)
+    classes = [OVERALL, *(results.classes if len(results.classes) <= MAX_CLASSES else ())]
+    rows = [
+        (name, row)
+        for name in measures
+        for row in rows_of(summary[summary["measure"] == f"single_{name}_difference"])
+        if row["predicted"] in classes and row["n"]
+    ]
+    figure, ((axes,),) = panels(TEXT, 1.0 + 0.2 * len(rows))
+    overall = np.array([row["predicted"] == OVERALL for _, row in rows])
+    means, low, high = (np.array([row[name] for _, row in rows]) for name in ("mean", "low", "high"))
+    axes.axvline(0, color=GREY, lw=0.8, zorder=1)
+    for chosen, color, label in ((overall, BLUE, "all texts"), (~overall, SKY, "texts of one predicted class")):
+        if chosen.any():
+            intervals(axes, np.flatnonzero(chosen), low[chosen], high[chosen], color)
+            label += " (mean, 95 % interval)"
+            axes.plot(means[chosen], np.flatnonzero(chosen), "o", color=color, ms=4.5, label=label, zorder=3)
+    names = [
+        f"best word by {BEST[name]}" if row["predicted"] == OVERALL else f"predicted: {clipped(row['predicted'])}"
+        for name, row in rows
+    ]
+    name_rows(axes, names, [f"{row['n']:,}" for _, row in rows], heading="n")
+    axes.set_xlabel("JSD of the output without a word: best word minus another (nats)")
+    finish(figure, axes, title)
     return figure
 
 
@@ -179,7 +179,7 @@ TEST = ExplanationTest(
     tables={"flips": True},
     figure=Drawing(
         "explain_single",
-        "Each dot is a text. Above the line, the best word changes the output more than the other word does.",
+        "Means over texts. At the right of zero, the best word changes the output more than another word does.",
         single_figure,
     ),
     page="""

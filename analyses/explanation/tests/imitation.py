@@ -12,10 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....probes.classifiers import LAMBDAS, Imitation
-from ....reports.drawing import BLUE, GREEN, GREY, ORANGE
+from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, finish
 from ..batch import Values
 from ..contract import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
-from ..plots import legend, max_attention_figure, panel
+from ..plots import max_attention_figure, panel
 from ..readings import chance, curve_points, divergences, reading
 from ..results import ExplainResults
 from ..tested import Tested
@@ -108,7 +108,7 @@ def curve_figure(results: ExplainResults, title: str) -> Figure | None:
         axes.set_ylim(0, top)
         axes.set_xlabel("difference of the attention (mean JSD, nats)")
         axes.set_ylabel("change of the output\n(mean TVD)")
-        legend(figure, axes, title)
+        finish(figure, axes, title)
     return figure
 
 

@@ -9,15 +9,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....extractors import AttentionModel, probabilities
 from ....reports.columns import Row, TableColumn
-from ....reports.drawing import BLACK, BLUE, STYLE, name_rows
+from ....reports.drawing import BLACK, BLUE, COLUMN, TEXT, finish, panels, styled
 from ....reports.format import rows_of
+from ....reports.shapes import name_rows
 from ....reports.table import ShownTable
 from ..columns import shown_bounds, shown_value
 from ..contract import Drawing, ExplanationTest, Findings
@@ -48,6 +48,7 @@ def _regularizer(name: str) -> TableColumn:
     return TableColumn("", "number", "", name, cell=mean, beside=bounds)
 
 
+@styled
 def regularizers_figure(results: ExplainResults, title: str) -> Figure | None:
     """Draw a panel for each of the most important measures, with a dot and its interval for each regularizer."""
     table = results.table("regularizers")
@@ -58,27 +59,25 @@ def regularizers_figure(results: ExplainResults, title: str) -> Figure | None:
     names = list(dict.fromkeys(table["regularizer"]))
     columns = min(3, len(measures))
     lines = math.ceil(len(measures) / columns)
-    with mpl.rc_context(STYLE):
-        size = (max(1.2 + 1.7 * columns, 3.6), 0.4 + lines * (0.75 + 0.2 * len(names)))
-        figure = Figure(figsize=size, layout="constrained")
-        grid = figure.subplots(lines, columns, squeeze=False)
-        for index, axes in enumerate(grid.flat):
-            if index >= len(measures):
-                axes.axis("off")
-                continue
-            unit = column_of(measures[index]).unit
-            by_regularizer = dict(table[table["measure"] == measures[index]].set_index("regularizer").iterrows())
-            for row, name in enumerate(names):
-                if name in by_regularizer:
-                    factor, color = 100.0 if unit == "%" else 1.0, BLACK if name == "none" else BLUE
-                    _dot(axes, by_regularizer[name], row, factor, color)
-            first = index % columns == 0
-            name_rows(axes, [clipped(name) if first else "" for name in names], [""] * len(names))
-            axes.grid(axis="x", color="#eeeeee", zorder=0)
-            axes.set_axisbelow(True)
-            axes.margins(x=0.12)
-            axes.set_xlabel(textwrap.fill(with_unit(measures[index]), 30))
-        figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+    height = 0.4 + lines * (0.75 + 0.2 * len(names))
+    figure, grid = panels(COLUMN if columns == 1 else TEXT, height, lines, columns)
+    for index, axes in enumerate(grid.flat):
+        if index >= len(measures):
+            axes.axis("off")
+            continue
+        unit = column_of(measures[index]).unit
+        by_regularizer = dict(table[table["measure"] == measures[index]].set_index("regularizer").iterrows())
+        for row, name in enumerate(names):
+            if name in by_regularizer:
+                factor, color = 100.0 if unit == "%" else 1.0, BLACK if name == "none" else BLUE
+                _dot(axes, by_regularizer[name], row, factor, color)
+        first = index % columns == 0
+        name_rows(axes, [clipped(name) if first else "" for name in names], [""] * len(names))
+        axes.grid(axis="x", color="#eeeeee", zorder=0)
+        axes.set_axisbelow(True)
+        axes.margins(x=0.12)
+        axes.set_xlabel(textwrap.fill(with_unit(measures[index]), 30))
+    finish(figure, grid[0, 0], title)
     return figure
 
 

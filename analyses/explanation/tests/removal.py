@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import torch
 from jaxtyping import Int
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from ....reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, STYLE, finish, name_rows
-from ....reports.format import percent
+from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, SKY, TEXT, finish, panels, styled
+from ....reports.shapes import direct_labels
 from ..batch import Rows, TextBatch
 from ..contract import SHARE, TVD, Column, Drawing, ExplanationTest, Question
 from ..interventions import DRAWS, ORDERS, columns, orderings, ranks, without
 from ..measures import tvd
-from ..plots import FEW, MANY, has_values
+from ..plots import has_values
 from ..results import ExplainResults
 
 _COLUMNS = {
@@ -72,55 +70,44 @@ def removal(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
     return columns(values, words > 0)
 
 
+@styled
 def removal_figure(results: ExplainResults, title: str) -> Figure | None:
-    """Draw the share of words removed until the decision changes, by order.
+    """Draw which share of the texts keep their decision while words are removed, a line for each order.
 
-    The left-hand panel shows the texts that each order changes, the right-hand panel those that all orders change.
+    Texts whose decision never changes are part of every line, so all orders are about the same texts.
     """
     texts = results.texts
-    names = [name for name in ORDERS if f"removal_{name}" in texts]
+    names = [name for name in ORDERS if has_values(texts, f"removal_{name}_never")]
     if not any(has_values(texts, f"removal_{name}") for name in names):
         return None
-    shares = 100 * texts[[f"removal_{name}" for name in names]]
-    common = shares.dropna()
+    figure, ((axes,),) = panels(TEXT, 2.8)
     colors = dict(zip(ORDERS, (BLUE, GREEN, ORANGE, GREY, SKY), strict=True))
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.3, 0.9 + 0.34 * len(names)), layout="constrained")
-        first, second = figure.subplots(1, 2, sharex=True)
-        for axes, table in ((first, shares), (second, common)):
-            for height, name in enumerate(names):
-                _box(axes, table[f"removal_{name}"].dropna().to_numpy(), height, colors[name])
-            axes.grid(axis="x", color="#eeeeee", zorder=0)
-            axes.set_axisbelow(True)
-            axes.set_xlim(0, 101)
-        name_rows(first, [ORDERS[name] for name in names], [_never(texts, name) for name in names])
-        name_rows(second, [""] * len(names), [""] * len(names))
-        first.set_title("texts that change", loc="left")
-        second.set_title(f"texts that change in every order (n = {len(common):,})", loc="left")
-        if not len(common):
-            second.text(0.5, 0.5, "none", transform=second.transAxes, ha="center", color=GREY)
-        figure.supxlabel("words removed until the decision changes (% of the text)", fontsize=8)
-        finish(figure, first, title)
+    ends = []
+    for name in names:
+        removed, kept = survival(texts[f"removal_{name}"], texts[f"removal_{name}_never"])
+        axes.step(100 * removed, 100 * kept, where="post", color=colors[name], lw=1.2, label=f"_{name}")
+        ends.append((float(100 * kept[-1]), ORDERS[name], colors[name]))
+    axes.set_xlim(0, 100)
+    axes.set_ylim(0, 102)
+    direct_labels(axes, ends, 6)
+    axes.grid(axis="y", color="#eeeeee", zorder=0)
+    count = int(texts[f"removal_{names[0]}_never"].notna().sum())
+    axes.set_xlabel(f"words removed (% of the text; {count:,} texts)")
+    axes.set_ylabel("texts with the same decision (%)")
+    finish(figure, axes, title)
     return figure
 
 
-def _box(axes: Axes, values: npt.NDArray[np.float64], height: int, color: str) -> None:
-    """Draw a horizontal box plot with whiskers of at most 1.5 box lengths, or points if there are few texts."""
-    if len(values) < FEW:
-        axes.scatter(values, [height] * len(values), s=12, color=color, zorder=2)
-        return
-    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
-    near = values[(values >= low - 1.5 * (high - low)) & (values <= high + 1.5 * (high - low))]
-    axes.plot([near.min(), near.max()], [height, height], color=BLACK, linewidth=0.8, zorder=1)
-    axes.barh(height, high - low, left=low, height=0.55, color=color, edgecolor=BLACK, linewidth=0.6, zorder=2)
-    axes.plot([middle, middle], [height - 0.27, height + 0.27], color=BLACK, linewidth=1.6, zorder=3)
-    far = values[(values < near.min()) | (values > near.max())]
-    axes.scatter(far, [height] * len(far), s=3, color=BLACK, alpha=0.4, linewidths=0, rasterized=len(far) > MANY)
+def survival(shares: pd.Series, never: pd.Series) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return shares of removed words from 0 to 1, and after each the share of texts whose decision is the same.
 
-
-def _never(texts: pd.DataFrame, order: str) -> str:
-    column = f"removal_{order}_never"
-    return f"{percent(texts[column].mean())} % never" if has_values(texts, column) else ""
+    Of a text with several random orders, ``shares`` is the mean of those with a change, and ``never`` the share of the
+    others.
+    """
+    tested = never.notna()
+    changed = (1 - never[tested]).groupby(shares[tested]).sum() / tested.sum()
+    removed = np.concatenate([[0.0], changed.index.to_numpy(dtype=np.float64), [1.0]])
+    return removed, 1 - np.concatenate([[0.0], changed.cumsum(), [changed.sum()]])
 
 
 TEST = ExplanationTest(
@@ -156,16 +143,16 @@ TEST = ExplanationTest(
     key=("removal_attention", "removal_attention_gradient", "removal_random", "removal_attention_never"),
     figure=Drawing(
         "explain_removal",
-        "Boxes: middle half of the texts, with the median. Farther left is a shorter reason. Fewer "
-        "than ten texts are drawn as points.",
+        "Texts whose decision is still the same after some of their words were removed. A line that falls sooner is "
+        "a shorter reason. At the right, without any words, all lines end with the texts whose decision never changes.",
         removal_figure,
     ),
     page="""
 <p>Weights are set to zero one after the other, in the order of a measure, until another class is predicted (Serrano
 &amp; Smith 2019, §5). If attention marks what matters, few words have to be removed. Texts whose decision never changes
-have no share and are missing from the boxes. They are not the same texts in each order, so the right-hand panel shows
-only the texts whose decision changes in every order. If the decision without any weights is the original one, every
-order ends where it began, and orders differ only in what they change on the way.</p>
+have no share. They are part of every line of the figure, so all lines are about the same texts. If the decision without
+any weights is the original one, every order ends where it began, and orders differ only in what they change on the
+way.</p>
 """,
     examine=lambda batch, options: removal(batch),
 )

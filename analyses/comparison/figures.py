@@ -1,0 +1,81 @@
+"""Figures of differences with their intervals."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ...reports.drawing import BLUE, GREY, ORANGE, TEXT, finish, panels, styled
+from ...reports.shapes import intervals, name_rows
+from ..surface.shown_tables import statistic_names
+from .differences import Difference
+from .results import Contrast
+
+_LABEL = 48  # characters of a label in one line
+
+
+@styled
+def contrast_figure(contrast: Contrast) -> Figure | None:
+    """Draw the difference of each tested group with its interval, the largest one on top.
+
+    If no group is tested, all groups with a difference are drawn, and the legend says that they are not tested.
+
+    Returns:
+        the figure; None if no group has a difference.
+    """
+    rows = contrast.tested or [row for row in contrast.others if row.difference == row.difference]
+    if not rows:
+        return None
+    names = [textwrap.fill(_label(row), _LABEL) for row in rows]
+    lines = sum(1 + 0.6 * name.count("\n") for name in names)
+    figure, ((axes,),) = panels(TEXT, 1.15 + 0.2 * lines)
+    difference_rows(axes, rows, contrast.scale, names=names, texts=[_values(contrast, row) for row in rows])
+    unit = "percentage points" if contrast.unit == "%" else contrast.unit
+    axes.set_xlabel(f"{contrast.quantity}: {contrast.first.name} minus {contrast.second.name} ({unit})")
+    heading = f"{contrast.first.name} − {contrast.second.name}"
+    axes.annotate(heading, (1, 1), (4, 2), xycoords="axes fraction", textcoords="offset points", color="#666666")
+    finish(figure, axes, f"{contrast.analysis}, {contrast.family}")
+    return figure
+
+
+def _label(row: Difference) -> str:
+    """Name a group in words, with the number of decisions on each side, once if they are the same."""
+    group, comma, rest = row.group.partition(", ")
+    name = statistic_names({}).get(group, group) + comma + rest
+    counts = dict.fromkeys(f"{side.n:,}" for side in (row.first, row.second) if side)
+    return f"{name} (n = {' and '.join(counts)})" if counts else name
+
+
+def _values(contrast: Contrast, row: Difference) -> str:
+    """Write the values of both sides."""
+    digits = 1 if contrast.unit == "%" else 3
+    return " − ".join(
+        f"{contrast.scale * measured.value:.{digits}f}" if measured else "?" for measured in (row.first, row.second)
+    )
+
+
+def difference_rows(
+    axes: Axes, rows: Sequence[Difference], scale: float, *, names: Sequence[str], texts: Sequence[str] = ()
+) -> None:
+    """Draw differences with their 95 % intervals, one below the other.
+
+    A dot is filled if the difference is significant. Rows that were not tested are grey.
+    """
+    axes.axvline(0, color=GREY, lw=0.8, zorder=1)
+    for y, row in enumerate(rows):
+        color = ORANGE if row.significant else BLUE if row.tested else GREY
+        if row.low == row.low:
+            intervals(axes, [y], scale * row.low, scale * row.high, color)
+        filling = color if row.significant else "white"
+        axes.plot(scale * row.difference, y, "o", mec=color, mfc=filling, ms=4.5, zorder=3)
+    for color, filling, label, there in (
+        (ORANGE, ORANGE, "p (Holm) below 0.05", any(row.significant for row in rows)),
+        (BLUE, "white", "not significant", any(row.tested and not row.significant for row in rows)),
+        (GREY, "white", "not tested", any(not row.tested for row in rows)),
+    ):
+        if there:
+            axes.plot([], [], "o", mec=color, mfc=filling, ms=4.5, label=label)
+    name_rows(axes, names, list(texts) or [""] * len(rows))
