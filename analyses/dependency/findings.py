@@ -103,8 +103,8 @@ def _beyond_tags(certain: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Fi
     less = [row for row in certain if beyond_tags(row) < 0]
     counted = f"{len(certain)} relation{'s' if len(certain) > 1 else ''} in which a head beats the fixed offset"
     text = (
-        f"In {len(more) or 'none'} of the {counted}, it also finds more than rules that know parts of speech, such as “"
-        "the nearest verb before a noun” (all chosen on one half and scored on the other)"
+        f"In {len(more) or 'none'} of the {counted}, it also clearly finds more than rules that know parts of speech, "
+        "such as “the nearest verb before a noun” (all chosen on one half and scored on the other)"
     )
     text += f": {named(more)}" if more else "."
     if less:

@@ -214,7 +214,7 @@ def test_the_finding_names_relations_by_what_is_shown_of_them(corpus):
     best.loc[best["relation"] == "obj", ["tag_rule_gain", "tag_rule_gain_low", "tag_rule_gain_high"]] = -0.3, -0.4, -0.2
     found = explored_dependency(DependencyResults(tables.cells, best, min_count=1), accuracy, "weight")
     (text,) = [finding.text for finding in found.findings if "parts of speech" in finding.text]
-    assert text.startswith("In 1 of the 2 relations in which a head beats the fixed offset, it also finds more")
+    assert text.startswith("In 1 of the 2 relations in which a head beats the fixed offset, it also clearly finds more")
     before, after = text.split(" In 1, such a rule finds more than the head: ")
     assert ": nsubj (" in before
     assert "+5.0 points" in before
