@@ -8,6 +8,8 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
+from ..analyses.comparison.findings import kinds_findings
+from ..analyses.comparison.results import Comparison
 from ..analyses.contract import OptionSet, Titles
 from ..analyses.shared.input_sample import MOST_ROWS, InputSample
 from ..analyses.shared.sampled_input import SampledInput
@@ -46,6 +48,7 @@ def explorer_of(
     record: Mapping[str, Any],
     options: OptionSet,
     samples: Mapping[str, InputSample],
+    contrasts: Comparison | None = None,
 ) -> Explorer:
     """Make the explorer of a run, from its counts alone."""
     contributions = []
@@ -53,6 +56,7 @@ def explorer_of(
         with part.running("explored()"):
             contributions.append((part, part.analysis.explored(options, part.counted, part.results, part.kind)))
     contributed = [(part, each) for part, each in contributions if each is not None]
+    of_kinds = tuple(kinds_findings(contrasts)) if contrasts else ()
     # Findings and summaries are about the first kind of map of each analysis, all else is about all kinds.
     first_kinds = {part.analysis.name: part.kind for part, _ in reversed(contributed)}
     first = [(part, each) for part, each in contributed if first_kinds[part.analysis.name] == part.kind]
@@ -71,7 +75,7 @@ def explorer_of(
         causal=causal,
         measures=tuple(_for_all_heads(measure, layers, heads) for measure in measures),
         cards=_cards(contributed, first, layers, heads),
-        findings=_findings([each.findings for _, each in first]),
+        findings=_findings([*(each.findings for _, each in first), of_kinds]),
         ensembles=tuple(ensemble for _, each in contributed for ensemble in each.ensembles),
         predictions=tuple(each for _, of in contributed for each in of.predictions if each.sentence in shown),
         sample=sample,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from attentionology.analyses.comparison.findings import kinds_findings
 from attentionology.analyses.comparison.results import Comparison, Side, contrast
 from attentionology.analyses.comparison.section import comparison_section, comparison_tables, contrast_table
 from attentionology.analyses.shared.comparable import Comparable, Measured
@@ -110,3 +112,38 @@ def test_if_no_group_is_tested_all_are_shown():
 def _few(side):
     measured = (Measured("iobj", GROUPS["iobj"][side], 7, np.random.default_rng(side).normal(scale=0.1, size=50)),)
     return Comparable("relations", measured, "words found", "words", 0)
+
+
+def test_a_finding_says_which_kind_of_map_finds_more():
+    """It names what is significant among all tested groups, and the head that finds more; the others are not clear."""
+    found = compared("%")
+    (finding,) = kinds_findings(Comparison((found,), 50))
+    (row,) = (row for row in found.tested if row.significant)
+    interval = f"+20.0 points [{100 * row.low:.1f}, {100 * row.high:.1f}]"
+    assert finding.text == (
+        "Heads that were chosen on one half of the text find clearly different shares of the other half by the maps "
+        f"“norm” and “weight” in 1 of 2 tested relations: det (norm 80.0 %, weight 60.0 %, n = 100; {interval})."
+    )
+    assert finding.address == "#head=3-9&relation=det&direction=dep->head&kind=norm"
+
+
+@pytest.mark.parametrize(("p", "said"), [(0.049, "clearly different shares"), (0.051, "In none of 2 tested relations")])
+def test_a_finding_about_kinds_of_maps_hangs_on_the_adjusted_p(p, said):
+    found = compared("%")
+    rows = tuple(
+        replace(row, p_holm=p if row.tested and row.group == "det" else row.p_holm) for row in found.differences
+    )
+    (finding,) = kinds_findings(Comparison((replace(found, differences=rows),), 50))
+    assert said in finding.text
+    assert "det (norm 80.0 %, weight 60.0 %, n = 100;" in finding.text
+
+
+def test_without_chosen_heads_there_is_no_finding_about_kinds():
+    """Statistics of all heads together, such as a share of attention, have no head to show."""
+    found = compared("%")
+    without = tuple(
+        replace(row, first=replace(row.first, choice=""), second=replace(row.second, choice=""))
+        for row in found.differences
+        if row.first and row.second
+    )
+    assert not list(kinds_findings(Comparison((replace(found, differences=without),), 50)))
