@@ -6,7 +6,6 @@ import io
 import json
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
