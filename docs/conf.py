@@ -12,6 +12,7 @@ DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS.parent), str(DOCS.parent / "src")]
 os.environ |= {"HF_HUB_OFFLINE": "1", "CHECK_SHAPES": "0", "PYTHONPATH": str(DOCS.parent / "src")}
 
+from docutils import nodes
 from jupyter_client import KernelManager
 from myst_nb.core import render
 from sphinx.domains.python import PyObject
@@ -101,6 +102,16 @@ def joined_streams(outputs: list[Any]) -> list[Any]:
 
 render.coalesce_streams = joined_streams
 
+WIDE = 80
+"""Columns that fit into a column of text in letters of the usual size."""
+
+
+def mark_wide(app: Any, doctree: Any) -> None:
+    """Mark what is wider than the text, such as tables of a terminal, so that the style sheet can make it fit."""
+    for block in doctree.findall(nodes.literal_block):
+        if max(map(len, block.astext().splitlines()), default=0) > WIDE:
+            block["classes"].append("wide")
+
 
 def setup(app: Any) -> None:
     """Add what is generated from the source code to the pages."""
@@ -108,5 +119,6 @@ def setup(app: Any) -> None:
         if field.name == "variable":  # the attributes in a docstring are no references to others of the same names
             field.rolename, field.label = "", "Attributes"
     app.connect("source-read", generate.complete)
+    app.connect("doctree-read", mark_wide)
     app.connect("autodoc-process-docstring", references.split_attributes, priority=400)  # before napoleon
     app.connect("missing-reference", references.resolve)
