@@ -102,15 +102,16 @@ def joined_streams(outputs: list[Any]) -> list[Any]:
 
 render.coalesce_streams = joined_streams
 
-WIDE = 80
-"""Columns that fit into a column of text in letters of the usual size."""
+WIDE, WIDER = 80, 132
+"""Columns that fit into a column of text in letters of the usual size, and those of the tables of a wide terminal."""
 
 
 def mark_wide(app: Any, doctree: Any) -> None:
-    """Mark what is wider than the text, such as tables of a terminal, so that the style sheet can make it fit."""
+    """Mark tables of a terminal that are wider than the text, so that the style sheet can make them fit."""
     for block in doctree.findall(nodes.literal_block):
-        if max(map(len, block.astext().splitlines()), default=0) > WIDE:
-            block["classes"].append("wide")
+        columns = sorted(map(len, block.astext().splitlines()))
+        if len(columns) > 3 and columns[-3] > WIDE:  # commands have a long line or two
+            block["classes"].append("wider" if columns[-1] > WIDER else "wide")
 
 
 def setup(app: Any) -> None:

@@ -87,6 +87,32 @@ def test_options_in_prose_exist(page):
     assert flags <= ALL_FLAGS | OTHERS | OF_EXAMPLES
 
 
+def words(text: str) -> int:
+    """How many words the prose of a page has, counted as ``wc`` does, without blocks of code."""
+    return len(re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL).split())
+
+
+def test_words_are_those_of_prose():
+    assert words("# A title\n\n```bash\nls -l\n```\n\nTwo words.\n") == 5
+
+
+def test_guides_can_be_read():
+    """All guides together, from the README to the pages about papers, have at most 30,000 words of prose."""
+    folders = ("how-to", "explanation", "tutorials", "reproduce")
+    guides = [page for folder in folders for page in (REPOSITORY / "docs" / folder).glob("*.md")]
+    guides += [REPOSITORY / "README.md", REPOSITORY / "docs/index.md"]
+    assert len(guides) > 30
+    assert sum(words(page.read_text(encoding="utf-8")) for page in guides) <= 30_000
+
+
+@pytest.mark.parametrize("page", sorted((REPOSITORY / "docs/how-to").glob("*.md")), ids=lambda page: page.stem)
+def test_questions_are_answered_by_what_one_sees_first(page):
+    """A guide whose title is a question begins with its command, its picture or its table."""
+    title, body = page.read_text(encoding="utf-8").removeprefix("# ").split("\n", 1)
+    if title.endswith("?"):
+        assert re.match(r"\n(```|!\[|\|)", body), title
+
+
 @pytest.mark.parametrize("page", ["README.md"])
 def test_commands_in_tables_parse(page):
     """The commands in the cells of the table in the README."""
