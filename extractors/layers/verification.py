@@ -12,7 +12,7 @@ models insert other modules between layers, so inputs and outputs are recorded a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -52,14 +52,18 @@ class Recorder:
         self.outputs.append(output if isinstance(output, Tensor) else output[0])
 
 
-def verify_model(layers: list[Layer], recorded: Recorder, hidden: tuple[Tensor, ...], family: str) -> list[bool]:
+def verify_model(
+    layers: Iterable[Layer], recorded: Recorder, hidden: tuple[Tensor, ...], n_layers: int, family: str
+) -> list[bool]:
     """Compare all layers of a forward pass in full, recomputed from ``hidden``, with what the modules took and gave.
+
+    One layer at a time is in memory, which counts where weights are converted when they are read.
 
     Returns for each layer whether the next hidden state is the layer's output itself. A final layer norm may come
     between the two, a projection, or the convolution of some DeBERTa-v2 models.
     """
-    if len(recorded.outputs) != len(layers):
-        raise ModelError(f"{family!r}: its layers were called {len(recorded.outputs)} times for {len(layers)} layers")
+    if len(recorded.outputs) != n_layers:
+        raise ModelError(f"{family!r}: its layers were called {len(recorded.outputs)} times for {n_layers} layers")
     comparable = []
     for number, layer in enumerate(layers, start=1):
         layer_input, output = recorded.inputs[number - 1], recorded.outputs[number - 1]

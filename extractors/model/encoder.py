@@ -206,8 +206,9 @@ class Encoder(LoadedModel):
         with Recorder(layer_modules(self.model)) as recorded:
             attentions, hidden = self._run(ids, mask, hidden_states=True)
         unchecked = ModelLayers(weights, [False] * self.n_layers, self.family)
-        layers = list(Forward(list(attentions), mask, hidden, unchecked).layers())
-        return ModelLayers(weights, verify_model(layers, recorded, hidden or (), self.family), self.family)
+        layers = Forward(list(attentions), mask, hidden, unchecked).layers()
+        comparable = verify_model(layers, recorded, hidden or (), self.n_layers, self.family)
+        return ModelLayers(weights, comparable, self.family)
 
     def pad(self, batch: Sequence[Pieces]) -> tuple[Int[Tensor, "batch n"], Bool[Tensor, "batch n"]]:
         """Return the ids padded on the right to the longest sentence, and the mask that is True on pieces."""

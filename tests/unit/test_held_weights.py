@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import weakref
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ import torch
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Encoder, extract
+from attentionology.extractors.layers import weights as reading
 from attentionology.scripts.cli import main
 from tests import tiny
 
@@ -86,3 +89,21 @@ def test_runs_have_the_same_tables_and_record_the_type(tmp_path):
 def test_translation_models_are_not_held_in_bfloat16(tmp_path, capsys):
     assert main(["align", "--dtype", "bfloat16", "--out", str(tmp_path / "out")]) == 2
     assert "--dtype is for encoders and decoders" in capsys.readouterr().err
+
+
+def test_layers_of_the_float64_view_are_read_one_after_the_other(monkeypatch):
+    """All of them together would take four times the memory of a model in bfloat16."""
+    read = reading._read_layer
+    alive: weakref.WeakSet[Any] = weakref.WeakSet()
+    most: list[int] = []
+
+    def counted(*arguments: Any) -> Any:
+        layer = read(*arguments)
+        alive.add(layer)
+        most.append(len(alive))
+        return layer
+
+    monkeypatch.setattr(reading, "_read_layer", counted)
+    assert len(tiny.encoder("llama", num_hidden_layers=6).double.layers.weights) == 6
+    assert len(most) >= 6
+    assert max(most) <= 3
