@@ -23,7 +23,7 @@ from ..analyses.shared.builtin import SAMPLE
 from ..analyses.shared.input_options import ExampleOptions, paths_read
 from ..corpora_loaders import Corpus
 from ..corpora_loaders.alignment import Bitext, write_links
-from ..extractors import DEFAULT_BATCH_CELLS
+from ..extractors.maps.batching import usual_cells
 from ..extractors.model.loaded_model import LoadedModel
 from ..extractors.translation import PairEncoder, PairReader
 from ..reports.progress import Stages, showing
@@ -86,7 +86,7 @@ class AlignJob(Job):
             chosen=(Alignment(),),
             setting=setting,
             maps=(setting.maps,),
-            limits=Limits(options.batch_cells or DEFAULT_BATCH_CELLS, options.too_long),
+            limits=Limits(options.batch_cells or usual_cells(model.device), options.too_long),
             options=OptionSet([options, languages]),
             source=source,
             examples=self.groups[ExampleOptions].examples,

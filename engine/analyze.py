@@ -30,7 +30,8 @@ from ..corpora_loaders.coreference import Documents
 from ..corpora_loaders.errors import CorpusError
 from ..corpora_loaders.treebank import with_id
 from ..corpora_loaders.unique_names import UniqueNames
-from ..extractors import DEFAULT_BATCH_CELLS, Encoder
+from ..extractors import Encoder
+from ..extractors.maps.batching import usual_cells
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.help.options import flag
 from ..reports.progress import Stages, showing
@@ -161,7 +162,9 @@ class AnalyzeJob(Job):
             chosen=tuple(load_analysis(row.location) for row in chosen),
             setting=setting,
             maps=maps,
-            limits=Limits(limits.batch_cells or DEFAULT_BATCH_CELLS, limits.too_long, limits.max_length),
+            limits=Limits(
+                limits.batch_cells or usual_cells(setting.encoder.device), limits.too_long, limits.max_length
+            ),
             options=self.groups,
             source=source,
             examples=self.groups[ExampleOptions].examples,
