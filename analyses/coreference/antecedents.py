@@ -36,8 +36,7 @@ def antecedent_hits(
 ) -> Bool[Tensor, "choices policies directions layers heads"]:
     """Return whether each attention head picks an antecedent's head word, by policies and `DIRECTIONS`.
 
-    Ties go to the first candidate in the text. A head that gives all candidates exactly 0, as a causal head gives those
-    before it does in ``antecedent->mention``, picks none of them.
+    Ties go to the first candidate in the text.
     """
     position = word_positions(batch)
     n = batch.maps.shape[-1]
@@ -99,9 +98,12 @@ def _compare(
     for direction, values in enumerate((maps[windows, :, :, mention, :], maps[windows, :, :, :, mention])):
         best = values.masked_fill(~gold[:, None, None], -torch.inf).amax(-1)
         for policy in range(allowed.shape[1]):
+            first = (allowed[:, policy].cumsum(-1) == 0).sum(-1, keepdim=True)
+            is_first = gold.gather(1, first.clamp(max=gold.shape[1] - 1))
             other = values.masked_fill((gold | ~allowed[:, policy])[:, None, None], -torch.inf).amax(-1)
             largest = torch.maximum(best, other)
-            decided[:, policy, direction] = (best > other) & (best != 0)
+            # Values that are 0 are equal whatever the rounding, and the first candidate is picked.
+            decided[:, policy, direction] = (best > other) | ((largest == 0) & is_first[..., None])
             near = ((best - other).abs() <= noise * largest.abs()) & (largest != 0)
             close |= near.flatten(1).any(1)
     return decided.cpu(), close.cpu()
@@ -113,17 +115,16 @@ def _argmax(
     gold: Bool[Tensor, "choices padded"],
     allowed: Bool[Tensor, "choices policies padded"],
 ) -> Bool[Tensor, "choices policies directions layers heads"]:
-    """Decide plainly: the candidate with the largest value, the first one of equals; none if all are 0."""
+    """Decide plainly: the candidate with the largest value, the first one of equals."""
     maps = maps.cpu()
     gold, allowed = gold[:, : maps.shape[-1]], allowed[..., : maps.shape[-1]]
-    picked, is_any = [], []
+    picked = []
     for values in (maps[:, :, mention, :], maps[:, :, :, mention].transpose(-1, -2)):  # layers, heads, choices, n
         by_policy = values[:, :, :, None].masked_fill(~allowed, -torch.inf)
         # NumPy promises the first of equal values, torch does not.
         picked.append(torch.from_numpy(by_policy.numpy().argmax(-1)))  # layers, heads, choices, policies
-        is_any.append(by_policy.amax(-1) != 0)
-    picks, is_picked = (torch.stack(each, -1).permute(2, 3, 4, 0, 1) for each in (picked, is_any))
-    return gold[torch.arange(len(mention))[:, None, None, None, None], picks] & is_picked
+    picks = torch.stack(picked, -1).permute(2, 3, 4, 0, 1)
+    return gold[torch.arange(len(mention))[:, None, None, None, None], picks]
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ class AntecedentGuesses:
         """Return the guesses in both `DIRECTIONS`. If two mentions have the same head word, the first one is kept.
 
         Whether a guess is right is what `antecedent_hits` says. The guess is then the best antecedent, and otherwise
-        the best of the other candidates, or none if all of these have the value 0.
+        the best of the other candidates.
         """
         choices = choices_of(batch, singletons=self.singletons)
         hits = antecedent_hits(batch, choices, (self.policy,))[:, 0]
@@ -161,6 +162,5 @@ class AntecedentGuesses:
             for direction, values in enumerate((maps[:, :, row], maps[:, :, :, row])):
                 right = gold[values[..., gold].argmax(-1)]
                 wrong = others[values[..., others].argmax(-1)] if len(others) else right
-                wrong = wrong.where(values.gather(-1, wrong[..., None])[..., 0] != 0, -1)
                 picks[index, direction, :, :, row] = torch.where(hits[decision, direction], right, wrong)
         return picks

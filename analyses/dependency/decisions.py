@@ -69,8 +69,7 @@ def head_hits(
 ) -> Bool[Tensor, "words readings layers heads"]:
     """Return whether each attention head picks the gold head word, in the first of the `READINGS`."""
     # The candidates are the other words of the sentence: special tokens and the word itself are left out, nothing is
-    # renormalized, and ties go to the lowest index, except that a head which gives all candidates exactly 0 picks
-    # none. The root is no candidate, so root words are never right.
+    # renormalized, and ties go to the lowest index. The root is no candidate, so root words are never right.
     hits = torch.zeros(len(words.head), readings, *batch.maps.shape[1:3], dtype=torch.bool)
     rows = np.flatnonzero(words.head > 0)
     if not len(rows):
@@ -79,8 +78,9 @@ def head_hits(
     sentence = torch.from_numpy(words.sentence[rows])
     dependent = position[sentence, torch.from_numpy(words.number[rows] - 1)]
     governor = position[sentence, torch.from_numpy(words.head[rows] - 1)]
+    is_first = torch.from_numpy(words.head[rows] == 1 + (words.number[rows] == 1))
     rounds = _rounds(words.sentence[rows] * batch.maps.shape[-1] + words.number[rows])
-    decided, in_doubt = _compare(batch, sentence, dependent, governor, readings, rounds)
+    decided, in_doubt = _compare(batch, sentence, dependent, governor, is_first, readings, rounds)
     hits[rows] = decided
     for index in sorted(set(sentence[in_doubt > 0].tolist())):
         in_sentence = sentence == index
@@ -129,11 +129,13 @@ def _compare(
     sentence: Tensor,
     dependent: Tensor,
     governor: Tensor,
+    is_first: Bool[Tensor, " words"],
     readings: int,
     rounds: list[slice] | list[Tensor],
 ) -> tuple[Bool[Tensor, "words readings layers heads"], Int[Tensor, " words"]]:
-    """Compare the gold value with that of the best other candidate, in float32."""
+    """Compare the gold value with that of the best other candidate, in float32; ``is_first`` is the gold candidate."""
     device = batch.maps.device
+    is_first = is_first.to(device)[:, None]
     barred = torch.nonzero(barred_cells(batch.words.to(device)).flatten()).flatten()
     sentence, dependent, governor = sentence.to(device), dependent.to(device), governor.to(device)
     decided = torch.zeros(len(sentence), readings, *batch.maps.shape[1:3], dtype=torch.bool, device=device)
@@ -161,14 +163,15 @@ def _compare(
                 best = candidates.amax(1 if row is governor else 2).flatten(0, 1)
                 others = best.index_select(0, (sentence * n + dependent)[used])
                 cells.index_copy_(0, gold_cells, gold)
-                largest = torch.maximum(gold, others).abs_()
-                # Where all candidates have the value 0 (the first word of a causal model sees no other), there is
-                # nothing to decide: the head picks none of them.
-                close = ((gold - others).abs_() <= largest * batch.noise) & (largest != 0)
+                largest = torch.maximum(gold, others)
+                # Values that are 0 are equal whatever the rounding: a causal head gives 0 to all that stands after a
+                # word. The first candidate is then picked, and the sentence need not be computed again.
+                is_zero = largest == 0
+                close = ((gold - others).abs_() <= largest.abs_().mul_(batch.noise)) & ~is_zero
                 in_layer = close.view(len(close), -1, n_heads).any(2)
                 numbers = torch.arange(start + 1, start + 1 + in_layer.shape[1], device=device)
                 in_doubt[used] = torch.maximum(in_doubt[used], (in_layer * numbers).amax(1))
-                right = (gold > others) & (gold != 0)
+                right = (gold > others) | (is_zero & is_first[used])
                 decided[used, reading, layers] = right.view(len(right), -1, n_heads)
     return decided.cpu(), in_doubt.cpu()
 
@@ -180,25 +183,19 @@ def _argmax(
     governor: Tensor,
     readings: int,
 ) -> Bool[Tensor, "words readings layers heads"]:
-    """Decide one sentence plainly: the candidate with the largest value, the first one of equals; none if all are 0."""
+    """Decide one sentence plainly: the candidate with the largest value, the first one of equals."""
     barred = barred_cells(candidate[: maps.shape[-1]])
     by_layer = []
     for layer in maps:
         allowed = layer.cpu().masked_fill(barred, -torch.inf).numpy()
-        picked = np.stack([_largest(each) for each in read_in(allowed, readings)])  # reading, head, word
+        picked = np.stack([each.argmax(-1) for each in read_in(allowed, readings)])  # reading, head, word
         by_layer.append(picked[..., dependent.numpy()] == governor.numpy())
     right = np.stack(by_layer)  # layer, reading, head, word
     return torch.from_numpy(np.ascontiguousarray(right.transpose(3, 1, 0, 2)))
 
 
-def _largest(values: Float[np.ndarray, "*rows n"]) -> Int[np.ndarray, "*rows"]:
-    """Return the position of the largest value of each row; −1 if it is 0, or if there is no candidate."""
-    largest = values.max(-1)
-    return np.where(np.isinf(largest) | (largest == 0), -1, values.argmax(-1))
-
-
 def head_guesses(batch: MapBatch, readings: int = len(DIRECTIONS)) -> Int[Tensor, "batch readings layers heads n"]:
-    """Return the position that each head picks for each word, in the `READINGS`; −1 if it picks none."""
+    """Return the position that each head picks for each word, in the `READINGS`; −1 if there is no candidate."""
     # Whether a guess is right is what `head_hits` says, which decides
     # close races in float64. Where the gold word is not picked, the guess is the best of the other candidates in
     # float32: a close race between two wrong candidates is not decided again.
@@ -216,7 +213,7 @@ def head_guesses(batch: MapBatch, readings: int = len(DIRECTIONS)) -> Int[Tensor
         for reading, view in enumerate(read_in(allowed, readings)):
             others = view.copy()
             others[..., dependent, governor] = -np.inf
-            picked = _largest(others)
+            picked = np.where(np.isinf(others.max(-1)), -1, others.argmax(-1))
             right = hits[scored, reading].transpose(1, 2, 0)
             picked[..., dependent] = np.where(right, governor, picked[..., dependent])
             picks[row, reading] = picked

@@ -35,7 +35,7 @@ PICKS = (
 word; another core argument of the verb that is its head; another dependent of its head; the head of its head; the word
 before or after it; any other word; the word itself, which only a fixed offset picks, at the ends of a sentence. *Out of
 reach* is every wrong pick where the value of the syntactic head is exactly 0, as in models that see only the words
-before. *None* is the pick in a sentence of one word, and of a root word whose other words all have the value 0."""
+before. *None* is the pick in a sentence of one word."""
 
 CORE = frozenset({"nsubj", "csubj", "obj", "iobj", "ccomp", "xcomp", "dobj", "nsubjpass", "csubjpass"})
 """The relations of core arguments, in Universal Dependencies and Stanford Dependencies."""
@@ -94,7 +94,6 @@ def picks(
         beyond = (of_gold == 0) & (head >= 0)[:, None, None, None]
         barred = (related == 0) | (related == _ITSELF)
         kinds = picked_kinds(batch, row, places, number, related, barred, hits[scored] | beyond)
-        kinds[kinds < 0] = _NONE
         kinds[beyond] = _REACH
         kinds[hits[scored]] = 0
         result[scored] = kinds

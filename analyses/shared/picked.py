@@ -35,8 +35,6 @@ def picked_kinds(
 ) -> Int[np.ndarray, "words readings layers heads"]:
     """Return the kind of the most attended candidate of some words of an input, the first one of equals.
 
-    It is −1 where all candidates have the value 0, so that none is picked.
-
     Args:
         batch: the maps.
         row: the index of the input.
@@ -74,8 +72,8 @@ def _kinds(
             best = others.max(-1, keepdims=True)
             of_candidates = np.broadcast_to(related, others.shape)
             picked = np.take_along_axis(of_candidates, others.argmax(-1)[..., None], -1)
-            # Values that are 0 are so whatever the rounding, and those of the barred are no values.
+            # Values that are 0 are equal whatever the rounding, and those of the barred are no values.
             close = (others >= best - noise * np.abs(best)) & np.isfinite(best) & (best != 0)
-            kinds[:, reading, layer] = np.where(best == 0, -1, picked)[..., 0].T
+            kinds[:, reading, layer] = picked[..., 0].T
             in_doubt[:, reading, layer] = (close & (of_candidates != picked)).any(-1).T
     return kinds, in_doubt

@@ -137,7 +137,7 @@ def get_kind(name: str | MapKind) -> MapKind:
     if isinstance(name, MapKind):
         return name
     prefix, _, base = name.partition(":")
-    base_kind = _registered(base or "weight") if prefix == ROLLOUT else None
+    base_kind = _registered("weight" if name == ROLLOUT else base) if prefix == ROLLOUT else None
     if base_kind is not None:
         return replace(
             base_kind,

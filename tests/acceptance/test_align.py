@@ -197,8 +197,10 @@ def test_links_of_both_directions_are_written_as_they_are_scored(tmp_path):
 
 
 def test_the_public_names_are_there():
-    names = ("AlignmentOptions", "Translator", "align", "load_bitext", "load_links", "score_links")
-    assert all(callable(getattr(attentionology, name)) for name in names)
+    names = [(attentionology, "align"), (attentionology.analyses, "AlignmentOptions")]
+    names += [(attentionology.analyses, "score_links"), (attentionology.extractors.translation, "Translator")]
+    names += [(attentionology.corpora_loaders.alignment, name) for name in ("load_bitext", "load_links")]
+    assert all(callable(getattr(room, name)) for room, name in names)
 
 
 def test_links_of_an_encoder_are_scored_and_reported(tmp_path):

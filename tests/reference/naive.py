@@ -54,6 +54,6 @@ def dependency_counts(
                 for i, gold, relation in scored:
                     row = inner[i].copy()
                     row[i] = -1
-                    if len(row) > 1 and row.max() > 0 and row.argmax() + 1 == gold:
+                    if len(row) > 1 and row.argmax() + 1 == gold:
                         right[relation, direction, layer + 1, head + 1] += weight
     return right, total

@@ -142,10 +142,10 @@ def test_the_sieves_of_the_rules_come_in_order():
 
 
 def test_mentions_of_once_mentioned_entities_are_candidates_only_if_kept():
-    """With all weights but one equal to 1, every head that knows nothing takes the first candidate, Mrs. Lee: right for
+    """With all weights but one equal to 0, every head that knows nothing takes the first candidate, Mrs. Lee: right for
     She, Mrs. Lee and Lee. One weight goes from *the boys* of the end to *the boy*, where there is no such candidate
     unless singletons are kept; and one from the first *them* to *the boy*, which is no candidate because it follows."""
-    maps = np.ones((1, 1, len(STORY.words) + 2, len(STORY.words) + 2), dtype=np.float32)
+    maps = np.zeros((1, 1, len(STORY.words) + 2, len(STORY.words) + 2), dtype=np.float32)
     maps[0, 0, 1 + 8, 1 + 11] = 3  # them → boy
     maps[0, 0, 1 + 8, 1 + 4] = 2  # them → boys
     maps[0, 0, 1 + 19, 1 + 11] = 3  # boys → boy

@@ -59,12 +59,12 @@ def in_order(doc, view, m, singletons):
 def kind_of(view, m, gold, word, values, singletons):
     """Name what is picked for a mention, written from the definition; values are those of all words of the window."""
     doc = view.source
+    if word is None:
+        return "none"
     if word in gold:
         return "antecedent"
     if values is not None and not any(values[w - view.start] for w in gold):
         return "out of reach"
-    if word is None:
-        return "none"
     inside = [c for c in doc.mentions if c.head is not None and c.start >= view.start and c.stop <= view.stop]
     here = [c for c in inside if c.head == word]
     if any(c.entity == m.entity for c in here):
@@ -121,8 +121,7 @@ def naive(windows, maps, kind, direction, layer, head, policy, singletons):
             if kind not in ("all", m.type):
                 continue
             values = inner[m.head - view.start]
-            seen = [w for w in by_policy[policy] if values[w - view.start]]
-            word = max(seen, key=lambda w: (values[w - view.start], -w)) if seen else None
+            word = max(by_policy[policy], key=lambda w: (values[w - view.start], -w))
             picked[kind_of(view, m, gold, word, values, singletons)] += 1
             for item in classes_of(view, m, gold, singletons).items():
                 total[item] += 1

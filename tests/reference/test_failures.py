@@ -33,12 +33,12 @@ def tagged(texts, seed=0):
 def kind_of(text: Sentence, i: int, picked: int | None, gold_value: float) -> str:
     """Name what is picked for word i (both from 1), written from the definition."""
     heads: tuple[Any, ...] = (None, *text.heads)
-    if heads[i] and gold_value == 0:
-        return "out of reach"
     if picked is None:
         return "none"
     if heads[i] == picked:
         return "head"
+    if heads[i] and gold_value == 0:
+        return "out of reach"
     if picked == i:
         return "itself"
     if text.relations[picked - 1] == "punct":
@@ -85,8 +85,7 @@ def naive(corpus, relation, direction, layer, head):
             if text.heads[i - 1] is None or relation not in (text.relations[i - 1], "all"):
                 continue
             others = [j for j in range(1, len(text) + 1) if j != i]
-            seen = [j for j in others if m[i - 1, j - 1]]
-            pick = max(seen, key=lambda j: (m[i - 1, j - 1], -j)) if seen else None
+            pick = max(others, key=lambda j: (m[i - 1, j - 1], -j)) if others else None
             kind = kind_of(text, i, pick, m[i - 1, text.heads[i - 1] - 1] if text.heads[i - 1] else 1)
             picked[kind] += 1
             for item in classes_of(text, i, pieces).items():

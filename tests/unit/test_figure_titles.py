@@ -14,6 +14,7 @@ from attentionology.analyses.surface.analysis import Surface
 from attentionology.analyses.surface.shown_tables import SurfaceResults
 from attentionology.analyses.surface.statistics import STATISTICS, SurfaceTables
 from attentionology.engine.results import Part
+from attentionology.reports import Section
 
 
 def surface_results() -> SurfaceResults:
@@ -44,7 +45,7 @@ def test_an_analysis_that_is_not_about_one_kind_of_map_names_none():
     class Recorded(Norms):
         def section(self, results, titles):
             seen.append(titles)
-            return unknown
+            return Section("Norms", "norms.html.j2")
 
     Part(Recorded(), None, (), unknown, results=object()).section(Titles("a model", "a corpus"))
     assert seen == [Titles("a model", "a corpus")]
