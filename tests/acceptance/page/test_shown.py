@@ -23,8 +23,8 @@ def view(head: int, kind: str = "weight", seed: int = 0) -> HeadView:
     values = np.random.default_rng([seed, head, len(kind)]).dirichlet(np.ones(6) / 2, 6)
     others = np.where(np.eye(6, dtype=bool) | np.array(SPECIAL), -1, values)
     guesses = tuple(None if special else int(row.argmax()) for row, special in zip(others, SPECIAL, strict=True))
-    scale = 4 * values.max() if kind == "norm" else None
-    shown = values * 4 if kind == "norm" else values
+    shown = values * (4 + head) if kind == "norm" else values  # the first head has the largest norms
+    scale = shown.max() if kind == "norm" else None
     return HeadView("dogs", WORDS, SPECIAL, shown, 3, head, kind, scale, guesses, GOLD, RELATIONS)
 
 
