@@ -29,7 +29,7 @@ def take_turns(contestants: Mapping[str, Callable[[], object]], rounds: int) -> 
 
 
 def wait_for_gpu() -> None:
-    """Wait until a GPU, if one is in use, has done what it was told to do."""
+    """Wait until the GPU has finished its work, if there is one."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
 

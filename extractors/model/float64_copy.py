@@ -103,7 +103,7 @@ class _Converting(nn.Module):
 
 
 class _CastAfterLookUp(nn.Module):
-    """Looks up rows in a table as it is stored and converts them. The table is no submodule, so it is not converted."""
+    """Looks up rows of a table and converts them. The table itself is not a submodule, so it is not converted."""
 
     def __init__(self, table: nn.Module, dtype: torch.dtype) -> None:
         super().__init__()

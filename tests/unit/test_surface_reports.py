@@ -134,7 +134,7 @@ def test_svg_is_the_same_for_the_same_tables(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(("most", "named"), [(72, 12), (5, 4)])
 def test_heads_are_in_the_order_of_their_tree(monkeypatch, most, named):
-    """Each row and column of the matrix is that of the head whose name stands beside it."""
+    """Each row and each column of the matrix belongs to the head whose name is written beside it."""
     monkeypatch.setattr("attentionology.analyses.clusters.figures._MOST_NAMED", most)
     _, clusters = results("bert")
     figure = distances_figure(clusters.distances.per_row, clusters.geography, clusters.heads)
