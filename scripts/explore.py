@@ -58,5 +58,5 @@ class Explore:
             sentences.append(with_id(Sentence.from_text(" ".join(line.words)), line.id))
         view = explore(sentences, model=self.model.load(), maps=self.maps)
         view.save(self.out)
-        say(f"{repr(view)[len('ExplorerView(') : -1]}: {self.out}")
+        say(f"{view.description}: {self.out}")
         return 0

@@ -34,9 +34,13 @@ class ExplorerView:
     address: str = ""  # the address of the view with which it opens
 
     def __repr__(self) -> str:
+        return f"ExplorerView({self.description})"
+
+    @property
+    def description(self) -> str:
+        """The model, what it read, and what can be seen of it."""
         explorer = self.explorer
-        measures = f"{len(explorer.measures)} measures of {explorer.layers * explorer.heads} heads"
-        return f"ExplorerView({self.title}, {measures})"
+        return f"{self.title}, {len(explorer.measures)} measures of {explorer.layers * explorer.heads} heads"
 
     @property
     def title(self) -> str:

@@ -2,7 +2,7 @@
 
 import type { Explorer, Measure } from "./data";
 import { headIndex, headName } from "./data";
-import type { Pick } from "./picks";
+import type { Shown } from "./judging";
 import { PICKS } from "./picks";
 import type { Sort } from "./sorting";
 import { SORTS } from "./sorting";
@@ -12,7 +12,6 @@ export interface Word {
   index: number;
 }
 
-export type Shown = "all" | "right" | "wrong" | `wrong:${Pick}`;
 const SHOWN: Shown[] = ["all", "right", "wrong", ...PICKS.map((pick) => `wrong:${pick}` as const)];
 export type Drawing = "lines" | "arcs" | "matrix" | "difference" | "all";
 const DRAWINGS: Drawing[] = ["lines", "arcs", "matrix", "difference", "all"];

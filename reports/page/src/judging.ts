@@ -1,6 +1,5 @@
 // Which sentences of the sample a head gets right, and in which it is wrong.
 
-import type { Shown } from "./address";
 import type { Ensemble, Explorer, SampledSentence } from "./data";
 import { storedHead } from "./data";
 import { together } from "./ensembles";
@@ -10,6 +9,9 @@ import { PICKS, pickOf } from "./picks";
 import type { Search } from "./search";
 import type { Decision, Reach } from "./tasks";
 import { ALIGNMENT, COREFERENCE, decide, ordered, tasks } from "./tasks";
+
+/** Which sentences are listed: those that a head gets wrong, for example, or those in which it picks a sibling. */
+export type Shown = "all" | "right" | "wrong" | `wrong:${Pick}`;
 
 /** Directions in which the word that is looked for attends to the word that looks for it. */
 const REVERSED = ["head->dep", "antecedent->mention", "source->target"];

@@ -1,11 +1,10 @@
 // The list of example sentences.
 
 import { useEffect, useRef } from "preact/hooks";
-import type { Shown } from "./address";
 import type { SampledSentence } from "./data";
 import { columnsOf, rowsOf, runningText } from "./data";
 import { moved } from "./hooks";
-import type { Example } from "./judging";
+import type { Example, Shown } from "./judging";
 import { shows } from "./judging";
 
 const WORDS = 16;

@@ -1,7 +1,7 @@
 // Sentences of the sample: those that a head gets right and those that it gets wrong, and one of them drawn.
 
 import { useMemo } from "preact/hooks";
-import type { Shown, View } from "./address";
+import type { View } from "./address";
 import { Drawings, Heads, OneOf, SomeOf } from "./controls";
 import type { Explorer, Sample, SampledSentence } from "./data";
 import { columnsOf, headName, inputName } from "./data";
@@ -12,7 +12,7 @@ import { arrow, count, percent } from "./format";
 import type { Go } from "./hooks";
 import { useName, usePromise } from "./hooks";
 import { canInflate, Maps } from "./inflate";
-import type { Example } from "./judging";
+import type { Example, Shown } from "./judging";
 import { directionsOf, examples, filtered, first, picksIn } from "./judging";
 import { ExampleList } from "./list";
 import type { Pick } from "./picks";
