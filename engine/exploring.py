@@ -48,7 +48,7 @@ def explore(
         >>> explore("The keys to the cabinet are on the table.")
         ExplorerView(all-MiniLM-L6-v2 on 1 sentence, 9 measures of 72 heads)
     """
-    options = maps if isinstance(maps, MapOptions) else MapOptions((maps,) if isinstance(maps, str) else tuple(maps))
+    options = MapOptions.of(maps)
     given = [text] if isinstance(text, str | Sentence) else list(text)
     if not given:
         raise OptionError("there is no sentence to explore")

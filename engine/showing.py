@@ -73,7 +73,7 @@ def show(
         raise OptionError(f"the layout must be one of {', '.join(LAYOUTS)}, not {layout!r}")
     if direction not in ("auto", *READINGS):
         raise OptionError(f"the direction must be one of auto, {', '.join(READINGS)}, not {direction!r}")
-    options = maps if isinstance(maps, MapOptions) else MapOptions((maps,) if isinstance(maps, str) else tuple(maps))
+    options = MapOptions.of(maps)
     options.check()
     texts = [text] if isinstance(text, str | Sentence) else list(text)
     sentences = [Sentence.from_text(item) if isinstance(item, str) else item for item in texts]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -48,6 +49,11 @@ class MapOptions(OptionGroup):
 
     merge: PieceMerging = "norm"
     normalize: RowScaling = "none"
+
+    @classmethod
+    def of(cls, maps: str | Sequence[str] | MapOptions) -> MapOptions:
+        """Return the options of one kind, of several kinds, or as they are given."""
+        return maps if isinstance(maps, MapOptions) else cls((maps,) if isinstance(maps, str) else tuple(maps))
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
