@@ -221,7 +221,10 @@ def test_attributes_are_not_set_by_name():
     assert by_name("a.b = 1\nsetattr(a, name, 1)\ngetattr(a, name)") == [2]
 
 
-LAZY = ("attentionology", *(f"attentionology.{room}" for room in ("analyses", "corpora_loaders", "engine", "reports")))
+LAZY = (
+    "attentionology",
+    *(f"attentionology.{room}" for room in ("analyses", "corpora_loaders", "engine", "extractors", "reports")),
+)
 """The packages whose names are loaded when they are first used."""
 
 PUBLIC = (
