@@ -54,8 +54,8 @@ from attentionology.engine.align import AlignJob
 from attentionology.engine.passes import run_passes
 from attentionology.engine.preparing import plan_analyses
 from attentionology.extractors.translation import Translator, load_sample_translator, read_pairs
-from attentionology.extractors.translation.sample_model import make_tokenizer
 from benchmarks.measuring import peak_memory, ratio, take_turns
+from benchmarks.sample_translator import make_tokenizer
 
 WORDS = 25
 VOCABULARY = 58101  # of opus-mt-de-en

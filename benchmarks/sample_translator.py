@@ -1,6 +1,6 @@
 """Training the small translation model of the sample, from one seed.
 
-Run ``python -m attentionology.extractors.translation.sample_model FOLDER`` to make the whole sample again: the sentence
+Run ``python -m benchmarks.sample_translator FOLDER`` to make the whole sample again: the sentence
 pairs, their gold links, and the model. This takes a few minutes. On one machine the result is the same every time;
 another machine rounds differently, and its model differs in the last digits of every weight.
 """
@@ -19,10 +19,10 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import Tensor, nn
 
-from ...corpora_loaders.alignment import write_links
-from ...corpora_loaders.sample.made_up_pair import SEED, MadeUpPair, Translation, make_pair
-from ...corpora_loaders.sample.translation import GOLD, MODEL, PAIRS
-from ..model.loading import quiet
+from attentionology.corpora_loaders.alignment import write_links
+from attentionology.corpora_loaders.sample.made_up_pair import SEED, MadeUpPair, Translation, make_pair
+from attentionology.corpora_loaders.sample.translation import GOLD, MODEL, PAIRS
+from attentionology.extractors.model.loading import quiet
 
 N_PAIRS = 200
 STEPS = 1600

@@ -14,7 +14,7 @@ from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPL
 from attentionology.engine.align import align
 from attentionology.engine.run import Run
 from attentionology.extractors.translation import Translator
-from attentionology.extractors.translation.sample_model import make_tokenizer, save, train, unseen_sentences
+from benchmarks.sample_translator import make_tokenizer, save, train, unseen_sentences
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """The sample of the alignment analysis: sentence pairs of made-up languages, gold links, and a translation model.
 
-`attentionology.extractors.translation.sample_model` makes it from one seed.
+``benchmarks/sample_translator.py`` makes it from one seed.
 """
 
 from pathlib import Path
