@@ -57,10 +57,8 @@ def decode(scores: Float[ndarray, "words candidates"], decoding: Decoding) -> In
 
 
 def maximum_tree(scores: Float[ndarray, "nodes nodes"]) -> Int[ndarray, " nodes"]:
-    """Return the parent of each node in the maximum spanning tree from node 0, which has the parent −1.
-
-    Rows are children and columns parents; NaN stands where there is no edge.
-    """
+    """Return the parent of each node in the maximum spanning tree from node 0, which has the parent −1."""
+    # Rows are children and columns parents; NaN stands where there is no edge.
     try:
         # The library is optional, and compiled without stubs.
         from ufal.chu_liu_edmonds import chu_liu_edmonds  # pyright: ignore[reportAttributeAccessIssue, reportMissingImports]

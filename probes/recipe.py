@@ -76,11 +76,9 @@ class RecipeChoice:
 def choose_recipe(
     name: RecipeName, changes: Mapping[str, float | None], cut: Callable[[bool], Sequence[Split]]
 ) -> RecipeChoice:
-    """Choose a recipe by its name, and change the numbers that are not None.
-
-    With ``"auto"`` the recipe of the paper is chosen, unless its one epoch has fewer than `FEWEST_STEPS` steps. ``cut``
-    gives the splits, with dev sentences held out or not.
-    """
+    """Choose a recipe by its name, and change the numbers that are not None."""
+    # With `"auto"` the recipe of the paper is chosen, unless its one epoch has fewer than `FEWEST_STEPS` steps. `cut`
+    # gives the splits, with dev sentences held out or not.
 
     def choice(chosen: Literal["paper", "tuned"], reason: str) -> RecipeChoice:
         numbers: dict[str, Any] = {key: value for key, value in changes.items() if value is not None}
@@ -100,9 +98,7 @@ def choose_recipe(
 
 
 def steps_per_epoch(splits: Sequence[Split]) -> int:
-    """The number of steps in one epoch of the split that has the fewest.
-
-    Every training sentence in which any word has a head is one step.
-    """
+    """The number of steps in one epoch of the split that has the fewest."""
+    # Every training sentence in which any word has a head is one step.
     known = (sum(any(head is not None for head in s.heads) for s in split.train.sentences) for split in splits)
     return min(known, default=0)

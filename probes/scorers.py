@@ -81,16 +81,10 @@ class Scorer(nn.Module):
 
 
 class AttentionScorer(Scorer):
-    """Σ_k w_k A^k[i, c] + u_k A^k[c, i] (Clark et al. 2019, §5, attention-only).
+    """Σ_k w_k A^k[i, c] + u_k A^k[c, i] (Clark et al. 2019, §5, attention-only)."""
 
-    Args:
-        n_maps: the number of maps, layers × heads.
-        generator: the generator of the initial weights.
-
-    Attributes:
-        weight: w (``dep->head``) and u (``head->dep``), shape (2, n_maps).
-        root: s and e, shape (2,).
-    """
+    # weight: w (`dep->head`) and u (`head->dep`), shape (2, n_maps).
+    # root: s and e, shape (2,).
 
     def __init__(self, n_maps: int, generator: Generator) -> None:
         super().__init__()
@@ -143,20 +137,12 @@ def _softmax_loss(scores: ndarray, gold: Gold) -> tuple[ndarray, float]:
 
 
 class AttentionWordsScorer(Scorer):
-    """`AttentionScorer` with weights that depend on the two words: W (v_i ⊕ v_c) + b in place of w and u (§5).
+    """`AttentionScorer` with weights that depend on the two words: W (v_i ⊕ v_c) + b in place of w and u (§5)."""
 
-    ROOT and words without a vector have zeros for v.
-
-    Args:
-        n_maps: the number of maps, layers × heads.
-        vectors: the vectors of the words; they are not trained.
-        generator: the generator of the initial weights.
-
-    Attributes:
-        dependent, candidate: the two halves of W, shape (2 · n_maps, dimensions); ``dep->head`` first.
-        bias: b, shape (2 · n_maps,).
-        root: s and e, shape (2,).
-    """
+    # ROOT and words without a vector have zeros for v.
+    # dependent, candidate: the two halves of W, shape (2 · n_maps, dimensions); `dep->head` first.
+    # bias: b, shape (2 · n_maps,).
+    # root: s and e, shape (2,).
 
     def __init__(self, n_maps: int, vectors: WordVectors, generator: Generator) -> None:
         super().__init__()
@@ -190,17 +176,11 @@ class AttentionWordsScorer(Scorer):
 
 
 class DistanceScorer(Scorer):
-    """A network of one hidden layer that sees the two words and how far apart they are, and no map.
+    """A network of one hidden layer that sees the two words and how far apart they are, and no map."""
 
-    It sees v_i ⊕ v_c and eight planes: (c − i)/n to the right and (i − c)/n to the left, whether c − i is 0, −1, 1, −2,
-    2, and whether c is ROOT; then tanh and one output (published code of Clark et al. 2019; the constant plane of
-    zeros there is left out).
-
-    Args:
-        vectors: the vectors of the words; they are not trained.
-        hidden: the size of the hidden layer.
-        generator: the generator of the initial weights.
-    """
+    # It sees v_i ⊕ v_c and eight planes: (c − i)/n to the right and (i − c)/n to the left, whether c − i is 0, −1, 1,
+    # −2, 2, and whether c is ROOT; then tanh and one output (published code of Clark et al. 2019; the constant plane of
+    # zeros there is left out).
 
     def __init__(self, vectors: WordVectors, hidden: int, generator: Generator) -> None:
         super().__init__()

@@ -61,16 +61,8 @@ def _with_dev(
 
 
 def folds_of(sentences: Sequence[Sentence], folds: int) -> list[int]:
-    """The fold of every sentence.
-
-    Documents stay whole if there are at least as many as folds. Each goes to the fold with the fewest words so far.
-
-    Example:
-        >>> from attentionology.corpora_loaders import Sentence
-        >>> from attentionology.probes.splits import folds_of
-        >>> folds_of([Sentence(f"s{i}", ("word",) * length) for i, length in enumerate([5, 1, 2, 4, 4])], 2)
-        [0, 1, 1, 1, 0]
-    """
+    """The fold of every sentence."""
+    # Documents stay whole if there are at least as many as folds. Each goes to the fold with the fewest words so far.
     unit_of = _units(sentences, folds)
     words: defaultdict[str, int] = defaultdict(int)
     for unit, sentence in zip(unit_of, sentences, strict=True):

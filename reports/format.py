@@ -93,11 +93,9 @@ def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def shown_rows(best: pd.DataFrame, min_count: int) -> Iterator[dict[str, Any]]:
-    """Yield the rows in the order in which they are shown; ``is_frequent`` says whether they have ``min_count`` words.
-
-    Frequent relations come first. ``root`` is left out here but not in the CSV file: a root has no head that attention
-    could point to, so its row is all zeros.
-    """
+    """Yield the rows in the order in which they are shown, ``is_frequent`` if they have ``min_count`` words."""
+    # Frequent relations come first. `root` is left out here but not in the CSV file: a root has no head that attention
+    # could point to, so its row is all zeros.
     rows = [row for row in rows_of(best) if row["relation"] != "root"]
     for is_frequent in (True, False):
         for row in rows:

@@ -31,21 +31,13 @@ class RunFolderError(OSError):
 
 
 class RunFolder:
-    """Collects results in a folder next to the target, and renames it to the target at the end.
+    """Collects results in a folder next to the target, and renames it to the target at the end."""
 
-    Use it as a context manager around the whole computation, so that a target that cannot be created is noticed early.
-    Inside the block, `path` is the folder to write to. If the block raises an error, the collected files are removed
-    and the target is unchanged. Unfinished folders of runs that were killed are removed, too, but never one that a
-    living process may be writing (see `attentionology.storage.durable`).
-
-    Args:
-        target: the folder to create. If it is a symbolic link, the folder that it points to.
-        overwrite: whether to replace an existing folder if it is the result of an earlier run and holds nothing else.
-        reads: files and folders that the run reads. They must not be in the folder that is replaced.
-
-    Raises:
-        RunFolderError: the target exists and may not be replaced, cannot be created, or its disk is full.
-    """
+    # Use it as a context manager around the whole computation, so that a target that cannot be created is noticed
+    # early. Inside the block, `path` is the folder to write to. If the block raises an error, the collected files are
+    # removed and the target is unchanged. Unfinished folders of runs that were killed are removed, too, but never one
+    # that a living process may be writing (see `attentionology.storage.durable`).
+    # reads: files and folders that the run reads. They must not be in the folder that is replaced.
 
     def __init__(self, target: str | Path, *, overwrite: bool = False, reads: Iterable[str | Path] = ()) -> None:
         self.overwrite = overwrite

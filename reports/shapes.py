@@ -28,10 +28,8 @@ _CELL = Path([(-_SIDE, -_SIDE), (_SIDE, -_SIDE), (_SIDE, _SIDE), (-_SIDE, _SIDE)
 def name_rows(
     axes: Axes, left: Sequence[str], right: Sequence[str], *, heading: str = "", links: Sequence[str] = ()
 ) -> None:
-    """Label the rows 0, 1, … of a figure, which go from top to bottom, on both sides.
-
-    ``heading`` stands above the labels on the right, and both labels of a row lead to its link.
-    """
+    """Label the rows 0, 1, … of a figure, which go from top to bottom, on both sides."""
+    # `heading` stands above the labels on the right, and both labels of a row lead to its link.
     rows = range(len(left))
     axes.set_yticks(rows, left)
     axes.set_ylim(len(left) - 0.5, -0.5)
@@ -57,10 +55,8 @@ def intervals(
 def by_bins(
     axes: Axes, values: npt.ArrayLike, totals: npt.ArrayLike, color: str, marker: str, label: str, *, first: int = 0
 ) -> None:
-    """Draw values of bins 0, 1, … as marks, with a line between neighbors that have enough decisions each.
-
-    The line begins at the bin ``first``; bins before it are not neighbors of the others.
-    """
+    """Draw values of bins 0, 1, … as marks, with a line between neighbors that have enough decisions each."""
+    # The line begins at the bin `first`; bins before it are not neighbors of the others.
     values, frequent = np.asarray(values, dtype=float), np.asarray(totals) >= ENOUGH
     positions = np.arange(len(values))
     joined = np.where(frequent & (positions >= first), values, np.nan)
@@ -97,10 +93,8 @@ def heatmap(
     colors: Colormap = SCALE,
     links: Sequence[str | None] = (),
 ) -> PathCollection:
-    """Draw a matrix as one cell per value, its first row on top. Cells without a value stay empty.
-
-    ``links`` are where the cells lead, row by row.
-    """
+    """Draw a matrix as one cell per value, its first row on top. Cells without a value stay empty."""
+    # `links` are where the cells lead, row by row.
     # Cells are shapes rather than pixels, so that they have links, and colors that a dark page can replace.
     matrix = np.ma.masked_invalid(np.asarray(values, dtype=float))
     rows, columns = np.indices(matrix.shape)
@@ -124,10 +118,8 @@ def heatmap(
 def heads_map(
     axes: Axes, rates: pd.DataFrame, link: Callable[[int, int], str] | None = None, *, colors: Colormap = SCALE
 ) -> PathCollection:
-    """Draw the rates of all heads as a heatmap from 0 to 100 %. Layers are rows, heads are columns, both from 1.
-
-    ``link`` says where the cell of a layer and a head, both from 1, leads.
-    """
+    """Draw the rates of all heads as a heatmap from 0 to 100 %. Layers are rows, heads are columns, both from 1."""
+    # `link` says where the cell of a layer and a head, both from 1, leads.
     n_layers, n_heads = rates.shape
     number_ticks(axes.xaxis, n_heads)
     number_ticks(axes.yaxis, n_layers)

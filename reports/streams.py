@@ -68,12 +68,9 @@ def complain(message: object, status: int) -> int:
 
 
 def guarded(command: Callable[[], int]) -> int:
-    """Run a command although its standard streams may be closed, full, or closed before its end.
-
-    Returns:
-        The status of the command; `READER_GONE` if the reader of the output went away, 1 if the output cannot be
-        written for another reason.
-    """
+    """Run a command although its standard streams may be closed, full, or closed before its end."""
+    # Returns the status of the command; `READER_GONE` if the reader of the output went away, 1 if the output cannot be
+    # written for another reason.
     _open_closed_streams()
     try:
         with delivered():

@@ -16,11 +16,9 @@ def write_csv(table: pd.DataFrame, path: Path) -> None:
 
 
 def csv_text(table: pd.DataFrame) -> str:
-    """Return a table as CSV without its index.
-
-    Cells are written unchanged, even if a spreadsheet would read them as formulas (``=1+1``), because programs that
-    read the file must get what the corpus says.
-    """
+    """Return a table as CSV without its index."""
+    # Cells are written unchanged, even if a spreadsheet would read them as formulas (`=1+1`), because programs that
+    # read the file must get what the corpus says.
     texts = [column for _, column in table.items() if not pd.api.types.is_numeric_dtype(column)]
     returns = any(isinstance(cell, str) and "\r" in cell for column in texts for cell in column)
     # The csv module does not quote a carriage return that does not end a line.

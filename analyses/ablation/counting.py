@@ -24,14 +24,10 @@ Values = npt.NDArray[np.float64]
 
 
 class Effects(NamedTuple):
-    """Mean effects with their 95 % intervals, each of shape (groups, heads, measures); NaN for groups without words.
+    """Mean effects with their 95 % intervals, each of shape (groups, heads, measures); NaN for groups without words."""
 
-    Attributes:
-        mean, low, high: the effects.
-        difference, difference_low, difference_high: those of a head minus the mean of the other heads of its layer that
-            are switched off; NaN where there are none.
-        items: the number of words, or of predictions, of each group, shape (groups,).
-    """
+    # difference, difference_low, difference_high: those of a head minus the mean of the other heads of its layer that
+    # are switched off; NaN where there are none.
 
     mean: Values
     low: Values
@@ -39,18 +35,11 @@ class Effects(NamedTuple):
     difference: Values
     difference_low: Values
     difference_high: Values
-    items: npt.NDArray[np.int64]
+    items: npt.NDArray[np.int64]  # the number of words, or of predictions, of each group, shape (groups,)
 
 
 class HeadEffects(ExactMetric):
-    """The sums of the effects of each head over all words, those of each relation, and of each part of speech.
-
-    Args:
-        heads: layer and head, from 0.
-        relations: the inventory of relations, as the treebank has them.
-        measures: the names of the effects.
-        coarse: whether to count universal relations instead of subtypes.
-    """
+    """The sums of the effects of each head over all words, those of each relation, and of each part of speech."""
 
     # The last two dimensions are effect and difference, and the sums over sentences of x, x² and x · n, where x is
     # the sum over the words of a sentence and n their number.

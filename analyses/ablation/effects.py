@@ -34,19 +34,15 @@ NUMBERS = 2**25
 
 @dataclass(frozen=True, eq=False)
 class EffectBatch:
-    """The effects of switching off each of some heads.
+    """The effects of switching off each of some heads."""
 
-    Attributes:
-        values: the effects, one row per word or masked piece.
-        sentence, word: for each row, the index of its sentence and of its word there.
-        sentences: the sentences.
-        importance: Σ |z · ∂L/∂z| of each head in each sentence; None if nothing is predicted.
-    """
+    # sentence, word: for each row, the index of its sentence and of its word there.
 
-    values: Float[Tensor, "items heads measures"]
+    values: Float[Tensor, "items heads measures"]  # the effects, one row per word or masked piece
     sentence: Int[Tensor, " items"]
     word: Int[Tensor, " items"]
     sentences: tuple[Sentence, ...]
+    # Σ |z · ∂L/∂z| of each head in each sentence; None if nothing is predicted
     importance: Float[Tensor, "sentences heads"] | None = None
 
 
@@ -82,10 +78,9 @@ class HeadMeans:
 
 @dataclass(frozen=True)
 class AblationMaker:
-    """Makes an `EffectBatch`: of the final vectors of words, or of predictions of masked pieces or next words.
+    """Makes an `EffectBatch`: of the final vectors of words, or of predictions of masked pieces or next words."""
 
-    The heads of a layer are switched off in one batch, beside a copy in which none is. A pass begins at their layer.
-    """
+    # The heads of a layer are switched off in one batch, beside a copy in which none is. A pass begins at their layer.
 
     reads_weights: ClassVar[bool] = False
 
@@ -111,11 +106,7 @@ class AblationMaker:
         return 5 + 3 * (self.lm is not None) + of_heads
 
     def of(self, batch: SharedBatch) -> EffectBatch:
-        """Switch off one head after the other.
-
-        Raises:
-            ModelError: the architecture does not say where the heads are, or another place is right.
-        """
+        """Switch off one head after the other."""
         seen = self._seen(batch)
         fill = None if self.means is None else self.means.of(batch.encoder)
         parts, importance = [], None

@@ -40,10 +40,8 @@ class PruningMaker:
 def orders(
     heads: Sequence[Head], effect: Values, importance: Values | None, seed: int
 ) -> dict[tuple[str, int], list[Head]]:
-    """Return the orders in which heads are removed, by the name of the order and the number of its draw.
-
-    Of heads with equal effects, the first one goes first.
-    """
+    """Return the orders in which heads are removed, by the name of the order and the number of its draw."""
+    # Of heads with equal effects, the first one goes first.
     by_effect = [heads[k] for k in np.argsort(effect, kind="stable")]
     found: dict[tuple[str, int], list[Head]] = {("effect", 0): by_effect, ("reverse", 0): by_effect[::-1]}
     if importance is not None:

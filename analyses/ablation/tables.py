@@ -25,12 +25,10 @@ _FEWEST_HEADS = 3
 
 @dataclass(frozen=True)
 class AblationTables:
-    """The tables of the analysis, see `attentionology.analyses.ablation.columns`.
+    """The tables of the analysis, see `attentionology.analyses.ablation.columns`."""
 
-    Attributes:
-        heads, groups: the effects of each head.
-        relations, summary: whether the heads that find relations matter; empty without ``dependency``.
-    """
+    # heads, groups: the effects of each head.
+    # relations, summary: whether the heads that find relations matter; empty without `dependency`.
 
     heads: pd.DataFrame
     groups: pd.DataFrame
@@ -179,13 +177,9 @@ def _summary(
 
 
 def joint_p(rows: Sequence[Mapping[str, Any]], seed: int) -> tuple[float, float]:
-    """Return the mean rank of the heads that find relations, and the share of random heads with as small a one.
-
-    Args:
-        rows: for each relation, the ``layer`` and ``place`` of its best head, and ``all_ranks``, those of all heads of
-            this layer by their effect on its words, from 0 for the largest to 1.
-        seed: the seed of the permutations.
-    """
+    """Return the mean rank of the heads that find relations, and the share of random heads with as small a one."""
+    # rows: for each relation, the `layer` and `place` of its best head, and `all_ranks`, those of all heads of this
+    # layer by their effect on its words, from 0 for the largest to 1.
     # One head may find several relations, and its effects on their words depend on each other. So heads are shuffled
     # within layers, and what finds all of these relations is then another head, with its own ranks.
     rng = np.random.default_rng(seed)

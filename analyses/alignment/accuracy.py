@@ -31,27 +31,19 @@ Array = npt.NDArray[Any]
 
 
 class AlignmentCounts(NamedTuple):
-    """The counts of one series of maps, such as the norms of single heads in the setting AWI.
+    """The counts of one series of maps, such as the norms of single heads in the setting AWI."""
 
-    The first axis of the first two arrays is the whole corpus, then the first half of each split, then each bootstrap
-    replicate.
+    # The first axis of the first two arrays is the whole corpus, then the first half of each split, then each bootstrap
+    # replicate.
 
-    Attributes:
-        links: |A|, |A ∩ S| and |A ∩ P|; shape (1 + splits + replicates, layers, heads, 3).
-        sure: |S|; shape (1 + splits + replicates,).
-        rests: how many target words have their largest value on each of `RESTS`; shape (layers, heads, 3). All are 0
-            for links that are not read off rows.
-        size: the mean of all values of a pair's map, averaged over pairs; shape (layers, heads).
-        pairs: the number of sentence pairs.
-        splits: the number of splits.
-    """
-
-    links: Array
-    sure: Array
+    links: Array  # |A|, |A ∩ S| and |A ∩ P|; shape (1 + splits + replicates, layers, heads, 3)
+    sure: Array  # |S|; shape (1 + splits + replicates,)
+    # how many target words have their largest value on each of `RESTS`; shape (layers, heads, 3). All are 0 for links
+    # that are not read off rows.
     rests: Array
-    size: Array
-    pairs: int
-    splits: int = SPLITS
+    size: Array  # the mean of all values of a pair's map, averaged over pairs; shape (layers, heads)
+    pairs: int  # the number of sentence pairs
+    splits: int = SPLITS  # the number of splits
 
     def error_rates(self) -> Array:
         """Compute alignment error rates; shape (1 + splits + replicates, layers, heads)."""
@@ -66,11 +58,11 @@ def error_rate(links: Array, sure: Array) -> Array:
 
 
 class LinkAccuracy(ExactMetric):
-    """The base of the metrics of links. It adds up the counts of sentence pairs in the corpus, halves and replicates.
+    """The base of the metrics of links."""
 
-    The units of the bootstrap are sentence pairs, whose weights depend on their ids alone, so that differences between
-    two metrics are paired.
-    """
+    # It adds up the counts of sentence pairs in the corpus, halves and replicates.
+    # The units of the bootstrap are sentence pairs, whose weights depend on their ids alone, so that differences
+    # between two metrics are paired.
 
     links: Int[Tensor, "resampled layers heads 3"]
     sure: Int[Tensor, " resampled"]
@@ -109,21 +101,18 @@ class LinkAccuracy(ExactMetric):
 
 @functools.lru_cache(maxsize=1)
 def _weights(ids: tuple[str, ...], replicates: int, seed: int) -> Array:
-    """Return how often each pair counts in the corpus, in the first half of each split, and in each replicate.
-
-    All series of a batch have the same, so the last result is kept.
-    """
+    """Return how often each pair counts in the corpus, in the first half of each split, and in each replicate."""
+    # All series of a batch have the same, so the last result is kept.
     parts = (np.ones((1, len(ids))), halves(ids, SPLITS, seed), poisson_weights(ids, replicates, seed))
     weights: Array = np.concatenate([part.astype(np.float64) for part in parts])
     return weights
 
 
 class AlignmentAccuracy(LinkAccuracy):
-    """How well the links of one series align words, for each layer and head.
+    """How well the links of one series align words, for each layer and head."""
 
-    Pairs without gold links count as pairs without sure and possible links. The first four arguments are those of
-    `attentionology.analyses.alignment.series.Series`.
-    """
+    # Pairs without gold links count as pairs without sure and possible links. The first four arguments are those of
+    # `attentionology.analyses.alignment.series.Series`.
 
     rests: Int[Tensor, "layers heads 3"]
     size: Int[Tensor, "layers heads"]

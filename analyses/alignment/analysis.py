@@ -48,10 +48,9 @@ class AlignmentLooked:
 
 
 class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
-    """The analysis that aligns words by the attention of a model that reads sentence pairs.
+    """The analysis that aligns words by the attention of a model that reads sentence pairs."""
 
-    Its corpus is a bitext, and its model is a translation model, so it has a command of its own.
-    """
+    # Its corpus is a bitext, and its model is a translation model, so it has a command of its own.
 
     name = "alignment"
     options = (AlignmentOptions, LanguageOptions)

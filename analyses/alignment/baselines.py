@@ -15,10 +15,8 @@ def diagonal(pair: SentencePair) -> set[Link]:
 
 
 def same_form(pair: SentencePair) -> set[Link]:
-    """Link target words to a source word of the same form, the one nearest to the diagonal; all others as `diagonal`.
-
-    Letter case is ignored. Of two source words at the same distance, the first is taken.
-    """
+    """Link target words to the source word of the same form nearest to the diagonal; all others as `diagonal`."""
+    # Letter case is ignored. Of two source words at the same distance, the first is taken.
     positions: dict[str, list[int]] = {}
     for position, word in enumerate(pair.source):
         positions.setdefault(word.casefold(), []).append(position)

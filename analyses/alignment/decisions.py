@@ -38,16 +38,9 @@ def averaged_heads(batch: MapBatch) -> MapBatch:
 def best_columns(
     batch: MapBatch, tolerance: float
 ) -> tuple[Int[Tensor, "batch layers heads n"], Bool[Tensor, "batch layers"]]:
-    """Choose the column with the largest value of each row, the first of equal ones.
-
-    Args:
-        batch: the maps.
-        tolerance: the relative difference up to which two values are equal.
-
-    Returns:
-        the columns, 0-based, with −1 in rows of padding; and in which layers of an input a row has several columns
-        that are equal to the largest one.
-    """
+    """Choose the column with the largest value of each row, the first of equal ones."""
+    # Returns the columns, 0-based, with −1 in rows of padding; and in which layers of an input a row has several
+    # columns that are equal to the largest one.
     columns = torch.arange(batch.maps.shape[-1]) < columns_of(batch).lengths[:, None]
     return _largest(batch.maps, rows_of(batch), columns, tolerance)
 
@@ -55,12 +48,9 @@ def best_columns(
 def target_links(
     batch: MapBatch, tolerance: float
 ) -> tuple[Int[Tensor, "batch layers heads n"], Bool[Tensor, "batch layers"]]:
-    """Choose a source word for each target word, see `best_columns`.
-
-    Returns:
-        the source words, 0-based, with −1 where there is no link and beyond the end of a pair; and in which layers of a
-        pair a decision was made between values that were equal.
-    """
+    """Choose a source word for each target word, see `best_columns`."""
+    # Returns the source words, 0-based, with −1 where there is no link and beyond the end of a pair; and in which
+    # layers of a pair a decision was made between values that were equal.
     best, close = best_columns(batch, tolerance)
     is_word = columns_of(batch).words
     words = (is_word.cumsum(1) - 1).masked_fill(~is_word, -1)  # the word of each column, −1 for special tokens

@@ -92,10 +92,8 @@ class DrawablePairs(Drawable):
 
 
 def source_guesses(batch: MapBatch) -> Int[Tensor, "batch 1 layers heads n"]:
-    """Return the column with the largest value of each target word, which may be that of a special token.
-
-    The maps are in float64, see `DrawablePairs.drawn`.
-    """
+    """Return the column with the largest value of each target word, which may be that of a special token."""
+    # The maps are in float64, see `DrawablePairs.drawn`.
     best, _ = best_columns(batch, SAME * batch.noise)
     return best[:, None]
 

@@ -50,10 +50,8 @@ def alignment_figures(results: AlignmentResults, title: str) -> dict[str, Figure
 
 @styled
 def error_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
-    """Draw the error rate of all heads together by layer, and the share of target words that rest on special tokens.
-
-    Without gold links, only the second is drawn.
-    """
+    """Draw the error rate of all heads together by layer, and the share of target words that rest on special tokens."""
+    # Without gold links, only the second is drawn.
     together = cells[(cells["heads"] == TOGETHER) & (cells["direction"] == FORWARD)]
     has_gold = "error_rate" in cells
     figure, (grid,) = panels(TEXT if has_gold else COLUMN, 2.8, columns=1 + has_gold)
@@ -79,10 +77,8 @@ def error_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
 
 @styled
 def heads_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
-    """Draw the error rate of every head as heatmaps of layers and heads, one for each setting and measure.
-
-    Few errors are dark, and the head with the fewest is marked.
-    """
+    """Draw the error rate of every head as heatmaps of layers and heads, one for each setting and measure."""
+    # Few errors are dark, and the head with the fewest is marked.
     single = cells[cells["heads"] == SINGLE]
     groups = list(single.groupby(["setting", "measure"]))
     columns = min(2, max(1, len(groups)))

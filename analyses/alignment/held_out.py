@@ -11,10 +11,8 @@ from .accuracy import AlignmentCounts, Array, error_rate
 
 
 def heldout_error_rate(counts: AlignmentCounts) -> HeldOutRate:
-    """Choose the layer and head on one half and score them on the other, both ways, over all splits.
-
-    The deviations are from the two sources of `attentionology.analyses.shared.held_out`.
-    """
+    """Choose the layer and head on one half and score them on the other, both ways, over all splits."""
+    # The deviations are from the two sources of `attentionology.analyses.shared.held_out`.
     links, sure = np.zeros(3, dtype=np.int64), 0
     chosen = []
     for split in range(1, 1 + counts.splits):
@@ -46,10 +44,8 @@ def _deviations(counts: AlignmentCounts, chosen: Sequence[tuple[int, int]]) -> A
 
 
 def heldout_gain(counts: AlignmentCounts, baselines: Sequence[AlignmentCounts]) -> dict[str, float]:
-    """Return how far the held-out error rate is below that of the best baseline, with its 95 % interval.
-
-    The baseline is chosen on one half and scored on the other, too. The interval is paired.
-    """
+    """Return how far the held-out error rate is below that of the best baseline, with its 95 % interval."""
+    # The baseline is chosen on one half and scored on the other, too. The interval is paired.
     if not baselines:
         return gain_columns(float("nan"), np.empty(0))
     as_heads = baselines[0]._replace(links=np.concatenate([each.links for each in baselines], axis=2))

@@ -23,15 +23,9 @@ _LEFT_OUT = -1.0
 def itermax(
     cosines: Float[Tensor, "batch layers heads n m"], cells: Bool[Tensor, "batch n m"], tolerance: float
 ) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, "batch layers heads"]]:
-    """Link the words of sentence pairs, and say where two similarities are too close to be compared.
-
-    Similarities are (1 + cosine) / 2, so that a discount makes them smaller. Of equal similarities, the first is taken.
-
-    Args:
-        cosines: the cosines of target words (rows) and source words (columns).
-        cells: which of them are not padding.
-        tolerance: the relative difference up to which two similarities are equal.
-    """
+    """Link the words of sentence pairs, and say where two similarities are too close to be compared."""
+    # Similarities are (1 + cosine) / 2, so that a discount makes them smaller. Of equal similarities, the first is
+    # taken.
     cells = cells[:, None, None].to(cosines.device)
     similarities = (1 + cosines) / 2
     links = torch.zeros_like(cosines, dtype=torch.bool)

@@ -32,21 +32,16 @@ _DECIDE = {FORWARD: target_links, REVERSE: source_links, ITERMAX: iterated_links
 
 @dataclass(frozen=True, eq=False)
 class LinkedPairs:
-    """The links of a batch of sentence pairs. Links of both directions together are made of those of each direction.
+    """The links of a batch of sentence pairs. Links of both directions together are made of those of each direction."""
 
-    Attributes:
-        pairs: the sentence pairs.
-        links: the links of each series in one direction. In the forward direction, they are the source word that each
-            target word is linked to, counted from 0, with −1 where there is no link, and beyond the end of a sentence;
-            in the reverse direction, the target word of each source word; shape (batch, layers, heads, words). Those of
-            Itermax say which words are linked; shape (batch, layers, heads, target words, source words). Every other
-            series is there in the forward direction, too. Series may have different numbers of layers and heads.
-        sizes: for each series of the forward direction, the mean of all values of each pair's map; shape (batch,
-            layers, heads).
-    """
-
-    pairs: tuple[SentencePair, ...]
+    pairs: tuple[SentencePair, ...]  # the sentence pairs
+    # the links of each series in one direction. In the forward direction, they are the source word that each target
+    # word is linked to, counted from 0, with −1 where there is no link, and beyond the end of a sentence; in the
+    # reverse direction, the target word of each source word; shape (batch, layers, heads, words). Those of Itermax say
+    # which words are linked; shape (batch, layers, heads, target words, source words). Every other series is there in
+    # the forward direction, too. Series may have different numbers of layers and heads.
     links: Mapping[Series, Tensor]
+    # for each series of the forward direction, the mean of all values of each pair's map; shape (batch, layers, heads)
     sizes: Mapping[Series, Float[Tensor, "_ _ _"]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -83,10 +78,8 @@ class LinkedPairs:
         )
 
     def overwrite(self, indices: Sequence[int], again: LinkedPairs) -> None:
-        """Replace the links of some pairs by those that were made of maps in float64.
-
-        All of them are replaced, because float64 decides as float32 does where float32 can.
-        """
+        """Replace the links of some pairs by those that were made of maps in float64."""
+        # All of them are replaced, because float64 decides as float32 does where float32 can.
         for series, links in again.links.items():
             for index, of_pair in zip(indices, links, strict=True):
                 corner = self.links[series][index]
@@ -96,10 +89,8 @@ class LinkedPairs:
 
     @functools.cached_property
     def gold(self) -> tuple[Booleans, Booleans]:
-        """Which links are sure and which are possible; shape (batch, source words + 1, target words).
-
-        The last row stands for no link.
-        """
+        """Which links are sure and which are possible; shape (batch, source words + 1, target words)."""
+        # The last row stands for no link.
         n_source, n_target = max(len(pair.source) for pair in self.pairs), max(map(len, self.pairs))
         tables = np.zeros((2, len(self), n_source + 1, n_target), dtype=bool)
         for index, pair in enumerate(self.pairs):
@@ -112,10 +103,8 @@ class LinkedPairs:
 
     @functools.cached_property
     def marks(self) -> Booleans:
-        """Which source words are punctuation; shape (batch, source words + 1).
-
-        The last column stands for no word.
-        """
+        """Which source words are punctuation; shape (batch, source words + 1)."""
+        # The last column stands for no word.
         forms = {word for pair in self.pairs for word in pair.source}
         punctuation = {word for word in forms if is_punctuation(word)}
         table = np.zeros((len(self), max(len(pair.source) for pair in self.pairs) + 1), dtype=bool)
@@ -154,11 +143,9 @@ class LinkMaker:
         return linked
 
     def in_float32(self, one_pass: PairBatch) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
-        """Make the links of one forward pass, whose maps are then dropped, because they may fill the memory.
-
-        Returns:
-            The links; and how many layers of each pair are to be read again in float64, because float32 cannot decide.
-        """
+        """Make the links of one forward pass, whose maps are then dropped, because they may fill the memory."""
+        # Returns the links; and how many layers of each pair are to be read again in float64, because float32 cannot
+        # decide.
         return self._decided(one_pass.maps(map_makers(self.series, self.merge)), 1.0)
 
     def _decided(self, made: Sequence[MapBatch], part_of_noise: float) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
@@ -169,16 +156,9 @@ class LinkMaker:
 def decided(
     maps: Mapping[Series, MapBatch], series: Iterable[Series], part_of_noise: float = 1.0
 ) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
-    """Decide which words are linked.
-
-    Args:
-        maps: the maps of each series in the forward direction.
-        series: the series of one direction whose links are made.
-        part_of_noise: the part of the noise of float32 up to which values are equal.
-
-    Returns:
-        The links; and the last layer of each pair in which values were equal, counted from 1, or 0 if there is none.
-    """
+    """Decide which words are linked."""
+    # Returns the links; and the last layer of each pair in which values were equal, counted from 1, or 0 if there is
+    # none.
     if any(batch.level != "word" for batch in maps.values()):
         raise ValueError("alignment needs word-level maps (level='word')")
     first = next(iter(maps.values()))

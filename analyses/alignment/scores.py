@@ -17,25 +17,12 @@ from ...corpora_loaders.alignment import Link, PairLinks
 
 @dataclass(frozen=True, slots=True)
 class LinkCounts:
-    """The four numbers of one sentence pair, or their sums over several.
+    """The four numbers of one sentence pair, or their sums over several."""
 
-    Attributes:
-        links: |A|, the number of links of the hypothesis.
-        sure: |S|, the number of sure links.
-        hits_sure: |A ∩ S|.
-        hits_possible: |A ∩ P|.
-
-    Example:
-        >>> from attentionology.analyses.alignment.scores import LinkCounts
-        >>> counts = LinkCounts(links=10, sure=8, hits_sure=6, hits_possible=9) + LinkCounts()
-        >>> round(counts.error_rate, 3), counts.precision, counts.recall
-        (0.167, 0.9, 0.75)
-    """
-
-    links: int = 0
-    sure: int = 0
-    hits_sure: int = 0
-    hits_possible: int = 0
+    links: int = 0  # |A|, the number of links of the hypothesis
+    sure: int = 0  # |S|, the number of sure links
+    hits_sure: int = 0  # |A ∩ S|
+    hits_possible: int = 0  # |A ∩ P|
 
     def __add__(self, other: LinkCounts) -> LinkCounts:
         return LinkCounts(

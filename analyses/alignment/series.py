@@ -32,23 +32,13 @@ SETTINGS: tuple[AlignmentSetting, ...] = ("AWI", "AWO")
 
 @dataclass(frozen=True, order=True)
 class Series:
-    """What a series of maps shows, and which links are read off it.
+    """What a series of maps shows, and which links are read off it."""
 
-    Attributes:
-        setting: ``"AWI"`` or ``"AWO"``; for an encoder, the method.
-        measure: ``"weight"`` or ``"norm"``; for the method similarity ``"cosine"``.
-        heads: ``"all"`` for all heads of a layer together, ``"single"`` for each head by itself.
-        direction: ``"forward"`` for a link of each target word, ``"reverse"`` for a link of each source word, the
-            way in which both are put together, or ``"itermax"`` for similar words.
-
-    Example:
-        >>> Series("AWI", "norm", direction="union").one_way
-        Series(setting='AWI', measure='norm', heads='all', direction='forward')
-    """
-
-    setting: str
-    measure: str
-    heads: str = TOGETHER
+    setting: str  # `"AWI"` or `"AWO"`; for an encoder, the method
+    measure: str  # `"weight"` or `"norm"`; for the method similarity `"cosine"`
+    heads: str = TOGETHER  # `"all"` for all heads of a layer together, `"single"` for each head by itself
+    # `"forward"` for a link of each target word, `"reverse"` for a link of each source word, the way in which both are
+    # put together, or `"itermax"` for similar words
     direction: str = FORWARD
 
     @property

@@ -24,11 +24,8 @@ _NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 
 
 
 def symmetrized(forward: Booleans, reverse: Booleans, method: str) -> Booleans:
-    """Put the links of both directions together by one of the methods.
-
-    Args:
-        forward, reverse: which words are linked; shape (…, source words, target words).
-    """
+    """Put the links of both directions together by one of the methods."""
+    # forward, reverse: which words are linked; shape (…, source words, target words).
     if method == "intersection":
         return forward & reverse
     if method == "union":

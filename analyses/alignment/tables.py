@@ -69,12 +69,10 @@ def baseline_row(name: str, counts: AlignmentCounts) -> dict[str, object]:
 
 
 def correlation_rows(counted: Mapping[Series, AlignmentCounts]) -> list[dict[str, object]]:
-    """Return Spearman's ρ between mean norms and error rates, with intervals.
-
-    A norm that tells which layer or head aligns words best without gold links has a negative ρ. In each bootstrap
-    replicate, the error rates are those of the replicate, and the mean norms are those of the whole corpus. ρ and its
-    interval are NaN for fewer than `FEWEST_POINTS` layers or heads.
-    """
+    """Return Spearman's ρ between mean norms and error rates, with intervals."""
+    # A norm that tells which layer or head aligns words best without gold links has a negative ρ. In each bootstrap
+    # replicate, the error rates are those of the replicate, and the mean norms are those of the whole corpus. ρ and its
+    # interval are NaN for fewer than `FEWEST_POINTS` layers or heads.
     rows: list[dict[str, object]] = []
     for series, counts in counted.items():
         if series.measure != "norm" or series.direction != FORWARD or counts.size.size < 2:
@@ -98,11 +96,9 @@ def spearman(values: Array, others: Array) -> Array:
 
 
 def best_row(series: Series, counts: AlignmentCounts, baselines: Sequence[AlignmentCounts]) -> dict[str, object]:
-    """Return the layer and head of a series with the lowest error rate, chosen in three ways, and its held-out gain.
-
-    It is chosen on the same pairs that it is scored on; on one half, to be scored on the other; and by the largest
-    mean of its values, which needs no gold links (Kobayashi et al. 2020).
-    """
+    """Return the layer and head of a series with the lowest error rate, chosen in three ways, and its held-out gain."""
+    # It is chosen on the same pairs that it is scored on; on one half, to be scored on the other; and by the largest
+    # mean of its values, which needs no gold links (Kobayashi et al. 2020).
     rates = counts.error_rates()
     layer, head = lowest(rates[0])
     by_size: dict[str, object] = dict.fromkeys(("largest_layer", "largest_head", "largest_error_rate"), float("nan"))

@@ -20,10 +20,8 @@ _ROW = 0.1  # the height in inches of a row with a name
 
 @styled
 def distances_figure(distances: pd.DataFrame, geography: Geography, heads: pd.DataFrame, *, title: str = "") -> Figure:
-    """Draw the distances of all heads as a matrix in the order of the tree, which stands in its left margin.
-
-    Heads that attend alike are dark blocks. The names of heads have the colors of their layers.
-    """
+    """Draw the distances of all heads as a matrix in the order of the tree, which stands in its left margin."""
+    # Heads that attend alike are dark blocks. The names of heads have the colors of their layers.
     columns = [name for name in ("layer", "head", "relation", "relation_gain") if name in heads]
     points = geography.embedding.merge(heads[columns], on=["layer", "head"], how="left")
     count, n_layers = len(points), int(points["layer"].max())

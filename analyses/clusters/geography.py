@@ -40,32 +40,13 @@ class Geography(NamedTuple):
 
 
 def geography(distances: pd.DataFrame, *, clusters: int = CLUSTERS, seed: int = 0) -> Geography:
-    """Draw the heads on a map, cluster them, and test whether the heads of a layer are alike.
-
-    * The map is made by metric MDS (SMACOF), as the best of five random starts with at most 1,000 steps and tolerance
-      1e-10. These are the arguments of the published code, with a seed.
-    * The clusters are those of average linkage, in which a head that is like no other is a cluster of its own.
-    * If several heads are equally near, each counts as an equal part of a nearest neighbor. p is the one-sided share of
-      assignments of heads to layers of the same sizes that give at least the observed value, among 9,999 random ones
-      and the observed one.
-
-    Args:
-        distances: a square table, for example
-            `attentionology.analyses.clusters.distances.HeadDistanceTables.per_row`, with the labels ``layer-head``.
-        clusters: the number of clusters. There are fewer of them if there are fewer heads.
-        seed: the seed of the starts and of the permutations.
-
-    Raises:
-        ValueError: the distances are not square, symmetric and finite, or there is to be less than one cluster.
-
-    Example:
-        >>> names = ["1-1", "1-2", "2-1", "2-2"]
-        >>> near, far = [0.0, 0.1], [0.6, 0.6]  # heads are like those of their layer
-        >>> square = [near + far, near[::-1] + far, far + near, far + near[::-1]]
-        >>> result = geography(pd.DataFrame(square, index=names, columns=names), clusters=2)
-        >>> result.embedding["cluster"].tolist(), result.neighbors["found"].round(3).tolist()
-        ([1, 1, 2, 2], [1.0, 0.5])
-    """
+    """Draw the heads on a map, cluster them, and test whether the heads of a layer are alike."""
+    # * The map is made by metric MDS (SMACOF), as the best of five random starts with at most 1,000 steps and tolerance
+    #   1e-10. These are the arguments of the published code, with a seed.
+    # * The clusters are those of average linkage, in which a head that is like no other is a cluster of its own.
+    # * If several heads are equally near, each counts as an equal part of a nearest neighbor. p is the one-sided share
+    #   of assignments of heads to layers of the same sizes that give at least the observed value, among 9,999 random
+    #   ones and the observed one.
     square = distances.to_numpy(dtype=np.float64)
     heads = len(square)
     if square.shape != (heads, heads) or not np.isfinite(square).all() or not np.allclose(square, square.T):

@@ -43,27 +43,20 @@ _NAN = float("nan")
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """The difference of one statistic between two runs, first minus second.
+    """The difference of one statistic between two runs, first minus second."""
 
-    Attributes:
-        group: what the statistic is about, for example a relation.
-        first, second: the statistic in each run; None if the run does not have it.
-        difference: the value of the first run minus that of the second; NaN if one of them is undefined.
-        low, high: the 95 % interval of the difference; NaN if there is none.
-        p: the two-sided p value of no difference; NaN if there is none.
-        p_holm: the p value adjusted for all tested groups of the family; NaN if the group is not among them.
-        reason: why a number is missing; empty if none is.
-    """
+    # first, second: the statistic in each run; None if the run does not have it.
+    # low, high: the 95 % interval of the difference; NaN if there is none.
 
-    group: str
+    group: str  # what the statistic is about, for example a relation
     first: Measured | None
     second: Measured | None
-    difference: float = _NAN
+    difference: float = _NAN  # the value of the first run minus that of the second; NaN if one of them is undefined
     low: float = _NAN
     high: float = _NAN
-    p: float = _NAN
-    p_holm: float = _NAN
-    reason: str = ""
+    p: float = _NAN  # the two-sided p value of no difference; NaN if there is none
+    p_holm: float = _NAN  # the p value adjusted for all tested groups of the family; NaN if the group is not among them
+    reason: str = ""  # why a number is missing; empty if none is
 
     @property
     def tested(self) -> bool:

@@ -19,13 +19,9 @@ _LABEL = 48  # characters of a label in one line
 
 @styled
 def contrast_figure(contrast: Contrast) -> Figure | None:
-    """Draw the difference of each tested group with its interval, the largest one on top.
-
-    If no group is tested, all groups with a difference are drawn, and the legend says that they are not tested.
-
-    Returns:
-        the figure; None if no group has a difference.
-    """
+    """Draw the difference of each tested group with its interval, the largest one on top."""
+    # If no group is tested, all groups with a difference are drawn, and the legend says that they are not tested.
+    # Returns the figure; None if no group has a difference.
     rows = contrast.tested or [row for row in contrast.others if row.difference == row.difference]
     if not rows:
         return None
@@ -60,10 +56,8 @@ def _values(contrast: Contrast, row: Difference) -> str:
 def difference_rows(
     axes: Axes, rows: Sequence[Difference], scale: float, *, names: Sequence[str], texts: Sequence[str] = ()
 ) -> None:
-    """Draw differences with their 95 % intervals, one below the other.
-
-    A dot is filled if the difference is significant. Rows that were not tested are grey.
-    """
+    """Draw differences with their 95 % intervals, one below the other."""
+    # A dot is filled if the difference is significant. Rows that were not tested are grey.
     axes.axvline(0, color=GREY, lw=0.8, zorder=1)
     for y, row in enumerate(rows):
         color = ORANGE if row.significant else BLUE if row.tested else GREY

@@ -186,14 +186,9 @@ def row_of(one: Contrast, row: Difference) -> dict[str, Any]:
 def contrasts_of_kinds(
     families: Sequence[tuple[str, str, Sequence[Comparable]]], run: str, *, min_count: int
 ) -> Comparison | None:
-    """Compare the first kind of map with every other one, for each analysis that has statistics to compare.
-
-    Args:
-        families: the name of each analysis, the kind of map, and what `attentionology.analyses.Analysis.comparable`
-            returned.
-        run: the name of the run.
-        min_count: groups with fewer decisions are listed, but not tested.
-    """
+    """Compare the first kind of map with every other one, for each analysis that has statistics to compare."""
+    # families: the name of each analysis, the kind of map, and what `attentionology.analyses.Analysis.comparable`
+    # returned.
     contrasts: list[Contrast] = []
     for analysis in dict.fromkeys(name for name, _, _ in families):
         by_kind = {kind: comparable for name, kind, comparable in families if name == analysis and comparable}

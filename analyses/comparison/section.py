@@ -28,10 +28,8 @@ _LONGEST = 40
 def comparison_section(
     comparison: Comparison, *, name: str, title: str, together: Mapping[str, tuple[Figure, str]] | None = None
 ) -> Section:
-    """Make the table, the figures and the section of the page.
-
-    ``together`` has figures that show the results of all runs, each with its caption.
-    """
+    """Make the table, the figures and the section of the page."""
+    # `together` has figures that show the results of all runs, each with its caption.
     together = together or {}
     figures: dict[str, Figure] = {}
     parts: list[dict[str, Any]] = []

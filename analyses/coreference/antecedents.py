@@ -34,10 +34,8 @@ _AT_ONCE = 64  # the number of decisions at a time, so that their rows take no m
 def antecedent_hits(
     batch: MapBatch, choices: Sequence[tuple[int, Choice]], policies: Sequence[str] = POLICIES
 ) -> Bool[Tensor, "choices policies directions layers heads"]:
-    """Return whether each attention head picks an antecedent's head word, by policies and `DIRECTIONS`.
-
-    Ties go to the first candidate in the text.
-    """
+    """Return whether each attention head picks an antecedent's head word, by policies and `DIRECTIONS`."""
+    # Ties go to the first candidate in the text.
     position = word_positions(batch)
     n = batch.maps.shape[-1]
     parts = []
@@ -85,11 +83,9 @@ def _compare(
     gold: Bool[Tensor, "choices n"],
     allowed: Bool[Tensor, "choices policies n"],
 ) -> tuple[Bool[Tensor, "choices policies directions layers heads"], Bool[Tensor, " choices"]]:
-    """Compare the best antecedent with the best other candidate, in float32.
-
-    Returns:
-        whether the antecedent has the larger value, and which choices have a comparison that is too close for float32.
-    """
+    """Compare the best antecedent with the best other candidate, in float32."""
+    # Returns whether the antecedent has the larger value, and which choices have a comparison that is too close for
+    # float32.
     device = maps.device
     windows, mention, gold, allowed = windows.to(device), mention.to(device), gold.to(device), allowed.to(device)
     shape = (len(windows), allowed.shape[1], len(DIRECTIONS), *maps.shape[1:3])
@@ -129,20 +125,17 @@ def _argmax(
 
 @dataclass(frozen=True)
 class AntecedentGuesses:
-    """Returns the position that each head picks for the head word of each mention that is scored, −1 for all others.
+    """Returns the position that each head picks for the head word of each mention that is scored, −1 for all others."""
 
-    The guesses are for inputs that are kept to be looked at.
-    """
+    # The guesses are for inputs that are kept to be looked at.
 
     policy: str  # one of `POLICIES`
     singletons: bool  # whether mentions of entities that are mentioned only once are candidates
 
     def __call__(self, batch: MapBatch) -> Int[Tensor, "batch 2 layers heads n"]:
-        """Return the guesses in both `DIRECTIONS`. If two mentions have the same head word, the first one is kept.
-
-        Whether a guess is right is what `antecedent_hits` says. The guess is then the best antecedent, and otherwise
-        the best of the other candidates.
-        """
+        """Return the guesses in both `DIRECTIONS`. If two mentions have the same head word, the first one is kept."""
+        # Whether a guess is right is what `antecedent_hits` says. The guess is then the best antecedent, and otherwise
+        # the best of the other candidates.
         choices = choices_of(batch, singletons=self.singletons)
         hits = antecedent_hits(batch, choices, (self.policy,))[:, 0]
         position = word_positions(batch)

@@ -108,10 +108,8 @@ def _choice(
 
 
 def account(corpus: Documents, windows: Iterable[Window], *, singletons: bool = False) -> dict[str, int]:
-    """Count the mentions that have an antecedent, those that are scored, and the others by reason.
-
-    ``forced`` are scored mentions without a wrong candidate before them. The other names are those of `REASONS`.
-    """
+    """Count the mentions that have an antecedent, those that are scored, and the others by reason."""
+    # `forced` are scored mentions without a wrong candidate before them. The other names are those of `REASONS`.
     lost: Counter[str] = Counter()
     scored = forced = documents = 0
     last = None

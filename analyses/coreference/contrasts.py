@@ -82,10 +82,8 @@ def best_head_contrast(
 def contrast_tables(
     policy: int, pair: tuple[str, str], labels: Groups, subsets: Counts, replicates: Counts
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the contrast of every head between two groups of documents, and the largest contrasts on both sides.
-
-    Here a *place* is a direction, layer and head. Places are in the order of the table ``cells``.
-    """
+    """Return the contrast of every head between two groups of documents, and the largest contrasts on both sides."""
+    # Here a *place* is a direction, layer and head. Places are in the order of the table `cells`.
     shape = subsets.correct.shape[3:]
     n_places, groups = int(np.prod(shape)), [labels[label] for label in pair]
     correct = np.stack([subsets.correct[rows, :, policy].sum(0) for rows in groups])
@@ -121,24 +119,18 @@ def contrast_tables(
 
 
 def _exact(correct: Array, total: Array) -> Array:
-    """Return the contrasts times both totals. These are integers, so that equal contrasts compare as equal.
-
-    Args:
-        correct: the right decisions, shape (2 groups, …, places).
-        total: the numbers of decisions, shape (2 groups, …).
-    """
+    """Return the contrasts times both totals. These are integers, so that equal contrasts compare as equal."""
+    # correct: the right decisions, shape (2 groups, …, places).
+    # total: the numbers of decisions, shape (2 groups, …).
     return np.asarray(correct[0] * total[1, ..., None] - correct[1] * total[0, ..., None])
 
 
 def _heldout(chosen: Array, can_choose: Array, correct: Array, total: Array) -> dict[str, Any]:
-    """Return the contrast of the places that were chosen on one half, measured on the other half.
-
-    Args:
-        chosen: the place that each half of each split chose, shape (2 halves, splits).
-        can_choose: whether this half has decisions of both groups, shape (2 halves, splits).
-        correct: the right decisions on the other half, shape (2 halves, 2 groups, splits, places).
-        total: the numbers of decisions there, shape (2 halves, 2 groups, splits).
-    """
+    """Return the contrast of the places that were chosen on one half, measured on the other half."""
+    # chosen: the place that each half of each split chose, shape (2 halves, splits).
+    # can_choose: whether this half has decisions of both groups, shape (2 halves, splits).
+    # correct: the right decisions on the other half, shape (2 halves, 2 groups, splits, places).
+    # total: the numbers of decisions there, shape (2 halves, 2 groups, splits).
     scored = np.take_along_axis(correct, chosen[:, None, :, None], axis=-1)[..., 0]
     right = np.where(can_choose[:, None], scored, 0).sum(0)  # group, split
     n = np.where(can_choose[:, None], total, 0).sum(0)
@@ -197,17 +189,11 @@ def _every_head(
 
 
 def simultaneous_margin(estimate: Array, differences: Array, level: float = 0.95) -> tuple[Array, Array]:
-    """Return standard errors, and half the widths of intervals that hold for all heads at once.
-
-    Args:
-        estimate: the contrasts, shape (heads,).
-        differences: the contrasts in the bootstrap replicates, shape (replicates, heads).
-        level: the confidence that all intervals hold.
-
-    Returns:
-        two arrays of shape (heads,). They are NaN if there are fewer than two replicates, and 0 for a head whose
-        contrast never varies.
-    """
+    """Return standard errors, and half the widths of intervals that hold for all heads at once."""
+    # estimate: the contrasts, shape (heads,).
+    # differences: the contrasts in the bootstrap replicates, shape (replicates, heads).
+    # Returns two arrays of shape (heads,). They are NaN if there are fewer than two replicates, and 0 for a head whose
+    # contrast never varies.
     if len(differences) < 2:
         undefined = np.full(len(estimate), np.nan)
         return undefined, undefined

@@ -40,17 +40,7 @@ def ensemble_rows(
     parts: Iterable[Iterable[MapBatch]], policy: str, *, singletons: bool, most: int, min_count: int, replicates: int,
     seed: int,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """Choose and score ensembles of up to ``most`` heads for each type of mention, as plain data.
-
-    Args:
-        parts: the maps of windows, of which no more parts are read after `MENTIONS` mentions.
-        policy: the choice of candidates.
-        singletons: whether mentions of entities that are mentioned only once are candidates.
-        most: the largest number of heads.
-        min_count: the least number of mentions of a type.
-        replicates: the number of bootstrap replicates.
-        seed: the seed of the bootstrap and of the splits.
-    """
+    """Choose and score ensembles of up to ``most`` heads for each type of mention, as plain data."""
     families, types, gold, values = [], [], [], []
     shape = (0, 0, len(DIRECTIONS))
     for part in parts:

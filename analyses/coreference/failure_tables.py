@@ -94,13 +94,7 @@ PICKED = Schema(
 def failure_tables(
     metric: CoreferenceFailures, best: pd.DataFrame, cells: pd.DataFrame, chosen: Sequence[str]
 ) -> FailureTables:
-    """Make the tables of the best head of each type of mention (``best``), or of other heads (``2-2``).
-
-    Args:
-        metric: the counts.
-        best, cells: the tables of best heads and of all heads under the policy of the counts.
-        chosen: the names of heads.
-    """
+    """Make the tables of the best head of each type of mention (``best``), or of other heads (``2-2``)."""
     counts = {name: state.numpy() for name, state in metric.compute().items()}
     first = int(np.prod(metric.shape))  # the index of the first baseline
     baselines = [(column_name(name), first + BASELINES.index(name)) for name in _BESIDE]

@@ -64,33 +64,11 @@ GROUPS = (ALL, *TYPES)
 
 
 class CoreferenceFailures(ConfiguredSums):
-    """How often each head, and each baseline, finds an antecedent of mentions of each class, and what is picked
-    otherwise.
+    """How often each head and each baseline finds an antecedent of mentions of each class, and what is picked else."""
 
-    All states are sums of whole numbers over mentions, so any split of the corpus gives the same bits. They take about
-    ``42 × 4 × 64 × (2 · layers · heads + 4) × 8`` bytes.
-
-    Args:
-        n_layers, n_heads: the shape of the maps.
-        candidates: the words that heads choose from, one of ``preceding``, ``mentions`` and ``words``.
-        singletons: whether mentions of entities that are mentioned only once are candidates.
-        seed: the seed by which documents are dealt into groups, and of the random baseline.
-
-    Example:
-        >>> from attentionology import Sentence
-        >>> from attentionology.extractors import MapBatch
-        >>> from attentionology.corpora_loaders.coreference import Document, Mention
-        >>> mentions = Mention(((0, 1),), "e1", 0, "proper"), Mention(((2, 3),), "e1", 2, "pronoun")
-        >>> sentences = (Sentence("s1", ("Ann", "says", "she", "sings")),)
-        >>> document = Document("d1", sentences, mentions)
-        >>> window = Window(id="d1", words=sentences[0].words, source=document, start=0, seen=0)
-        >>> maps = torch.zeros(1, 1, 1, 4, 4)
-        >>> maps[..., 2, 0] = 1.0  # she → Ann
-        >>> metric = CoreferenceFailures(n_layers=1, n_heads=1)
-        >>> metric.update(MapBatch(maps, torch.tensor([4]), torch.zeros(1, 4, dtype=torch.bool), (window,)))
-        >>> metric.picked[PICKS.index("antecedent"), GROUPS.index("pronoun"), :, 0].sum().item()
-        1
-    """
+    # All states are sums of whole numbers over mentions, so any split of the corpus gives the same bits. They take
+    # about `42 × 4 × 64 × (2 · layers · heads + 4) × 8` bytes.
+    # seed: the seed by which documents are dealt into groups, and of the random baseline.
 
     right: Int[Tensor, "classes groups clusters guessers+1"]
     picked: Int[Tensor, "picks groups clusters guessers"]
@@ -110,11 +88,7 @@ class CoreferenceFailures(ConfiguredSums):
         self.add_state("picked", torch.zeros(len(PICKS), len(GROUPS), CLUSTERS, guessers, dtype=torch.int64), "sum")
 
     def update(self, batch: MapBatch) -> None:
-        """Count a batch of word-level maps of windows.
-
-        Raises:
-            ValueError: the maps are at token level.
-        """
+        """Count a batch of word-level maps of windows."""
         if batch.level != "word":
             raise ValueError("coreference failures need word-level maps (level='word')")
         self.check_configuration()
@@ -158,11 +132,7 @@ class CoreferenceFailures(ConfiguredSums):
                 self.picked[kind].flatten(0, 1).index_add_(0, cell, (kinds == kind).long())
 
     def compute(self) -> dict[str, Tensor]:
-        """Return the counts by name.
-
-        Raises:
-            ValueError: counts of another configuration were merged or loaded.
-        """
+        """Return the counts by name."""
         self.check_configuration()
         return {"right": self.right, "picked": self.picked}
 

@@ -128,10 +128,8 @@ def _baseline_label(name: str) -> str:
 
 @styled
 def contrasts_figure(tables: CoreferenceTables, best: pd.DataFrame, policy: str, *, title: str = "") -> Figure:
-    """Draw the accuracy of every head in one group against that in another, in a panel for each comparison.
-
-    The comparisons are those of pro- and anti-stereotypical sentences or, if there are none, those of pronouns.
-    """
+    """Draw the accuracy of every head in one group against that in another, in a panel for each comparison."""
+    # The comparisons are those of pro- and anti-stereotypical sentences or, if there are none, those of pronouns.
     largest, heads = (by_comparison(each, policy) for each in (tables.largest_contrasts, tables.head_contrasts))
     pairs = [pair for pair in largest if pair in STEREOTYPES] or list(largest)
     best_row = rows_of(best[best["type"] == "all"])[0]

@@ -46,10 +46,8 @@ REACH, NONE = PICKS.index("out of reach"), PICKS.index("none")
 def relationships(
     window: Window, choices: Sequence[Choice], by_mention: Mapping[Mention, Traits]
 ) -> Int[np.ndarray, "choices words"]:
-    """Return what each word of a window is to the mention of each choice, as an index of `PICKS`.
-
-    All mentions of the window count, also those that are no candidates.
-    """
+    """Return what each word of a window is to the mention of each choice, as an index of `PICKS`."""
+    # All mentions of the window count, also those that are no candidates.
     document, start = window.source, window.start
     mentions = [m for m in by_mention if m.head is not None and start <= m.start and m.stop <= window.stop]
     heads = np.array([m.head for m in mentions]) - start
@@ -83,14 +81,8 @@ def relationships(
 def picks(
     batch: MapBatch, choices: Sequence[tuple[int, Choice]], related: Mapping[int, npt.NDArray[np.int8]], policy: str
 ) -> Int[np.ndarray, "choices 2 layers heads"]:
-    """Return what each head picks for each mention in both `DIRECTIONS`, as an index of `PICKS`.
-
-    Args:
-        batch: the maps of windows.
-        choices: the choices, each with the index of its window, see `choices_of`.
-        related: the `relationships` of each window that has choices, by its index.
-        policy: the candidates, see `attentionology.analyses.coreference.choices.POLICIES`.
-    """
+    """Return what each head picks for each mention in both `DIRECTIONS`, as an index of `PICKS`."""
+    # related: the `relationships` of each window that has choices, by its index.
     right = antecedent_hits(batch, choices, (policy,))[:, 0].numpy()
     kinds = np.zeros(right.shape, dtype=np.int8)
     position = word_positions(batch).numpy()

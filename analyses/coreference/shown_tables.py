@@ -29,8 +29,7 @@ _TYPES = ("all", "pronoun", "proper", "nominal")
 
 
 def shown_tables(results: CoreferenceResults) -> list[ShownTable]:
-    """Return the tables of the page: the best heads, other candidates, the paper's numbers, and groups of documents,
-    and where heads fail."""
+    """Return the tables of the page."""
     tables = [best_table(results), _others(results)]
     if results.published:
         tables.append(_published(results.published))

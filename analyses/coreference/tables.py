@@ -86,14 +86,9 @@ def tables(
     replicates: Counts,
     distances: Array,
 ) -> CoreferenceTables:
-    """Build the tables.
-
-    Args:
-        types, labels: the indices of the counts of each type of mention (all first), and of each group of documents.
-        subsets: the counts over the whole corpus, then over one half of each split.
-        replicates: the counts over each bootstrap replicate.
-        distances: the counts by distance, shape (types, sentence bins, word bins, outcomes).
-    """
+    """Build the tables."""
+    # types, labels: the indices of the counts of each type of mention (all first), and of each group of documents.
+    # distances: the counts by distance, shape (types, sentence bins, word bins, outcomes).
     policies = range(len(POLICIES))
     pairs = [pair for pair in CONTRASTS if set(pair) <= set(labels)]
     head_contrasts, largest_contrasts = [], []

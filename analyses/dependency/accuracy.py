@@ -173,12 +173,7 @@ class DependencyAccuracy(OutcomeCounts):
 
 
 def inventory(corpus: Corpus, trees: Trees) -> Counter[str]:
-    """Return the relations of a corpus, each with the number of its words.
-
-    Raises:
-        CorpusError: a file has no enhanced dependencies, or those of a sentence cannot be read.
-        OptionError: the words of the corpus are not those that have enhanced dependencies.
-    """
+    """Return the relations of a corpus, each with the number of its words."""
     if trees == "basic":
         return corpus.relations
     if getattr(corpus, "tokens", None) == "surface":

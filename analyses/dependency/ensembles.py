@@ -85,10 +85,8 @@ def ensemble_rows(
     read: Read, groups: Mapping[str, frozenset[str]], shape: tuple[int, int, int], *, most: int, min_count: int,
     replicates: int, seed: int,
 ) -> Chosen:  # fmt: skip
-    """Choose and score ensembles of up to ``most`` heads for each group with enough words.
-
-    The shape has the numbers of layers, heads and readings.
-    """
+    """Choose and score ensembles of up to ``most`` heads for each group with enough words."""
+    # The shape has the numbers of layers, heads and readings.
     first = halves(read.ids, SPLITS, seed).T  # sentence, split
     draws = poisson_weights(read.ids, replicates, seed).astype(np.float64)
     rows, by_group = [], {}

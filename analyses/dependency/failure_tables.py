@@ -95,14 +95,8 @@ PICKED = Schema(
 def failure_tables(
     metric: DependencyFailures, best: pd.DataFrame, cells: pd.DataFrame, chosen: Sequence[str]
 ) -> FailureTables:
-    """Make the tables of the best head of each relation (``best``), or of other heads (``8-10``).
-
-    Args:
-        metric: the counts.
-        best: the table of best heads, which also names the best offset of each relation.
-        cells: the table of all heads. A head is read in the direction in which it is better for the relation.
-        chosen: the names of heads.
-    """
+    """Make the tables of the best head of each relation (``best``), or of other heads (``8-10``)."""
+    # cells: the table of all heads. A head is read in the direction in which it is better for the relation.
     counts = {name: state.numpy() for name, state in metric.compute().items()}
     failures: list[dict[str, Any]] = []
     picked: list[dict[str, Any]] = []

@@ -51,33 +51,10 @@ _EDGES = np.array([1, 2, 3, 4, 6, 11])
 
 
 class DependencyFailures(ConfiguredSums):
-    """How often each head, and each fixed offset, is right for words of each class, and what is picked otherwise.
+    """How often each head, and each fixed offset, is right for words of each class, and what is picked otherwise."""
 
-    All states are sums of whole numbers over sentences, so any split of the corpus gives the same bits. They take about
-    ``groups × 73 × 3 × (2 · layers · heads + 10) × 8`` bytes.
-
-    Args:
-        relations: the inventory of relations, which must contain the relation of every word.
-        n_layers, n_heads: the shape of the maps.
-        coarse: whether to count universal relations (`coarse_relation`) instead of subtypes as given.
-        both: whether maps are also read in both directions at once, as α_ij + α_ji.
-        unions: further groups of words, each with its relations.
-
-    Raises:
-        ValueError: a relation has the name of one of the totals.
-
-    Example:
-        >>> import torch
-        >>> from attentionology import Sentence
-        >>> from attentionology.extractors import MapBatch
-        >>> sentence = Sentence("s1", ("Birds", "sing", "well"), (2, 0, 2), ("nsubj", "root", "advmod"))
-        >>> maps = torch.tensor([[0, 0.1, 0.9], [0.5, 0, 0.5], [0.2, 0.8, 0]])[None, None, None]  # one head
-        >>> metric = DependencyFailures(["advmod", "nsubj", "root"], n_layers=1, n_heads=1)
-        >>> metric.update(MapBatch(maps, torch.tensor([3]), torch.zeros(1, 3, dtype=torch.bool), (sentence,)))
-        >>> right, total = metric.right[metric.groups.index("all"), 0], metric.total[metric.groups.index("all"), 0]
-        >>> int(right[0, 0]), int(total[0])  # dep->head: the subject picks its sibling, and a root is never right
-        (1, 3)
-    """
+    # All states are sums of whole numbers over sentences, so any split of the corpus gives the same bits. They take
+    # about `groups × 73 × 3 × (2 · layers · heads + 10) × 8` bytes.
 
     right: Int[Tensor, "groups classes 3 guessers"]
     picked: Int[Tensor, "groups picks 3 guessers"]
@@ -120,11 +97,7 @@ class DependencyFailures(ConfiguredSums):
             getattr(self, name)[rows] += getattr(other, name)
 
     def update(self, batch: MapBatch) -> None:
-        """Count a batch of word-level maps.
-
-        Raises:
-            ValueError: the maps are at token level, or a relation is not in the inventory.
-        """
+        """Count a batch of word-level maps."""
         if batch.level != "word":
             raise ValueError("dependency failures need word-level maps (level='word')")
         self.check_configuration()
@@ -149,11 +122,7 @@ class DependencyFailures(ConfiguredSums):
             self._add_picked(kinds[rows], of_group, unit)
 
     def compute(self) -> dict[str, Tensor]:
-        """Return the counts by name.
-
-        Raises:
-            ValueError: counts of another configuration were merged or loaded.
-        """
+        """Return the counts by name."""
         self.check_configuration()
         return {"right": self.right, "picked": self.picked, "total": self.total}
 

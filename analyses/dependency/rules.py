@@ -41,30 +41,11 @@ FAMILIES = {"tag_offset": slice(0, len(_OFFSETS)), "tag_rule": slice(len(_OFFSET
 
 
 class DependencyRules(OutcomeCounts):
-    """How often rules find the syntactic head of a word, by its relation and its part of speech.
+    """How often rules find the syntactic head of a word, by its relation and its part of speech."""
 
-    The rules are those of `FAMILIES`. They need no maps, but are counted with the heads, so that both are scored on the
-    same words. The groups are pairs of a relation and a part of speech. The counts take
-    ``groups × replicates × 47 × 4`` bytes.
-
-    Args:
-        pairs: the relations and parts of speech of words that occur together.
-        coarse: whether to count universal relations (`coarse_relation`) instead of subtypes as given.
-        replicates: the number of bootstrap replicates; 0 for no bootstrap.
-        seed: the seed of the bootstrap and of the splits into halves.
-
-    Example:
-        >>> import torch
-        >>> from attentionology import Sentence
-        >>> from attentionology.extractors import MapBatch
-        >>> sentence = Sentence("s1", ("The", "bird"), (2, 0), ("det", "root"), ("DET", "NOUN"))
-        >>> rules = DependencyRules([("det", "DET"), ("root", "NOUN")], replicates=0)
-        >>> rules.update(MapBatch(torch.zeros(1, 1, 1, 2, 2), torch.tensor([2]), torch.zeros(1, 2) > 0, (sentence,)))
-        >>> rules.pairs
-        (('det', 'DET'), ('root', 'NOUN'))
-        >>> rules.split_counts()[0].correct[0, 0, 0, len(OFFSETS) + NEAREST.index(("after", "NOUN"))]
-        np.int64(1)
-    """
+    # The rules are those of `FAMILIES`. They need no maps, but are counted with the heads, so that both are scored on
+    # the same words. The groups are pairs of a relation and a part of speech. The counts take `groups × replicates × 47
+    # × 4` bytes.
 
     def __init__(
         self, pairs: Iterable[tuple[str, str]], *, coarse: bool = False, replicates: int = 1000, seed: int = 0
@@ -88,11 +69,7 @@ class DependencyRules(OutcomeCounts):
         return {**equal_but(arguments, "pairs"), "pairs": list(pairs)}
 
     def update(self, batch: MapBatch) -> None:
-        """Count the words of a batch.
-
-        Raises:
-            ValueError: a pair of a relation and a part of speech is not in the inventory.
-        """
+        """Count the words of a batch."""
         relations = {relation: 0 for sentence in batch.sentences for relation in sentence.relations}
         words = ScoredWords.of(batch.sentences, {name: i for i, name in enumerate(relations)})
         names = [coarse_relation(name) if self.coarse else name for name in relations]
@@ -163,14 +140,8 @@ def nearest_words(sentence: Sentence) -> Int[np.ndarray, "words rules"]:
 def rule_columns(
     rules: DependencyRules, rows: Mapping[str, frozenset[str]], heads: Counts, replicates: Counts, groups: Sequence[str]
 ) -> pd.DataFrame:
-    """Return the held-out accuracies of the rules, and how much more the best heads find, one row for each name.
-
-    Args:
-        rules: the counts of the rules.
-        rows: for each row of the table of best heads, the relations that it counts.
-        heads, replicates: the counts of the heads in the corpus and its halves, and in bootstrap replicates.
-        groups: the relations of these counts.
-    """
+    """Return the held-out accuracies of the rules, and how much more the best heads find, one row for each name."""
+    # rows: for each row of the table of best heads, the relations that it counts.
     of_rules, drawn_rules = rules.split_counts()
     table = []
     for relations in rows.values():

@@ -37,12 +37,8 @@ def united(chosen: Sequence[Sequence[tuple[int, ...]]]) -> list[tuple[int, ...]]
 
 
 def tree_of(values: npt.NDArray[np.floating], number: Array) -> Array:
-    """Return the head of each word, from 0, in the maximum spanning tree; −1 for the root, the word without a row.
-
-    Args:
-        values: the value of each word as the head of each word but the root, shape (words but the root, words).
-        number: the indices of the words that have rows.
-    """
+    """Return the head of each word, from 0, in the maximum spanning tree; −1 for the root, the word without a row."""
+    # values: the value of each word as the head of each word but the root, shape (words but the root, words).
     from ...probes.predictor import maximum_tree  # probes take time to import, and few runs build trees
 
     n = values.shape[1]
@@ -64,16 +60,9 @@ def right_words(heads: Array, number: Array, gold: Array) -> npt.NDArray[np.bool
 def tree_counts(
     read: Read, shape: tuple[int, int, int], together: Sequence[tuple[int, ...]], replicates: int, seed: int
 ) -> dict[str, Any]:
-    """Build and score the trees of sentences, as plain data.
-
-    Args:
-        read: the sentences.
-        shape: the numbers of layers, heads and readings.
-        together: the heads of the ensemble that was chosen on all sentences, then of those of both halves of each
-            split; nothing if there are no ensembles.
-        replicates: the number of bootstrap replicates.
-        seed: the seed of the bootstrap and of the splits.
-    """
+    """Build and score the trees of sentences, as plain data."""
+    # together: the heads of the ensemble that was chosen on all sentences, then of those of both halves of each split;
+    # nothing if there are no ensembles.
     used = [index for index, is_tree in enumerate(read.is_tree) if is_tree]
     ids = [read.ids[index] for index in used]
     first = halves(ids, SPLITS, seed)
@@ -163,16 +152,10 @@ def _best_of_halves(correct: Array, shape: tuple[int, int, int]) -> list[int]:
 def _ensemble_row(
     by_choice: Array, others: Mapping[str, Array], total: Array, used_on: Array, draws: Array
 ) -> dict[str, Any]:
-    """Return the counts of the ensemble for a score.
-
-    Args:
-        by_choice: the right words of each sentence, shape (sentences, choices): of the ensemble that was chosen on all
-            sentences, then of those of both halves of each split.
-        others: the same of what it is compared with.
-        total: the number of words of each sentence.
-        used_on: which sentences each choice is scored on, shape (sentences, choices).
-        draws: how often each replicate draws each sentence.
-    """
+    """Return the counts of the ensemble for a score."""
+    # by_choice: the right words of each sentence, shape (sentences, choices): of the ensemble that was chosen on all
+    # sentences, then of those of both halves of each split.
+    # used_on: which sentences each choice is scored on, shape (sentences, choices).
     right, words = (by_choice * used_on)[:, 1:], (total[:, None] * used_on)[:, 1:]
     by_split = rates(*(each.sum(0).reshape(-1, 2).sum(1) for each in (right, words)))
     drawn_words = draws @ words.sum(1)

@@ -125,19 +125,12 @@ TREES_BEST = Schema(
 
 
 class SpanningTrees(NamedTuple):
-    """The scores of trees that are made of maps.
+    """The scores of trees that are made of maps."""
 
-    Attributes:
-        heads: one row per head and direction.
-        best: the best head, and the ensemble if there is one, beside chains of neighbors.
-        sentences: the number of sentences that were scored.
-        left_out: the number of sentences that were left out, because they do not have one root and a head for each
-            other word.
-    """
-
-    heads: pd.DataFrame
-    best: pd.DataFrame
-    sentences: int
+    heads: pd.DataFrame  # one row per head and direction
+    best: pd.DataFrame  # the best head, and the ensemble if there is one, beside chains of neighbors
+    sentences: int  # the number of sentences that were scored
+    # the number of sentences that were left out, because they do not have one root and a head for each other word
     left_out: int
 
 

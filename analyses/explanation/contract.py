@@ -79,42 +79,28 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What a test adds to the tables.
+    """What a test adds to the tables."""
 
-    Attributes:
-        columns: columns of the per-text table, with one value per text in its order.
-        models: what each model that the test has trained predicts, see `Tested.score`.
-        points: how much other attention differs, text by text, see `curve_points`.
-        tables: further tables, by the names in `ExplanationTest.tables`.
-        measured: per-text tables of other models, by the names of the models; see `ExplanationTest.summarize`.
-        adversary: the name of a trained adversary and the model, which other tests may use.
-        notes: remarks on how the numbers were computed, one sentence each.
-        left_out: the parts of the test that could not run, each with the reason.
-    """
-
-    columns: Rows = field(default_factory=dict)
-    models: tuple[pd.DataFrame, ...] = ()
-    points: tuple[pd.DataFrame, ...] = ()
+    columns: Rows = field(default_factory=dict)  # columns of the per-text table, with one value per text in its order
+    models: tuple[pd.DataFrame, ...] = ()  # what each model that the test has trained predicts, see `Tested.score`
+    points: tuple[pd.DataFrame, ...] = ()  # how much other attention differs, text by text, see `curve_points`
+    # further tables, by the names in `ExplanationTest.tables`
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    # per-text tables of other models, by the names of the models; see `ExplanationTest.summarize`
     measured: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    # the name of a trained adversary and the model, which other tests may use
     adversary: tuple[str, AttentionModel] | None = None
-    notes: tuple[str, ...] = ()
-    left_out: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()  # remarks on how the numbers were computed, one sentence each
+    left_out: tuple[tuple[str, str], ...] = ()  # the parts of the test that could not run, each with the reason
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """The figure of a test.
+    """The figure of a test."""
 
-    Attributes:
-        name: the name of its file.
-        caption: its caption, a Jinja template that gets ``epsilon``.
-        draw: draws it, given a title; None if there are no values to draw.
-    """
-
-    name: str
-    caption: str
-    draw: Callable[[ExplainResults, str], Figure | None]
+    name: str  # the name of its file
+    caption: str  # its caption, a Jinja template that gets `epsilon`
+    draw: Callable[[ExplainResults, str], Figure | None]  # draws it, given a title; None if there are no values to draw
 
 
 def _nothing(*_: Any) -> Any:

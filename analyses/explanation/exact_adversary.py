@@ -42,9 +42,8 @@ def exact_jsd(
     mask: Bool[Tensor, "batch n"],
     epsilon: float,
 ) -> tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]:
-    """Compute the largest JSD to ``alpha`` of any attention that changes σ(z · a + bias) by at most ``epsilon``, and of
-    any attention at all. What full attention to each word adds to the log odds, z, is in float64.
-    """
+    """Compute the largest JSD to ``alpha`` of attention that keeps σ(z · a + bias) within ``epsilon``, and of any."""
+    # What full attention to each word adds to the log odds, z, is in float64.
     if not z.shape[1]:
         return z.sum(1), z.sum(1)
     f = z + bias
@@ -84,10 +83,8 @@ def _pairs(
 
 
 def exact_attention(batch: TextBatch, index: int, *, epsilon: float = EPSILON) -> Float[Tensor, " n"]:
-    """Find the attention to one text that differs most and changes the probability by at most ε, see `exact_jsd`.
-
-    The model must be `solvable`, and the text, at the 0-based index, must have at least two words.
-    """
+    """Find the attention to one text that differs most and changes the probability by at most ε, see `exact_jsd`."""
+    # The model must be `solvable`, and the text, at the 0-based index, must have at least two words.
     model, n = batch.model, len(batch.texts[index])
     assert isinstance(model, LinearAttentionModel)  # noqa: S101 the caller looked
     evidence, bias = model.evidence(batch.state)
@@ -111,10 +108,8 @@ def exact_attention(batch: TextBatch, index: int, *, epsilon: float = EPSILON) -
 def _two_word_jsd(
     alpha: Float[Tensor, "batch n"], weight: Float[Tensor, "batch m k"], part: Int[Tensor, " m"] | None = None
 ) -> Float[Tensor, "batch m k"]:
-    """JSD(α, w on word i and 1 − w on word j) for pairs; of one column (k = 1) all weight is on word i.
-
-    The words i are those in ``part``, by default all.
-    """
+    """JSD(α, w on word i and 1 − w on word j) for pairs; of one column (k = 1) all weight is on word i."""
+    # The words i are those in `part`, by default all.
     # Only two terms of the entropy of the mixture differ from those of α / 2.
     entr = torch.special.entr
     rest = entr(alpha / 2).sum(1)[:, None, None]

@@ -35,11 +35,9 @@ CELLS = 20_000_000
 def erased(
     model: AttentionModel, alpha: Float[Tensor, "batch k rows n"], gone: Bool[Tensor, "batch k n"]
 ) -> Float[Tensor, "batch k rows n"]:
-    """Attention without some words, the rest scaled so that it sums to 1 again (Serrano & Smith 2019, §4).
-
-    Where the model itself scales what it is given (``renormalise``), that is left to it. A row of which nothing is left
-    stays zeros.
-    """
+    """Attention without some words, the rest scaled so that it sums to 1 again (Serrano & Smith 2019, §4)."""
+    # Where the model itself scales what it is given (`renormalise`), that is left to it. A row of which nothing is left
+    # stays zeros.
     kept = alpha.masked_fill(gone[:, :, None], 0.0)
     if model.special == "renormalise":
         return kept
@@ -50,10 +48,8 @@ def erased(
 def answers(
     batch: TextBatch, count: int, changed: Callable[[slice], Float[Tensor, "batch part rows n"]]
 ) -> Float[Tensor, "batch k classes"]:
-    """Compute class probabilities after k changes of the attention per text, which ``changed`` makes in parts.
-
-    The parts fit into memory.
-    """
+    """Compute class probabilities after k changes of the attention per text, which ``changed`` makes in parts."""
+    # The parts fit into memory.
     step = max(CELLS // max(batch.alpha.numel(), 1), 1)
     with torch.no_grad():
         parts = [batch.decoded(changed(slice(i, i + step))) for i in range(0, count, step)]
@@ -71,11 +67,9 @@ def without(batch: TextBatch, gone: Bool[Tensor, "batch k n"]) -> Float[Tensor, 
 
 
 def measures(batch: TextBatch) -> dict[str, Tensor]:
-    """Importance of words by the attention and what can be computed from it, signed (Serrano & Smith 2019, §4, §5).
-
-    Attention is as a reader is shown it. The gradient is ∂p/∂α summed over the rows, p the probability of the predicted
-    class, with everything before the attention as it was read. All are 0 outside the text.
-    """
+    """Importance of words by the attention and what can be computed from it, signed (Serrano & Smith 2019, §4, §5)."""
+    # Attention is as a reader is shown it. The gradient is ∂p/∂α summed over the rows, p the probability of the
+    # predicted class, with everything before the attention as it was read. All are 0 outside the text.
     predicted = batch.probabilities.argmax(-1, keepdim=True)
     with torch.enable_grad():
         alpha = batch.alpha.detach()[:, None].clone().requires_grad_()
@@ -105,11 +99,9 @@ def orderings(batch: TextBatch, draws: int = DRAWS) -> dict[str, Tensor]:
 
 
 def ranks(scores: Float[Tensor, "batch k n"], mask: Bool[Tensor, "batch n"]) -> Int[Tensor, "batch k n"]:
-    """0 for the word with the highest score; the earlier of two equal words first; padding after all words.
-
-    Words whose scores only noise keeps apart are equal, as in `attentionology.analyses.explanation.ties.levels`:
-    otherwise another batch, which changes last digits, would change which of them comes first.
-    """
+    """0 for the word with the highest score; the earlier of two equal words first; padding after all words."""
+    # Words whose scores only noise keeps apart are equal, as in `attentionology.analyses.explanation.ties.levels`:
+    # otherwise another batch, which changes last digits, would change which of them comes first.
     n = scores.shape[-1]
     ordered, order = scores.double().masked_fill(~mask[:, None], -torch.inf).sort(dim=-1, descending=True, stable=True)
     magnitude = torch.where(ordered.isfinite(), ordered.abs(), 0.0)

@@ -43,25 +43,15 @@ Batch = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class TextExamination:
-    """What the tests compute for the texts of one model. It can be sent to another process.
+    """What the tests compute for the texts of one model. It can be sent to another process."""
 
-    Attributes:
-        model: the model whose attention is tested.
-        ids: the ids of the texts.
-        texts: the words of each text.
-        tests: the names of the tests.
-        options: their options.
-        only: of some tests, the columns that are kept.
-        seed: the seed of everything random.
-    """
-
-    model: AttentionModel
-    ids: Sequence[str]
-    texts: Sequence[Words]
-    tests: tuple[str, ...]
+    model: AttentionModel  # the model whose attention is tested
+    ids: Sequence[str]  # the ids of the texts
+    texts: Sequence[Words]  # the words of each text
+    tests: tuple[str, ...]  # the names of the tests
     options: ExplanationTestOptions
-    only: Mapping[str, Sequence[str]]
-    seed: int
+    only: Mapping[str, Sequence[str]]  # of some tests, the columns that are kept
+    seed: int  # the seed of everything random
 
     def functions(self) -> dict[str, Callable[[TextBatch], Rows]]:
         """The tests by name."""
@@ -92,16 +82,7 @@ class TextExamination:
 
 
 class PartFiles:
-    """The files of parts, whose names are digests of everything on which their numbers depend.
-
-    Args:
-        folder: where the files are. Several runs may share it.
-        examination: what is computed for the texts.
-        cache_log: notes the files that were deleted because they were damaged.
-
-    Raises:
-        OptionError: the model has no weights by which it could be recognized.
-    """
+    """The files of parts, whose names are digests of everything on which their numbers depend."""
 
     def __init__(self, folder: Path, examination: TextExamination, cache_log: CacheLog) -> None:
         model, tests = examination.model, registered_tests()
@@ -152,15 +133,11 @@ def examined_parts(
     cache_log: CacheLog,
     advance: Callable[[int], object],
 ) -> tuple[list[pd.DataFrame], int]:
-    """Examine the parts of all texts, or the share of them that the options ask for.
-
-    Parts are read from the files of the options, if they are there, and written to them; they are examined in several
-    processes if the options say so.
-
-    Returns:
-        the tables of the parts, and the number of parts that have not been examined yet, which are those of other
-        shares.
-    """
+    """Examine the parts of all texts, or the share of them that the options ask for."""
+    # Parts are read from the files of the options, if they are there, and written to them; they are examined in several
+    # processes if the options say so.
+    # Returns the tables of the parts, and the number of parts that have not been examined yet, which are those of other
+    # shares.
     parts = examination.parts()
     files = None if options.parts is None else PartFiles(options.parts, examination, cache_log)
     number, shares = options.share or (1, 1)

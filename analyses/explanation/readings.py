@@ -74,10 +74,8 @@ def padded(attention: Sequence[Float[ndarray, "_ _"]], n: int) -> Float[Tensor, 
 
 
 def divergences(first: ModelReading, second: ModelReading) -> tuple[Values, Values]:
-    """Compute the JSD of the attention (mean over rows) and the TVD of the output for each text.
-
-    The JSD is NaN for texts with fewer than two words.
-    """
+    """Compute the JSD of the attention (mean over rows) and the TVD of the output for each text."""
+    # The JSD is NaN for texts with fewer than two words.
     shapes_of = [[alpha.shape for alpha in each.attention] for each in (first, second)]
     if shapes_of[0] != shapes_of[1]:
         raise ValueError("two readings can be compared if they are of the same texts and rows of attention")
@@ -96,15 +94,12 @@ def divergences(first: ModelReading, second: ModelReading) -> tuple[Values, Valu
 def chance(
     base: ModelReading, others: Sequence[ModelReading], texts: Sequence[Words], *, draws: int = 100, seed: int = 0
 ) -> Values:
-    """JSD that the base and the others would have if they weighed words independently, text by text: the floor.
-
-    The weights of the others are shuffled among the words, in all of them and in all rows alike. (To shuffle those of
-    the base instead is the same and takes less.) Of each shuffle the median over the others is taken, as it is of the
-    others as they are, and then the *mean* over the shuffles: the expectation of the very number that it is held
-    against, however many others there are. A median over shuffles would be another number where these are skewed.
-
-    Texts of fewer than two words have no value.
-    """
+    """JSD that the base and the others would have if they weighed words independently, text by text: the floor."""
+    # The weights of the others are shuffled among the words, in all of them and in all rows alike. (To shuffle those of
+    # the base instead is the same and takes less.) Of each shuffle the median over the others is taken, as it is of the
+    # others as they are, and then the *mean* over the shuffles: the expectation of the very number that it is held
+    # against, however many others there are. A median over shuffles would be another number where these are skewed.
+    # Texts of fewer than two words have no value.
     expected = np.full(len(texts), np.nan)
     for i, text in enumerate(texts):
         if len(text) > 1:
@@ -124,13 +119,6 @@ def chance(
 def curve_points(
     kind: str, name: str, strength: float, jsd: Values | pd.Series[Any], tvd: Values | pd.Series[Any] | float
 ) -> pd.DataFrame:
-    """Return how much other attention differs from the tested model's and changes the output, a row for each text.
-
-    Args:
-        kind: ``adversary``, ``seed`` or ``per text``.
-        name: the name of the model or the search.
-        strength: λ of a trained adversary; NaN for others.
-        jsd: the divergence of the attention, in nats; NaN where there is none.
-        tvd: the distance of the output; NaN where there is none.
-    """
+    """Return how much other attention differs from the tested model's and changes the output, a row for each text."""
+    # jsd: the divergence of the attention, in nats; NaN where there is none.
     return pd.DataFrame({"kind": kind, "name": name, "lambda": strength, "jsd": jsd, "tvd": tvd})

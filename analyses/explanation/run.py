@@ -183,10 +183,8 @@ def examine_share(tested: Tested) -> str:
 
 
 def highlighted_texts(tested: Tested) -> tuple[HighlightedText, ...]:
-    """Return a few texts with the weights of their words: attention, gradients, and other attention with one output.
-
-    The texts are sampled deterministically by a hash of their ids. They have 5 to 25 words if there are such texts.
-    """
+    """Return a few texts with the weights of their words: attention, gradients, and other attention with one output."""
+    # The texts are sampled deterministically by a hash of their ids. They have 5 to 25 words if there are such texts.
     model, texts, epsilon, seed = tested.model, tested.texts.test, tested.options.tests.epsilon, tested.options.seed
     fitting = [i for i, text in enumerate(texts) if _SHORTEST <= len(text) <= _LONGEST]
     fitting = fitting or [i for i, text in enumerate(texts) if len(text) > 1]

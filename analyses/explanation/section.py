@@ -109,10 +109,8 @@ def overall(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict_rows(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the verdicts with the number and the floor as such, whichever of them should be larger.
-
-    A positive difference is in favor of attention.
-    """
+    """Return the verdicts with the number and the floor as such, whichever of them should be larger."""
+    # A positive difference is in favor of attention.
     questions = {
         (test.name, question.question): question for test in registered_tests().values() for question in test.questions
     }

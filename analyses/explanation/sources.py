@@ -87,10 +87,9 @@ class Classifiers:
 
 
 class Transformers:
-    """Makes transformers: with a new classification head if they are fine-tuned, or else with the head that they have.
+    """Makes transformers, with a new classification head if they are fine-tuned, else with that which they have."""
 
-    The training texts decide the classes of a new head.
-    """
+    # The training texts decide the classes of a new head.
 
     seeds = 2
     vectors = None  # transformers have no word vectors

@@ -27,18 +27,17 @@ def text_keys(texts: Sequence[Words], seed: int = 0) -> npt.NDArray[np.uint64]:
 
 
 class Bootstrap:
-    """Computes 95 % intervals of means over texts. Texts with the same words are drawn together.
+    """Computes 95 % intervals of means over texts. Texts with the same words are drawn together."""
 
-    A bootstrap asks how much a mean would vary if the texts had been others like these: it draws the texts again, with
-    replacement, and computes the mean of each draw. Here, every text is drawn a Poisson(1) number of times instead, the
-    limit of drawing with replacement from many texts. How often a text is drawn in a replicate then depends on its own
-    words and the seed alone, and on no other text. Three things follow. All columns and all models are resampled with
-    the same weights, so differences between them are paired, and the interval of a difference is that of a column of
-    differences. The result does not depend on the order of the texts or on which others were tested. And copies of one
-    text get the same weight: they are one observation, not several, so a file that repeats its texts does not get
-    narrower intervals. Values that are undefined for a text (NaN) are left out of the numerator and the denominator of
-    each mean. Without replicates there are no intervals.
-    """
+    # A bootstrap asks how much a mean would vary if the texts had been others like these: it draws the texts again,
+    # with replacement, and computes the mean of each draw. Here, every text is drawn a Poisson(1) number of times
+    # instead, the limit of drawing with replacement from many texts. How often a text is drawn in a replicate then
+    # depends on its own words and the seed alone, and on no other text. Three things follow. All columns and all models
+    # are resampled with the same weights, so differences between them are paired, and the interval of a difference is
+    # that of a column of differences. The result does not depend on the order of the texts or on which others were
+    # tested. And copies of one text get the same weight: they are one observation, not several, so a file that repeats
+    # its texts does not get narrower intervals. Values that are undefined for a text (NaN) are left out of the
+    # numerator and the denominator of each mean. Without replicates there are no intervals.
 
     def __init__(self, texts: Sequence[Words] | npt.NDArray[np.uint64], replicates: int = 1000, seed: int = 0) -> None:
         keys = texts if isinstance(texts, np.ndarray) else text_keys(texts, seed)
@@ -50,10 +49,8 @@ class Bootstrap:
         return len(np.unique(self.texts[there]))
 
     def __call__(self, values: Float[ndarray, "texts columns"]) -> tuple[Values, Values]:
-        """Return the lower and upper bounds of the mean of each column over the texts that are not NaN.
-
-        The bounds are NaN if there are no replicates, or fewer than two different texts.
-        """
+        """Return the lower and upper bounds of the mean of each column over the texts that are not NaN."""
+        # The bounds are NaN if there are no replicates, or fewer than two different texts.
         there = ~np.isnan(values)
         if not len(self.weights):
             unknown = np.full(values.shape[1], np.nan)
@@ -110,10 +107,8 @@ def summarize(
 
 
 def quality(probabilities: Float[ndarray, "texts classes"], labels: npt.NDArray[np.int64]) -> dict[str, float]:
-    """Measure how good a classifier is, see `EXPLAIN_MODELS`. The F1 of the second class is NaN for more than two.
-
-    The area under the ROC curve is NaN if all texts have the same label.
-    """
+    """Measure how good a classifier is, see `EXPLAIN_MODELS`. The F1 of the second class is NaN for more than two."""
+    # The area under the ROC curve is NaN if all texts have the same label.
     predicted, classes = probabilities.argmax(1), probabilities.shape[1]
     areas = [
         roc_auc_score(labels == c, probabilities[:, c])

@@ -27,34 +27,20 @@ from .texts import ExplainTexts, class_numbers, digest, words_of
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """A model, the texts that it is tested on, and the tests: all that a run works with.
+    """A model, the texts that it is tested on, and the tests: all that a run works with."""
 
-    Attributes:
-        options: the options of the run.
-        texts: the texts by role, all of which the model can read.
-        source: how models are made; None if the model was saved or loaded before.
-        model: the model whose attention is tested; before `attentionology.analyses.explanation.run.trained`, the
-            untrained model.
-        labels: the class of each tested text, 0-based.
-        tests: the tests that run.
-        described: the tests that describe every model.
-        left_out: the names of those that do not run, each with the reason.
-        trainings: trains models, or takes them from the cache.
-        stages: measures how long the stages of the run take.
-        table: the per-text table of the model, once it was examined.
-    """
-
-    options: ExplainOptions
-    texts: ExplainTexts
-    source: ModelSource | None
+    options: ExplainOptions  # the options of the run
+    texts: ExplainTexts  # the texts by role, all of which the model can read
+    source: ModelSource | None  # how models are made; None if the model was saved or loaded before
+    # the model whose attention is tested; before `attentionology.analyses.explanation.run.trained`, the untrained model
     model: AttentionModel
-    labels: npt.NDArray[np.int64]
-    tests: tuple[ExplanationTest, ...]
-    described: tuple[ExplanationTest, ...]
-    left_out: tuple[tuple[str, str], ...]
-    trainings: Trainings
-    stages: Stages
-    table: pd.DataFrame = field(default_factory=pd.DataFrame)
+    labels: npt.NDArray[np.int64]  # the class of each tested text, 0-based
+    tests: tuple[ExplanationTest, ...]  # the tests that run
+    described: tuple[ExplanationTest, ...]  # the tests that describe every model
+    left_out: tuple[tuple[str, str], ...]  # the names of those that do not run, each with the reason
+    trainings: Trainings  # trains models, or takes them from the cache
+    stages: Stages  # measures how long the stages of the run take
+    table: pd.DataFrame = field(default_factory=pd.DataFrame)  # the per-text table of the model, once it was examined
 
     @property
     def trains(self) -> bool:
@@ -107,12 +93,8 @@ class Tested:
         return TextExamination(model, ids, self.words, names, options, only or {}, self.options.seed)
 
     def score(self, name: str, role: str, probabilities: Values) -> tuple[pd.DataFrame, Values]:
-        """Return what a model predicts, and 1 for each text that it classifies correctly, else 0.
-
-        Args:
-            name, role: the name of the model in tables, and what it was trained for.
-            probabilities: the probabilities of the classes, shape (texts, classes).
-        """
+        """Return what a model predicts, and 1 for each text that it classifies correctly, else 0."""
+        # probabilities: the probabilities of the classes, shape (texts, classes).
         columns = [f"p{index}" for index in range(probabilities.shape[1])]
         correct: Values = (probabilities.argmax(1) == self.labels).astype(np.float64)
         return pd.DataFrame(probabilities, columns=columns).assign(model=name, role=role), correct
@@ -127,14 +109,8 @@ class Tested:
         attend: Attend | None = None,
         attended: str = "own",
     ) -> ClassifierTraining:
-        """Describe the training of another model on the labels, as the tested model was trained.
-
-        Args:
-            name, role: the name of the model in tables, and what it is trained for.
-            seed: the seed of its initial weights and of its training.
-            make: makes the untrained model; by default, one like the tested model.
-            attend: attention that replaces its own, which ``attended`` identifies in the cache.
-        """
+        """Describe the training of another model on the labels, as the tested model was trained."""
+        # attend: attention that replaces its own, which `attended` identifies in the cache.
         train, dev, source = self.texts.train, self.texts.dev, self.source
         assert train is not None  # noqa: S101 there is training
         assert source is not None  # noqa: S101 there is training

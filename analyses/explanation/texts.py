@@ -62,10 +62,8 @@ def words_of(texts: LabelledTexts) -> list[Words]:
 
 
 def read_texts(options: ExplainOptions, loaded: Loaded) -> ExplainTexts:
-    """Read the texts, filter them by length, hold out the roles that were not given, and apply the limit.
-
-    Which texts are held out depends on a hash of their words, so that equal texts end up on the same side.
-    """
+    """Read the texts, filter them by length, hold out the roles that were not given, and apply the limit."""
+    # Which texts are held out depends on a hash of their words, so that equal texts end up on the same side.
     choice = options.texts
     lengths: dict[str, tuple[int, int]] = {}
     given: dict[str, LabelledTexts] = {}
@@ -134,10 +132,8 @@ def _check_labels(given: dict[str, LabelledTexts], held_out: Sequence[str]) -> N
 
 
 def class_numbers(texts: LabelledTexts, classes: Sequence[str]) -> list[int]:
-    """Return the index of the class of each text, 0-based.
-
-    A label is the name of a class, or its index if the labels are numbers and the names of the classes are not.
-    """
+    """Return the index of the class of each text, 0-based."""
+    # A label is the name of a class, or its index if the labels are numbers and the names of the classes are not.
     numbers = {name: index for index, name in enumerate(classes)}
     if not set(texts.labels) <= numbers.keys():
         numbers = {str(index): index for index in range(len(classes))}

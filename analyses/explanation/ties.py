@@ -17,17 +17,12 @@ from .batch import Values
 
 
 class Noise(NamedTuple):
-    """The largest difference between two scores of a text that can be noise.
+    """The largest difference between two scores of a text that can be noise."""
 
-    The larger one of two bounds counts.
+    # The larger one of two bounds counts.
 
-    Attributes:
-        relative: the bound as a share of the larger score in magnitude.
-        absolute: the bound itself.
-    """
-
-    relative: float = 0.0
-    absolute: float = 0.0
+    relative: float = 0.0  # the bound as a share of the larger score in magnitude
+    absolute: float = 0.0  # the bound itself
 
 
 WEIGHTS = Noise(FLOAT32_NOISE, float(np.finfo(np.float32).tiny))
@@ -44,15 +39,9 @@ probabilities."""
 
 
 def levels(scores: Values, noise: Noise) -> Values:
-    """Rank scores from 0 upwards; ties share a rank.
-
-    The scores are sorted and cut wherever two neighbors are farther apart than the noise. The scores between two cuts
-    are ties. This relation is transitive and does not depend on the order of the scores.
-
-    Args:
-        scores: the scores of the words of a text, shape (words,).
-        noise: the noise of these scores.
-    """
+    """Rank scores from 0 upwards; ties share a rank."""
+    # The scores are sorted and cut wherever two neighbors are farther apart than the noise. The scores between two cuts
+    # are ties. This relation is transitive and does not depend on the order of the scores.
     order = np.argsort(scores, kind="stable")
     ascending = scores[order]
     larger = np.maximum(np.abs(ascending[1:]), np.abs(ascending[:-1]))

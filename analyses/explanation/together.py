@@ -18,14 +18,8 @@ _CHARACTERS = 0.062  # inches for each character of a word on the axis
 
 
 def figures_together(results: Mapping[str, ExplainResults]) -> dict[str, tuple[Figure, str]]:
-    """Draw what the tests found about several models, the first of which may be the model without regularization.
-
-    Args:
-        results: the results of at least two runs, by the names of the runs.
-
-    Returns:
-        the figures that can be drawn, by the names of their files, each with its caption.
-    """
+    """Draw what the tests found about several models, the first of which may be the model without regularization."""
+    # Returns the figures that can be drawn, by the names of their files, each with its caption.
     colors = {name: _COLORS[index % len(_COLORS)] for index, name in enumerate(results)}
     items = {each.item for each in results.values()}
     if len(items) > 1:

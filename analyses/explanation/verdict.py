@@ -42,15 +42,7 @@ def verdicts(
     epsilon: float = EPSILON,
     questions: Sequence[tuple[str, Question]] | None = None,
 ) -> pd.DataFrame:
-    """Decide the questions whose columns are in the per-text table, see `EXPLAIN_VERDICTS`.
-
-    Args:
-        texts: the per-text table.
-        bootstrap: the bootstrap over these texts.
-        epsilon: changes of the output up to this value count as no change.
-        questions: the questions, each with the name of its test. By default, those of all registered tests in the
-            order of the report.
-    """
+    """Decide the questions whose columns are in the per-text table, see `EXPLAIN_VERDICTS`."""
     table = texts.assign(epsilon=epsilon)
     rows: list[dict[str, Any]] = []
     for test, question in all_questions() if questions is None else questions:

@@ -100,12 +100,7 @@ def write_answers(answers: SampleAnswers, path: Path = FILE) -> None:
 
 
 def compared(found: SampleAnswers, known: SampleAnswers) -> Iterator[Check]:
-    """Compare the answers of this installation with the known ones: a line for each table, and one for each analysis.
-
-    Args:
-        found: the answers of this installation.
-        known: the answers that come with the toolkit.
-    """
+    """Compare the answers of this installation with the known ones, a line for each table and for each analysis."""
     for name, digest in known.counts.items():
         equal = found.counts.get(name) == digest
         here = found.counts.get(name, "missing")[:12]

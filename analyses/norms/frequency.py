@@ -103,12 +103,10 @@ class FrequencyCorrelation(ExactMetric):
             self._thin()
 
     def compute(self) -> pd.DataFrame:
-        """Return a table with one row per measure and choice of tokens.
-
-        The choice ``all`` is of all tokens, ``words`` of those that are neither [CLS] nor [SEP], both of the sample.
-        The column ``count`` is their number. ρ is NaN if the ranks or the values do not vary, or if there are fewer
-        than five tokens.
-        """
+        """Return a table with one row per measure and choice of tokens."""
+        # The choice `all` is of all tokens, `words` of those that are neither [CLS] nor [SEP], both of the sample. The
+        # column `count` is their number. ρ is NaN if the ranks or the values do not vary, or if there are fewer than
+        # five tokens.
         ranks, special, values = self._ranked()
         rows = []
         for column, measure in enumerate(MEASURES):
@@ -119,10 +117,8 @@ class FrequencyCorrelation(ExactMetric):
         return pd.DataFrame(rows)
 
     def points(self, most: int = MOST_POINTS) -> pd.DataFrame:
-        """Return a table with one row per token of a few sentences, those with the lowest hashes, for scatter plots.
-
-        The columns are ``rank``, ``special`` (whether it is [CLS] or [SEP]) and the measures.
-        """
+        """Return a table with one row per token of a few sentences, those with the lowest hashes, for scatter plots."""
+        # The columns are `rank`, `special` (whether it is [CLS] or [SEP]) and the measures.
         ranks, special, values = self._ranked()
         # The tokens are sorted by hash, and a sentence is shown if it ends within the limit. The first one always is.
         keys = self.tokens[0][:, 0].cpu().numpy()
@@ -219,12 +215,8 @@ def _sorted(
 
 
 def frequency_ranks(counts: Mapping[int, int]) -> dict[int, int]:
-    """Return the ranks of vocabulary ids by falling count, from 1. Equally frequent ids share the best of their ranks.
-
-    Example:
-        >>> frequency_ranks({101: 5, 102: 9, 103: 5})
-        {101: 2, 102: 1, 103: 2}
-    """
+    """Return the ranks of vocabulary ids by falling count, from 1."""
+    # Equally frequent ids share the best of their ranks.
     ordered = sorted(counts.values(), reverse=True)
     first = {count: rank for rank, count in reversed(list(enumerate(ordered, start=1)))}
     return {int(token): first[count] for token, count in counts.items()}

@@ -225,16 +225,8 @@ def _correlations(cells: _Cells, n_layers: int, n_heads: int) -> pd.DataFrame:
 
 
 def spearman_of_counts(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> float:
-    """Return Spearman's ρ of pairs of whole numbers, of which there are as many as ``counts`` says.
-
-    It is NaN if the values of one side do not vary, or nearly all of them are equal.
-
-    Example:
-        >>> import numpy as np
-        >>> numbers = np.arange(8)
-        >>> round(spearman_of_counts(numbers, numbers**2, np.full(8, 10)), 3)
-        1.0
-    """
+    """Return Spearman's ρ of pairs of whole numbers, of which there are as many as ``counts`` says."""
+    # It is NaN if the values of one side do not vary, or nearly all of them are equal.
     total = int(counts.sum())
     ranks, spreads = [], []
     for values in (x, y):

@@ -77,11 +77,7 @@ class ProbeFacts:
 
 
 class RightWords(Metric):
-    """Which attempts get the head of a word right, for all words of the tested sentences in their order.
-
-    Args:
-        attempts: the number of attempts.
-    """
+    """Which attempts get the head of a word right, for all words of the tested sentences in their order."""
 
     def __init__(self, attempts: int) -> None:
         super().__init__()

@@ -42,21 +42,16 @@ class TestedSentence:
 
 
 class AttachmentTables(NamedTuple):
-    """Unlabelled attachment scores. They count words with a head, without punctuation unless a column says otherwise.
+    """Unlabelled attachment scores."""
 
-    Attributes:
-        methods: one row per method and decoding; see `attentionology.analyses.probing.columns` for the columns.
-        runs: one row per method, task, decoding and run.
-        relations: one row per method, decoding and relation, punctuation included.
-        lengths: the same by dependency length, the distance between word and head in words; 0 for roots.
-        contrasts: differences of methods on the same words.
-    """
+    # They count words with a head, without punctuation unless a column says otherwise.
 
+    # one row per method and decoding; see `attentionology.analyses.probing.columns` for the columns
     methods: pd.DataFrame
-    runs: pd.DataFrame
-    relations: pd.DataFrame
-    lengths: pd.DataFrame
-    contrasts: pd.DataFrame
+    runs: pd.DataFrame  # one row per method, task, decoding and run
+    relations: pd.DataFrame  # one row per method, decoding and relation, punctuation included
+    lengths: pd.DataFrame  # the same by dependency length, the distance between word and head in words; 0 for roots
+    contrasts: pd.DataFrame  # differences of methods on the same words
 
 
 @dataclass(frozen=True)

@@ -30,10 +30,8 @@ _COLUMNS = {
 
 
 def explored_probes(results: ProbeResults) -> Contribution | None:
-    """Return the weights of all heads in all probes of attention; None if there are none.
-
-    The rank of a head in a probe is that of the larger of its weights in the two directions.
-    """
+    """Return the weights of all heads in all probes of attention; None if there are none."""
+    # The rank of a head in a probe is that of the larger of its weights in the two directions.
     probes = used_heads(results)
     if not probes:
         return None

@@ -162,10 +162,8 @@ def _fit(probe: Probe, split: Split, checkpoint: Checkpoint, label: str, *, watc
 def _prepare_worker(
     setting: FoldSetting, trainings: Sequence[ProbeTraining], threads: int, number: int
 ) -> Callable[[tuple[int, int]], TrainedFold | str]:
-    """Return the function by which a process trains the probe of a training on one of its splits.
-
-    It returns the message of a `TrainingError`, which would reach the run as a `WorkerError` if it were raised.
-    """
+    """Return the function by which a process trains the probe of a training on one of its splits."""
+    # It returns the message of a `TrainingError`, which would reach the run as a `WorkerError` if it were raised.
     del number  # all processes do the same
     torch.set_num_threads(threads)
 
@@ -179,12 +177,7 @@ def _prepare_worker(
 
 
 def train_folds(setting: FoldSetting, trainings: Sequence[ProbeTraining], workers: int) -> Iterator[TrainedFold]:
-    """Train every probe on each of its splits, in this process or in several, and yield what they gave in order.
-
-    Raises:
-        TrainingError: a probe cannot be trained.
-        WorkerError: a process could not do its work, or processes died again and again.
-    """
+    """Train every probe on each of its splits, in this process or in several, and yield what they gave in order."""
     folds = [(number, fold) for number, training in enumerate(trainings) for fold in range(len(training.splits))]
     workers = min(workers, len(folds))
     if workers <= 1:

@@ -18,21 +18,17 @@ MOST_WEIGHTED = ("weight", "contribution")
 
 
 class HeadWeights(NamedTuple):
-    """Tables of the weights of the attention heads. Layers and heads are 1-based.
+    """Tables of the weights of the attention heads. Layers and heads are 1-based."""
 
-    Attributes:
-        heads: one row per direction, layer and head: ``weight`` (mean over runs and arcs), ``weight_sd`` (over runs),
-            ``contribution`` (weight times attention, mean over runs and arcs), and how often the head alone is right on
-            the training sentences (of all folds together), ``correct, total, accuracy``.
-        relations: one row per relation, frequent ones first: ``relation, arcs``, and the head with the largest mean
-            weight and the one with the largest mean contribution: ``weight_direction, weight_layer, weight_head,
-            weight`` and the same for ``contribution``.
-        correlations: of weight and of contribution with accuracy over all heads and directions: ``of, heads, spearman,
-            pearson``.
-    """
-
+    # one row per direction, layer and head: `weight` (mean over runs and arcs), `weight_sd` (over runs), `contribution`
+    # (weight times attention, mean over runs and arcs), and how often the head alone is right on the training sentences
+    # (of all folds together), `correct, total, accuracy`
     heads: pd.DataFrame
+    # one row per relation, frequent ones first: `relation, arcs`, and the head with the largest mean weight and the one
+    # with the largest mean contribution: `weight_direction, weight_layer, weight_head, weight` and the same for
+    # `contribution`
     relations: pd.DataFrame
+    # of weight and of contribution with accuracy over all heads and directions: `of, heads, spearman, pearson`
     correlations: pd.DataFrame
 
 
@@ -41,14 +37,9 @@ def head_weights(
     correct: Int[ndarray, "2 layers heads"],
     total: int,
 ) -> HeadWeights:
-    """The weights of the heads as tables. Without any arc there are no weights, and the table of relations is empty.
-
-    Args:
-        runs: for each run and relation the number of arcs, and the sums over them of weight and contribution, both of
-            shape (2, layers, heads), ``dep->head`` first.
-        correct: how often each head alone is right on the training sentences.
-        total: the number of words that were counted.
-    """
+    """The weights of the heads as tables. Without any arc there are no weights, and the table of relations is empty."""
+    # runs: for each run and relation the number of arcs, and the sums over them of weight and contribution, both of
+    # shape (2, layers, heads), `dep->head` first.
     nothing = 0, np.zeros(correct.shape), np.zeros(correct.shape)
     means = [[_mean([nothing, *run.values()], which) for run in runs] for which in (1, 2)]
     weight, contribution = (np.mean(of_runs, axis=0) for of_runs in means)

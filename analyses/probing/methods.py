@@ -38,10 +38,8 @@ _MEANINGS = {
 
 
 def contrasts(methods: Iterable[str]) -> list[tuple[str, str]]:
-    """The pairs of methods whose difference is worth an interval: what a probe adds to something simpler.
-
-    A probe that is not of the toolkit is compared with the attention probe and with itself on random weights.
-    """
+    """The pairs of methods whose difference is worth an interval: what a probe adds to something simpler."""
+    # A probe that is not of the toolkit is compared with the attention probe and with itself on random weights.
     names = dict.fromkeys(methods)
     added = [name for name in names if name in registered_probes() and name not in BUILTIN]
     pairs = [*_CONTRASTS, *(pair for name in added for pair in ((name, "attention"), (name, f"{name}{RANDOM}")))]

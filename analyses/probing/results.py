@@ -14,27 +14,16 @@ from .head_weights import HeadWeights
 
 
 class ProbeResults(NamedTuple):
-    """The results of probing.
+    """The results of probing."""
 
-    Attributes:
-        tables: the scores of all methods.
-        weights: which heads each attention probe uses.
-        history: one row per training, split and epoch.
-        published: the paper's scores in percent by method, if the model is the paper's.
-        min_count: relations with fewer words are grayed.
-        facts: what was trained on what, a phrase each.
-        notes: how the numbers came about, a sentence each.
-        meanings: what each method is, a phrase each.
-    """
-
-    tables: AttachmentTables
-    weights: Mapping[str, HeadWeights]
-    history: pd.DataFrame
-    published: Mapping[str, int] | None = None
-    min_count: int = 50
-    facts: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    meanings: Mapping[str, str] = MappingProxyType({})
+    tables: AttachmentTables  # the scores of all methods
+    weights: Mapping[str, HeadWeights]  # which heads each attention probe uses
+    history: pd.DataFrame  # one row per training, split and epoch
+    published: Mapping[str, int] | None = None  # the paper's scores in percent by method, if the model is the paper's
+    min_count: int = 50  # relations with fewer words are grayed
+    facts: tuple[str, ...] = ()  # what was trained on what, a phrase each
+    notes: tuple[str, ...] = ()  # how the numbers came about, a sentence each
+    meanings: Mapping[str, str] = MappingProxyType({})  # what each method is, a phrase each
 
     def __repr__(self) -> str:
         return results_line(self)

@@ -98,19 +98,12 @@ def scored_ensembles(
     most: int,
     shape: tuple[int, int, int],
 ) -> tuple[dict[str, Any], list[tuple[int, ...]]]:
-    """Choose ensembles of up to ``most`` heads on halves of the text, and score them on the others.
-
-    Args:
-        values, gold: see `Greedy`.
-        unit: the index of the sentence or document of each word or mention.
-        first: which of these are in the first half of each split, shape (units, splits).
-        draws: how often each bootstrap replicate draws each of them, shape (replicates, units).
-        most: the largest number of heads.
-        shape: the numbers of layers, heads and readings.
-
-    Returns:
-        the counts as plain data, and the heads that were chosen on the whole text, then on both halves of each split.
-    """
+    """Choose ensembles of up to ``most`` heads on halves of the text, and score them on the others."""
+    # unit: the index of the sentence or document of each word or mention.
+    # first: which of these are in the first half of each split, shape (units, splits).
+    # draws: how often each bootstrap replicate draws each of them, shape (replicates, units).
+    # Returns the counts as plain data, and the heads that were chosen on the whole text, then on both halves of each
+    # split.
     search = Greedy(values, gold, most)
     chosen = [search.chosen(np.ones(len(gold), dtype=bool))]
     ensemble, single = np.zeros(len(gold), dtype=np.int64), np.zeros(len(gold), dtype=np.int64)
@@ -148,13 +141,10 @@ def scored_ensembles(
 
 
 class Greedy:
-    """Chooses heads one by one on some of the words.
+    """Chooses heads one by one on some of the words."""
 
-    Args:
-        values: the values of the candidates of each word, shape (words, heads, candidates), −∞ where there is none.
-        gold: which candidates of each word are right, shape (words, candidates).
-        most: the largest number of heads.
-    """
+    # values: the values of the candidates of each word, shape (words, heads, candidates), −∞ where there is none.
+    # gold: which candidates of each word are right, shape (words, candidates).
 
     def __init__(self, values: npt.NDArray[np.float32], gold: npt.NDArray[np.bool_], most: int) -> None:
         self.values, self.gold, self.most = values, gold, most

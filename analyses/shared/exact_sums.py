@@ -130,11 +130,7 @@ class ExactMetric(Metric):
 
 
 class ConfiguredSums(ExactMetric):
-    """Sums that can be added up only if they were made with the same configuration.
-
-    Args:
-        described: everything that must be equal, as text.
-    """
+    """Sums that can be added up only if they were made with the same configuration."""
 
     configuration: Int[Tensor, ""]
 

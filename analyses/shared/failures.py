@@ -13,25 +13,15 @@ from .best_head import STANDARD_ERRORS, rate
 
 
 class FailureTables(NamedTuple):
-    """The tables of where heads fail.
+    """The tables of where heads fail."""
 
-    Attributes:
-        failures: the accuracy by class of words or mentions.
-        picked: what is picked.
-    """
-
-    failures: pd.DataFrame
-    picked: pd.DataFrame
+    failures: pd.DataFrame  # the accuracy by class of words or mentions
+    picked: pd.DataFrame  # what is picked
 
 
 def chosen_heads(row: Mapping[str, Any], cells: pd.DataFrame, chosen: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield the chosen heads with their directions, each once.
-
-    Args:
-        row: the row of the best head in the table of best heads.
-        cells: the same rows of the table of all heads. A head is read in the direction in which it is better.
-        chosen: ``best``, or the names of heads.
-    """
+    """Yield the chosen heads with their directions, each once."""
+    # cells: the same rows of the table of all heads. A head is read in the direction in which it is better.
     seen = set()
     for name in chosen:
         if name == "best":
@@ -46,31 +36,20 @@ def chosen_heads(row: Mapping[str, Any], cells: pd.DataFrame, chosen: Sequence[s
 
 
 def measured(names: str, sums: Any, total: Any) -> dict[str, Any]:
-    """Return a count, its share and the interval of the share as columns.
-
-    Args:
-        names: the names of the count, of the share, and of the bounds without ``_low`` and ``_high``.
-        sums: x, and the sums of x² and of x · n, see `cluster_interval`.
-        total: n, and the sum of n².
-    """
+    """Return a count, its share and the interval of the share as columns."""
+    # names: the names of the count, of the share, and of the bounds without `_low` and `_high`.
+    # sums: x, and the sums of x² and of x · n, see `cluster_interval`.
+    # total: n, and the sum of n².
     count, share, prefix = names.split()
     low, high = cluster_interval(*map(int, sums), *map(int, total))
     return {count: int(sums[0]), share: rate(int(sums[0]), int(total[0])), f"{prefix}_low": low, f"{prefix}_high": high}
 
 
 def cluster_interval(x: int, squares: int, products: int, n: int, n_squares: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share of words that were sampled by cluster (sentence); NaN if it has none.
-
-    Args:
-        x, n: how many words there are in the share, and in all.
-        squares, products, n_squares: the sums over clusters of x², of x · n and of n², where x and n are those of
-            one cluster.
-
-    Example:
-        >>> low, high = cluster_interval(50, 50, 50, 100, 100)  # 100 sentences of one word
-        >>> round(low, 3), round(high, 3)
-        (0.404, 0.596)
-    """
+    """Return the 95 % interval of a share of words that were sampled by cluster (sentence); NaN if it has none."""
+    # x, n: how many words there are in the share, and in all.
+    # squares, products, n_squares: the sums over clusters of x², of x · n and of n², where x and n are those of one
+    # cluster.
     if not 0 < x < n:
         return math.nan, math.nan
     # n² times the linearized variance of the ratio of two totals (Cochran 1977, section 6.4), in whole numbers until
@@ -89,14 +68,8 @@ def cluster_interval(x: int, squares: int, products: int, n: int, n_squares: int
 def clear_mistake(
     picked: Sequence[Mapping[str, Any]], row: Mapping[str, Any], name: str, right: str
 ) -> Mapping[str, Any] | None:
-    """Return the most frequent mistake of the best head of a row, if it is clearly first.
-
-    Args:
-        picked: the rows of the table of what is picked.
-        row: the row of the best head.
-        name: the column that names the relation or the type of mention.
-        right: what is picked where the head is right.
-    """
+    """Return the most frequent mistake of the best head of a row, if it is clearly first."""
+    # right: what is picked where the head is right.
     keys = (name, "layer", "head", "direction")
     mistakes = [each for each in picked if all(each[key] == row[key] for key in keys) and each["picked"] != right]
     mistakes.sort(key=lambda each: -each["count"])

@@ -15,28 +15,17 @@ _MANTISSA_BITS, _BIAS = 23, 127
 
 @dataclass(frozen=True)
 class OctaveGrid:
-    """A grid whose octaves, from one power of 2 to the next, are cut into equally wide steps.
+    """A grid whose octaves, from one power of 2 to the next, are cut into equally wide steps."""
 
-    The cell of a number is read off the bits of its float32: the exponent, and the first bits of the mantissa. So it is
-    the same on every machine, and larger numbers never come before smaller ones. Cell 0 has what is below the grid.
-
-    Args:
-        low, high: the exponents of the powers of 2 where the grid begins and ends. Numbers from the end on are in the
-            last cell.
-        steps: how many steps an octave has, a power of 2.
-
-    Example:
-        >>> import torch
-        >>> grid = OctaveGrid(-1, 2, steps=2)
-        >>> grid.edges.tolist()
-        [0.0, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0]
-        >>> grid.cells(torch.tensor([0.0, 0.5, 0.7, 1.0, 3.0, 100.0])).tolist()
-        [0, 1, 1, 3, 6, 7]
-    """
+    # The cell of a number is read off the bits of its float32: the exponent, and the first bits of the mantissa. So it
+    # is the same on every machine, and larger numbers never come before smaller ones. Cell 0 has what is below the
+    # grid.
+    # low, high: the exponents of the powers of 2 where the grid begins and ends. Numbers from the end on are in the
+    # last cell.
 
     low: int
     high: int
-    steps: int
+    steps: int  # how many steps an octave has, a power of 2
 
     def __len__(self) -> int:
         return (self.high - self.low) * self.steps + 2

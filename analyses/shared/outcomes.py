@@ -155,10 +155,9 @@ class OutcomeCounts(Metric):
         outcomes: Float[Tensor, "decisions outcomes"],
         weights: Float[Tensor, "weightings units"],
     ) -> None:
-        """Add weighted outcomes to the states. Float32 is exact here, because all factors and sums are small integers.
-
-        The decisions of a group that belong to the same unit have the same weights, so they are added up first.
-        """
+        """Add weighted outcomes to the states."""
+        # Float32 is exact here, because all factors and sums are small integers.
+        # The decisions of a group that belong to the same unit have the same weights, so they are added up first.
         n_units, n_subsets = weights.shape[1], self.counts.shape[1]
         pairs, row = np.unique(group * n_units + unit, return_inverse=True)
         by_pair = torch.zeros(len(pairs), outcomes.shape[1]).index_add_(0, torch.from_numpy(row), outcomes)

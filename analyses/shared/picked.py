@@ -33,17 +33,9 @@ def picked_kinds(
     barred: Bool[np.ndarray, "words n"],
     settled: Bool[np.ndarray, "words readings layers heads"],
 ) -> Int[np.ndarray, "words readings layers heads"]:
-    """Return the kind of the most attended candidate of some words of an input, the first one of equals.
-
-    Args:
-        batch: the maps.
-        row: the index of the input.
-        places: the positions of its words in the map.
-        number: the words that pick, as indices into ``places``.
-        related: the kind of each candidate for each of them.
-        barred: which words are no candidates.
-        settled: which decisions are made by other means, so that their results here are of no use.
-    """
+    """Return the kind of the most attended candidate of some words of an input, the first one of equals."""
+    # number: the words that pick, as indices into `places`.
+    # settled: which decisions are made by other means, so that their results here are of no use.
     readings = settled.shape[1]
     cells = places[number][:, None], places
     kinds, in_doubt = _kinds(batch.maps[row].cpu().numpy(), cells, related, barred, batch.noise, readings)

@@ -43,25 +43,11 @@ def halves(sentence_ids: Sequence[str], splits: int, seed: int = 0) -> npt.NDArr
 
 
 def poisson_weights(sentence_ids: Sequence[str], replicates: int, seed: int = 0) -> npt.NDArray[np.uint8]:
-    """Return how often each sentence is drawn in each bootstrap replicate.
-
-    The weights are independent Poisson(1) draws. The weight of a sentence in replicate r comes from the hash of its id,
-    mixed with r by splitmix64 (Steele, Lea & Flood 2014), and turned into a Poisson draw by the inverse of the
-    cumulative distribution.
-
-    Args:
-        sentence_ids: the ids of the sentences.
-        replicates: the number of bootstrap replicates.
-        seed: the seed of the hash.
-
-    Returns:
-        the weights, shape (replicates, sentences), which cannot be written to.
-
-    Example:
-        >>> weights = poisson_weights([f"s{i}" for i in range(1000)], replicates=10)
-        >>> weights.shape, round(float(weights.mean()), 1), round(float(weights.var()), 1)
-        ((10, 1000), 1.0, 1.0)
-    """
+    """Return how often each sentence is drawn in each bootstrap replicate."""
+    # The weights are independent Poisson(1) draws. The weight of a sentence in replicate r comes from the hash of its
+    # id, mixed with r by splitmix64 (Steele, Lea & Flood 2014), and turned into a Poisson draw by the inverse of the
+    # cumulative distribution.
+    # Returns the weights, shape (replicates, sentences), which cannot be written to.
     return _poisson_weights(tuple(sentence_ids), replicates, seed)
 
 

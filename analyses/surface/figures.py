@@ -61,10 +61,8 @@ def surface_figures(results: SurfaceResults, title: str) -> dict[str, Figure]:
 
 @styled
 def statistics_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title: str = "") -> Figure:
-    """Draw attention to neighbors, special tokens and punctuation: a dot per head, and a line through the means.
-
-    Each panel has its own axis, because attention to neighbors is often a tenth of that to special tokens.
-    """
+    """Draw attention to neighbors, special tokens and punctuation: a dot per head, and a line through the means."""
+    # Each panel has its own axis, because attention to neighbors is often a tenth of that to special tokens.
     names = {"first": specials.get("first_special", "–"), "last": specials.get("last_special", "–")}
     figure, grid = panels(TEXT, 3.8, 2, 3)
     for axes, (statistic, label) in zip(grid.flat, _PANELS, strict=True):

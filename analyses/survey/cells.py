@@ -27,19 +27,12 @@ class CellFailure:
 
 @dataclass(frozen=True, eq=False)
 class CellResult:
-    """What came out of a cell.
-
-    Attributes:
-        cell: the cell.
-        best: `attentionology.analyses.dependency.tables.DependencyTables.best` of each kind of map that could be
-            counted, with the columns of the control if there is one.
-        failures: why other kinds, or all of them, could not be counted.
-        record: the run record; None if the whole cell failed.
-        seconds: the time that the cell took in this run, which is short if its parts had been counted before.
-    """
+    """What came out of a cell."""
 
     cell: Cell
+    # `attentionology.analyses.dependency.tables.DependencyTables.best` of each kind of map that could be counted, with
+    # the columns of the control if there is one
     best: Mapping[str, pd.DataFrame] = field(default_factory=dict)
-    failures: tuple[CellFailure, ...] = ()
-    record: Mapping[str, Any] | None = None
-    seconds: float = 0.0
+    failures: tuple[CellFailure, ...] = ()  # why other kinds, or all of them, could not be counted
+    record: Mapping[str, Any] | None = None  # the run record; None if the whole cell failed
+    seconds: float = 0.0  # the time that the cell took in this run, which is short if its parts had been counted before

@@ -36,19 +36,14 @@ class Measurements:
 
 @dataclass(frozen=True, eq=False)
 class SurveyContrast:
-    """The differences between two sides on one treebank, or between their means over treebanks.
+    """The differences between two sides on one treebank, or between their means over treebanks."""
 
-    Attributes:
-        about: what the sides differ in.
-        contrast: the differences, first side minus other side. Its statistics have no deviations, to save memory. The
-            mean of a side gives each treebank the same weight.
-        treebank: the name of the treebank; empty for means.
-        treebanks: for means, the number of treebanks with enough words of a relation on both sides, by the relation.
-    """
-
-    about: About
+    about: About  # what the sides differ in
+    # the differences, first side minus other side. Its statistics have no deviations, to save memory. The mean of a
+    # side gives each treebank the same weight.
     contrast: Contrast
-    treebank: str = ""
+    treebank: str = ""  # the name of the treebank; empty for means
+    # for means, the number of treebanks with enough words of a relation on both sides, by the relation
     treebanks: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -63,11 +58,7 @@ class _Pool:
 
 
 class Contrasts:
-    """Collects the contrasts of a survey, one treebank at a time.
-
-    Args:
-        min_count: relations with fewer words on either side are listed, but not tested, and not part of means.
-    """
+    """Collects the contrasts of a survey, one treebank at a time."""
 
     def __init__(self, min_count: int) -> None:
         self.min_count = min_count

@@ -49,11 +49,8 @@ _DARK = 0.6
 
 
 def accuracies_figure(maker: MatrixMaker, relation: str) -> Figure | None:
-    """Draw the held-out accuracy of one relation for each model and map (rows) on each treebank (columns).
-
-    Returns:
-        the figure; None if no cell has the relation.
-    """
+    """Draw the held-out accuracy of one relation for each model and map (rows) on each treebank (columns)."""
+    # Returns the figure; None if no cell has the relation.
     survey, rows = maker.survey, maker.accuracies(relation)
     matrix: list[list[Entry]] = [[row[treebank] for treebank in survey.treebanks] for row in rows]
     values = np.array([[entry.value for entry in entries] for entries in matrix])
@@ -86,13 +83,9 @@ def accuracies_figure(maker: MatrixMaker, relation: str) -> Figure | None:
 
 @styled
 def differences_figure(survey: Survey) -> Figure | None:
-    """Draw the differences of one relation with their intervals, one row for each contrast and treebank.
-
-    If there are too many rows to read, only the means over treebanks are drawn.
-
-    Returns:
-        the figure; None if no contrast has the relation, or if there are too many even so.
-    """
+    """Draw the differences of one relation with their intervals, one row for each contrast and treebank."""
+    # If there are too many rows to read, only the means over treebanks are drawn.
+    # Returns the figure; None if no contrast has the relation, or if there are too many even so.
     rows = [*_rows(survey, survey.contrasts), *_rows(survey, survey.means)]
     pairs = list(dict.fromkeys(pair for pair, _, _ in rows))
     rows.sort(key=lambda row: pairs.index(row[0]))
@@ -120,11 +113,8 @@ def _rows(survey: Survey, contrasts: Sequence[SurveyContrast]) -> list[tuple[str
 
 @styled
 def transfer_figure(survey: Survey) -> Figure | None:
-    """Draw the losses of heads: treebanks that chose them as rows, those that score them as columns.
-
-    Returns:
-        the figure, with mean losses at the left and those of all words at the right; None if there are none.
-    """
+    """Draw the losses of heads: treebanks that chose them as rows, those that score them as columns."""
+    # Returns the figure, with mean losses at the left and those of all words at the right; None if there are none.
     tables = transfer_table(survey), transfer_relation_table(survey)
     keys = list(dict.fromkeys((row["model"], row["map"]) for row in tables[0].rows))[:_MOST_MATRICES]
     if not keys:

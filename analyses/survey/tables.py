@@ -34,10 +34,8 @@ _TEXTS = ("revision", "treebank", "map", "direction", "relation")
 
 
 def survey_table(results: Iterable[CellResult]) -> pd.DataFrame:
-    """Return the best head of each relation for each kind of map in each cell, one row each.
-
-    A cell that failed is one row without numbers.
-    """
+    """Return the best head of each relation for each kind of map in each cell, one row each."""
+    # A cell that failed is one row without numbers.
     frames: list[pd.DataFrame] = []
     for result in results:
         for kind, best in result.best.items():

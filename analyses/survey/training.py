@@ -39,20 +39,10 @@ class TrainingStep(NamedTuple):
 
 
 def checkpoints_of(models: Sequence[str]) -> dict[str, list[TrainingStep]]:
-    """Return the checkpoints of each model that has at least three, in the order of their steps.
-
-    Args:
-        models: the names of models: ``ID@REVISION``, or folders whose names end in a word for a step and a number.
-
-    Returns:
-        the checkpoints by the name of the model without its step. Models with equal steps have no curve, because the
-        order of their revisions is not known.
-
-    Example:
-        >>> curves = checkpoints_of(["pythia@step1000", "pythia@step512", "pythia@step0", "bert@main"])
-        >>> [checkpoint.step for checkpoint in curves["pythia"]]
-        [0, 512, 1000]
-    """
+    """Return the checkpoints of each model that has at least three, in the order of their steps."""
+    # models: the names of models: `ID@REVISION`, or folders whose names end in a word for a step and a number.
+    # Returns the checkpoints by the name of the model without its step. Models with equal steps have no curve, because
+    # the order of their revisions is not known.
     found: dict[str, list[TrainingStep]] = {}
     for name in models:
         model, at, revision = name.rpartition("@")
@@ -98,11 +88,7 @@ def layer_accuracies(groups: Mapping[str, list[int]], counts: tuple[Counts, Coun
 
 
 class TrainingCurves:
-    """Collects the rows of ``survey_training.csv``, one cell at a time.
-
-    Args:
-        models: the names of all models of the survey.
-    """
+    """Collects the rows of ``survey_training.csv``, one cell at a time."""
 
     def __init__(self, models: Sequence[str]) -> None:
         self.checkpoints = checkpoints_of(models)

@@ -39,23 +39,16 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class KeptCounts:
-    """What is kept of a cell with one kind of map, to score heads of other treebanks on it and its heads on others.
+    """What is kept of a cell with one kind of map, to score heads of other treebanks on it and its heads on others."""
 
-    Attributes:
-        groups: the indices of the counts that make up each relation or total, by its name.
-        in_means: the relations that are part of means, see `averaged`.
-        correct: the right decisions of each head for each relation, shape (directions, layers, heads).
-        heldout: the held-out accuracy of the treebank's own heads for each relation.
-        best_again: for each relation, the head that is best in each replicate, see `best_in_replicates`.
-        replicates: the counts over replicates.
-    """
-
-    groups: Mapping[str, list[int]]
-    in_means: frozenset[str]
+    groups: Mapping[str, list[int]]  # the indices of the counts that make up each relation or total, by its name
+    in_means: frozenset[str]  # the relations that are part of means, see `averaged`
+    # the right decisions of each head for each relation, shape (directions, layers, heads)
     correct: Mapping[str, Array]
-    heldout: Mapping[str, Measured]
+    heldout: Mapping[str, Measured]  # the held-out accuracy of the treebank's own heads for each relation
+    # for each relation, the head that is best in each replicate, see `best_in_replicates`
     best_again: Mapping[str, Array]
-    replicates: Counts
+    replicates: Counts  # the counts over replicates
     _scores: dict[tuple[str, Choice], tuple[Array, tuple[float, float]]] = field(default_factory=dict, init=False)
 
     def scores(self, relation: str, head: Choice) -> tuple[Array, tuple[float, float]]:
@@ -110,16 +103,9 @@ class _Transferred(NamedTuple):
 
 
 def transfers(treebanks: Mapping[str, KeptCounts], min_count: int, **names: str) -> tuple[list[Row], list[Row]]:
-    """Score the best heads of each treebank on every other one.
-
-    Args:
-        treebanks: what one model has counted on each treebank with one kind of map, by the name of the treebank.
-        min_count: relations with fewer words on either side are not part of means.
-        names: the first columns of all rows.
-
-    Returns:
-        the rows of ``survey_transfer.csv`` and of ``survey_transfer_means.csv``.
-    """
+    """Score the best heads of each treebank on every other one."""
+    # treebanks: what one model has counted on each treebank with one kind of map, by the name of the treebank.
+    # Returns the rows of `survey_transfer.csv` and of `survey_transfer_means.csv`.
     rows, means = list[Row](), list[Row]()
     # An order of its own, as if the name of the treebank were part of the ids of its sentences.
     orders = {name: replicate_order(name, each.replicates.total.shape[1]) for name, each in treebanks.items()}

@@ -19,11 +19,10 @@ _SIZES = {"lstm": 256, "han": 256, "cnn": 128, "average": 128}  # Jain & Wallace
 
 
 class BiLSTM(nn.Module):
-    """A bidirectional LSTM of one layer.
+    """A bidirectional LSTM of one layer."""
 
-    Each direction is an LSTM over the padded batch. The second reads every text from its end, with the padding still
-    last, so that padding never influences a word. On a CPU this takes half the time of packed sequences.
-    """
+    # Each direction is an LSTM over the padded batch. The second reads every text from its end, with the padding still
+    # last, so that padding never influences a word. On a CPU this takes half the time of packed sequences.
 
     def __init__(self, dimensions: int, size: int) -> None:
         super().__init__()
@@ -91,10 +90,8 @@ class Embeddings(nn.Module):
 def last_state(
     encoder: str, states: Float[Tensor, "batch positions size"], lengths: Int[Tensor, " batch"]
 ) -> Float[Tensor, "batch size"]:
-    """Return the state with which an encoder ends a text, as in the code of Jain & Wallace.
-
-    These are the last states of both directions of an LSTM, the largest values of a CNN, and else the mean.
-    """
+    """Return the state with which an encoder ends a text, as in the code of Jain & Wallace."""
+    # These are the last states of both directions of an LSTM, the largest values of a CNN, and else the mean.
     inside = torch.arange(states.shape[1])[None, :, None] < lengths[:, None, None]
     if encoder == "lstm":
         half = states.shape[-1] // 2

@@ -202,10 +202,8 @@ def train(
 
 
 def mean_auc(probabilities: Float[np.ndarray, "texts classes"], labels: np.ndarray) -> float:
-    """Compute the mean ROC-AUC of the classes, each against all others, without those that no or all texts have.
-
-    If no class is left, the result is 0.5.
-    """
+    """Compute the mean ROC-AUC of the classes, each against all others, without those that no or all texts have."""
+    # If no class is left, the result is 0.5.
     areas = [
         float(roc_auc_score(labels == c, probabilities[:, c]))
         for c in range(probabilities.shape[1])

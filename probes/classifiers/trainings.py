@@ -50,13 +50,10 @@ class ClassifierTraining:
 
 
 class Trainings:
-    """Trains models, as many at once as there are cores if they are small.
+    """Trains models, as many at once as there are cores if they are small."""
 
-    Args:
-        cache: the folder in which trained models are kept; None to keep none.
-        workers: the number of models to train at once, with one thread each. With 1, models are trained one after the
-            other, with all threads.
-    """
+    # workers: the number of models to train at once, with one thread each. With 1, models are trained one after the
+    # other, with all threads.
 
     def __init__(self, cache: Path | None, *, workers: int) -> None:
         self.cache, self.workers = cache, workers

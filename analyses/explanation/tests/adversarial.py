@@ -30,11 +30,10 @@ _SPREAD = 3.0
 
 
 def exact(batch: TextBatch, *, epsilon: float = EPSILON) -> Rows:
-    """Compute the exact maximum, for two classes and logits that are linear in one row of attention.
-
-    The module `attentionology.analyses.explanation.exact_adversary` explains why it can be computed. The ceiling, with
-    all weight on one word, is below ln 2 if every weight of the original is above 0. The model must be `solvable`.
-    """
+    """Compute the exact maximum, for two classes and logits that are linear in one row of attention."""
+    # The module `attentionology.analyses.explanation.exact_adversary` explains why it can be computed. The ceiling,
+    # with all weight on one word, is below ln 2 if every weight of the original is above 0. The model must be
+    # `solvable`.
     model = batch.model
     assert isinstance(model, LinearAttentionModel)  # noqa: S101 the caller looked
     evidence, bias = model.evidence(batch.state)
@@ -49,13 +48,11 @@ def exact(batch: TextBatch, *, epsilon: float = EPSILON) -> Rows:
 
 
 def by_gradient(batch: TextBatch, *, epsilon: float = EPSILON, attempts: int = 5, steps: int = 500) -> Rows:
-    """Search with Adam for attention that is far from the original, as published.
-
-    Several attentions per text are moved away from the original and from each other. The loss of a text is
-    Σ_k [500 · max(0, TVD_k − 0.01) − JSD(a_k, α)] minus the mean over k and k' of JSD(a_k, a_k'), in which JSD is the
-    mean over the rows. The result is the farthest attention whose output changes by at most ε; the original attention
-    is always a candidate.
-    """
+    """Search with Adam for attention that is far from the original, as published."""
+    # Several attentions per text are moved away from the original and from each other. The loss of a text is Σ_k [500 ·
+    # max(0, TVD_k − 0.01) − JSD(a_k, α)] minus the mean over k and k' of JSD(a_k, a_k'), in which JSD is the mean over
+    # the rows. The result is the farthest attention whose output changes by at most ε; the original attention is always
+    # a candidate.
     alpha, mask = batch.alpha[:, None], batch.mask[:, None, None]
     logits = _initial(batch, attempts).to(alpha).requires_grad_()
     adam = torch.optim.Adam([logits], lr=0.01, amsgrad=True)

@@ -88,16 +88,13 @@ def kendall(first: Sequence[Values], second: Sequence[Values]) -> tuple[Values, 
 
 
 def gradient_importance(model: AttentionModel, texts: Sequence[Words]) -> Float[Tensor, "batch n"]:
-    """Compute gradient × input with the attention held fixed, normalized so that each text sums to 1.
-
-    The importance of word t is Σ over classes of |Σ_d ∂p/∂e_td · e_td|, in which e are the input embeddings. The
-    products of the pieces of a word are added up before the absolute value is taken. The attention that is tested is
-    cut out of the computational graph, so gradients do not pass through the weights (Jain & Wallace 2019, §3, with the
-    input embedding of the observed word).
-
-    With respect to the *attended states*, the gradient of a linear classifier would be α_t times a constant. Its τ with
-    attention would be 1 whatever the model does, so this gradient is not computed.
-    """
+    """Compute gradient × input with the attention held fixed, normalized so that each text sums to 1."""
+    # The importance of word t is Σ over classes of |Σ_d ∂p/∂e_td · e_td|, in which e are the input embeddings. The
+    # products of the pieces of a word are added up before the absolute value is taken. The attention that is tested is
+    # cut out of the computational graph, so gradients do not pass through the weights (Jain & Wallace 2019, §3, with
+    # the input embedding of the observed word).
+    # With respect to the *attended states*, the gradient of a linear classifier would be α_t times a constant. Its τ
+    # with attention would be 1 whatever the model does, so this gradient is not computed.
     with torch.enable_grad():
         state = model.encode(texts, gradient=True)
         alpha, mask = model.attention(state)
@@ -124,10 +121,8 @@ def to_words(values: Float[Tensor, "batch positions"], word_of: Tensor, n: int) 
 def leave_one_out(
     model: AttentionModel, texts: Sequence[Words], original: Float[Tensor, "batch classes"]
 ) -> list[Values]:
-    """Compute the TVD between the outputs for a text and for the text without each word (Jain & Wallace 2019, §3).
-
-    The word is deleted and not masked, and everything is computed anew. The result is NaN for a text of one word.
-    """
+    """Compute the TVD between the outputs for a text and for the text without each word (Jain & Wallace 2019, §3)."""
+    # The word is deleted and not masked, and everything is computed anew. The result is NaN for a text of one word.
     longer = [i for i, text in enumerate(texts) if len(text) > 1]  # nothing is left of a text of one word
     shorter = [drop(texts[i], position) for i in longer for position in range(len(texts[i]))]
     distances: list[Values] = [np.full(len(text), np.nan) for text in texts]
@@ -142,10 +137,8 @@ def leave_one_out(
 
 @styled
 def tau_figure(results: ExplainResults, title: str) -> Figure | None:
-    """Draw the cumulative distribution of τ for each predicted class, and above it the mean with its interval.
-
-    A dotted line shows random scores.
-    """
+    """Draw the cumulative distribution of τ for each predicted class, and above it the mean with its interval."""
+    # A dotted line shows random scores.
     columns = [name for name in _TAUS if has_values(results.texts, name)]
     if not {"tau_gradient", "tau_loo"} & {*columns}:
         return None

@@ -34,17 +34,14 @@ def cuts(text: Words, order: Sequence[int]) -> list[tuple[Words, Words]]:
 
 
 def rationales(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
-    """Compute comprehensiveness and sufficiency of the best words as the area over the perturbation curve.
-
-    As published, AOPC = 1 / (|B| + 1) · Σ_{k=0}^{|B|} p(ŷ | x) − p(ŷ | x_k), in which ŷ is the class that is predicted
-    for the whole text x. There are |B| = 5 bins with the best 1, 5, 10, 20 and 50 % of the words, and a bin k = 0
-    without words. This bin adds 0 to comprehensiveness, which is therefore 5/6 of the mean over the five bins, and
-    p(ŷ | x) − p(ŷ | no words) to sufficiency. (The published code takes the mean over the five bins alone.)
-
-    For comprehensiveness x_k is the text without the best words, so a higher value means that they are needed; for
-    sufficiency x_k are the best words alone, so a lower value means that they are enough. Of random orders the mean is
-    taken. Texts without words have neither.
-    """
+    """Compute comprehensiveness and sufficiency of the best words as the area over the perturbation curve."""
+    # As published, AOPC = 1 / (|B| + 1) · Σ_{k=0}^{|B|} p(ŷ | x) − p(ŷ | x_k), in which ŷ is the class that is
+    # predicted for the whole text x. There are |B| = 5 bins with the best 1, 5, 10, 20 and 50 % of the words, and a bin
+    # k = 0 without words. This bin adds 0 to comprehensiveness, which is therefore 5/6 of the mean over the five bins,
+    # and p(ŷ | x) − p(ŷ | no words) to sufficiency. (The published code takes the mean over the five bins alone.)
+    # For comprehensiveness x_k is the text without the best words, so a higher value means that they are needed; for
+    # sufficiency x_k are the best words alone, so a lower value means that they are enough. Of random orders the mean
+    # is taken. Texts without words have neither.
     scores = orderings(batch, draws)
     shorter: dict[str, list[list[tuple[Words, Words]]]] = {}
     for name in RANKINGS:

@@ -61,12 +61,10 @@ _FLIPS = (
 
 
 def single_weight(batch: TextBatch) -> Rows:
-    """Remove the weight of the best word, and the weight of a random other word (Serrano & Smith 2019, §4).
-
-    The other word is drawn from all positions except that of the best word. (The published code draws a rank and uses
-    it as a position, so it can draw the best word, and never draws the first word.) Texts of fewer than two words have
-    no values.
-    """
+    """Remove the weight of the best word, and the weight of a random other word (Serrano & Smith 2019, §4)."""
+    # The other word is drawn from all positions except that of the best word. (The published code draws a rank and uses
+    # it as a position, so it can draw the best word, and never draws the first word.) Texts of fewer than two words
+    # have no values.
     scored = measures(batch)
     position = torch.arange(batch.mask.shape[-1])
     words = batch.mask.sum(-1)
@@ -133,10 +131,8 @@ def single_figure(results: ExplainResults, title: str) -> Figure | None:
 
 
 def flip_table(texts: pd.DataFrame, measures: Collection[str] = BEST.keys()) -> pd.DataFrame:
-    """Count in which texts the removal of the best word, or of a random word, changed the decision.
-
-    This is Table 1 of Serrano & Smith (2019), with numbers of texts of two or more words.
-    """
+    """Count in which texts the removal of the best word, or of a random word, changed the decision."""
+    # This is Table 1 of Serrano & Smith (2019), with numbers of texts of two or more words.
     rows = []
     for measure in measures:
         both = texts[[f"single_{measure}_top_flip", f"single_{measure}_random_flip"]].dropna().to_numpy() > 0

@@ -28,12 +28,10 @@ _APART = (0.085, 0.1)  # shares of the axes; dots that are closer share a label
 
 
 def imitation(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
-    """Train the adversaries, and choose the one with the most different attention and the same output.
-
-    The choice is made on the training texts: it is the adversary with the farthest attention among those whose output
-    is, on average, at most ε farther from that of the tested model than the output of plain imitation (λ = 0), which is
-    a candidate too.
-    """
+    """Train the adversaries, and choose the one with the most different attention and the same output."""
+    # The choice is made on the training texts: it is the adversary with the farthest attention among those whose output
+    # is, on average, at most ε farther from that of the tested model than the output of plain imitation (λ = 0), which
+    # is a candidate too.
     options, seed = tested.options.tests, tested.options.seed
     assert tested.texts.train is not None  # noqa: S101 there is training
     assert tested.source is not None  # noqa: S101 there is training
@@ -77,10 +75,8 @@ def imitation(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
 
 
 def curve_figure(results: ExplainResults, title: str) -> Figure | None:
-    """Draw the change of the output against the difference of the attention.
-
-    The figure shows the trained adversaries by λ, the models with other seeds, and the adversaries of single texts.
-    """
+    """Draw the change of the output against the difference of the attention."""
+    # The figure shows the trained adversaries by λ, the models with other seeds, and the adversaries of single texts.
     curve, epsilon = results.curve, results.epsilon
     if curve.empty:
         return None

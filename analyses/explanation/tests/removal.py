@@ -44,12 +44,10 @@ def until_change(batch: TextBatch, rank: Int[Tensor, "batch n"]) -> Int[Tensor, 
 
 
 def removal(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
-    """Remove weights one after the other until another class is predicted (Serrano & Smith 2019, §5).
-
-    Without any weights, all orders end with the same prediction. If this is the original prediction, an order changes
-    it for a while or never. How often it never does is part of the result, because the shares are means over the other
-    texts. Of random orders, the shares are means over those with a change. Texts without words have no values.
-    """
+    """Remove weights one after the other until another class is predicted (Serrano & Smith 2019, §5)."""
+    # Without any weights, all orders end with the same prediction. If this is the original prediction, an order changes
+    # it for a while or never. How often it never does is part of the result, because the shares are means over the
+    # other texts. Of random orders, the shares are means over those with a change. Texts without words have no values.
     words = batch.mask.sum(-1)
     before, empty = batch.probabilities.double(), without(batch, batch.mask[:, None])[:, 0]
     weights = batch.weights.double()[:, None]
@@ -72,10 +70,8 @@ def removal(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
 
 @styled
 def removal_figure(results: ExplainResults, title: str) -> Figure | None:
-    """Draw which share of the texts keep their decision while words are removed, a line for each order.
-
-    Texts whose decision never changes are part of every line, so all orders are about the same texts.
-    """
+    """Draw which share of the texts keep their decision while words are removed, a line for each order."""
+    # Texts whose decision never changes are part of every line, so all orders are about the same texts.
     texts = results.texts
     names = [name for name in ORDERS if has_values(texts, f"removal_{name}_never")]
     if not any(has_values(texts, f"removal_{name}") for name in names):
@@ -99,11 +95,9 @@ def removal_figure(results: ExplainResults, title: str) -> Figure | None:
 
 
 def survival(shares: pd.Series, never: pd.Series) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return shares of removed words from 0 to 1, and after each the share of texts whose decision is the same.
-
-    Of a text with several random orders, ``shares`` is the mean of those with a change, and ``never`` the share of the
-    others.
-    """
+    """Return shares of removed words from 0 to 1, and after each the share of texts whose decision is the same."""
+    # Of a text with several random orders, `shares` is the mean of those with a change, and `never` the share of the
+    # others.
     tested = never.notna()
     changed = (1 - never[tested]).groupby(shares[tested]).sum() / tested.sum()
     removed = np.concatenate([[0.0], changed.index.to_numpy(dtype=np.float64), [1.0]])

@@ -17,10 +17,8 @@ from ..tested import Tested
 def seed_variance(
     base: ModelReading, others: Sequence[ModelReading], texts: Sequence[Words], *, draws: int = 100, seed: int = 0
 ) -> Rows:
-    """Measure how much models with other seeds differ from the tested model (Wiegreffe & Pinter 2019, §3.3).
-
-    JSD and TVD are medians over the seeds. The mean TVD, except for noise, does not depend on the number of seeds.
-    """
+    """Measure how much models with other seeds differ from the tested model (Wiegreffe & Pinter 2019, §3.3)."""
+    # JSD and TVD are medians over the seeds. The mean TVD, except for noise, does not depend on the number of seeds.
     pairs = [divergences(base, other) for other in others]
     outputs = [output for _, output in pairs]
     return {

@@ -55,12 +55,10 @@ def spread(values: Float[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> F
 
 
 def single_token(batch: TextBatch) -> Rows:
-    """Predict the class from one word, as it is in the text and as a text of its own (Tutek & Šnajder 2020).
-
-    The spread is the standard deviation over the words of the probability of the class that is predicted for the text.
-    The most attended word is the one with the highest score, the first one among equals. Texts without words have no
-    values.
-    """
+    """Predict the class from one word, as it is in the text and as a text of its own (Tutek & Šnajder 2020)."""
+    # The spread is the standard deviation over the words of the probability of the class that is predicted for the
+    # text. The most attended word is the one with the highest score, the first one among equals. Texts without words
+    # have no values.
     top = (ranks(batch.scores[:, None], batch.mask)[:, 0] == 0).int()
     drawn = torch.zeros_like(top)
     for i, text in enumerate(batch.texts):

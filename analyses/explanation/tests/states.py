@@ -21,10 +21,8 @@ def conicity(batch: TextBatch) -> Rows:
 
 
 def null_space(batch: TextBatch) -> Rows:
-    """Compute the share of the heads in which other attention can give exactly the same output (Brunner et al. 2020).
-
-    In these heads there are more positions than the dimension of the span of the value vectors plus one.
-    """
+    """Compute the share of the heads in which other attention can give the same output (Brunner et al. 2020)."""
+    # In these heads there are more positions than the dimension of the span of the value vectors plus one.
     model = batch.model
     assert isinstance(model, TransformerAttention)  # noqa: S101 the caller looked
     positions = state_of(batch.state, TransformerState).inside.sum(1, keepdim=True)
