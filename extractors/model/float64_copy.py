@@ -68,6 +68,8 @@ def _view(model: Any, dtype: torch.dtype) -> Any:
             if parameter.is_floating_point():
                 # "unsafe" allows the type to change.
                 parametrize.register_parametrization(module, name, _Converting(dtype), unsafe=True)
+    if dtype == torch.float64:
+        twin.set_experts_implementation("eager")  # the product of all experts at once is not there for float64
     twin.view_of = (model, dtype)  # by which `LoadedModel` recognizes it; in a tuple, the model is no submodule
     return twin
 

@@ -7,6 +7,7 @@ gives: grouped queries, RMS norms, norms after the blocks, parallel blocks and g
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
@@ -415,6 +416,45 @@ def test_the_float64_view_computes_in_float64():
     assert (alpha.sum(-1) - 1).abs().max() < 1e-14
     assert (rounded.sum(-1) - 1).abs().max() > 1e-9
     assert isinstance(exact, transformers.PreTrainedModel)
+
+
+def test_gpt_oss_in_float64_is_its_own_formula():
+    """Experts run one by one in the float64 view, and attention is computed here from the inputs of a layer."""
+    encoder = tiny.randomised("gpt_oss")
+    pieces = [each for each in encoder.align([SENTENCE]) if isinstance(each, Pieces)]
+    seen: list[torch.Tensor] = []
+    double = encoder.double
+    last = double.model.layers[-1].self_attn
+    hook = last.register_forward_pre_hook(
+        lambda _, args, kwargs: seen.append(kwargs["hidden_states"]), with_kwargs=True
+    )
+    with torch.inference_mode():
+        alpha = double.forward(pieces).attentions[-1]
+    hook.remove()
+    hidden = seen[-1][0]
+    n = len(hidden)
+    with torch.inference_mode():
+        cos, sin = double.model.rotary_emb(hidden[None], torch.arange(n)[None])
+        query, key = (
+            part(hidden).view(n, -1, last.head_dim).transpose(0, 1) for part in (last.q_proj, last.k_proj)
+        )  # head, position, size
+        sinks = last.sinks.double()
+    cosine, sine = cos[0].double(), sin[0].double()  # half as many as a head has dimensions
+    assert alpha.dtype == hidden.dtype == torch.float64
+
+    def turned(vectors: torch.Tensor) -> torch.Tensor:
+        low, high = vectors.chunk(2, -1)
+        return torch.cat([low * cosine - high * sine, high * cosine + low * sine], -1)
+
+    query, key = turned(query), turned(key)
+    for head in range(len(query)):
+        for i in range(n):
+            scores = [query[head, i] @ key[head // 2, j] / math.sqrt(last.head_dim) for j in range(i + 1)]
+            total = sum(math.exp(score) for score in scores) + math.exp(sinks[head])
+            for j, score in enumerate(scores):
+                assert float(alpha[0, head, i, j]) == pytest.approx(math.exp(score) / total, rel=1e-11)
+    single = encoder.forward(pieces).attentions[-1]
+    torch.testing.assert_close(single.double(), alpha, rtol=0, atol=1e-4)
 
 
 def test_learned_sinks_take_a_share_of_every_row():
