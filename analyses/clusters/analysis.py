@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.console import RenderableType
@@ -40,7 +40,9 @@ class Clusters(Analysis[ClusterFacts, ClusterResults], row=CLUSTERS):
         smoothing = SMOOTHING if options[ReadingOptions].smoothing == "release" else 0.0
         counting = CountMaps(HeadDistances, (("smoothing", smoothing),))
         name = f"head-distances/{setting.maps.kind}"
-        request = Request(name, "clusters", setting.corpus, shared.maker, counting)
+        # Learned sinks take a share of every row, and distances are those of distributions over tokens.
+        maker = replace(shared.maker, normalize="row") if setting.encoder.has_sinks else shared.maker
+        request = Request(name, "clusters", setting.corpus, maker, counting)
         return Plan((shared, request), ClusterFacts(reading, request.name))
 
     def results(

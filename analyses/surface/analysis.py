@@ -22,7 +22,7 @@ from .options import SURFACE, SurfaceOptions
 from .reading import ReadingFacts, plan_reading, read_tables
 from .section import surface_section
 from .shown_tables import SurfaceResults, layers_table
-from .statistics import STATISTICS, SurfaceStatistics
+from .statistics import SurfaceStatistics
 
 _ENTROPIES = ("entropy", "entropy_first")
 """The statistics in nats. All others are shares from 0 to 1."""
@@ -161,7 +161,7 @@ def comparable_statistics(metric: SurfaceStatistics) -> tuple[Comparable, ...]:
         deviations = metric.layer_replicates(name) - values[:, None]
         return Measured(group, float(values.mean()), inputs[name], deviations.mean(0))
 
-    shares = [whole(name, name) for name in STATISTICS if name not in _ENTROPIES]
+    shares = [whole(name, name) for name in metric.statistics if name not in _ENTROPIES]
     entropies = [whole("entropy", "all layers"), *by_layer("entropy")]
     layered = [one for name in _BY_LAYER for one in by_layer(name, f"{name}, ")]
     quantity = "mean share over heads and inputs"

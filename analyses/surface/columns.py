@@ -40,9 +40,15 @@ SURFACE = Schema(
             "entropy_relative entropy_first_relative", "share", "these entropies divided by that of uniform attention"
         ),
         TableColumn(
+            "learned_sink",
+            "share",
+            "in models with learned sinks (gpt-oss) only: the share of attention that goes to them and to no token; "
+            "entropies are then those of what goes to tokens",
+        ),
+        TableColumn(
             "STATISTIC_pooled",
             "as above",
-            "the mean over all rows of all inputs, for each of the sixteen statistics above",
+            "the mean over all rows of all inputs, for each of the statistics above",
         ),
         TableColumn(
             "label",
@@ -70,7 +76,7 @@ SURFACE_LAYERS = Schema(
         TableColumn(
             "STATISTIC",
             "as above",
-            "the mean over the heads of the layer, for each of the sixteen statistics of `surface.csv`",
+            "the mean over the heads of the layer, for each of the statistics of `surface.csv`",
         ),
         TableColumn("STATISTIC_min STATISTIC_max", "as above", "the smallest and largest value of a head"),
         TableColumn(

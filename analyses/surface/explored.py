@@ -12,15 +12,17 @@ from ...reports.explorer.data import Fact, Finding, Measure, Profile
 from ...reports.format import head_name, percent, rows_of
 from ..shared.explored import address, names_of, share, values_of
 from .section import sinks
-from .shown_tables import SurfaceResults, class_names
+from .shown_tables import SurfaceResults, class_names, has
+from .statistics import LEARNED_SINK
 
-_CLASSES = ("first_special", "last_special", "punctuation", "other")
+_CLASSES = ("first_special", "last_special", "punctuation", "other", LEARNED_SINK)
 _POSITIONS = ("previous", "next", "self")
 _NOTES = {
     "self": "The attention to the token itself, as the mean over rows.",
     "previous": "The attention to the token before, as the mean over the rows that have one.",
     "next": "The attention to the next token, as the mean over the rows that have one.",
     "punctuation": "The share of attention that goes to tokens of punctuation.",
+    LEARNED_SINK: "The share of attention that goes to the learned sink of the head, which is no token.",
     "other": "The share of attention that goes neither to special tokens nor to punctuation.",
 }
 
@@ -39,9 +41,9 @@ def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
     """Return the shares, the entropies and the gradients of all heads, their profiles by offset, and what was found."""
     heads = results.tables.heads.sort_values(["layer", "head"])
     names = {"previous": "the previous token", "next": "the next token", "self": "the token itself"}
-    names |= {"punctuation": "punctuation", "other": "other words"}
+    names |= {"punctuation": "punctuation", "other": "other words", LEARNED_SINK: "the learned sink"}
     names |= {name: results.specials.get(name, name.replace("_", " ")) for name in ("first_special", "last_special")}
-    targets = [name for name in (*_CLASSES, *_POSITIONS) if heads[name].notna().any()]
+    targets = [name for name in (*_CLASSES, *_POSITIONS) if has(heads, name)]
     return Contribution(
         measures=(*_measures(heads, targets, names, kind), *_gradients(results)),
         findings=tuple(_findings(results, heads, kind)),
@@ -101,7 +103,7 @@ def _phrases(heads: pd.DataFrame, names: Mapping[str, str]) -> dict[str, tuple[s
 
 def _by_share(row: Mapping[Any, Any], targets: Sequence[str]) -> list[str]:
     """Return those targets that the text has, by falling share."""
-    return sorted((target for target in targets if row[target] == row[target]), key=lambda target: -row[target])
+    return sorted((target for target in targets if pd.notna(row.get(target))), key=lambda target: -row[target])
 
 
 def _facts(heads: pd.DataFrame, names: Mapping[str, str], kind: str) -> dict[str, tuple[Fact, ...]]:

@@ -29,7 +29,8 @@ from ...reports.drawing import (
 from ...reports.format import head_name
 from ...reports.shapes import heatmap
 from ..shared.explored import address
-from .shown_tables import SurfaceResults, class_names
+from .shown_tables import SurfaceResults, class_names, has
+from .statistics import LEARNED_SINK
 
 _WIDTHS = {1: COLUMN, 2: TEXT}
 """The width of a figure by its panels."""
@@ -41,6 +42,7 @@ _PANELS = (
     ("first_special", "to {first} (%)"),
     ("last_special", "to {last} (%)"),
     ("punctuation", "to punctuation (%)"),
+    (LEARNED_SINK, "to the learned sink (%)"),
 )
 
 
@@ -64,11 +66,15 @@ def statistics_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title
     """Draw attention to neighbors, special tokens and punctuation: a dot per head, and a line through the means."""
     # Each panel has its own axis, because attention to neighbors is often a tenth of that to special tokens.
     names = {"first": specials.get("first_special", "–"), "last": specials.get("last_special", "–")}
-    figure, grid = panels(TEXT, 3.8, 2, 3)
-    for axes, (statistic, label) in zip(grid.flat, _PANELS, strict=True):
+    shown = [panel for panel in _PANELS if has(heads, panel[0])]
+    rows = -(-len(shown) // 3)
+    figure, grid = panels(TEXT, 1.9 * rows, rows, 3)
+    for axes in grid.flat[len(shown) :]:
+        axes.remove()
+    for axes, (statistic, label) in zip(grid.flat[: len(shown)], shown, strict=True):
         _dots(axes, heads, heads[statistic] * 100, label.format(**names))
         axes.set_ylim(0, 1.06 * max(1.0, float((100 * heads[statistic]).max())))
-    for axes in grid[0]:
+    for axes in grid.flat[: len(shown) - 3]:  # those with a panel below
         axes.set_xlabel("")
     finish(figure, grid[0, 0], title)
     return figure

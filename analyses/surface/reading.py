@@ -26,6 +26,10 @@ _CAUSAL = (
     "The model is causal: a token sees itself and those before it. So nothing goes to the next token or to other "
     "offsets to the right, and the uniform attention with which entropy is compared is that to what a token sees."
 )
+_SINKS = (
+    "Heads of this model have learned sinks, which take a share of every row and are no token: it is the class "
+    "“learned sink”. Entropies and distances between heads are those of what goes to tokens."
+)
 _FIRST_WORD = (
     "Inputs begin with no special token, so attention that rests on the first position counts as attention to a word; "
     "see --prepend."
@@ -64,13 +68,20 @@ def plan_reading(options: OptionSet, setting: Setting) -> tuple[Request, Reading
     specials = special_names(setting)
     if setting.encoder.causal:
         notes.append(_CAUSAL if "first_special" in specials else f"{_CAUSAL} {_FIRST_WORD}")
+    sinks = (
+        setting.encoder.has_sinks and maker.attention_is_map and not maker.kind.rollout and maker.normalize == "none"
+    )
+    if sinks:
+        notes.append(_SINKS)
     arguments = {
         "reach": options[SurfaceOptions].reach,
         "smoothing": statistics.SMOOTHING if released else 0.0,
         # Only the analysis surface has statistics that are compared.
         "replicates": options[CountOptions].replicates if "surface" in setting.chosen else 0,
         "seed": setting.seed,
-        **({"causal": True} if setting.encoder.causal else {}),  # states of other models are those of former versions
+        # States of other models are those of former versions.
+        **({"causal": True} if setting.encoder.causal else {}),
+        **({"sinks": True} if sinks else {}),
     }
     counting = CountMaps(SurfaceStatistics, tuple(arguments.items()))
     request = Request(f"surface/{maker.kind}", "surface", setting.corpus, maker, counting)

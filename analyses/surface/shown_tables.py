@@ -13,9 +13,9 @@ from ...reports.format import head_name, number, percent, rows_of
 from ...reports.table import ShownTable
 from ..shared.previews import Previewed
 from .labels import LABELS
-from .statistics import SurfaceTables
+from .statistics import LEARNED_SINK, SurfaceTables
 
-_BY_LAYER = ("previous", "next", "self", "first_special", "last_special", "punctuation", "other")
+_BY_LAYER = ("previous", "next", "self", "first_special", "last_special", "punctuation", "other", LEARNED_SINK)
 _IN_NATS = ("entropy", "entropy_first")
 _NAMED = 8
 """The number of heads with a label that a terminal names."""
@@ -54,7 +54,7 @@ def layers_table(results: SurfaceResults) -> ShownTable:
     layers, names = results.tables.layers, statistic_names(results.specials)
     columns = [
         TableColumn("layer", "number from 1", "", "layer"),
-        *(TableColumn(name, "share", "", names[name]) for name in _BY_LAYER if layers[name].notna().any()),
+        *(TableColumn(name, "share", "", names[name]) for name in _BY_LAYER if has(layers, name)),
         TableColumn("entropy", "nats", "", "entropy, nats", terminal="entropy"),
         TableColumn("entropy_relative", "share", "", "of uniform entropy", terminal="rel. entropy"),
     ]
@@ -79,8 +79,8 @@ def _strongest(heads: pd.DataFrame, specials: Mapping[str, str]) -> ShownTable:
     """Return the head with the largest value of each statistic."""
     rows: list[Row] = []
     for statistic, name in statistic_names(specials).items():
-        values = heads[statistic]
-        if values.notna().any():
+        if has(heads, statistic):
+            values = heads[statistic]
             top = heads.iloc[int(values.argmax())]
             head = head_name(int(top["layer"]), int(top["head"]))
             row = {"name": name, "head": head, "value": float(top[statistic]), "mean": float(values.mean())}
@@ -158,7 +158,13 @@ def statistic_names(specials: Mapping[str, str]) -> dict[str, str]:
         "entropy_relative": "entropy, relative",
         "entropy_first": f"entropy of {first}",
         "entropy_first_relative": f"entropy of {first}, relative",
+        LEARNED_SINK: "learned sink",
     }
+
+
+def has(table: pd.DataFrame, statistic: str) -> bool:
+    """Return whether the model has what a statistic is about, such as special tokens or learned sinks."""
+    return statistic in table and bool(table[statistic].notna().any())
 
 
 def label_names(specials: Mapping[str, str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ the remaining rows are differences of these. Sums over inputs are in fixed point
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +42,8 @@ STATISTICS = (
     "entropy_first_relative",
 )
 SPECIALS = ("first_special", "last_special")
+LEARNED_SINK = "learned_sink"
+"""The statistic that only heads with learned sinks have."""
 
 
 class SurfaceTables(NamedTuple):
@@ -74,6 +77,9 @@ class SurfaceStatistics(ExactMetric):
       special tokens. ``_relative`` means divided by ln n, the entropy of uniform attention; in row i of a causal map,
       counted from 1, by ln i, and the first row is left out.
 
+    Heads with learned sinks (gpt-oss) give a part of every row to no token. It is their ``learned_sink``, 1 − Σ_j α, as
+    the mean over rows. Their entropies are those of what goes to tokens, that is of rows divided by their sums.
+
     The published code divides ``previous`` and ``next`` by n, and assumes two [SEP] in every input.
 
     Args:
@@ -85,6 +91,7 @@ class SurfaceStatistics(ExactMetric):
             take ``16 × (layers + 1) × replicates × 8`` bytes.
         seed: the seed of the bootstrap.
         causal: whether row i attends to the first i tokens only.
+        sinks: whether heads have learned sinks, so that rows sum to less than 1.
 
     Raises:
         ValueError: the reach is below 1, or the smoothing is not from 0 to below 1.
@@ -121,13 +128,15 @@ class SurfaceStatistics(ExactMetric):
         replicates: int = 0,
         seed: int = 0,
         causal: bool = False,
+        sinks: bool = False,
     ) -> None:
         super().__init__()
         if reach < 1 or not 0 <= smoothing < 1:
             raise ValueError(f"reach must be at least 1 and smoothing from 0 to 1, not {reach} and {smoothing}")
         self.n_layers, self.n_heads, self.smoothing, self.causal = n_layers, n_heads, smoothing, causal
         self.offsets = range(-reach, reach + 1)
-        measures = len(self.offsets) + len(STATISTICS)
+        self.statistics = (*STATISTICS, LEARNED_SINK) if sinks else STATISTICS
+        measures = len(self.offsets) + len(self.statistics)
         sums = torch.zeros(measures, n_layers, n_heads, dtype=torch.int64)
         self.add_state("macro", sums, "sum")
         self.add_state("pooled", sums.clone(), "sum")
@@ -135,7 +144,7 @@ class SurfaceStatistics(ExactMetric):
         self.add_state("rows", torch.zeros(measures, dtype=torch.int64), "sum")
         self.add_state("uniform", torch.zeros(2, dtype=torch.int64), "sum")
         self.replicates, self.seed = replicates, seed
-        of_layers = torch.zeros(replicates, len(STATISTICS), n_layers, dtype=torch.int64)
+        of_layers = torch.zeros(replicates, len(self.statistics), n_layers, dtype=torch.int64)
         self.add_state("bootstrap", of_layers, "sum")
         self.add_state("drawn", of_layers.sum(-1), "sum")
 
@@ -182,7 +191,7 @@ class SurfaceStatistics(ExactMetric):
         statistics = {
             name + suffix: table[:, column]
             for suffix, table in zip(("", "_pooled"), means, strict=True)
-            for column, name in enumerate(STATISTICS, start=first_statistic)
+            for column, name in enumerate(self.statistics, start=first_statistic)
         }
         heads = pd.DataFrame({"layer": layer, "head": head, **statistics})
         offsets = pd.DataFrame(
@@ -196,10 +205,12 @@ class SurfaceStatistics(ExactMetric):
             }
         )
         inputs, rows = inputs[first_statistic:], rows[first_statistic:]
-        counts = pd.DataFrame({"statistic": STATISTICS, "inputs": inputs.numpy(), "rows": rows.numpy()})
+        counts = pd.DataFrame({"statistic": self.statistics, "inputs": inputs.numpy(), "rows": rows.numpy()})
         sizes = torch.stack([inputs[0], rows[0]]).clamp(min=1)
         uniform, uniform_pooled = (floating(self.uniform.cpu()) / sizes).tolist()
-        layers = _by_layer(heads).assign(uniform_entropy=uniform, uniform_entropy_pooled=uniform_pooled)
+        layers = _by_layer(heads, self.statistics).assign(
+            uniform_entropy=uniform, uniform_entropy_pooled=uniform_pooled
+        )
         return SurfaceTables(heads, layers, offsets, counts)
 
     def _add_replicates(
@@ -214,7 +225,7 @@ class SurfaceStatistics(ExactMetric):
 
     def layer_replicates(self, name: str) -> npt.NDArray[np.float64]:
         """Return the mean of a statistic over the heads of each layer, NaN if undefined; shape (layers, replicates)."""
-        index = STATISTICS.index(name)
+        index = self.statistics.index(name)
         sums, drawn = floating(self.bootstrap[:, index].cpu()), self.drawn[:, index, None].cpu()
         means = sums / drawn.clamp(min=1)
         values: npt.NDArray[np.float64] = torch.where(drawn > 0, means, torch.nan).T.numpy()
@@ -235,17 +246,26 @@ class SurfaceStatistics(ExactMetric):
         rows = queries.to(alpha.dtype)
         shares = torch.matmul(alpha.flatten(1, 2), members.to(alpha.dtype)).view(*alpha.shape[:3], -1)
         from_all, from_first, from_last = torch.einsum("brn,bhnc->rcbh", rows, shares)
-        deviation = (from_all[[0, 1, 3, 4]].sum(0) / lengths[:, None] - 1).abs().max()
-        check_rows(float(deviation))
+        to_tokens = from_all[[0, 1, 3, 4]].sum(0)
+        deviation = to_tokens / lengths[:, None] - 1
+        sinks = []
+        if LEARNED_SINK in self.statistics:
+            check_rows(float(deviation.max()))  # nothing but the sink may take a share
+            sinks = [lengths[:, None] - to_tokens]
+            sums = alpha.sum(-1, keepdim=True)
+            alpha = torch.where(sums > 0, alpha / sums, 0)
+        else:
+            check_rows(float(deviation.abs().max()))
         if self.smoothing:
             inside = queries[:, None, 0]
             share = (self.smoothing / lengths)[:, None, None, None]
             alpha = torch.where(inside[..., None, :], (1 - self.smoothing) * alpha + share, alpha)
         by_row = _entropy(alpha)
         entropies = torch.einsum("brn,bhn->rbh", rows[:, :2], by_row)
-        if self.causal:  # where a row sees one token, its entropy is 0 and is not counted
-            seen = torch.arange(1, alpha.shape[-1] + 1, device=alpha.device, dtype=alpha.dtype).clamp(min=2)
-            relative = torch.einsum("brn,bhn->rbh", rows[:, :2], by_row / seen.log())
+        if self.causal:  # the first row sees one token and is not counted; with smoothing, its entropy is not even 0
+            seen = torch.arange(1, alpha.shape[-1] + 1, device=alpha.device, dtype=alpha.dtype)
+            of_uniform = torch.where(seen > 1, by_row / seen.clamp(min=2).log(), 0)
+            relative = torch.einsum("brn,bhn->rbh", rows[:, :2], of_uniform)
         else:
             relative = entropies / lengths.clamp(min=2).log()[:, None]
         zero = self.offsets.index(0)
@@ -257,7 +277,7 @@ class SurfaceStatistics(ExactMetric):
                 torch.stack(
                     [from_first[0], from_last[1], from_all[0] - from_first[0], from_all[1] - from_last[1]], dim=1
                 ),
-                torch.stack([entropies[0], relative[0], entropies[1], relative[1]], dim=1),
+                torch.stack([entropies[0], relative[0], entropies[1], relative[1], *sinks], dim=1),
             ],
             dim=1,
         )
@@ -277,6 +297,7 @@ class SurfaceStatistics(ExactMetric):
                 *(has_first, has_last, n, n, n),
                 *(first, last, has_first - first, has_last - last),
                 *(n, several, first, several_first),
+                *([n] if LEARNED_SINK in self.statistics else []),
             ],
             dim=1,
         )
@@ -288,11 +309,11 @@ def _entropy(alpha: Float[Tensor, "batch heads n n"]) -> Float[Tensor, "batch he
     return -logarithms.mul_(alpha).sum(-1)
 
 
-def _by_layer(heads: pd.DataFrame) -> pd.DataFrame:
+def _by_layer(heads: pd.DataFrame, statistics: Sequence[str]) -> pd.DataFrame:
     """Return the mean, smallest and largest value of each statistic over the heads of a layer, and the sink."""
-    grouped = heads.groupby("layer")[[*STATISTICS]]
+    grouped = heads.groupby("layer")[[*statistics]]
     spread = [grouped.mean(), grouped.min().add_suffix("_min"), grouped.max().add_suffix("_max")]
-    columns = [name + suffix for name in STATISTICS for suffix in ("", "_min", "_max")]
+    columns = [name + suffix for name in statistics for suffix in ("", "_min", "_max")]
     layers = pd.concat(spread, axis=1)[columns].reset_index()
     specials = layers[[*SPECIALS]]
     layers["sink"] = ["" if row.isna().all() else str(row.idxmax()) for _, row in specials.iterrows()]

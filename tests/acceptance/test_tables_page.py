@@ -28,10 +28,11 @@ NOT_WRITTEN = {
     ("explain_texts", "null_space"),
     ("probe", "paper_uas"),
     ("dependency", "reach"),
+    ("surface", "learned_sink"),
     ("dependency_best", "reach"),
     *((f"norms_{table}", "published") for table in ("mixing", "frequency", "expansion")),
 }
-"""Columns that only transformers or causal models have, and numbers of papers about other models."""
+"""Columns that only transformers, causal models or learned sinks have, and numbers of papers about other models."""
 
 
 def described() -> dict[str, set[str]]:

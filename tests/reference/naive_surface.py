@@ -27,7 +27,10 @@ def groups(special: Sequence[bool], forms: Sequence[str]) -> dict[str, list[int]
 def statistics(
     alpha: np.ndarray, special: Sequence[bool], forms: Sequence[str], smoothing: float = 0.0, *, causal: bool = False
 ) -> dict[str, tuple[float, int]]:
-    """Each statistic of one head and input as (sum over rows, number of rows)."""
+    """Each statistic of one head and input as (sum over rows, number of rows).
+
+    What rows lack to 1 goes to a learned sink, and entropies are those of the rest.
+    """
     alpha = alpha.astype(np.float64)
     n = len(alpha)
     at = groups(special, forms)
@@ -40,7 +43,7 @@ def statistics(
         return sum(float(alpha[i, i + o]) for i in rows), len(rows)
 
     def entropy(i: int) -> float:
-        row = (1 - smoothing) * alpha[i] + smoothing / n
+        row = (1 - smoothing) * alpha[i] / sum(alpha[i]) + smoothing / n
         return -sum(float(p) * math.log(p) for p in row if p > 0)
 
     def without(name: str) -> list[int]:
@@ -67,6 +70,7 @@ def statistics(
         "entropy_relative": (sum(relative.values()), len(relative)),
         "entropy_first": (sum(entropy(i) for i in at["first"]), len(at["first"])),
         "entropy_first_relative": (sum(relative_first), len(relative_first)),
+        "learned_sink": (sum(1 - sum(alpha[i]) for i in range(n)), n),
     }  # fmt: skip
 
 

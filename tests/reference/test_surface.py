@@ -10,10 +10,12 @@ import pytest
 import torch
 
 from attentionology import analyze
-from attentionology.analyses.shared.options import CountOptions
+from attentionology.analyses.shared.options import CountOptions, MapOptions
+from attentionology.analyses.surface.explored import explored_surface
+from attentionology.analyses.surface.figures import statistics_figure
 from attentionology.analyses.surface.labels import Thresholds, label_heads
 from attentionology.analyses.surface.shown_tables import layers_table
-from attentionology.analyses.surface.statistics import STATISTICS, SurfaceStatistics
+from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import MapBatch, extract
@@ -84,7 +86,7 @@ def compare(metric: SurfaceStatistics, batches: list[MapBatch], smoothing: float
     offsets = tables.offsets.set_index(["layer", "head", "offset"])
     for row in tables.heads.to_dict("records"):
         want = oracle[row["layer"], row["head"]]
-        for name in STATISTICS:
+        for name in metric.statistics:
             assert row[name] == pytest.approx(want[name][0], abs=1e-6, nan_ok=True), name
             assert row[name + "_pooled"] == pytest.approx(want[name][1], abs=1e-6, nan_ok=True), name
         for o in metric.offsets:
@@ -105,16 +107,57 @@ def test_against_sums_written_out(seed, specials, smoothing):
     compare(metric, batches, smoothing)
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "gpt2"])
+@pytest.mark.parametrize(("family", "smoothing"), [("bert", 0.0), ("roberta", 0.0), ("gpt2", 0.0), ("gpt2", 0.2)])
 @pytest.mark.parametrize("level", ["token", "word"])
-def test_on_what_a_model_gives(family, level):
+def test_on_what_a_model_gives(family, smoothing, level):
     encoder = tiny.encoder(family)
     sentences = load_treebank(SAMPLE_TREEBANK, limit=5)
     batches = list(extract(encoder, sentences, level=level, max_length=60))
-    metric = SurfaceStatistics(3, 4, causal=encoder.causal)
+    metric = SurfaceStatistics(3, 4, smoothing=smoothing, causal=encoder.causal)
     for batch in batches:
         metric.update(batch)
-    compare(metric, batches)
+    compare(metric, batches, smoothing)
+
+
+@pytest.mark.parametrize("level", ["token", "word"])
+@pytest.mark.parametrize("smoothing", [0.0, 1e-4])
+def test_learned_sinks_are_a_class_of_their_own(level, smoothing):
+    """What the rows of gpt-oss lack to 1 goes to the sink, and entropies are those of what goes to tokens."""
+    encoder = tiny.randomised("gpt_oss")
+    batches = list(extract(encoder, load_treebank(SAMPLE_TREEBANK, limit=5), level=level))
+    metric = SurfaceStatistics(3, 4, smoothing=smoothing, causal=True, sinks=True)
+    for batch in batches:
+        metric.update(batch)
+    compare(metric, batches, smoothing)
+    heads = metric.compute().heads
+    assert heads["learned_sink"].between(0.02, 0.9).all()
+    assert "learned_sink" not in SurfaceStatistics(3, 4).compute().heads
+
+
+def test_rows_above_one_are_no_rows_with_sinks():
+    """Sinks take from a row and never add to it."""
+    batch = random_batch(np.random.default_rng(1))
+    batch.maps.mul_(1.01)
+    with pytest.raises(ValueError, match="rows sum to 1 only within"):
+        SurfaceStatistics(2, 3, sinks=True).update(batch)
+
+
+def test_a_run_shows_the_share_of_learned_sinks():
+    """The terminal, the figure, the explorer and the comparable statistics show the values of the table."""
+    run = analyze(tiny.randomised("gpt_oss"), load_treebank(SAMPLE_TREEBANK, limit=4), analyses=["surface", "clusters"])
+    layers, heads = run.surface.tables.layers, run.surface.tables.heads
+    shown = layers_table(run.surface)
+    column = next(column for column in shown.columns if column.heading == "learned sink")
+    assert [column.text(row) for row in shown.rows] == [f"{100 * value:.1f}" for value in layers["learned_sink"]]
+    figure = statistics_figure(heads, run.surface.specials)
+    panel = next(axes for axes in figure.axes if axes.get_ylabel() == "to the learned sink (%)")
+    np.testing.assert_allclose(panel.collections[0].get_offsets()[:, 1], 100 * heads["learned_sink"])
+    measure = next(each for each in explored_surface(run.surface, "weight").measures if "learned_sink" in each.id)
+    np.testing.assert_allclose(np.ravel(measure.values), heads["learned_sink"], atol=1e-6)
+    assert any("learned sinks" in note for note in run.surface.notes)
+    by_row = MapOptions(("weight",), normalize="row")
+    divided = analyze(tiny.randomised("gpt_oss"), load_treebank(SAMPLE_TREEBANK, limit=4), options=by_row)
+    assert "learned_sink" not in divided.surface.tables.heads
 
 
 @pytest.mark.parametrize("specials", [True, False])
