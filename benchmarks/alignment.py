@@ -49,11 +49,11 @@ from attentionology.corpora_loaders.alignment import (
     load_bitext,
     write_links,
 )
-from attentionology.corpora_loaders.sample.made_up_pair import SEED, make_pair
 from attentionology.engine.align import AlignJob
 from attentionology.engine.passes import run_passes
 from attentionology.engine.preparing import plan_analyses
 from attentionology.extractors.translation import Translator, load_sample_translator, read_pairs
+from benchmarks.made_up_pair import SEED, make_pair
 from benchmarks.measuring import peak_memory, ratio, take_turns
 from benchmarks.sample_translator import make_tokenizer
 

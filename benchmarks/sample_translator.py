@@ -20,9 +20,9 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import Tensor, nn
 
 from attentionology.corpora_loaders.alignment import write_links
-from attentionology.corpora_loaders.sample.made_up_pair import SEED, MadeUpPair, Translation, make_pair
 from attentionology.corpora_loaders.sample.translation import GOLD, MODEL, PAIRS
 from attentionology.extractors.model.loading import quiet
+from benchmarks.made_up_pair import SEED, MadeUpPair, Translation, make_pair
 
 N_PAIRS = 200
 STEPS = 1600

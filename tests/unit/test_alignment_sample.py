@@ -9,11 +9,11 @@ import pytest
 
 from attentionology.analyses.alignment.options import AlignmentOptions
 from attentionology.corpora_loaders.alignment import load_bitext, load_links
-from attentionology.corpora_loaders.sample.made_up_pair import SEED, make_pair
 from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS, SAMPLE_TRANSLATOR
 from attentionology.engine.align import align
 from attentionology.engine.run import Run
 from attentionology.extractors.translation import Translator
+from benchmarks.made_up_pair import SEED, make_pair
 from benchmarks.sample_translator import make_tokenizer, save, train, unseen_sentences
 
 
