@@ -1,23 +1,7 @@
 """Writing files so that a crash or a power loss leaves either the old or the new content, never a mixture.
 
-Three steps are needed, in this order:
-
-1. The content is written to another file in the same folder. A crash in the meantime leaves the target untouched.
-2. That file is flushed to the disk (``fsync``) *before* it is renamed. An operating system keeps written data in
-   memory for seconds and may write names and contents to the disk in any order. Without the flush, a power loss after
-   the rename can leave a target that is empty, or that has the right size but is full of zeros.
-3. The file is renamed to the target, which replaces the old content in one indivisible step, and then the folder is
-   flushed, too, because the new name is part of the folder's data. Until then, a power loss may undo the rename and
-   bring back the old content, although the caller believes that the file is written.
-
-A process that is killed leaves unfinished files behind. They must be deleted some day, but never while their writer is
-alive. So the name of an unfinished path includes its host and its process, and the writer holds a file lock (``flock``)
-on it for as long as it writes. The operating system releases the lock when the process ends, however it ends. If
-another process can take the lock, the writer is therefore dead. A process id would be weaker evidence: ids are reused,
-and containers that share a folder do not see each other's processes.
-
-Some network file systems keep the locks of each host separately. So the paths of other hosts are never deleted, and
-neither are paths on file systems without locks.
+A process that is killed leaves unfinished files behind, which are deleted later, but never while their writer may be
+alive. The writer holds a file lock on them, which the system releases when the process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -29,7 +13,7 @@ import secrets
 import shutil
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from .errors import AttentionologyError
@@ -48,7 +32,6 @@ _LONGEST = 120  # the bytes of the target's name that are kept, so that the new 
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
-_NOT_FOR_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM)
 
 
 class StorageError(AttentionologyError):
@@ -61,6 +44,8 @@ class StorageError(AttentionologyError):
 
 def write_durably(path: Path, content: bytes) -> None:
     """Write a file, and create its folder. Unfinished files that dead processes left in the folder are deleted."""
+    # The content must be on the disk *before* the rename. Otherwise, a power loss could leave a target that is empty,
+    # or has the right size and is full of zeros. The folder is flushed because the new name is part of its data.
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         sweep(path.parent)
@@ -78,20 +63,13 @@ def write_durably(path: Path, content: bytes) -> None:
 
 
 def flush(path: Path) -> None:
-    """Wait until the content of a file, or the list of names in a folder, is on the disk."""
-    try:
+    """Wait until the content of a file is on the disk, or the list of names in a folder, if the system allows that."""
+    with suppress(OSError) if path.is_dir() else nullcontext():
         descriptor = os.open(path, os.O_RDONLY)
-    except OSError:
-        if path.is_dir():  # the folder may be written to but not read, or the system is Windows
-            return
-        raise
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if not (path.is_dir() and error.errno in _NOT_FOR_FOLDERS):
-            raise
-    finally:
-        os.close(descriptor)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def is_full(error: BaseException | None) -> bool:
@@ -174,6 +152,8 @@ def locked(path: Path, *, wait: bool) -> Iterator[bool]:
 
 def abandoned(folder: Path, kind: str = PARTIAL) -> Iterator[tuple[Path, str]]:
     """Yield the unfinished paths in a folder whose writers are certainly dead, each with the name of its target."""
+    # A process id would be weaker evidence than a lock: ids are reused. Some network file systems keep the locks of
+    # each host separately, so the paths of other hosts are never touched, and neither are paths that cannot be locked.
     entries: list[Path] = []
     with suppress(OSError):
         entries = sorted(folder.iterdir())

@@ -54,11 +54,7 @@ def package_of(what: str, name: str, module: str = "") -> dict[str, str]:
 
 
 def extensions(used: Iterable[tuple[str, str, str]]) -> list[dict[str, str]]:
-    """Describe those of the used things that come from other packages, for the run record.
-
-    Args:
-        used: what a thing is, for example an analysis, its name, and its module.
-    """
+    """Describe those of the used things that come from other packages; each is given as what it is, name and module."""
     found = [{"what": what, "name": name, **package_of(what, name, module)} for what, name, module in used]
     return [each for each in found if "package" in each]
 

@@ -1,18 +1,8 @@
 """Files that contain their own SHA-256, so that damage is noticed before anything is computed from them.
 
-A cache is read long after it was written. In the meantime a disk may have failed, a copy may have been interrupted, or
-a power loss may have left a file with the right size that is full of zeros. Such a file may still be readable, and then
-every result computed from it would be wrong without any sign of it. So each file has a seal near its beginning,
-``sha256:`` and 64 hexadecimal digits. They are the digest of the file's name and of its content, with zeros in place of
-the digits themselves, since a digest cannot include itself.
-
-The name is part of the digest so that files that were exchanged for one another are noticed as well. Unless it is
-given, it is that of the file with that of its folder, so that a cache or a run may be moved as a whole.
-
-The seal is inside the file, not in a second file next to it, because one file can be replaced in one indivisible step:
-content and digest can never disagree after a crash (see `attentionology.storage.durable` for that step). It may be
-anywhere in the first 64 kB of a file, whose format only needs room for a short text there. It is the first entry of a
-JSON object, or of the metadata of a safetensors file.
+A damaged file in a cache may still be readable, and then every result computed from it would be wrong without any sign
+of it. The seal, ``sha256:`` and 64 hexadecimal digits, is inside the file and not beside it, because one file can be
+replaced in one indivisible step: content and digest can never disagree after a crash.
 """
 
 from __future__ import annotations
@@ -77,6 +67,8 @@ def read_sealed(path: Path, name: str | None = None) -> tuple[bytes, str]:
 
 def _seal_of(path: Path, content: bytes, name: str | None) -> tuple[int, int, str]:
     """The half-open range of the seal's digits, which is empty if there is no seal, and what they should be."""
+    # The digest has zeros in place of the seal, since it cannot include itself. It covers the name, so that files that
+    # were exchanged are noticed: by default that of the folder and the file, so that a cache may be moved as a whole.
     match = _SEAL.search(content, 0, _HEAD)
     start, end = match.span(1) if match else (0, 0)
     name = f"{path.parent.name}/{path.name}" if name is None else name

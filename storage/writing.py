@@ -22,12 +22,7 @@ _HANGUL = regex.compile(r"\p{Hangul}")
 
 
 def is_right_to_left(words: Sequence[str]) -> bool:
-    """Return whether more letters of some words are written from right to left than from left to right.
-
-    Example:
-        >>> is_right_to_left(["שלום", "world", "עולם"]), is_right_to_left(["12", "%"])
-        (True, False)
-    """
+    """Return whether more letters of some words are written from right to left than from left to right."""
     kinds = [unicodedata.bidirectional(character) for word in words for character in word]
     return kinds.count("R") + kinds.count("AL") > kinds.count("L")
 
@@ -38,10 +33,6 @@ def joined_words(words: Sequence[str]) -> tuple[int, ...]:
     These are words at the border of which stands a letter or a punctuation mark of Chinese, Japanese, Thai, Lao, Khmer
     or Burmese. In the dev files of UD_Japanese-GSD and UD_Chinese-GSDSimp, this is what ``SpaceAfter=No`` says of
     99.4 % and 99.9 % of the words. Korean, which has Chinese characters too, separates its words.
-
-    Example:
-        >>> joined_words(["2010", "年", "に", "New", "York"])
-        (0, 1, 2)
     """
     return tuple(index for index, pair in enumerate(pairwise(words)) if _are_joined(*pair))
 
@@ -52,11 +43,6 @@ def _are_joined(word: str, following: str) -> bool:
 
 
 def running_text(words: Sequence[str]) -> str:
-    """Return words as text, without spaces where their script has none.
-
-    Example:
-        >>> running_text(["私", "は", "学生", "です", "。"]), running_text(["I", "sleep", "."])
-        ('私は学生です。', 'I sleep .')
-    """
+    """Return words as text, without spaces where their script has none: ``私は学生です。``, but ``I sleep .``"""
     joined = {*joined_words(words), len(words) - 1}
     return "".join(word if index in joined else f"{word} " for index, word in enumerate(words))
