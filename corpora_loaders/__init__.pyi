@@ -6,18 +6,17 @@ from .corpus import Corpus as Corpus
 from .corpus import CorpusFile as CorpusFile
 from .errors import AttentionologyError as AttentionologyError
 from .errors import CorpusError as CorpusError
-from .frequencies import read_frequencies as read_frequencies
 from .labelled import LabelledTexts as LabelledTexts
 from .labelled import load_labelled as load_labelled
-from .pairs import Pair as Pair
-from .pairs import pair_paragraphs as pair_paragraphs
 from .sentence import Sentence as Sentence
 from .strings import Texts as Texts
 from .strings import as_sentences as as_sentences
 from .text import LazyText as LazyText
+from .text import Pair as Pair
 from .text import PlainText as PlainText
 from .text import load_text as load_text
 from .text import open_text as open_text
+from .text import pair_paragraphs as pair_paragraphs
 from .tree import OFFSETS as OFFSETS
 from .tree import coarse_relation as coarse_relation
 from .tree import is_punct as is_punct
@@ -28,5 +27,6 @@ from .treebank import open_treebank as open_treebank
 from .treebank import surface_sentence as surface_sentence
 from .vectors import WordVectors as WordVectors
 from .vectors import load_vectors as load_vectors
+from .vectors import read_frequencies as read_frequencies
 
 __all__: list[str]

@@ -1,26 +1,8 @@
 """CoNLL-U (Universal Dependencies v2) and CoNLL-X files → sentences.
 
 This module splits lines into columns itself, because an error must name its line, and because forms, glosses and
-feature values of real treebanks contain double spaces and equals signs. Ids, heads and comments are parsed by the
-`conllu` package.
-
-Reading goes on after a mistake, so that all mistakes of a file can be reported together. A mistake must not cause
-others: after an id that is out of order, the ids are expected to go on from there, and heads are compared with the
-words of the sentence only if all of these were read.
-
-A file may hold more than words and a tree:
-
-* A multiword token (``3-4 du``) is a stretch of the running text that the treebank splits into syntactic words
-  (``de le``). The tree connects the syntactic words, so these are the words of the sentence. The range and the form of
-  the token are kept in `Sentence.multiword`, from which `surface_sentence` can restore the text.
-* An empty node (``8.1``) is a word that is understood but not written, for example an elided verb or a dropped pronoun.
-  A model cannot attend to it, and the basic tree does not contain it, so it is not among the words. Its id and its MISC
-  column are kept, because the coreference annotation of a dropped pronoun is stored there.
-* Enhanced dependencies (column 9) form a graph in which a word can have several heads, some of them empty nodes. Most
-  measures here need exactly one head for each word, so the column is kept as text in `Sentence.deps`, which
-  `attentionology.corpora_loaders.enhanced` reads where it is asked for.
-* The head may be ``_`` where the annotators left it open. It is read as None. The model reads such a word, since the
-  words around it depend on it, but the word is never scored.
+feature values of real treebanks contain double spaces and equals signs. Reading goes on after a mistake, so that all
+mistakes of a file can be reported together. A mistake must not cause others.
 """
 
 from __future__ import annotations
@@ -28,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from conllu.exceptions import ParseException
 from conllu.parser import parse_comment_line, parse_id_value, parse_int_value
@@ -38,7 +20,8 @@ from .lines import located_lines
 from .sentence import Sentence
 from .tree import cycle_error, cycles
 
-_COLUMNS = 10
+_FIELDS = ("id", "words", "lemmas", "tags", "xpos", "feats", "heads", "relations", "deps", "misc")
+_COLUMNS = len(_FIELDS)
 _LISTED = 10  # the number of mistakes that are reported together
 _SHARED_CELLS = 2**13
 _DOCUMENT_COMMENT = re.compile(r"#\s*(global\.|newdoc)")
@@ -78,13 +61,10 @@ class Place(NamedTuple):
     document: str | None = None  # the id of the document that goes on at the place, if there is one
 
 
-BEGINNING = Place()
-"""The place before the first sentence."""
-
-
-def placed_sentences(path: str | Path, start: Place = BEGINNING) -> Iterator[tuple[Sentence, Place]]:
+def placed_sentences(path: str | Path, start: Place | None = None) -> Iterator[tuple[Sentence, Place]]:
     """Yield the sentences of a file from a place on, each with the place after it; see `read_conllu`."""
     path = Path(path)
+    start = start or Place()
     _, _, sentences, documents, document = start
     pending: list[str] = []  # comments from blocks without words, which belong to the next sentence
     faults: list[CorpusError] = []  # after the first one, reading goes on for the sake of further ones alone
@@ -184,19 +164,10 @@ class SentenceLines:
     def sentence(self, document: str | None, cells: dict[str, str]) -> Sentence:
         """Return the sentence, which has no faults; strings in ``cells`` are used again."""
         share = cells.setdefault
-        columns = [tuple(map(share, column, column)) for column in zip(*self._rows, strict=True)]
-        _, words, lemmas, tags, xpos, feats, _, relations, deps, misc = columns
+        columns: list[Any] = [tuple(map(share, column, column)) for column in zip(*self._rows, strict=True)]
+        columns[0], columns[6] = self._id, tuple(self._heads)
         return Sentence(
-            id=self._id,
-            words=words,
-            lemmas=lemmas,
-            tags=tags,
-            xpos=xpos,
-            feats=feats,
-            heads=tuple(self._heads),
-            relations=relations,
-            deps=deps,
-            misc=misc,
+            **dict(zip(_FIELDS, columns, strict=True)),
             multiword=tuple(token[:3] for token in self._multiword),
             empty_nodes=tuple(row[0] for row in self._empty_rows),
             empty_misc=tuple(row[9] for row in self._empty_rows),
@@ -256,6 +227,7 @@ class SentenceLines:
             self._fail(f"the relation (column 8) of word {word_id} is {columns[7][:40]!r}, not a name or _", line)
 
     def _read_empty_node(self, word_before: int, columns: list[str], line: int) -> None:
+        # Such a word is understood but not written, so it is not among the words, but a mention may consist of it.
         # The id of an empty node names the word that it follows. If the node were somewhere else in the file, the
         # mentions that start or end on it would be lost or misplaced.
         if self._next not in (None, word_before + 1) or any(row[0] == columns[0] for row in self._empty_rows):

@@ -22,33 +22,16 @@ _DEPENDENCY = re.compile(r"(?P<head>[0-9]+)(?P<empty>\.[1-9][0-9]*)?:(?P<relatio
 
 
 class EnhancedHeads(NamedTuple):
-    """The enhanced dependencies of a sentence.
+    """The enhanced dependencies of a sentence."""
 
-    Attributes:
-        arcs: the numbers of a word and of a head of it, from 1, and the relation of the two. An arc occurs once.
-        roots: the number of heads that are the root.
-        empty_nodes: the number of heads that are empty nodes.
-        without_head: the number of words that have no head which is a word.
-    """
-
-    arcs: tuple[tuple[int, int, str], ...]
-    roots: int
-    empty_nodes: int
-    without_head: int
+    arcs: tuple[tuple[int, int, str], ...]  # each once: the numbers of a word and of its head, from 1, and the relation
+    roots: int  # heads that are the root
+    empty_nodes: int  # heads that are empty nodes
+    without_head: int  # words that have no head which is a word
 
 
 def enhanced_heads(sentence: Sentence) -> EnhancedHeads:
-    """Read the enhanced dependencies of a sentence from its column ``deps``.
-
-    Raises:
-        CorpusError: a cell is not a list such as ``4:nsubj|6:nsubj``, or names a head that the sentence does not have.
-
-    Example:
-        >>> from attentionology.corpora_loaders import Sentence
-        >>> sentence = Sentence("s", ("Ann", "sings", "."), deps=("2:nsubj", "0:root", "_"))
-        >>> enhanced_heads(sentence)
-        EnhancedHeads(arcs=((1, 2, 'nsubj'),), roots=1, empty_nodes=0, without_head=2)
-    """
+    """Read the enhanced dependencies of a sentence from its column ``deps``, with cells such as ``4:nsubj|6:nsubj``."""
     arcs: dict[tuple[int, int, str], None] = {}
     roots = empty_nodes = 0
     for number, cell in enumerate(sentence.deps, start=1):
@@ -71,11 +54,7 @@ def enhanced_heads(sentence: Sentence) -> EnhancedHeads:
 
 
 def enhanced_relations(sentences: Iterable[Sentence]) -> Counter[str]:
-    """Count the words of each enhanced relation, as `Corpus.relations` does those of the trees.
-
-    Raises:
-        CorpusError: a file has no enhanced dependencies, or those of a sentence cannot be read.
-    """
+    """Count the words of each enhanced relation, as `Corpus.relations` does those of the trees."""
     relations: Counter[str] = Counter()
     annotated: dict[str | None, bool] = {}
     for sentence in sentences:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from .errors import CorpusError
 from .lines import WHOLE_NUMBER, text_lines
@@ -140,12 +140,13 @@ class LabelledFile:
 
     def _json_record(self, number: int, line: str) -> Record:
         try:
-            value = _parse_json(line)
-        except ValueError as error:
+            value = json.loads(line)
+            json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is not a character
+        except (ValueError, RecursionError) as error:
             raise self.fault(f"expected a JSON object on every line: {error}", number) from error
         if not isinstance(value, dict):
             raise self.fault(f"expected a JSON object on every line, found {line[:60]}", number)
-        if self._is_snli(value):
+        if not {self.label, self.text} & set(value) and set(_SNLI_KEYS) <= set(value):
             label, *texts = (value[key] for key in _SNLI_KEYS)
             parses = [value.get(f"{key}_binary_parse", text) for key, text in zip(_SNLI_KEYS[1:], texts, strict=True)]
             if not all(isinstance(each, str) for each in (label, *parses)):
@@ -170,10 +171,6 @@ class LabelledFile:
             if not all(isinstance(part, str) for part in (given if isinstance(given, list) else [given])):
                 raise self.fault(f"{name!r} must be a string or a list of strings, not {given!r:.60}", number)
         return number, label if isinstance(label, str) else json.dumps(label), text, query
-
-    def _is_snli(self, value: Mapping[str, Any]) -> bool:
-        """Whether an object has the keys of SNLI, and none of those that are read otherwise."""
-        return not {self.label, self.text} & set(value) and set(_SNLI_KEYS) <= set(value)
 
     def _csv_rows(self) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader((line + "\n" for _, _, line in text_lines(self.path, returns=True)), strict=True)
@@ -231,33 +228,6 @@ class LabelledFile:
             expected = " and ".join(map(repr, (text, label, *query)))
             advice = "name those to read with text= and label= (--text-column, --label-column)"
             raise self.fault(f"expected {noun} {expected}, found {listed}; {advice}", number)
-
-
-def _parse_json(text: str) -> Any:
-    """The value of a JSON text, without anything that two readers could understand in different ways."""
-    try:
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
-        json.dumps(value, ensure_ascii=False).encode()
-    except RecursionError:
-        raise ValueError("lists or objects are nested too deeply") from None
-    except UnicodeEncodeError:
-        raise ValueError("half of a surrogate pair is not a character") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{error.msg} at column {error.colno}") from None
-    return value
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!r} occurs twice")
-    return value
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a JSON value")
 
 
 FORMATS: Mapping[str, Callable[[LabelledFile], Iterator[Record | None]]] = {

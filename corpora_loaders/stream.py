@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count, islice
 from operator import itemgetter
 from pathlib import Path
@@ -47,24 +47,10 @@ class Stream(Sequence[Item]):
     """A sequence of items that are read whenever they are asked for. A slice is a stream, too.
 
     Two streams are equal if they stand for the same items of the same source, which is decided without reading.
-
-    Args:
-        source: reads the items.
-        positions: the positions of the items in the source. Default: all.
-        held: all items of the source, if they are few enough to be held.
-
-    Example:
-        >>> from attentionology import load_treebank
-        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-        >>> sentences = load_treebank(SAMPLE_TREEBANK).sentences
-        >>> sentences
-        Stream(157 items)
-        >>> [sentence.id for sentence in sentences[1:3]]
-        ['garden-02', 'garden-03']
     """
 
     def __init__(self, source: Source[Item], positions: range | None = None, held: Sequence[Item] = ()) -> None:
-        self._source, self._held = source, held
+        self._source, self._held = source, held  # all items of the source, if they are few enough to be held
         self._positions = range(len(source)) if positions is None else positions
         self._block: tuple[int, tuple[Item, ...]] = -1, ()
 
@@ -131,20 +117,40 @@ class Parts(Generic[Item, Part]):
             before = self.ends[number]
 
 
-Reader = Callable[[str, Any], Iterator[tuple[Item, Any]]]
-"""Yields the items of a file from a place on, each with the place after it. None is the beginning of the file; after an
-item, it means that reading cannot go on there."""
-
-
-@dataclass(frozen=True)
+@dataclass
 class ReadFile(Generic[Item]):
-    """The source of the items of a file that has been read once."""
+    """The source of the items of a file, which knows, once it has been read, from where it can be read again.
 
-    read: Reader[Item]
+    ``read`` is given the path, a place and the options. It yields the items from the place on, each with the place
+    after it. None is the beginning of the file; after an item, it means that reading cannot go on there.
+    """
+
+    read: Callable[..., Iterator[tuple[Item, Any]]]
     path: str
-    stamp: tuple[int, int]
-    items: int
-    marks: tuple[tuple[int, Any], ...]  # places from which reading can go on, with the numbers of items before them
+    options: tuple[Any, ...] = ()
+    items: int = 0  # those that have been read for the first time
+    marks: list[tuple[int, Any]] = field(default_factory=lambda: [(0, None)])  # places, and how many items are before
+    unmarked: int = 0  # sentences since the last mark
+    stamp: tuple[int, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.stamp = stamp(self.path)
+
+    def note(self, place: Any, sentences: int = 1) -> None:
+        """Note that another item has been read for the first time, its sentences, and the place after it."""
+        self.items += 1
+        self.unmarked += sentences
+        if self.unmarked >= MARKED and place is not None:
+            self.marks.append((self.items, place))
+            self.unmarked = 0
+
+    def check(self) -> None:
+        """Check that the file is as it was when its first reading began."""
+        if stamp(self.path) != self.stamp:
+            raise self._changed()
+
+    def _changed(self) -> CorpusError:
+        return CorpusError("the file has changed since it was read first; start again", file=self.path)
 
     def __len__(self) -> int:
         return self.items
@@ -152,58 +158,27 @@ class ReadFile(Generic[Item]):
     def __call__(self, start: int, stop: int) -> Iterator[Item]:
         """Read the items from one position up to another, as long as the file has not changed."""
         before, place = self.marks[bisect_right(self.marks, start, key=itemgetter(0)) - 1]
-        check_stamp(self.path, self.stamp)
+        self.check()
         try:
-            for item, _ in islice(self.read(self.path, place), start - before, stop - before):
+            for item, _ in islice(self.read(self.path, place, *self.options), start - before, stop - before):
                 yield item
                 start += 1
         except CorpusError as error:
             if isinstance(error.__cause__, OSError):  # for example, the file is gone
                 raise
-            raise _changed(self.path) from error  # a fault that was not there before is a change, too
+            raise self._changed() from error  # a fault that was not there before is a change, too
         if start != stop:
-            raise _changed(self.path)
-        check_stamp(self.path, self.stamp)
+            raise self._changed()
+        self.check()
 
 
-class FirstReading(Generic[Item]):
-    """Notes, while a file is read for the first time, the places from which it can be read again."""
-
-    def __init__(self, path: str | Path, read: Reader[Item]) -> None:
-        self.path, self._read, self._stamp = str(path), read, stamp(path)
-        self._items = self._marked = 0
-        self._marks: list[tuple[int, Any]] = [(0, None)]
-
-    def note(self, items: int, sentences: int, place: Any) -> None:
-        """Note how many items and sentences have been read, and the place after them."""
-        self._items = items
-        if sentences - self._marked >= MARKED and place is not None:
-            self._marks.append((items, place))
-            self._marked = sentences
-
-    def finished(self) -> ReadFile[Item]:
-        """The file, which must still be as it was when its reading began."""
-        check_stamp(self.path, self._stamp)
-        return ReadFile(self._read, self.path, self._stamp, self._items, tuple(self._marks))
-
-
-def stamp(path: str | Path) -> tuple[int, int]:
+def stamp(path: str) -> tuple[int, int]:
     """The size of a file on disk and the time of its last modification in nanoseconds, which reveal a change."""
     try:
         status = archive_of(path).stat()
     except OSError as error:
         raise unreadable(path, error) from error
     return status.st_size, status.st_mtime_ns
-
-
-def check_stamp(path: str, expected: tuple[int, int]) -> None:
-    """Check that a file is as it was."""
-    if stamp(path) != expected:
-        raise _changed(path)
-
-
-def _changed(path: str) -> CorpusError:
-    return CorpusError("the file has changed since it was read first; start again", file=path)
 
 
 @dataclass(frozen=True)
@@ -230,24 +205,20 @@ class Files(Generic[Item]):
 
 def read_files(
     paths: str | Path | Iterable[str | Path],
-    read: Reader[Item],
+    read: Callable[..., Iterator[tuple[Item, Any]]],
     add: Callable[[Item], Item],
     tally: Tally,
     *,
     contents: str,
+    options: tuple[Any, ...] = (),
     limit: int | None,
     hold: int | None = None,
-    check_file: Callable[[str | Path], None] = lambda path: None,
 ) -> tuple[tuple[ReadFile[Item], ...], tuple[CorpusFile, ...], tuple[Item, ...]]:
     """Read files for the first time, check all of them, and note from where they can be read again.
 
-    Each item is given to ``add``, which counts its sentences in the tally and returns the item as it is in the corpus.
-    The results are the files, their descriptions, and all items if their sentences are at most ``hold`` (`HELD` by
-    default), otherwise none.
-
-    Raises:
-        ValueError: no file is given, or the limit is less than 1.
-        CorpusError: a file cannot be read, is empty, or has changed while it was read; or two files are the same.
+    ``read`` and ``options`` are those of `ReadFile`. Each item is given to ``add``, which counts its sentences in the
+    tally and returns the item as it is in the corpus. The results are the files, their descriptions, and all items if
+    their sentences are at most ``hold`` (`HELD` by default), otherwise none.
     """
     chosen = [corpus_path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     if not chosen:
@@ -258,27 +229,25 @@ def read_files(
     records: list[CorpusFile] = []
     held: list[Item] = []
     digests: dict[str, str | Path] = {}
-    most_held = HELD if hold is None else hold
     for path in chosen:
         if limit == 0:
             break
-        first, sentences_before = FirstReading(path, read), tally.sentences
-        items = 0
-        for item, place in islice(read(str(path), None), limit):
-            items += 1
+        file = ReadFile(read, str(path), options)
+        for item, place in islice(read(file.path, None, *options), limit):
+            before = tally.sentences
             held.append(add(item))
-            if tally.sentences > most_held:
+            if tally.sentences > (HELD if hold is None else hold):
                 held.clear()
-            first.note(items, tally.sentences - sentences_before, place)
+            file.note(place, tally.sentences - before)
         sha256 = file_sha256(path)
         if sha256 in digests:
             message = f"this is the same file as {digests[sha256]}; its content would count twice"
             raise CorpusError(message, file=path)
         digests[sha256] = path
-        if not items:
+        if not file.items:
             raise CorpusError(f"the file contains no {contents}", file=path)
-        check_file(path)
         records.append(tally.end_file(path, sha256))
-        files.append(first.finished())
-        limit = None if limit is None else limit - items
+        file.check()
+        files.append(file)
+        limit = None if limit is None else limit - file.items
     return tuple(files), tuple(records), tuple(held)

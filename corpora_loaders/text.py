@@ -1,10 +1,12 @@
-"""Plain text: one paragraph per line, and blank lines between documents."""
+"""Plain text: one paragraph per line, blank lines between documents, and pairs of paragraphs that fill a segment."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -89,34 +91,95 @@ def load_text(
     if from_string is not None:
         return load_string(lambda path: load_text(path, limit=limit), from_string, paths)
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
-    names = [Path(path).name for path in paths]
-    reader = ParagraphReader(frozenset(name for name in names if names.count(name) > 1))
+    names = Counter(Path(path).name for path in paths)
+    ambiguous = frozenset(name for name, files in names.items() if files > 1)
     tally = Tally()
-    files, records, held = read_files(paths, reader, tally.add, tally, contents="text", limit=limit)
+    files, records, held = read_files(
+        paths, read_paragraphs, tally.add, tally, contents="text", options=(ambiguous,), limit=limit
+    )
     return PlainText(Stream(Files(files), held=held), records).knowing(counted=tally.counted())
 
 
-@dataclass(frozen=True)
-class ParagraphReader:
-    """Reads the paragraphs of a file from a place on, each with the place after it."""
+def read_paragraphs(path: str, place: Any, ambiguous: frozenset[str]) -> Iterator[tuple[Sentence, Any]]:
+    """Yield the paragraphs of a file; ids call it by its path if its name is ambiguous. See `ReadFile`."""
+    name = path if Path(path).name in ambiguous else Path(path).name
+    # Bytes and lines before the place, and the line on which the document began that may go on there, 0 for none.
+    offset, lines, document = place or (0, 0, 0)
+    for number, following, line in text_lines(path, offset=offset, lines=lines):
+        words = tuple(line.split())
+        if not words:
+            document = 0
+            continue
+        document = document or number
+        paragraph = Sentence(
+            f"{name}:{number}", words, document=f"{name}:{document}", file=path, line=number, text=line
+        )
+        yield paragraph, (following, number, document)
 
-    ambiguous: frozenset[str]  # the names that several files have, which ids call by their paths
 
-    def __call__(self, path: str, place: Any) -> Iterator[tuple[Sentence, Any]]:
-        """Yield the paragraphs with their places; None is the beginning of the file."""
-        name = path if Path(path).name in self.ambiguous else Path(path).name
-        # Bytes and lines before the place, and the line on which the document began that may go on there, 0 for none.
-        offset, lines, document = place or (0, 0, 0)
-        for number, following, line in text_lines(path, offset=offset, lines=lines):
-            words = tuple(line.split())
-            if not words:
-                document = 0
-                continue
-            document = document or number
-            paragraph = Sentence(
-                f"{name}:{number}", words, document=f"{name}:{document}", file=path, line=number, text=line
-            )
-            yield paragraph, (following, number, document)
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two neighboring stretches of a document, ``[CLS] a [SEP] b [SEP]``.
+
+    Attributes:
+        start, cut, stop: the stretches as half-open ranges of pieces, counted through the document: ``start … cut`` is
+            a, and ``cut … stop`` is b.
+        halved: whether the cut is in the middle of a paragraph, because none ends between start and stop.
+
+    Example:
+        >>> from attentionology.corpora_loaders import Pair
+        >>> pair = Pair(start=0, cut=40, stop=125, halved=False)
+        >>> pair.cut - pair.start, pair.stop - pair.cut
+        (40, 85)
+    """
+
+    start: int
+    cut: int
+    stop: int
+    halved: bool
+
+
+def pair_paragraphs(lengths: Sequence[int], room: int, rng: random.Random) -> Iterator[Pair]:
+    """Cut a document into stretches of ``room`` pieces, and each stretch in two where a paragraph ends.
+
+    This follows the published code, which fills a segment with whole lines and cuts it at one of their ends, chosen at
+    random. That code, however, drops the excess on either side, and a line that fills the segment alone ends the
+    document. Here the rest of a paragraph starts the next segment, and a stretch within one paragraph is cut in the
+    middle. So every piece of the text is in exactly one segment, except for a single piece that may be left at the end.
+
+    Args:
+        lengths: the number of pieces of each paragraph.
+        room: the number of pieces of a and b together, at least 2.
+        rng: the random generator that chooses between paragraph ends.
+
+    Raises:
+        ValueError: the room is less than 2.
+
+    Example:
+        >>> import random
+        >>> from attentionology.corpora_loaders import pair_paragraphs
+        >>> for pair in pair_paragraphs([3, 4, 7], room=5, rng=random.Random(0)):
+        ...     print(pair.start, pair.cut, pair.stop, pair.halved)
+        0 3 5 False
+        5 7 10 False
+        10 12 14 True
+    """
+    if room < 2:
+        raise ValueError(f"room must be at least 2, not {room}")
+    ends = list(accumulate(lengths))
+    size = ends[-1] if ends else 0
+    following = 0  # index of the first paragraph end after the start of the segment
+    for start in range(0, size, room):
+        stop = min(start + room, size)
+        if stop - start < 2:
+            return
+        while ends[following] <= start:
+            following += 1
+        beyond = following
+        while ends[beyond] < stop:
+            beyond += 1
+        inside = sorted({*ends[following:beyond]})
+        yield Pair(start, rng.choice(inside) if inside else (start + stop) // 2, stop, halved=not inside)
 
 
 LazyText = PlainText  # deprecated, and removed in 0.4

@@ -75,21 +75,13 @@ def depths(heads: Sequence[int | None]) -> list[int]:
     """The number of arcs from each word up to the root, or up to a word whose head is unknown."""
     for cycle in cycles(heads):
         raise ValueError(cycle_error([str(word) for word in cycle]))
-    computed: list[int] = [-1] * len(heads)
-    for start in range(len(heads)):
-        # Every word is visited once: the walk upwards stops at the first word whose depth is known, and the words on
-        # the path get their depths on the way back.
-        path: list[int] = []
-        word = start
-        while computed[word] < 0:
-            head = heads[word]
-            if not head:  # the word is the root, or its head is unknown
-                computed[word] = 0
-                break
-            path.append(word)
-            word = head - 1
-        for below in reversed(path):
-            head = heads[below]
-            assert head  # every word on the path has a head  # noqa: S101
-            computed[below] = computed[head - 1] + 1
-    return computed
+    words_below: dict[int, list[int]] = {}  # by head, 0 for words without one
+    for word, head in enumerate(heads, start=1):
+        words_below.setdefault(head or 0, []).append(word)
+    found = [0] * len(heads)
+    depth, level = 0, words_below.get(0, [])
+    while level:
+        for word in level:
+            found[word - 1] = depth
+        depth, level = depth + 1, [below for word in level for below in words_below.get(word, ())]
+    return found

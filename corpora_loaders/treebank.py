@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from .conllu_file import BEGINNING, placed_sentences, read_conllu
+from .conllu_file import placed_sentences, read_conllu
 from .coreference.formats import format_of, get_format
 from .corpus import DivisibleCorpus, Tally
 from .sentence import Sentence
@@ -137,27 +137,22 @@ def load_treebank(
     def add(sentence: Sentence) -> Sentence:
         return with_id(tally.add(sentence), unique(sentence.id))
 
-    files, records, held = read_files(paths, TreeReader(tokens, format), add, tally, contents="sentence", limit=limit)
+    files, records, held = read_files(
+        paths, read_trees, add, tally, contents="sentence", options=(tokens, format), limit=limit
+    )
     source = Files(files, Renamed(unique.numbers) if unique.renamed else None)
     return Treebank(Stream(source, held=held), records, tokens, unique.renamed).knowing(counted=tally.counted())
 
 
-@dataclass(frozen=True)
-class TreeReader:
-    """Reads the sentences of a file from a place on, each with the place after it."""
-
-    tokens: TokenChoice
-    format: str | None = None  # None if it is detected
-
-    def __call__(self, path: str, place: Any) -> Iterator[tuple[Sentence, Any]]:
-        """Yield the sentences with their places; None is the beginning of the file."""
-        read_trees = (format_of(path) if self.format is None else get_format(self.format)).read_trees
-        if read_trees in (None, read_conllu):  # read_conllu says what is wrong with formats without trees
-            placed: Iterator[tuple[Sentence, Any]] = placed_sentences(path, place or BEGINNING)
-        else:
-            placed = ((sentence, None) for sentence in read_trees(path))
-        for sentence, after in placed:
-            yield surface_sentence(sentence) if self.tokens == "surface" else sentence, after
+def read_trees(path: str, place: Any, tokens: TokenChoice, name: str | None) -> Iterator[tuple[Sentence, Any]]:
+    """Yield the sentences of a file in the format of a name, None if it is detected. See `ReadFile`."""
+    read = (format_of(path) if name is None else get_format(name)).read_trees
+    if read in (None, read_conllu):  # read_conllu says what is wrong with formats without trees
+        placed: Iterator[tuple[Sentence, Any]] = placed_sentences(path, place)
+    else:
+        placed = ((sentence, None) for sentence in read(path))
+    for sentence, after in placed:
+        yield surface_sentence(sentence) if tokens == "surface" else sentence, after
 
 
 @dataclass(frozen=True)
@@ -220,23 +215,11 @@ def surface_sentence(sentence: Sentence) -> Sentence:
         head = sentence.heads[index]
         heads.append(None if head is None else node_of[head])
 
-    def of_highest(column: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(column[index] for index in highest) if column else ()
-
-    return replace(
-        sentence,
-        words=tuple(forms),
-        heads=tuple(heads),
-        relations=of_highest(sentence.relations),
-        tags=of_highest(sentence.tags),
-        lemmas=of_highest(sentence.lemmas),
-        xpos=of_highest(sentence.xpos),
-        feats=of_highest(sentence.feats),
-        misc=of_highest(sentence.misc),
-        lines=tuple(sentence.lines[index] for index in highest) if sentence.lines else (),
-        deps=(),
-        multiword=(),
-    )
+    columns: dict[str, Any] = {
+        name: tuple(column[index] for index in highest) if (column := getattr(sentence, name)) else ()
+        for name in ("relations", "tags", "lemmas", "xpos", "feats", "misc", "lines")
+    }
+    return replace(sentence, words=tuple(forms), heads=tuple(heads), deps=(), multiword=(), **columns)
 
 
 LazyTreebank = Treebank  # deprecated, and removed in 0.4

@@ -37,14 +37,7 @@ def _hash(name: str) -> int:
 
 
 class UniqueNames:
-    """Makes ids unique by appending ``#2``, ``#3``, … to those that have occurred before.
-
-    Example:
-        >>> from attentionology.corpora_loaders.unique_names import UniqueNames
-        >>> unique = UniqueNames()
-        >>> [unique(name) for name in ("a", "b", "a", "a")], list(unique.numbers), unique.renamed
-        (['a', 'b', 'a#2', 'a#3'], [0, 0, 2, 3], 2)
-    """
+    """Makes ids unique by appending ``#2``, ``#3``, … to those that have occurred before."""
 
     def __init__(self) -> None:
         self.numbers = array("I")  # what was appended to each id, 0 for nothing

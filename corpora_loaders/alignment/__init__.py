@@ -1,7 +1,7 @@
 """Sentence pairs of two languages, and files of links between their words."""
 
-from .bitext import Bitext, LazyBitext, LinkFile, SentencePair, add_links
-from .links import Link, LinkSource, PairLinks, write_links
+from .bitext import Bitext, LazyBitext, Link, LinkFile, LinkSource, PairLinks, SentencePair, add_links
+from .links import write_links
 from .loading import load_bitext, load_links, open_bitext
 
 __all__ = [

@@ -1,166 +1,33 @@
-"""Links between the words of a sentence and those of its translation, and the formats of files of links.
+"""Links between the words of a sentence and those of its translation, and files of links, which are read pair by pair.
 
-A reader yields the links of one sentence pair at a time, in the order of the pairs, so that a file can be read without
-being held in memory.
+A file that is counted from another number, cut, or written for the other direction would still give a score, and a
+wrong one. So the numbers of words and pairs are compared with the bitext, and a file that does not fit is refused with
+the place and, where one change makes all links fit, with that change.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import repeat
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, repeat
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import CorpusError
-from ..lines import text_lines
-
-Link = tuple[int, int]
-"""A source word and a target word, both 0-based."""
+from ..lines import file_sha256, text_lines
+from ..stream import ReadFile
+from .bitext import Link, LinkSource, PairLinks
 
 _TALP = re.compile(r"([0-9]{1,9})([-p])([0-9]{1,9})")
 _NAACL = re.compile(r"([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})(?:\s+([SP]))?(?:\s+[0-9.eE+-]+)?")
 
 
-@dataclass(frozen=True, slots=True)
-class PairLinks:
-    """The links of one sentence pair.
-
-    Attributes:
-        sure: the sure links.
-        possible: all links, those that are only possible and the sure ones.
-
-    Raises:
-        ValueError: a sure link is not among the possible ones.
-
-    Example:
-        >>> from attentionology.corpora_loaders.alignment import PairLinks
-        >>> PairLinks.of(sure=[(0, 0)], possible=[(1, 0)]).possible == {(0, 0), (1, 0)}
-        True
-    """
-
-    sure: frozenset[Link] = frozenset()
-    possible: frozenset[Link] = frozenset()
-
-    def __post_init__(self) -> None:
-        if not self.sure <= self.possible:
-            raise ValueError("every sure link is possible, too")
-
-    @classmethod
-    def of(cls, sure: list[Link], possible: list[Link]) -> PairLinks:
-        """Make the links of a pair; sure links are added to the possible ones."""
-        certain = frozenset(sure)
-        # Without links that are only possible, one set serves as both, since gold links take much of a bitext's memory.
-        return cls(certain, certain.union(possible) if possible else certain)
-
-    def within(self, sources: int, targets: int) -> PairLinks:
-        """Return the links between words that sentences of these numbers of words have."""
-        inside = {link for link in self.possible if 0 <= link[0] < sources and 0 <= link[1] < targets}
-        return self if len(inside) == len(self.possible) else PairLinks(self.sure & inside, frozenset(inside))
-
-
-@dataclass(frozen=True)
-class LinkSource:
-    """Where links are from, and how many there are.
-
-    Attributes:
-        name: the name of the links: ``gold``, or that of the system which made them.
-        path: the path of the file.
-        sha256: the hexadecimal SHA-256 of the file on disk.
-        format: the name of its format.
-        one_based: whether its words were counted from 1.
-        sure, possible: the numbers of sure and of possible links.
-        repeated: the number of links that occur more than once in their pair and count once.
-        null_links: the number of links to no word, which are left out.
-        outside: the number of links to words that their sentences do not have, which are left out.
-    """
-
-    name: str
-    path: str
-    sha256: str
-    format: str
-    one_based: bool
-    sure: int
-    possible: int
-    repeated: int = 0
-    null_links: int = 0
-    outside: int = 0
-
-
-class WrittenLink(NamedTuple):
-    """A link with the numbers of its words as they are written, and its line."""
-
-    source: int
-    target: int
-    sure: bool
-    line: int
-
-
-class LinkPlace(NamedTuple):
-    """A place in a file of links: the numbers of bytes, lines and sentence pairs before it."""
-
-    offset: int = 0
-    line: int = 0
-    pair: int = 0
-
-
-BEGINNING = LinkPlace()
-"""The place before the first link."""
-
-
-class WrittenPair(NamedTuple):
-    """The links of one sentence pair as they are written in a file."""
-
-    pair: int  # the number of the sentence pair, counted from 0 from the first pair of the bitext
-    links: list[WrittenLink]
-    null_links: int  # the number of links to no word, which are left out
-    after: LinkPlace  # the place after them
-
-
-@dataclass(frozen=True)
-class LinkFormat:
-    """One format of files of links."""
-
-    name: str
-    unit: str  # in which the format counts sentence pairs, for messages
-    one_based: bool | None  # whether the format counts words from 1; None if it does not tell
-    # Yields the links of the sentence pairs of a file from a place on, except those of pairs without a line. It is
-    # given the path, the place, and the number of the first pair of the bitext.
-    read: Callable[[str | Path, LinkPlace, int], Iterator[WrittenPair]]
-
-
-def format_of_links(path: str | Path) -> LinkFormat:
-    """Return the format of a file, recognized by its first line with a link. Whatever is not naacl counts as talp."""
-    first = next((line.strip() for _, _, line in text_lines(path) if line.strip()), "")
-    return NAACL if _NAACL.fullmatch(first) else TALP
-
-
-def counted_links(written: Sequence[WrittenLink], counted_from: int) -> PairLinks:
-    """Return links counted from 0, of which the file gives the number ``counted_from`` to the first word."""
-    sure: list[Link] = []
-    possible: list[Link] = []
-    for link in written:
-        (sure if link.sure else possible).append((link.source - counted_from, link.target - counted_from))
-    return PairLinks.of(sure, possible)
-
-
-@dataclass(frozen=True)
-class LinkReader:
-    """Reads the links of each pair of a bitext, also those outside their pairs, and of pairs that have no line."""
-
-    format: LinkFormat
-    first_number: int  # the number of the first pair, for formats that number the pairs
-    counted_from: int  # the number of the first word
-
-    def __call__(self, path: str, place: LinkPlace | None) -> Iterator[tuple[PairLinks, None]]:
-        """Yield the links of the pairs from a place on; None is the beginning of the file."""
-        start = place or BEGINNING
-        pair = start.pair
-        for written in self.format.read(path, start, self.first_number):
-            yield from repeat((PairLinks(), None), written.pair - pair)
-            yield counted_links(written.links, self.counted_from), None
-            pair = written.pair + 1
+_UNITS = {"talp": "lines", "naacl": "sentence pairs"}  # in which the formats count pairs, for messages
+_ENOUGH_PAIRS = 20
+"""The smallest number of pairs with links in which it is no coincidence that no first word is linked, or that
+fewer links lie outside their pairs when the file is read in another way."""
 
 
 def write_links(path: str | Path, links: Iterable[Iterable[Link]]) -> None:
@@ -181,10 +48,88 @@ def write_links(path: str | Path, links: Iterable[Iterable[Link]]) -> None:
             file.write(" ".join(f"{source}-{target}" for source, target in sorted(pair)) + "\n")
 
 
-def _read_talp(path: str | Path, start: LinkPlace, first_number: int) -> Iterator[WrittenPair]:
+class WrittenLink(NamedTuple):
+    """A link with the numbers of its words as they are written, and its line."""
+
+    source: int
+    target: int
+    sure: bool
+    line: int
+
+
+Place = tuple[int, int, int]
+"""A place in a file of links: the numbers of bytes, lines and sentence pairs before it."""
+
+
+class WrittenPair(NamedTuple):
+    """The links of one sentence pair as they are written in a file."""
+
+    pair: int  # the number of the sentence pair, counted from 0 from the first pair of the bitext
+    links: list[WrittenLink]
+    null_links: int  # the number of links to no word, which are left out
+    after: Place  # the place after them
+
+
+class Sizes(NamedTuple):
+    """The numbers of source and target words of sentence pairs, and the number of all pairs in the files."""
+
+    source: Sequence[int]
+    target: Sequence[int]
+    total: int
+
+
+def first_read(
+    name: str, path: str | Path, sizes: Sizes, first_number: int, *, one_based: bool, lenient: bool
+) -> tuple[LinkSource, ReadFile[PairLinks]]:
+    """Read a file of links for the first time, and check it; see `load_links`."""
+    first = next((line.strip() for _, _, line in text_lines(path) if line.strip()), "")
+    link_format = "naacl" if _NAACL.fullmatch(first) else "talp"  # whose reader says what is wrong with other files
+    checks = LinkChecks(path, link_format, sizes, int(one_based or link_format == "naacl"), lenient=lenient)
+    file = ReadFile(read_links, str(path), (link_format, first_number, checks.counted_from))
+    try:
+        for written in written_pairs(path, link_format, (0, 0, 0), first_number):
+            checks.add(written)
+            if written.pair < len(sizes.source):
+                file.items = written.pair  # pairs before it may have no line
+                file.note(written.after)
+    except CorpusError:
+        for _ in text_lines(path):  # whatever makes the whole file unreadable is the better explanation
+            pass
+        raise
+    source = checks.finish(name)
+    file.check()
+    return source, file
+
+
+def read_links(
+    path: str, place: Place | None, link_format: str, first_number: int, counted_from: int
+) -> Iterator[tuple[PairLinks, None]]:
+    """Yield the links of each pair, also those outside their pairs, and of pairs that have no line. See `ReadFile`."""
+    place = place or (0, 0, 0)
+    pair = place[2]
+    for written in written_pairs(path, link_format, place, first_number):
+        yield from repeat((PairLinks(), None), written.pair - pair)
+        yield counted_links(written.links, counted_from), None
+        pair = written.pair + 1
+
+
+def counted_links(written: Sequence[WrittenLink], counted_from: int) -> PairLinks:
+    """Return links counted from 0, of which the file gives the number ``counted_from`` to the first word."""
+    sure: list[Link] = []
+    possible: list[Link] = []
+    for link in written:
+        (sure if link.sure else possible).append((link.source - counted_from, link.target - counted_from))
+    return PairLinks.of(sure, possible)
+
+
+def written_pairs(path: str | Path, link_format: str, start: Place, first_number: int) -> Iterator[WrittenPair]:
+    """Yield the links of the pairs of a file from a place on, except those of pairs without a line."""
+    return _read_naacl(path, start, first_number) if link_format == "naacl" else _read_talp(path, start)
+
+
+def _read_talp(path: str | Path, start: Place) -> Iterator[WrittenPair]:
     """One line per pair, with links such as ``3-4`` (sure) and ``3p4`` (possible)."""
-    lines = text_lines(path, offset=start.offset, lines=start.line)
-    for pair, (number, following, line) in enumerate(lines, start.pair):
+    for pair, (number, following, line) in enumerate(text_lines(path, offset=start[0], lines=start[1]), start[2]):
         links = []
         for written in line.split():
             match = _TALP.fullmatch(written)
@@ -192,21 +137,20 @@ def _read_talp(path: str | Path, start: LinkPlace, first_number: int) -> Iterato
                 message = f"expected links such as 3-4 (sure) or 3p4 (possible), found {written[:40]!r}"
                 raise CorpusError(message, file=path, line=number)
             links.append(WrittenLink(int(match[1]), int(match[3]), match[2] == "-", number))
-        yield WrittenPair(pair, links, 0, LinkPlace(following, number, pair + 1))
+        yield WrittenPair(pair, links, 0, (following, number, pair + 1))
 
 
-def _read_naacl(path: str | Path, start: LinkPlace, first_number: int) -> Iterator[WrittenPair]:
+def _read_naacl(path: str | Path, start: Place, first_number: int) -> Iterator[WrittenPair]:
     """One line per link: the numbers of pair, source word and target word, all from 1, then ``S`` or ``P``.
 
     Word 0 is no word. A link without a letter is sure.
     """
-    current: int | None = None  # the pair whose links are read now
-    links: list[WrittenLink] = []
-    null_links = 0
-    expected, before = first_number + start.pair, start.offset
-    number = start.line
-    for number, following, line in text_lines(path, offset=start.offset, lines=start.line):
-        if line.strip():
+
+    def rows() -> Iterator[tuple[int, WrittenLink, int]]:
+        expected = first_number + start[2]
+        for number, following, line in text_lines(path, offset=start[0], lines=start[1]):
+            if not line.strip():
+                continue
             match = _NAACL.fullmatch(line.strip())
             if match is None:
                 found = line.strip()[:40]
@@ -216,18 +160,98 @@ def _read_naacl(path: str | Path, start: LinkPlace, first_number: int) -> Iterat
             if pair < expected:
                 message = f"expected the links of sentence pair {expected} or a later one, found pair {pair}"
                 raise CorpusError(message, file=path, line=number)
-            if current is not None and pair != expected:
-                yield WrittenPair(current, links, null_links, LinkPlace(before, number - 1, current + 1))
-                links, null_links = [], 0
-            expected, current = pair, pair - first_number
-            if source and target:
-                links.append(WrittenLink(source, target, match[4] != "P", number))
-            else:
-                null_links += 1
-        before = following
-    if current is not None:
-        yield WrittenPair(current, links, null_links, LinkPlace(before, number, current + 1))
+            expected = pair
+            yield pair - first_number, WrittenLink(source, target, match[4] != "P", number), following
+
+    for pair, of_pair in groupby(rows(), itemgetter(0)):
+        _, written, following = zip(*of_pair, strict=True)
+        links = [link for link in written if link.source and link.target]
+        yield WrittenPair(pair, links, len(written) - len(links), (following[-1], written[-1].line, pair + 1))
 
 
-TALP = LinkFormat("talp", "lines", None, _read_talp)
-NAACL = LinkFormat("naacl", "sentence pairs", True, _read_naacl)
+class LinkChecks:
+    """Counts and checks the links of a file, pair by pair; for the options see `load_links`."""
+
+    def __init__(
+        self, path: str | Path, link_format: str, sizes: Sizes, counted_from: int, *, lenient: bool = False
+    ) -> None:
+        self.path, self.format, self.sizes, self.lenient = path, link_format, sizes, lenient
+        self.counted_from = counted_from
+        self._pairs = self._linked_pairs = self._links = self._sure = self._possible = self._null_links = 0
+        self._has_first_words = self._ends_with_none = False
+        # Links outside their pairs, by the number from which words are counted and by whether the sides are swapped.
+        self._outside: Counter[tuple[int, bool]] = Counter()
+        self._first_outside: tuple[int, WrittenLink] | None = None
+
+    def add(self, written: WrittenPair) -> None:
+        """Add the links of a pair, which count only if the bitext has the pair."""
+        self._pairs = written.pair + 1
+        self._null_links += written.null_links
+        self._ends_with_none = not written.links and not written.null_links
+        if written.pair >= len(self.sizes.source):
+            return
+        size = self.sizes.source[written.pair], self.sizes.target[written.pair]
+        self._linked_pairs += bool(written.links)
+        self._links += len(written.links)
+        for link in written.links:
+            for base in (0, 1):
+                for turned, (sources, targets) in ((False, size), (True, size[::-1])):
+                    if not (0 <= link.source - base < sources and 0 <= link.target - base < targets):
+                        self._outside[base, turned] += 1
+            if self._first_outside is None and self._outside[self.counted_from, False]:
+                self._first_outside = written.pair, link
+            self._has_first_words |= 0 in (link.source, link.target)
+        links = counted_links(written.links, self.counted_from).within(*size)
+        self._sure += len(links.sure)
+        self._possible += len(links.possible)
+
+    def finish(self, name: str) -> LinkSource:
+        """Check the file when all links have been added, and describe it; its links have this name."""
+        # A blank line after the links of all pairs ends the file; any other one is a pair without links.
+        if self._pairs != self.sizes.total and not (self._pairs == self.sizes.total + 1 and self._ends_with_none):
+            fault = "is the file truncated?" if self._pairs < self.sizes.total else "does it belong to another bitext?"
+            pairs = f"{self._pairs:,} {_UNITS[self.format]} of links for {self.sizes.total:,} sentence pairs"
+            raise CorpusError(f"{pairs}; {fault}", file=self.path)
+        if self._first_outside is not None:
+            self._check_outside(*self._first_outside)
+        elif not self.counted_from and not self._has_first_words and self._linked_pairs >= _ENOUGH_PAIRS:
+            fits = "no link is of a first word, and all links fit if words are counted from 1"
+            raise CorpusError(f"{fits}; use one_based=True (--one-based)", file=self.path)
+        outside = self._outside[self.counted_from, False]
+        return LinkSource(
+            name,
+            str(self.path),
+            file_sha256(self.path),
+            self.format,
+            bool(self.counted_from),
+            self._sure,
+            self._possible,
+            self._links - self._possible - outside,
+            self._null_links,
+            outside,
+        )
+
+    def _check_outside(self, pair: int, link: WrittenLink) -> None:
+        """Refuse links outside their pairs, of which this is the first, or all of them if they seem to be misread."""
+        other = 1 - self.counted_from
+        choice = "one_based=True (--one-based)" if other else "one_based=False (without --one-based)"
+        changes = {
+            (other, False): f"words are counted from {other}: use {choice}",
+            (self.counted_from, True): "source and target are swapped",
+            (other, True): f"source and target are swapped and words are counted from {other}",
+        }
+        if self.format == "naacl":  # which says from where words are counted
+            changes = {change: text for change, text in changes.items() if change[0] == self.counted_from}
+        found = self._outside[self.counted_from, False]
+        best = min(changes, key=self._outside.__getitem__)
+        left = self._outside[best]
+        # A misread file must not lose most of its links in silence. In a few pairs, links may fit by chance.
+        if self.lenient and (left >= found or self._linked_pairs < _ENOUGH_PAIRS):
+            return
+        hint = "lenient=True (--lenient) leaves such links out"
+        if left == 0 or (left < found and self.lenient):
+            hint = f"all {f'but {left:,} ' if left else ''}links fit if {changes[best]}"
+        size = f"{self.sizes.source[pair]} source and {self.sizes.target[pair]} target words"
+        written = f"{link.source}-{link.target}"
+        message = f"link {written} is outside its sentence pair of {size}, counted from {self.counted_from}; {hint}"
+        raise CorpusError(message, file=self.path, line=link.line)

@@ -8,15 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat, zip_longest
 from pathlib import Path
-from typing import NamedTuple
 
 from ..corpus import CorpusFile
 from ..errors import CorpusError
 from ..lines import file_sha256, text_lines
-from ..stream import FirstReading, ReadFile, Stream
-from .bitext import Bitext, LinkFile, SentencePair, check_sure, facts_of_pairs
-from .link_checks import Sizes, first_read
-from .links import PairLinks
+from ..stream import ReadFile, Stream
+from .bitext import Bitext, LinkFile, PairLinks, SentencePair, check_sure, facts_of_pairs
+from .links import Sizes, first_read
 
 HELD_PAIRS = 1024
 """The largest number of pairs that are held in memory, about 9 MB with their links."""
@@ -74,7 +72,7 @@ def load_bitext(
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
-    pairs, sizes, records, first_number = _first_pairs(_format_of(source, target), limit)
+    pairs, sizes, records, first_number = _first_pairs(*_files_of(source, target), limit)
     gold_source, gold_file = None, None
     if gold is not None:
         gold_source, gold_file = first_read("gold", gold, sizes, first_number, one_based=one_based, lenient=lenient)
@@ -146,118 +144,76 @@ def _numbered_lines(path: str, place: tuple[int, int] | None) -> Iterator[tuple[
         yield (number, line), (following, number)
 
 
-class _Words(NamedTuple):
-    """The words of both sides of a pair, and the number that its tag gives to it."""
-
-    source: tuple[str, ...]
-    target: tuple[str, ...]
-    number: int | None
-
-
-@dataclass(frozen=True)
-class PairFormat:
-    """The files of a bitext, and what separates the sides if there is one file."""
-
-    paths: tuple[str, ...]
-    separator: str = ""
-
-    def words(self, lines: Sequence[NumberedLine]) -> _Words:
-        """The words of a pair, which stands in one line of each file."""
-        number, line = lines[0]
-        sides = line.split(self.separator) if self.separator else [text for _, text in lines]
-        if len(sides) != 2:
-            name = SEPARATORS[self.separator]
-            message = f"expected source and target with {name} between them, found {len(sides) - 1} of it"
-            raise CorpusError(message, file=self.paths[0], line=number)
-        words, numbers = [], set()
-        for side, path, which in zip(sides, (self.paths[0], self.paths[-1]), ("source", "target"), strict=True):
-            tagged = _NUMBERED.fullmatch(side)
-            numbers.add(int(tagged[1]) if tagged else None)
-            words.append(tuple((tagged[2] if tagged else side).split()))
-            if not words[-1]:
-                raise CorpusError(f"the {which} sentence has no words", file=path, line=number)
-        if len(numbers) > 1:
-            message = "source and target have different sentence numbers (snum)"
-            raise CorpusError(message, file=self.paths[-1], line=number)
-        return _Words(words[0], words[1], numbers.pop())
-
-    def check_lengths(self) -> None:
-        """Check that two files can be read and have the same number of lines."""
-        lines = [sum(1 for _ in text_lines(path)) for path in self.paths] if len(self.paths) == 2 else [0]
-        if lines[0] != lines[-1]:
-            message = f"{lines[1]:,} lines, but {self.paths[0]} has {lines[0]:,}; line k must translate line k"
-            raise CorpusError(message, file=self.paths[1])
-
-
-def _format_of(source: str | Path, target: str | Path | None) -> PairFormat:
-    """Recognize the format of the files, by the first line of a single one."""
+def _files_of(source: str | Path, target: str | Path | None) -> tuple[tuple[str, ...], str]:
+    """The files of a bitext, and what separates the sides if there is one file, by its first line."""
     if target is not None:
-        return PairFormat((str(source), str(target)))
+        return (str(source), str(target)), ""
     for number, _, line in text_lines(source):
         for separator in SEPARATORS:
             if separator in line:
-                return PairFormat((str(source),), separator)
+                return (str(source),), separator
         named = " or ".join(SEPARATORS.values())
         message = f"expected source and target with {named} between them; are the sides in two files?"
         raise CorpusError(message, file=source, line=number)
     raise CorpusError("the file contains no sentence pairs", file=source)
 
 
-def _first_pairs(of_files: PairFormat, limit: int | None) -> tuple[PairSource, Sizes, tuple[CorpusFile, ...], int]:
-    """Read all pairs for the first time, and check every line.
-
-    Returns:
-        the source of at most ``limit`` pairs, their sizes, the descriptions of the files, and the number of the first
-        pair: that of its tag, or 1.
-    """
-    paths = of_files.paths
-    files = [FirstReading(path, _numbered_lines) for path in paths]
+def _first_pairs(
+    paths: tuple[str, ...], separator: str, limit: int | None
+) -> tuple[PairSource, Sizes, tuple[CorpusFile, ...], int]:
+    """Read all pairs for the first time, and check every line; also return the number of the first pair."""
+    source = PairSource(tuple(ReadFile(_numbered_lines, path) for path in paths), separator)
     sizes = array("I"), array("I")
     total, first_number, has_numbers = 0, 1, False
-    wrong: CorpusError | None = None  # the first fault of the numbers, which is less important than other faults
     try:
         for lines in zip_longest(*(_numbered_lines(path, None) for path in paths)):
             if None in lines:
-                of_files.check_lengths()
-                break
-            words = of_files.words([line for line, _ in lines])
+                _check_lengths(paths)
+            *words, number = source.words([line for line, _ in lines])
             if not total:
-                has_numbers, first_number = words.number is not None, 1 if words.number is None else words.number
+                has_numbers, first_number = number is not None, 1 if number is None else number
             expected = first_number + total
-            if words.number != (expected if has_numbers else None) and wrong is None:
-                message = f"expected the sentence number (snum) {expected}, found {words.number or 'none'}"
-                wrong = CorpusError(message, file=paths[0], line=lines[0][0][0])
+            if number != (expected if has_numbers else None):
+                message = f"expected the sentence number (snum) {expected}, found {number or 'none'}"
+                raise CorpusError(message, file=paths[0], line=lines[0][0][0])
             total += 1
             if limit is None or total <= limit:
-                sizes[0].append(len(words.source))
-                sizes[1].append(len(words.target))
-                for file, (_, place) in zip(files, lines, strict=True):
-                    file.note(total, total, place)
+                for side, of_side in zip(sizes, words, strict=True):
+                    side.append(len(of_side))
+                for file, (_, place) in zip(source.files, lines, strict=True):
+                    file.note(place)
     except CorpusError:
-        of_files.check_lengths()  # if files do not belong together, any other fault is a consequence
+        _check_lengths(paths)  # if files do not belong together, any other fault is a consequence
         raise
     digests = [file_sha256(path) for path in paths]
     if len(paths) == 2 and digests[0] == digests[1]:
         raise CorpusError(f"this is the same file as {paths[0]}; give two different files", file=paths[1])
     if not total:
         raise CorpusError("the file contains no sentence pairs", file=paths[0])
-    if wrong is not None:
-        raise wrong
+    for file in source.files:
+        file.check()
     counts = [sum(side) for side in sizes] if len(paths) == 2 else [sum(sizes[0]) + sum(sizes[1])]
     records = tuple(
         CorpusFile(path, digest, len(sizes[0]), words, {})
         for path, digest, words in zip(paths, digests, counts, strict=True)
     )
-    source = PairSource(of_files, tuple(file.finished() for file in files))
     return source, Sizes(*sizes, total), records, first_number
+
+
+def _check_lengths(paths: tuple[str, ...]) -> None:
+    """Check that two files can be read and have the same number of lines."""
+    lines = [sum(1 for _ in text_lines(path)) for path in paths] if len(paths) == 2 else [0]
+    if lines[0] != lines[-1]:
+        message = f"{lines[1]:,} lines, but {paths[0]} has {lines[0]:,}; line k must translate line k"
+        raise CorpusError(message, file=paths[1])
 
 
 @dataclass(frozen=True)
 class PairSource:
     """The source of the pairs of a bitext, whose files are read side by side with those of their links."""
 
-    format: PairFormat
     files: tuple[ReadFile[NumberedLine], ...]
+    separator: str  # of the sides, if there is one file
     gold: ReadFile[PairLinks] | None = None
     hypotheses: tuple[tuple[str, ReadFile[PairLinks]], ...] = ()
 
@@ -266,20 +222,20 @@ class PairSource:
 
     def __call__(self, start: int, stop: int) -> Iterator[SentencePair]:
         """Read the pairs from one position up to another."""
-        path = self.format.paths[0]
+        path = self.files[0].path
         lines = zip(*(file(start, stop) for file in self.files), strict=True)
         gold = repeat(None, stop - start) if self.gold is None else self.gold(start, stop)
         others: Iterator[tuple[PairLinks, ...]] = repeat((), stop - start)
         if self.hypotheses:
             others = zip(*(file(start, stop) for _, file in self.hypotheses), strict=True)
         for of_pair, known, of_others in zip(lines, gold, others, strict=True):
-            words = self.format.words(of_pair)
-            number, size = of_pair[0][0], (len(words.source), len(words.target))
+            source, target, _ = self.words(of_pair)
+            number, size = of_pair[0][0], (len(source), len(target))
             yield SentencePair(
                 id=f"{Path(path).name}:{number}",
-                words=words.target,
-                source=words.source,
-                text=" ".join(words.target),
+                words=target,
+                source=source,
+                text=" ".join(target),
                 file=path,
                 line=number,
                 gold=None if known is None else known.within(*size),
@@ -288,6 +244,27 @@ class PairSource:
                     for (name, _), links in zip(self.hypotheses, of_others, strict=True)
                 ),
             )
+
+    def words(self, lines: Sequence[NumberedLine]) -> tuple[tuple[str, ...], tuple[str, ...], int | None]:
+        """The words of both sides of a pair, and its number, if it has one; it stands in one line of each file."""
+        number, line = lines[0]
+        paths = self.files[0].path, self.files[-1].path
+        sides = line.split(self.separator) if self.separator else [text for _, text in lines]
+        if len(sides) != 2:
+            name = SEPARATORS[self.separator]
+            message = f"expected source and target with {name} between them, found {len(sides) - 1} of it"
+            raise CorpusError(message, file=paths[0], line=number)
+        words, numbers = [], set()
+        for side, path, which in zip(sides, paths, ("source", "target"), strict=True):
+            tagged = _NUMBERED.fullmatch(side)
+            numbers.add(int(tagged[1]) if tagged else None)
+            words.append(tuple((tagged[2] if tagged else side).split()))
+            if not words[-1]:
+                raise CorpusError(f"the {which} sentence has no words", file=path, line=number)
+        if len(numbers) > 1:
+            message = "source and target have different sentence numbers (snum)"
+            raise CorpusError(message, file=paths[-1], line=number)
+        return words[0], words[1], numbers.pop()
 
 
 open_bitext = load_bitext  # deprecated, and removed in 0.4

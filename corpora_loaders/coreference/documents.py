@@ -24,19 +24,20 @@ HELD_IN_DOCUMENTS = 4 * HELD
 read, and all of a document must be read even if the model reads only its first window."""
 
 
+_COUNTED = (
+    *("mentions", "entities", "entities_mentioned_again", "singletons"),
+    *(f"mentions_{kind}" for kind in (*TYPES, ZERO)),
+    *("mentions_discontinuous", "mentions_across_sentences"),
+)
+
+
 @dataclass
 class DocumentFacts:
     """What is known about all documents together. It is counted document by document, and holds none of them."""
 
-    mentions: int = 0
-    types: Counter[str] = field(default_factory=Counter)  # the number of mentions of each type
-    entities: int = 0
-    entities_mentioned_again: int = 0
-    discontinuous: int = 0  # mentions with gaps
-    across_sentences: int = 0  # mentions that extend beyond a sentence
+    counts: Counter[str] = field(default_factory=Counter)  # those of `Documents.counts` that depend on mentions
     head_rules: set[str] = field(default_factory=set)
     type_rules: set[str] = field(default_factory=set)
-    winobias: int = 0  # documents of WinoBias
     families: Counter[str] = field(default_factory=Counter)  # the number of documents of each family of near copies
     groups: set[tuple[str, ...]] = field(default_factory=set)  # the distinct labels of documents
     # Mentions to resolve that have words, by the labels of their documents and their types. Some may not be scored.
@@ -49,22 +50,21 @@ class DocumentFacts:
 
     def add(self, document: Document) -> None:
         """Count a document."""
-        mentions = document.mentions
-        self.mentions += len(mentions)
-        self.types.update(mention.type for mention in mentions)
-        self.entities += len(document.chains)
-        self.entities_mentioned_again += sum(len(chain) > 1 for chain in document.chains.values())
-        self.discontinuous += sum(len(mention.spans) > 1 for mention in mentions)
-        self.across_sentences += sum(
-            document.sentence_of(mention.start) != document.sentence_of(mention.stop - 1)
-            for mention in mentions
-            if mention.type != ZERO
-        )
+        mentions, counts = document.mentions, self.counts
+        counts["mentions"] += len(mentions)
+        for chain in document.chains.values():
+            counts["entities"] += 1
+            counts["entities_mentioned_again" if len(chain) > 1 else "singletons"] += 1
+        for mention in mentions:
+            counts[f"mentions_{mention.type}"] += 1
+            counts["mentions_discontinuous"] += len(mention.spans) > 1
+            if mention.type != ZERO:
+                last = document.sentence_of(mention.stop - 1)
+                counts["mentions_across_sentences"] += document.sentence_of(mention.start) != last
         self.head_rules.add(document.head_rule)
         self.type_rules.add(document.type_rule)
         self.groups.add(document.labels)
         self.with_features += document.has_features
-        self.winobias += document.family.startswith("WinoBias")
         if document.family:
             self.families[document.family] += 1
         if document.questions is None:
@@ -115,22 +115,15 @@ class Documents(Corpus):
             amount(len(self.documents), "documents"),
             amount(len(self), self.unit),
             amount(super().counts()["words"], "words"),
-            amount(self.facts.mentions, "mentions"),
+            amount(self.facts.counts["mentions"], "mentions"),
         ]
 
     def counts(self) -> dict[str, int]:
         """Numbers of documents, entities, mentions of each type, and mentions with unusual properties."""
-        facts = self.facts
         return {
             **super().counts(),
             "documents": len(self.documents),
-            "mentions": facts.mentions,
-            "entities": facts.entities,
-            "entities_mentioned_again": facts.entities_mentioned_again,
-            "singletons": facts.entities - facts.entities_mentioned_again,
-            **{f"mentions_{kind}": facts.types[kind] for kind in (*TYPES, ZERO)},
-            "mentions_discontinuous": facts.discontinuous,
-            "mentions_across_sentences": facts.across_sentences,
+            **{name: self.facts.counts[name] for name in _COUNTED},
             "mentions_repeated": self.account.repeated,
             "malformed_brackets": self.account.faults,
             "split_antecedents": self.account.split_antecedents,
@@ -147,10 +140,10 @@ class Documents(Corpus):
             *(f"Heads of mentions: {rule}." for rule in sorted(facts.head_rules)),
             *(f"Types of mentions: {rule}." for rule in sorted(facts.type_rules)),
         ]
-        if facts.winobias:
+        if winobias := sum(size for family, size in facts.families.items() if family.startswith("WinoBias")):
             alone = sum(size == 1 for size in facts.families.values())
             remarks += [
-                f"Of {facts.winobias:,} documents of WinoBias only the right occupation is marked; the other was found "
+                f"Of {winobias:,} documents of WinoBias only the right occupation is marked; the other was found "
                 "by the paper's list of forty.",
                 f"Sentences of WinoBias that differ in the pronoun alone are sampled and held out together: "
                 f"{len(facts.families) - alone:,} pairs; {alone:,} sentences have no counterpart.",
@@ -210,38 +203,39 @@ def load_documents(
     """
     if format is not None:
         get_format(format)  # so that an unknown one is noticed before files are read
-    account, reader = Account(), DocumentReader(lenient, format)
-    tally, facts = Tally(), DocumentFacts()
+    account, tally, facts = Account(), Tally(), DocumentFacts()
     unique, unique_sentences = UniqueNames(), UniqueNames()
     ends = array("Q")
-    mentions_before = 0
+    with_mentions = bytearray()  # for each document whether it has mentions
 
     def add(document: Document) -> Document:
         facts.add(document)
+        with_mentions.append(bool(document.mentions))
         ids = [unique_sentences(tally.add(sentence).id) for sentence in document.sentences]
         ends.append(tally.sentences)
         return renamed_document(document, unique(document.id), ids)
 
-    def check_file(path: str | Path) -> None:
-        nonlocal mentions_before
-        if mentions_needed and facts.mentions == mentions_before:
-            *others, last = (corpus_format.mentions for corpus_format in FORMATS)
-            raise CorpusError(f"the file contains no mentions; expected {', '.join(others)}, or {last}", file=path)
-        mentions_before = facts.mentions
-
     files, records, held = read_files(
         paths,
-        partial(reader, account=account),
+        partial(read_documents, account=account),
         add,
         tally,
         contents="document",
+        options=(lenient, format),
         limit=limit,
         hold=HELD_IN_DOCUMENTS,
-        check_file=check_file,
     )
+    before = 0
+    for file in files:
+        file.read = read_documents  # what is not used has been counted
+        if mentions_needed and not any(with_mentions[before : before + len(file)]):
+            *others, last = (corpus_format.mentions for corpus_format in FORMATS)
+            expected = f"{', '.join(others)}, or {last}"
+            raise CorpusError(f"the file contains no mentions; expected {expected}", file=file.path)
+        before += len(file)
     is_renamed = unique.renamed or unique_sentences.renamed
     rename = RenamedDocuments(ends, unique.numbers, unique_sentences.numbers) if is_renamed else None
-    documents = Stream(Files(tuple(replace(file, read=reader) for file in files), rename), held=held)
+    documents = Stream(Files(files, rename), held=held)
     return Documents(
         sentences=Stream(Parts(documents, ends, sentences_of)),
         files=records,
@@ -251,18 +245,12 @@ def load_documents(
     ).knowing(counted=tally.counted(), facts=facts)
 
 
-@dataclass(frozen=True)
-class DocumentReader:
-    """Reads the documents of a file from a place on, each with the place after it."""
-
-    lenient: bool
-    format: str | None = None  # None if it is detected
-
-    def __call__(self, path: str, place: Any, account: Account | None = None) -> Iterator[tuple[Document, Any]]:
-        """Yield the documents with their places; None is the beginning of the file."""
-        # What is not used has been counted when the file was read first.
-        used = format_of(path) if self.format is None else get_format(self.format)
-        return used.read_documents(path, account or Account(), lenient=self.lenient, place=place)
+def read_documents(
+    path: str, place: Any, lenient: bool, name: str | None, account: Account | None = None
+) -> Iterator[tuple[Document, Any]]:
+    """Yield the documents of a file in the format of a name, None if it is detected. See `ReadFile`."""
+    used = format_of(path) if name is None else get_format(name)
+    return used.read_documents(path, account or Account(), lenient=lenient, place=place)
 
 
 @dataclass(frozen=True)
