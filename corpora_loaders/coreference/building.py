@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import CorpusError
 from ..lines import WHOLE_NUMBER
 from ..sentence import Sentence
-from .constituents import Constituent
 from .document import ZERO, Account, Document, Mention, sentence_starts
-from .heads import HeadFinder, by_chunk, by_constituents, by_tree
+from .heads import Constituent, HeadFinder, by_chunk, by_constituents, by_tree
 from .types import mention_type, tagging
 
 
@@ -47,25 +46,30 @@ class Brackets:
             raise CorpusError(message, file=self.path, line=line)
         self.account.faults += 1
 
-    def open(
+    def read(
         self,
+        piece: str,
         entity: str,
-        start: int,
+        position: tuple[int, int],
         line: int,
         fields: Mapping[str, str] | None = None,
         part: tuple[int, int] = (1, 1),
     ) -> None:
-        """Start a mention, or the ``part[0]``-th of its ``part[1]`` parts, at the word ``start``."""
-        self._open.setdefault((entity, *part), []).append(Marked(((start, start),), entity, line, fields or {}))
+        """Read ``(…``, ``…)`` or ``(…)`` at a half-open range of words, of part ``part[0]`` of ``part[1]`` parts."""
+        start, stop = position
+        if piece.startswith("("):
+            self._open.setdefault((entity, *part), []).append(Marked(((start, start),), entity, line, fields or {}))
+        if piece.endswith(")"):
+            self._close(entity, stop, line, part)
 
-    def close(self, entity: str, stop: int, line: int, part: tuple[int, int] = (1, 1)) -> None:
+    def _close(self, entity: str, stop: int, line: int, part: tuple[int, int]) -> None:
         """End the mention of the entity that was opened last; ``stop`` is the word after its last word."""
         stack = self._open.get((entity, *part))
         if not stack:
             self.fault(f"a mention of entity {entity!r} is closed but was not opened", line)
             return
         mention = stack.pop()
-        mention = Marked(((mention.spans[0][0], stop),), entity, mention.line, mention.fields)
+        mention = replace(mention, spans=((mention.spans[0][0], stop),))
         number, parts = part
         if number > 1:
             earlier = self._parts.get((entity, parts), [])
@@ -74,7 +78,7 @@ class Brackets:
                 self.fault(f"a mention of entity {entity!r} has part {number} without part {number - 1}", line)
                 return
             begun = earlier.pop(index)
-            mention = Marked((*begun.spans, *mention.spans), entity, begun.line, begun.fields)
+            mention = replace(begun, spans=(*begun.spans, *mention.spans))
         if number == parts:
             self._marked.append(mention)
         else:

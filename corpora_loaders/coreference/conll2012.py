@@ -1,46 +1,109 @@
-"""CoNLL-2012 column files: OntoNotes, OntoGUM, WinoBias, LitBank, and other corpora with brackets in the last column.
+"""CoNLL-2012 column files: OntoNotes, OntoGUM, WinoBias, LitBank, and others with brackets in the last column.
 
-The last column holds the brackets of mentions; what is in the others is inferred, see
-`attentionology.corpora_loaders.coreference.columns`.
-
-A sentence ends at a blank line, where the word numbers start again, or with its document. A document starts at
-``#begin document`` (with or without a name) and must end at ``#end document``: without it, words may be missing. A file
-without these lines is one document.
+A document starts at ``#begin document`` (with or without a name) and must end at ``#end document``: without it, words
+may be missing. A file without these lines is one document. The definitions say what the other columns are.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import CorpusError
-from ..lines import WHOLE_NUMBER, located_lines
+from ..lines import WHOLE_NUMBER, located_lines, numbered_lines
 from ..sentence import Sentence
+from .benchmarks import winobias_document
 from .building import Brackets, build_document
-from .columns import (
-    BEGIN,
-    EMPTY,
-    END,
-    FULL,
-    PIECE,
-    Layout,
-    columns_of,
-    layout_of,
-)
-from .constituents import Constituent, ParseError, read_parse
 from .document import Account, Document
-from .winobias import winobias_document
+from .heads import Constituent, ParseError, read_parse
+from .types import PTB, UPOS
 
-_BEGIN_MISSING = "; is a line '#begin document' missing?"
+BEGIN = re.compile(r"#\s*begin document\b\s*(?:\((?P<name>.*)\))?(?P<rest>.*)$")
+_END = re.compile(r"#\s*end document\b")
+_PIECE = re.compile(r"\([^()|]+\)?|[^()|]+\)")
+_EMPTY = ("-", "_", "*", "")
+_BLANKS = re.compile(r"[ \t]+")
 _PART = re.compile(r"(?:^|[;\s])part\s*([0-9]{1,9})(?!\w)")
+_BEGIN_MISSING = "; is a line '#begin document' missing?"
+_FULL = 5  # the least number of columns of a row that starts with document and part
+_SAMPLE = 20  # the number of rows from which the meaning of the columns is inferred
+
+
+class _Layout(NamedTuple):
+    """The index of the column that holds the word, its number, its tag and its parse; None if no column does."""
+
+    word: int
+    number: int | None = None
+    tag: int | None = None
+    parse: int | None = None
 
 
 class _Row(NamedTuple):
     line: int
     columns: list[str]
+
+
+Place = tuple[int, int, int]
+"""A place between two documents: the numbers of bytes and of lines before it, and of columns of the row before it."""
+
+
+def read_columns(
+    path: str | Path, account: Account, *, lenient: bool = False, place: Place | None = None
+) -> Iterator[tuple[Document, Place]]:
+    """Yield the documents of a file from a place on, each with the place after it."""
+    path = Path(path)
+    layout = _layout_of(path)
+    for unit, after in _units(path, layout, place or (0, 0, 0)):
+        yield _document(unit, layout, account, lenient), after
+
+
+def _layout_of(path: Path) -> _Layout:
+    """Infer the columns of a file from its first rows: corpora use a selection of those of OntoNotes."""
+    rows: list[list[str]] = []
+    for _, text in numbered_lines(path):
+        if text.strip() and not BEGIN.match(text) and not _END.match(text):
+            columns = _columns_of(text, len(rows[-1]) if rows else 0)
+            rows += [columns] if columns else []
+        if len(rows) == _SAMPLE:
+            break
+    width = len(rows[0]) if rows else 2
+    if width >= _FULL:
+        return _Layout(word=3, number=2, tag=4 if width >= 6 else None, parse=5 if width >= 7 else None)
+    cells = list(zip(*(row for row in rows if len(row) == width), strict=True))
+    number = next((index for index in range(width - 2) if _are_word_numbers(cells[index])), None)
+    if number is not None:
+        return _Layout(word=number + 1, number=number)
+    word = width - 2
+    if width > 2:
+        known, last, previous = UPOS | PTB, set(cells[word]), set(cells[word - 1])
+        if last <= known and len(previous) > 1 and not previous <= known:
+            return _Layout(word=word - 1, tag=word)
+    return _Layout(word=word)
+
+
+def _are_word_numbers(column: Sequence[str]) -> bool:
+    """Whether a column counts words: it starts from 0 or 1, and then always adds one or starts again."""
+    if not all(map(WHOLE_NUMBER.fullmatch, column)):
+        return False
+    numbers = [int(cell) for cell in column]
+    counts_up = all(after in (before + 1, numbers[0]) for before, after in pairwise(numbers))
+    return numbers[0] in (0, 1) and counts_up and (len(numbers) == 1 or len(set(numbers)) > 1)
+
+
+def _columns_of(text: str, width: int) -> list[str] | None:
+    """The columns of a row, the row before which has ``width`` columns; None for a comment."""
+    columns = text.split("\t") if "\t" in text else _BLANKS.split(text.strip(" "))
+    if len(columns) == width + 1 and not columns[-1].strip():  # white space at the end of the line
+        columns.pop()
+    last = columns[-1].strip()
+    # The first word of a row may be #. Then, its last column has brackets or is empty.
+    if text.startswith("#") and (len(columns) == 1 or not (last in _EMPTY or _PIECE.match(last))):
+        return None
+    return columns
 
 
 @dataclass
@@ -61,26 +124,28 @@ class _Unit:
     restarted: bool = False
     went_on: CorpusError | None = None
 
-    def add(self, row: _Row, number: str, width: int) -> None:
-        """Add a row with its word number; the row before it had ``width`` columns."""
-        if self._starts_sentence(number, row.line):
+    def fault(self, message: str, line: int) -> CorpusError:
+        """An error in a line of the file."""
+        return CorpusError(message, file=self.path, line=line)
+
+    def add(self, row: _Row, layout: _Layout) -> None:
+        """Add a row."""
+        if self._starts_sentence("" if layout.number is None else row.columns[layout.number], row.line):
             self.sentences.append([])
             self.blank = None
             self.labels.add(row.columns[0])
+        sentence = self.sentences[-1]
         if other := self._other_document(row):
-            raise self._fault(f"a row of {other} is among rows of another document{_BEGIN_MISSING}", row.line)
-        if self.sentences[-1] and width != len(row.columns):
-            raise self._fault(f"expected {width} columns as in the row before, found {len(row.columns)}", row.line)
-        self.sentences[-1].append(row)
+            raise self.fault(f"a row of {other} is among rows of another document{_BEGIN_MISSING}", row.line)
+        if sentence and (width := len(sentence[-1].columns)) != len(row.columns):
+            raise self.fault(f"expected {width} columns as in the row before, found {len(row.columns)}", row.line)
+        sentence.append(row)
 
     def check_end(self, line: int) -> None:
         """Check that the document is not open at the next ``#begin document`` or in the last line of the file."""
         if self.begun:
             message = f"'#end document' is missing for the document that begins in line {self.line}"
-            raise self._fault(f"{message}; is the file complete?", line)
-
-    def _fault(self, message: str, line: int) -> CorpusError:
-        return CorpusError(message, file=self.path, line=line)
+            raise self.fault(f"{message}; is the file complete?", line)
 
     def _starts_sentence(self, cell: str, line: int) -> bool:
         """Whether a row starts a sentence. By their numbers, sentences are noticed that were joined, cut or lost."""
@@ -93,10 +158,10 @@ class _Unit:
             self.restarted = True
         elif number != last + 1:
             message = f"expected word number {last + 1}, or {self.first} in a new sentence, found {number}"
-            raise self._fault(message, line)
+            raise self.fault(message, line)
         elif self.blank and not self.went_on:
             message = f"word number {number} goes on from the sentence before; the blank line {self.blank} ended it"
-            self.went_on = self._fault(message, line)
+            self.went_on = self.fault(message, line)
         if self.restarted and self.went_on:
             raise self.went_on
         return self.blank is not None or number == self.first
@@ -110,7 +175,7 @@ class _Unit:
         """
         sentence = self.sentences[-1]
         first = self.sentences[0][0] if self.sentences[0] else row
-        if min(len(first.columns), len(row.columns)) < FULL:
+        if min(len(first.columns), len(row.columns)) < _FULL:
             return ""
         name, part = row.columns[:2]
         if sentence:
@@ -127,63 +192,39 @@ class _Unit:
         return f"part {part} of document {name!r}" if numbers and int(part) != int(first.columns[1]) else ""
 
 
-class ColumnsPlace(NamedTuple):
-    """A place between two documents: the numbers of bytes and of lines before it."""
-
-    offset: int = 0
-    line: int = 0
-    width: int = 0  # the number of columns of the row before it
-
-
-def read_columns(
-    path: str | Path, account: Account, *, lenient: bool = False, place: ColumnsPlace | None = None
-) -> Iterator[tuple[Document, ColumnsPlace]]:
-    """Yield the documents of a file from a place on, each with the place after it."""
-    path = Path(path)
-    layout = layout_of(path)
-    for unit, after in _units(path, layout, place or ColumnsPlace()):
-        yield _document(unit, layout, account, lenient), after
-
-
-def _units(path: Path, layout: Layout, start: ColumnsPlace) -> Iterator[tuple[_Unit, ColumnsPlace]]:
+def _units(path: Path, layout: _Layout, start: Place) -> Iterator[tuple[_Unit, Place]]:
     """Divide a file into documents."""
     unit: _Unit | None = None
     offset, line, width = start
     after_end = False  # whether a document has ended without another one having begun
-    for line, following, text in located_lines(path, offset=start.offset, lines=start.line):
-        before, offset = ColumnsPlace(offset, line - 1, width), following
+    for line, following, text in located_lines(path, offset=start[0], lines=start[1]):
+        before, offset = (offset, line - 1, width), following
         begin = BEGIN.match(text)
-        if begin or END.match(text):
+        if begin or _END.match(text):
             if begin and unit:
                 unit.check_end(line)
             after_end = begin is None
             if unit and unit.sentences:
-                yield unit, before if begin else ColumnsPlace(offset, line, width)
+                yield unit, before if begin else (offset, line, width)
             unit = _Unit(path, _name(begin), line, begun=True) if begin else None
         elif not text.strip():
             if unit and unit.blank is None:
                 unit.blank = line
-        elif (columns := columns_of(text, width)) is not None:
-            if fault := _fault_in_columns(columns, layout, after_end):
-                raise CorpusError(fault, file=path, line=line)
-            unit = unit or _Unit(path, "", line, begun=False)
-            unit.add(_Row(line, columns), "" if layout.number is None else columns[layout.number], width)
+        elif (columns := _columns_of(text, width)) is not None:
             width = len(columns)
+            unit = unit or _Unit(path, "", line, begun=False)
+            if width <= max(1, layout.word + 1):
+                expected = f"more than {layout.word + 1} columns" if width > 1 else "at least a word and its brackets"
+                raise unit.fault(f"expected {expected}, found {width}", line)
+            if not columns[layout.word].strip():
+                raise unit.fault(f"the word (column {layout.word + 1}) is empty", line)
+            if after_end:
+                raise unit.fault(f"the row follows '#end document'{_BEGIN_MISSING}", line)
+            unit.add(_Row(line, columns), layout)
     if unit:
         unit.check_end(line)
         if unit.sentences:
-            yield unit, ColumnsPlace(offset, line, width)
-
-
-def _fault_in_columns(columns: list[str], layout: Layout, after_end: bool) -> str:
-    """What is wrong with a row by itself; empty if nothing is."""
-    if len(columns) < 2:
-        return "expected at least a word and its brackets, found one column"
-    if len(columns) <= layout.word + 1:
-        return f"expected more than {layout.word + 1} columns, found {len(columns)}"
-    if not columns[layout.word].strip():
-        return f"the word (column {layout.word + 1}) is empty"
-    return f"the row follows '#end document'{_BEGIN_MISSING}" if after_end else ""
+            yield unit, (offset, line, width)
 
 
 def _name(begin: re.Match[str]) -> str:
@@ -193,33 +234,33 @@ def _name(begin: re.Match[str]) -> str:
     return f"{name} part {int(part[1])}" if part and int(part[1]) else name
 
 
-def _document(unit: _Unit, layout: Layout, account: Account, lenient: bool) -> Document:
-    path = unit.path
+def _document(unit: _Unit, layout: _Layout, account: Account, lenient: bool) -> Document:
     rows = [row for sentence in unit.sentences for row in sentence]
     if layout.word == 0 and unit.name and all(row.columns[0] in unit.name for row in rows):
         message = "there is no column of words: the first of two columns repeats the name of the document"
-        raise CorpusError(message, file=path, line=unit.line)
-    name = unit.name or f"{path.name}:{unit.line}"
-    brackets = Brackets(path, account, lenient=lenient)
+        raise unit.fault(message, unit.line)
+    name = unit.name or f"{unit.path.name}:{unit.line}"
+    brackets = Brackets(unit.path, account, lenient=lenient)
     sentences: list[Sentence] = []
     trees: list[Constituent | None] = []
-    for number, sentence_rows in enumerate(unit.sentences, start=1):
-        tags = [row.columns[layout.tag] for row in sentence_rows] if layout.tag is not None else []
+    for number, of_sentence in enumerate(unit.sentences, start=1):
+        words, tags, bits = (
+            [row.columns[column] for row in of_sentence] if column is not None else []
+            for column in (layout.word, layout.tag, layout.parse)
+        )
         try:
-            no_parse = ["*"] * len(sentence_rows)
-            bits = no_parse if layout.parse is None else [row.columns[layout.parse] for row in sentence_rows]
-            trees.append(read_parse(bits, tags or bits))
+            trees.append(read_parse(bits, tags))
         except ParseError as error:
-            brackets.fault(str(error), sentence_rows[error.word].line)
+            brackets.fault(str(error), of_sentence[error.word].line)
             trees.append(None)
         sentences.append(
             Sentence(
                 id=f"{name}:{number}",
-                words=tuple(row.columns[layout.word] for row in sentence_rows),
-                xpos=tuple("_" if tag in EMPTY else tag for tag in tags),
+                words=tuple(words),
+                xpos=tuple("_" if tag in _EMPTY else tag for tag in tags),
                 document=name,
-                file=str(path),
-                line=sentence_rows[0].line,
+                file=str(unit.path),
+                line=of_sentence[0].line,
             )
         )
     for word, row in enumerate(rows):
@@ -230,17 +271,11 @@ def _document(unit: _Unit, layout: Layout, account: Account, lenient: bool) -> D
 def _read_cell(brackets: Brackets, row: _Row, word: int) -> None:
     """Read the brackets in the last column of a row."""
     cell = row.columns[-1].strip()
-    if cell in EMPTY:
-        return
-    for part in cell.split("|"):
-        pieces = PIECE.findall(part)
+    for part in cell.split("|") if cell not in _EMPTY else ():
+        pieces = _PIECE.findall(part)
         if not pieces or "".join(pieces) != part:
             message = f"the last column is {cell!r}, not one or more of -, (ID, ID) and (ID), separated by |"
             brackets.fault(message, row.line)
             continue
         for piece in pieces:
-            entity = piece.strip("()")
-            if piece.startswith("("):
-                brackets.open(entity, word, row.line)
-            if piece.endswith(")"):
-                brackets.close(entity, word + 1, row.line)
+            brackets.read(piece, piece.strip("()"), (word, word + 1), row.line)

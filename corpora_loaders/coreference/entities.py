@@ -1,16 +1,8 @@
 """Entities in the MISC column of CoNLL-U (CorefUD, GUM): ``Entity=(e5-person-1-`` … ``Entity=e5)``.
 
-An opening bracket has several fields, separated by hyphens. The comment ``# global.Entity = eid-etype-head-…`` (in GUM
-``GRP-etype-…``) names them, because corpora use different fields in different orders; it is valid until the next such
-comment. A closing bracket has the entity only. One attribute may hold several brackets (``Entity=(e5-person-1-(e6-…)``)
-and they are not nested, see `attentionology.corpora_loaders.coreference.building`. ``e5[1/2]`` is the first of the two
-parts of a discontinuous mention.
-
-Brackets on empty nodes count as well. A mention may start or end at an empty node, in which case it has the words that
-are left. It may also consist of an empty node alone, as a dropped pronoun does: such a mention has no words, but it
-links the others of its entity, so it is kept, with an empty span that tells where it is.
-
-``SplitAnte`` and ``Bridge`` mark relations other than identity. They are counted but not used.
+The comment ``# global.Entity = eid-etype-head-…`` names the fields of opening brackets until the next such comment; a
+closing bracket has the entity only. ``e5[1/2]`` is the first of the two parts of a discontinuous mention. ``SplitAnte``
+and ``Bridge`` mark relations other than identity, which are counted but not used.
 """
 
 from __future__ import annotations
@@ -19,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ..conllu_file import BEGINNING, Place, placed_sentences
+from ..conllu_file import Place, placed_sentences
 from ..errors import CorpusError
 from ..sentence import Sentence
 from .building import Brackets, build_document
@@ -41,7 +33,7 @@ def read_entities(
 
     Sentences before the first ``newdoc`` are a document, too.
     """
-    of_sentences, fields = place or (BEGINNING, ())
+    of_sentences, fields = place or (Place(), ())
     for of_document, after in _by_document(placed_sentences(path, of_sentences)):
         brackets = Brackets(path, account, lenient=lenient)
         first = 0  # the first word of the sentence, counted through the document
@@ -65,7 +57,7 @@ def read_entities(
 def _by_document(sentences: Iterable[tuple[Sentence, Place]]) -> Iterator[tuple[list[Sentence], Place]]:
     """Group sentences by document, with the place after it. Consecutive documents with the same name stay separate."""
     of_document: list[Sentence] = []
-    before = BEGINNING
+    before = Place()
     for sentence, after in sentences:
         starts = any(key.startswith("newdoc") for key in sentence.comments)
         if of_document and (starts or sentence.document != of_document[-1].document):
@@ -114,7 +106,4 @@ def _read_brackets(brackets: Brackets, value: str, position: tuple[int, int], li
         if not name or not 1 <= part[0] <= part[1]:
             brackets.fault(f"Entity={value} is malformed: {piece!r} names no entity", line)
             continue
-        if piece.startswith("("):
-            brackets.open(name, position[0], line, dict(zip(fields, parts, strict=False)), part)
-        if piece.endswith(")"):
-            brackets.close(name, position[1], line, part)
+        brackets.read(piece, name, position, line, dict(zip(fields, parts, strict=False)), part)

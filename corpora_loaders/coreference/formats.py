@@ -25,11 +25,10 @@ from ..conllu_file import read_conllu
 from ..errors import CorpusError
 from ..lines import WHOLE_NUMBER, numbered_lines
 from ..sentence import Sentence
-from .columns import BEGIN
-from .conll2012 import read_columns
+from .benchmarks import HEADER, read_gap
+from .conll2012 import BEGIN, read_columns
 from .document import Document
 from .entities import read_entities
-from .gap import HEADER, read_gap
 
 _FIRST_ID = re.compile(r"1|1-\d+|[01]\.\d+")
 _LAST_CELL = re.compile(r"[-_*]|\(.*|.*\)")

@@ -1,32 +1,48 @@
-"""The head word of a mention, found with the best annotation that a document has.
+"""The head word of a mention, from which attention goes to those of other mentions, as in Clark et al. (2019).
 
-Coreference corpora mark spans, but the analysis asks how often attention goes from one word to another, as Clark et al.
-(2019) do: from the head word of a mention to the head word of its antecedent. Not every corpus has dependency trees, so
-there are three rules, and a document uses the first one that its annotation allows:
-
-1. **Dependency tree**: the head is the word whose own head is outside the mention. If there are several, it is the
-   highest of them in the tree, and among equally high words the first.
-2. **Constituents** (the parse column of CoNLL-2012): the head is found by the head rules of
-   `attentionology.corpora_loaders.coreference.constituents`.
-3. **Chunk**: the head is the last word of the first simple noun phrase, because in English and many other languages
-   modifiers such as relative clauses and prepositional phrases follow the noun. With Penn Treebank or universal tags it
-   is the first word if that is a pronoun; otherwise the last of the first consecutive nouns (numbers may be between
-   them), where everything up to a possessive *'s* or a hyphen is skipped (*Ann 's house* is a house); without nouns the
-   last number. If a preposition, a finite verb or a pronoun comes before any noun, it is the word before that (*those
-   in the room*). Without tags, English word forms decide, see `attentionology.corpora_loaders.coreference.untagged`.
-   A punctuation mark is a head only if there is nothing else.
+A document uses the first rule that its annotation allows: dependency trees, constituents, or chunks. All of them are
+in docs/reference/definitions/coreference.md. The rules for constituents follow Collins (1999, appendix A).
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from ..sentence import Sentence
 from ..tree import depths
-from .constituents import Constituent, head_word
 from .types import Tagging
 from .untagged import HYPHENS, POSSESSIVES, is_word, untagged_head
+
+_PIECE = re.compile(r"\(([^\s()*]*)|(\*)|(\))")
+
+HEAD_RULES: dict[str, tuple[tuple[str, str], ...]] = {
+    "NP": (
+        ("last", "NN NNP NNPS NNS NX NML PRP WP JJR"),
+        ("first", "NP WHNP"),
+        ("last", "$ ADJP PRN"),
+        ("last", "CD"),
+        ("last", "JJ JJS RB QP"),
+        ("last", "VBG VBN FW ADD XX AFX UCP S VP"),
+        ("last", "PRP$ WP$ DT WDT"),
+    ),
+    "VP": (("first", "TO VBD VBN MD VBZ VB VBG VBP VP ADJP NN NNS NP"),),
+    "S": (("first", "TO IN VP S SBAR ADJP UCP NP"),),
+    "SBAR": (("first", "WHNP WHPP WHADVP WHADJP IN DT S SQ SINV SBAR FRAG"),),
+    "PP": (("last", "IN TO VBG VBN RP FW"),),
+    "ADJP": (("first", "NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB"),),
+    "ADVP": (("last", "RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN"),),
+    "QP": (("last", "CD $ NNS NN JJ RB DT"),),
+}
+"""The rules of each label as a sequence of steps. A step searches the children for some labels, from the first child or
+from the last. In NP, the first child with any of the labels is the head; in the other phrases, the labels are tried one
+after the other."""
+
+_ALIKE = {"NX": "NP", "NML": "NP", "WHNP": "NP", "NAC": "NP", "SINV": "S", "SQ": "S", "SBARQ": "S"}
+_IN_ORDER = frozenset(HEAD_RULES) - {"NP"}
+_NEVER = frozenset("POS , : . `` '' -LRB- -RRB- HYPH NFP".split())
 
 HeadFinder = Callable[[Sequence[int]], int]
 """A function from the words of a mention, counted through the document, to its head word."""
@@ -113,3 +129,97 @@ def by_chunk(words: Sequence[str], tagged: Tagging) -> HeadFinder:
 
 def _is_possessive(word: str, tag: str) -> bool:
     return tag == "POS" or (tag == "PART" and word.casefold() in POSSESSIVES)
+
+
+class ParseError(ValueError):
+    """The brackets of a parse do not match, which is noticed at a word, counted from 0."""
+
+    def __init__(self, message: str, word: int) -> None:
+        super().__init__(message)
+        self.word = word
+
+
+@dataclass
+class Constituent:
+    """A node of a constituency tree."""
+
+    label: str  # of the phrase; for a leaf, the part of speech of its word
+    start: int  # the half-open range of its words, from 0 in each sentence
+    stop: int = 0
+    children: list[Constituent] = field(default_factory=list)  # a leaf has none
+
+
+def read_parse(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
+    """The constituency tree of a sentence, from its parse column; None if it has no constituents."""
+    if all(bit == "*" or "*" not in bit for bit in bits):
+        return None
+    root = Constituent("", 0)
+    path = [root]
+    for word, (bit, tag) in enumerate(zip(bits, tags, strict=True)):
+        pieces = list(_PIECE.finditer(bit))
+        if "".join(piece[0] for piece in pieces) != bit or bit.count("*") != 1:
+            raise ParseError(f"the parse of word {word + 1} is {bit!r}, not brackets around one *", word)
+        for piece in pieces:
+            if root.children and len(path) == 1 and not piece[3]:
+                message = f"the parse has no constituent that contains word {word + 1} and the words before it"
+                raise ParseError(message, word)
+            if piece[2]:
+                path[-1].children.append(Constituent(tag, word, word + 1))
+            elif piece[3]:
+                if len(path) == 1:
+                    raise ParseError(f"the parse closes more brackets at word {word + 1} than are open", word)
+                path.pop().stop = word + 1
+            else:
+                node = Constituent(piece[1].split("-")[0].split("=")[0], word)
+                path[-1].children.append(node)
+                path.append(node)
+    if len(path) > 1:
+        raise ParseError(f"the parse leaves {len(path) - 1} brackets open", 0)
+    root.stop = len(bits)
+    return root
+
+
+def head_word(tree: Constituent, start: int, stop: int) -> int:
+    """The head of the words from ``start`` to ``stop`` (half-open).
+
+    A mention need not be a constituent. If it is not, the largest constituents inside it are treated as the children of
+    a noun phrase, whose head is found by the rules.
+    """
+    parts = list(_inside(tree, start, stop))
+    return _head(parts[0]) if len(parts) == 1 else _head(Constituent("NP", start, stop, parts))
+
+
+def _inside(tree: Constituent, start: int, stop: int) -> list[Constituent]:
+    """The largest constituents inside a range of words, in order."""
+    inside, stack = [], [tree]
+    while stack:
+        node = stack.pop()
+        if start <= node.start and node.stop <= stop:
+            inside.append(node)
+        elif node.stop > start and node.start < stop:
+            stack += node.children[::-1]
+    return inside
+
+
+def _head(node: Constituent) -> int:
+    while node.children:
+        node = _head_child(node)
+    return node.start
+
+
+def _head_child(node: Constituent) -> Constituent:
+    label = _ALIKE.get(node.label, node.label)
+    children = [child for child in node.children if child.label not in _NEVER] or node.children
+    head = next(_candidates(label, children), children[-1 if label == "NP" else 0])
+    index = next(index for index, child in enumerate(children) if child is head)
+    follows_conjunction = label == "NP" and index >= 2 and children[index - 1].label == "CC"
+    return children[index - 2] if follows_conjunction else head
+
+
+def _candidates(label: str, children: list[Constituent]) -> Iterator[Constituent]:
+    """The children in the order in which the rules of a label prefer them."""
+    for side, names in HEAD_RULES.get(label, ()):
+        labels = names.split()
+        searched = children if side == "first" else children[::-1]
+        for group in [[name] for name in labels] if label in _IN_ORDER else [labels]:
+            yield from (child for child in searched if child.label in group)

@@ -1,12 +1,7 @@
 """Pronoun, proper name or other noun: the type of a mention by the part of speech of its head word.
 
-The tags of a document as a whole decide which rule applies to all of its mentions:
-
-* UPOS: PRON is a pronoun, and so is DET as a head (*son* in French *son livre*); PROPN is proper; others are nominal.
-* Penn Treebank: PRP, PRP$, WP, WP$ and EX are pronouns, and so are DT and WDT as heads; NNP and NNPS are proper; others
-  are nominal.
-* No known tags: a mention that consists of one English pronoun is a pronoun; otherwise a mention whose head word starts
-  with a capital letter is proper; others are nominal.
+The tags of a document as a whole decide which rule applies to all of its mentions, see
+docs/reference/definitions/coreference.md. A determiner is a pronoun as a head, as *son* is in French *son livre*.
 """
 
 from __future__ import annotations

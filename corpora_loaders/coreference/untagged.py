@@ -1,11 +1,7 @@
 """The head word of an English mention in a corpus that has words but no tags and no trees.
 
-It is the last word of the first simple noun phrase. That phrase ends before the first punctuation mark or before a word
-of `PHRASE_ENDS`, with exceptions that mostly concern names: the period of an initial or an abbreviation, whether it is
-part of the word or a separate word (*Howard M . Colvin*, *Dr . Magnus*); the comma inside a number (*1 , 000 people*);
-a quotation or an apostrophe inside a name (*James " Whitey " Bulger*, *Catherine de ' Medici*); and names that are also
-function words (*Stella May Tackett*). Initials, *Jr.*, Roman numerals and other numbers at the
-end of a name are not its head (*Edward IV*, *July 2003*).
+It is the last word of the first simple noun phrase, which ends before the first punctuation mark or before a word of
+`PHRASE_ENDS`. The exceptions below mostly concern names and numbers.
 """
 
 from __future__ import annotations
