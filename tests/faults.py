@@ -819,9 +819,9 @@ _ABLATED = (
         "tests/unit/test_text_fit.py::test_a_survey_has_the_numbers_of_single_runs_and_shows_them",
     ),
     Fault(
-        "corpora_loaders/releases/patterns.py",
-        'fnmatchcase(code, parsed["codes"])',
-        'fnmatchcase(code[:3], parsed["codes"])',
+        "corpora_loaders/releases/files.py",
+        "fnmatchcase(code, parsed.code)",
+        "fnmatchcase(code[:3], parsed.code)",
         "tests/unit/test_treebank_patterns.py::test_the_pattern_is_compared_with_whole_codes",
     ),
     Fault(

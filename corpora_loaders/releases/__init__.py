@@ -1,8 +1,7 @@
 """Treebanks of Universal Dependencies by name, such as ``ud:en_ewt:dev``."""
 
-from .files import corpus_path, source_of, treebank_path
-from .names import RELEASE, KnownTreebank, TreebankName, is_treebank_name, known_treebanks
-from .patterns import Matches, grouped_reasons, is_pattern, matching_treebanks
+from .files import Matches, corpus_path, matching_treebanks, source_of, treebank_path
+from .names import RELEASE, KnownTreebank, TreebankName, grouped_reasons, is_pattern, is_treebank_name, known_treebanks
 
 __all__ = [
     "RELEASE",

@@ -1,15 +1,7 @@
 """The files of treebanks that are given by name: in an unpacked release, in the cache, or on the network.
 
-Nothing is fetched that was not asked for by name. Three sources are tried in this order:
-
-1. ``UD_HOME``, an unpacked release. If it is set, the network is never used.
-2. The cache, ``~/.cache/attentionology/ud``, which has the layout of a release. The folder is below
-   ``ATTENTIONOLOGY_CACHE`` or ``XDG_CACHE_HOME`` if one of them is set. A file is compared with the SHA-256 that it had
-   when it was fetched.
-3. The repository of the treebank on GitHub, at the tag of the release, or ``UD_MIRROR`` instead of GitHub.
-
-A release is a folder ``ud-treebanks-v2.17`` with a folder for each treebank, which holds its files, its license, and a
-README with a block of machine-readable lines.
+Nothing is fetched that was not asked for by name. If ``UD_HOME`` names an unpacked release, the network is never used.
+Otherwise, a file is fetched into the cache once, from GitHub or ``UD_MIRROR``, and compared with its SHA-256 later on.
 """
 
 from __future__ import annotations
@@ -17,9 +9,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from fnmatch import fnmatchcase
 from functools import cache
 from http.client import HTTPException
 from pathlib import Path
+from typing import NamedTuple
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -27,9 +23,19 @@ from urllib.request import urlopen
 from ...storage.durable import write_durably
 from ...storage.nearest import did_you_mean
 from ...storage.sealed import DamagedError, read_json, write_json
+from ..conllu_file import read_conllu
 from ..errors import CorpusError
 from ..lines import file_sha256
-from .names import RELEASE, SPLITS, TreebankName, is_treebank_name, known_treebank, known_treebanks
+from .names import (
+    RELEASE,
+    SPLITS,
+    TreebankName,
+    grouped_reasons,
+    is_pattern,
+    is_treebank_name,
+    known_treebanks,
+    near_codes,
+)
 
 MIRROR = "https://raw.githubusercontent.com/UniversalDependencies"
 READMES = ("README.md", "README.txt")
@@ -39,6 +45,7 @@ _RELEASE = re.compile(r"ud-treebanks-v(?P<release>[0-9]+\.[0-9]+)")
 _LICENSE = re.compile(r"^Licen[cs]e:[ \t]*(?P<license>\S.*?)[ \t\r]*$", re.MULTILINE)
 _METADATA = "Machine-readable metadata"
 _OFFLINE = ("ATTENTIONOLOGY_OFFLINE", "HF_HUB_OFFLINE")
+_WITHOUT_WORDS = "released without its words: every form is '_'"
 _SECONDS = 30.0  # how long to wait for a server that does not answer
 
 
@@ -117,9 +124,17 @@ def treebank_path(name: str) -> Path:
 def _resolved(name: str, home: str | None, mirror: str | None, cached: Path) -> Path:
     """Find a file once in each process, because its content is checked each time."""
     parsed = TreebankName.parse(name)
+    if is_pattern(name):
+        raise CorpusError(
+            f"{name!r} may name several treebanks, which are not read as one corpus; name one, or let "
+            "survey --treebanks read each of them by itself"
+        )
     if home:
         return _in_home(parsed, Path(home))
-    folder = cached / f"ud-treebanks-v{parsed.release or RELEASE}" / known_treebank(parsed.code).repository
+    known = known_treebanks().get(parsed.code)
+    if known is None:
+        raise CorpusError(f"unknown treebank {parsed.code!r}; {near_codes(parsed.code)}")
+    folder = cached / f"ud-treebanks-v{parsed.release or RELEASE}" / known.repository
     path = folder / parsed.file
     if path.exists() and file_sha256(path) != _fetched_from(path).get("sha256"):
         print(f"{path} is damaged and is downloaded again.", file=sys.stderr)
@@ -219,3 +234,64 @@ def _fetched_from(path: Path) -> dict[str, str]:
 
 def _record_of(path: Path) -> Path:
     return path.with_suffix(".source.json")
+
+
+class Matches(NamedTuple):
+    """The treebanks that a pattern names."""
+
+    names: tuple[str, ...]  # those that can be read, in the order of the table of treebanks
+    left_out: Mapping[str, str]  # the others, each with the reason why it cannot be read
+
+
+def matching_treebanks(pattern: str) -> Matches:
+    """Find the treebanks that a pattern names, and fetch their files where `treebank_path` would.
+
+    Args:
+        pattern: ``ud:CODES:SPLIT`` or ``ud:CODES:SPLIT@RELEASE``. In ``CODES``, ``*`` stands for any characters and
+            ``?`` for one. It is compared with the codes of the release `RELEASE` and with those of the files in
+            ``UD_HOME``.
+
+    Raises:
+        CorpusError: the pattern has another form, no treebank matches it, none that matches can be read, or the network
+            fails.
+
+    Example:
+        >>> matching_treebanks("ud:xx_*:dev")
+        Traceback (most recent call last):
+        attentionology.corpora_loaders.errors.CorpusError: no treebank of release 2.17 matches 'ud:xx_*:dev'; all are
+        listed by: attentionology treebanks
+    """
+    parsed, home = TreebankName.parse(pattern), os.environ.get("UD_HOME")
+    release = parsed.release
+    files = files_in_home(Path(home), pattern, release) if home else {}
+    known = dict.fromkeys([*known_treebanks(), *(file.split("-ud-")[0] for file in files)])
+    codes = [code for code in known if fnmatchcase(code, parsed.code)]
+    if not codes:
+        raise CorpusError(f"no treebank of release {release or RELEASE} matches {pattern!r}; {near_codes(parsed.code)}")
+    names, left_out = list[str](), dict[str, str]()
+    for code in codes:
+        name = TreebankName(code, parsed.split, release)
+        written = f"{name}@{release}" if release else str(name)
+        if home and name.file not in files:
+            there = any(file.startswith(f"{code}-ud-") for file in files)
+            left_out[written] = f"no {name.split} split" if there else f"not in UD_HOME={home}"
+            continue
+        try:
+            path = treebank_path(written)
+        except NoSuchFileError as error:
+            left_out[written] = error.short
+            continue
+        if _has_words(path):
+            names.append(written)
+        else:
+            left_out[written] = _WITHOUT_WORDS
+    if not names:
+        raise CorpusError(f"no treebank that matches {pattern!r} can be read: {'; '.join(grouped_reasons(left_out))}")
+    return Matches(tuple(names), left_out)
+
+
+def _has_words(path: Path) -> bool:
+    """Whether any form is a word. A file that cannot be read is kept, so that whoever reads it says what is wrong."""
+    with suppress(CorpusError):
+        return any(word != "_" for sentence in read_conllu(path) for word in sentence.words)
+    return True

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -14,8 +16,9 @@ from ..errors import CorpusError
 RELEASE = "2.17"
 """The release that is read if a name gives none. The table of treebanks is that of this release."""
 
+_MOST_NEAR = 8
 SPLITS = ("train", "dev", "test")
-_NAME = re.compile(r"ud:(?P<code>[a-z]{2,3}_[a-z0-9]+):(?P<split>train|dev|test)(?:@r?(?P<release>[0-9]+\.[0-9]+))?")
+_NAME = re.compile(r"ud:(?P<code>[a-z0-9_*?]+):(?P<split>train|dev|test)(?:@r?(?P<release>[0-9]+\.[0-9]+))?")
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class TreebankName:
     """The name of one file of a treebank, as users write it: ``ud:CODE:SPLIT`` or ``ud:CODE:SPLIT@RELEASE``.
 
     Attributes:
-        code: the code of the treebank.
+        code: the code of the treebank, or a pattern of codes.
         split: ``train``, ``dev`` or ``test``.
         release: the release; None if the name gives none.
 
@@ -64,16 +67,11 @@ class TreebankName:
             CorpusError: the text is not a name of this form.
         """
         match = _NAME.fullmatch(text)
-        if match is None and ("*" in text or "?" in text):
-            raise CorpusError(
-                f"{text!r} may name several treebanks, which are not read as one corpus; name one, or let "
-                "survey --treebanks read each of them by itself"
-            )
         if match is None:
             near = did_you_mean(text, (f"ud:{code}:{split}" for code in known_treebanks() for split in SPLITS))
             raise CorpusError(
                 f"{text!r} is not the name of a treebank; names look like ud:en_ewt:dev or ud:en_ewt:dev@{RELEASE}, "
-                f"with one of {', '.join(SPLITS)}{near}"
+                f"and patterns of names like ud:fr_*:dev, with one of {', '.join(SPLITS)}{near}"
             )
         return cls(match["code"], match["split"], match["release"])
 
@@ -96,6 +94,16 @@ def is_treebank_name(text: str) -> bool:
     return text.startswith("ud:")
 
 
+def is_pattern(text: str) -> bool:
+    """Whether a text is meant as a pattern of names of treebanks.
+
+    Example:
+        >>> is_pattern("ud:fr_*:dev"), is_pattern("ud:fr_gsd:dev"), is_pattern("*.conllu")
+        (True, False, False)
+    """
+    return text.startswith("ud:") and ("*" in text or "?" in text)
+
+
 @cache
 def known_treebanks() -> dict[str, KnownTreebank]:
     """Return the treebanks of the release `RELEASE` by their codes, in the order of their languages.
@@ -114,18 +122,14 @@ def known_treebanks() -> dict[str, KnownTreebank]:
     return known
 
 
-def known_treebank(code: str) -> KnownTreebank:
-    """Look up a treebank of the release `RELEASE` by its code."""
-    treebanks = known_treebanks()
-    if code in treebanks:
-        return treebanks[code]
-    alike = [other for other in treebanks if other.split("_")[0] == code.split("_")[0]]
-    there = (
-        f"the treebanks of this language are {', '.join(alike)}"
-        if alike
-        else "all are listed by: attentionology treebanks"
-    )
-    raise CorpusError(f"unknown treebank {code!r}; {there}{did_you_mean(code, alike or treebanks)}")
+def near_codes(code: str) -> str:
+    """The end of a message about a code or pattern that no treebank has: the codes that are most like it."""
+    known = list(known_treebanks())
+    near = [other for other in known if other.split("_")[0] == code.split("_")[0]]
+    near = near or difflib.get_close_matches(code.replace("*", "").replace("?", ""), known, _MOST_NEAR)
+    if not near:
+        return "all are listed by: attentionology treebanks"
+    return f"codes near to it are {', '.join(near)}{did_you_mean(code, near)}"
 
 
 def treebanks_of(language: str | None) -> list[KnownTreebank]:
@@ -139,3 +143,16 @@ def treebanks_of(language: str | None) -> list[KnownTreebank]:
         near = did_you_mean(wanted, (treebank.language for treebank in treebanks))
         raise CorpusError(f"release {RELEASE} has no treebank of the language {language!r}{near}")
     return found
+
+
+def grouped_reasons(left_out: Mapping[str, str]) -> list[str]:
+    """Say which treebanks were left out of a pattern, with one text for each reason.
+
+    Example:
+        >>> grouped_reasons({"ud:fr_fqb:dev": "no dev split", "ud:fr_pud:dev": "no dev split"})
+        ['ud:fr_fqb:dev, ud:fr_pud:dev (no dev split)']
+    """
+    return [
+        f"{', '.join(name for name, why in left_out.items() if why == reason)} ({reason})"
+        for reason in dict.fromkeys(left_out.values())
+    ]
