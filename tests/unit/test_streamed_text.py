@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import pickle
 import tempfile
 import tracemalloc
@@ -18,7 +17,6 @@ import attentionology
 from attentionology.analyses.contract import OptionGroup
 from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import (
-    CorpusError,
     PlainText,
     load_text,
     stream,
@@ -55,17 +53,6 @@ def test_everything_is_the_same(contents, size, limit):
             content = "\n".join([*lines, str(number)]).encode()  # so that no two files are the same
             path.write_bytes(gzip.compress(content) if number == 1 else content)
         check_same(paths, limit)
-
-
-def test_a_file_that_was_changed_is_an_error(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("one\ntwo\nthree\n")
-    with in_files(1):
-        text = load_text(path)
-        path.write_text("one\ntwo\nthree\nfour\n")
-        os.utime(path, ns=(1, 1))
-        with pytest.raises(CorpusError, match=r"a\.txt: the file has changed since it was read first"):
-            list(text)
 
 
 @pytest.mark.parametrize("count", [None, 3])

@@ -179,16 +179,6 @@ def test_names_are_made_unique(names, most_new):
     assert [unique_names.numbered_name(name, number) for name, number in renamed] == made
 
 
-def test_many_names_are_told_apart():
-    names = Names()
-    with patch.object(Names, "MOST_NEW", 1000):
-        for number in range(5500):
-            assert f"s{number}" not in names
-            names.add(f"s{number}")
-    assert (len(names._old), len(names._new)) == (5000, 500)
-    assert all(f"s{number}" in names for number in range(5500))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["en_ewt-dev", "en_gum-dev", "fr_gsd-dev", "ko_kaist-dev"])
 def test_real_treebanks_are_the_same(name):

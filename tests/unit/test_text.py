@@ -80,8 +80,3 @@ def test_what_only_looks_like_one_long_paragraph(tmp_path, content, message):
     (tmp_path / "a.txt").write_bytes(content)
     with pytest.raises(CorpusError, match=message):
         load_text(tmp_path / "a.txt")
-
-
-def test_line_ends_of_windows(tmp_path):
-    (tmp_path / "a.txt").write_bytes(b"One.\r\nTwo.\r\n\r\nThree.\r\n")
-    assert [s.words for s in load_text(tmp_path / "a.txt")] == [("One.",), ("Two.",), ("Three.",)]

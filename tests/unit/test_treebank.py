@@ -96,14 +96,6 @@ def test_words_without_head_have_no_relation_in_the_inventory(write):
     assert dict(bank.relations) == {"root": 1}
 
 
-def test_a_treebank_is_a_sequence_of_its_sentences(write):
-    bank = load_treebank(write(CATS + DOGS))
-    assert len(bank) == 2
-    assert [s.id for s in bank] == ["cats", "dogs"]
-    assert bank[-1].id == "dogs"
-    assert [s.id for s in bank[:1]] == ["cats"]
-
-
 @pytest.mark.parametrize("pack", [str.encode, lambda text: gzip.compress(text.encode())], ids=["plain", "gzip"])
 def test_sha256_is_that_of_the_bytes_on_disk(write, pack):
     path = write(pack(CATS))
@@ -169,12 +161,6 @@ def test_the_same_file_twice_is_refused(write):
     assert str(caught.value.file).endswith("b.conllu")
 
 
-@pytest.mark.parametrize("order", [["a", "a", "a#2"], ["a#2", "a", "a"]])
-def test_a_renamed_id_never_takes_one_that_is_given(write, order):
-    bank = load_treebank(write("".join(sentence("Yes 0 root", name=name) for name in order)))
-    assert len({s.id for s in bank}) == 3
-
-
 def test_origin_holds_the_comments_on_licence_and_source_of_the_first_sentence(write):
     comments = ["License = CC0", "source_url = x", "meta::licence = BY", "genre = news", "source ="]
     later = sentence("No 0 root", comments=["source = y"])
@@ -200,10 +186,6 @@ def test_a_treebank_released_without_its_words_is_refused(write):
 
 def test_a_lone_underscore_among_words_is_a_word(write):
     assert load_treebank(write(sentence("_ 0 root") + CATS))[0].words == ("_",)
-
-
-def test_a_lone_underscore_before_the_limit_is_a_word(write):
-    assert load_treebank(write(sentence("_ 0 root") + CATS), limit=1)[0].words == ("_",)
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "# newdoc id = d\n\n"], ids=["nothing", "blank", "comment"])

@@ -6,7 +6,7 @@ import pytest
 
 from attentionology.corpora_loaders import CorpusError
 from attentionology.corpora_loaders.coreference import load_documents
-from attentionology.corpora_loaders.coreference.gap import COLUMNS
+from attentionology.corpora_loaders.coreference.benchmarks import COLUMNS
 
 ENTITIES = "# newdoc id = x\n# global.Entity = eid-etype-head-other\n"
 

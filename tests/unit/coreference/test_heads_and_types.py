@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.corpora_loaders.coreference.constituents import head_word, read_parse
 from attentionology.corpora_loaders.coreference.document import sentence_starts
-from attentionology.corpora_loaders.coreference.heads import by_chunk, by_constituents, by_tree
+from attentionology.corpora_loaders.coreference.heads import by_chunk, by_constituents, by_tree, head_word, read_parse
 from attentionology.corpora_loaders.coreference.types import PTB, Tagging, mention_type, tagging
 
 

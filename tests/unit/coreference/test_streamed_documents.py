@@ -197,23 +197,6 @@ def test_the_beginning_of_a_document_decides_as_all_of_it(stop, tmp_path):
         assert beginning.text(mention) == document.text(mention)
 
 
-@pytest.mark.parametrize("change", ["content", "time"])
-def test_a_file_that_was_changed_is_refused_by_its_name(change, tmp_path):
-    first, second = tmp_path / "a.conll", tmp_path / "b.conll"
-    first.write_text(columns("a", [["(1)"]]) * 3)
-    second.write_text(columns("b", [["(1)"]]) * 3)
-    with in_files(1):
-        corpus = load_documents([first, second])
-        assert len(list(corpus.documents)) == 6
-        if change == "content":
-            second.write_text("broken\n")
-        else:
-            os.utime(second, ns=(1, 1))
-        for read in (corpus, corpus.documents):
-            with pytest.raises(CorpusError, match=r"b\.conll: the file has changed since it was read first"):
-                list(read)
-
-
 def alive():
     gc.collect()
     return sum(isinstance(each, Document) for each in gc.get_objects())

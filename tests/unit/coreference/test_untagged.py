@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attentionology.corpora_loaders.coreference import load_documents
-from attentionology.corpora_loaders.coreference.gap import COLUMNS
+from attentionology.corpora_loaders.coreference.benchmarks import COLUMNS
 from attentionology.corpora_loaders.coreference.untagged import untagged_head
 
 
