@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints, runtime_checkable
 
 from ..corpora_loaders.errors import AttentionologyError
@@ -78,23 +79,9 @@ def check_bounds(options: Any) -> None:
                 bounds.check(field.name, value)
 
 
-def groups_by_class(
-    groups: OptionGroup | Sequence[OptionGroup],
-    known: Collection[type[Any]] | None = None,
-    refusal: str = "there are no options of the class {}",
-) -> dict[type[Any], Any]:
-    """Look up one option group or several by their class."""
-    by_class: dict[type[Any], Any] = {}
-    given: Any = groups
-    for group in [given] if is_dataclass(given) else given:
-        kind = type(group)
-        if known is not None and kind not in known:
-            choices = ", ".join(choice.__name__ for choice in known)
-            raise OptionError(f"{refusal.format(kind.__name__)}; choose from: {choices}")
-        if kind in by_class:
-            raise OptionError(f"the options contain two groups of the class {kind.__name__}")
-        by_class[kind] = group
-    return by_class
+def names_in(given: str | Path | Iterable[str | Path]) -> tuple[str, ...]:
+    """Return one name or several, such as those of files, as a tuple."""
+    return (str(given),) if isinstance(given, str | Path) else tuple(map(str, given))
 
 
 class OptionSet:
@@ -114,6 +101,30 @@ class OptionSet:
     def __init__(self, groups: Iterable[OptionGroup] = ()) -> None:
         self._groups: dict[type[Any], OptionGroup] = {type(group): group for group in groups}
 
+    @classmethod
+    def of(
+        cls, given: OptionGroup | Iterable[OptionGroup], known: Collection[type[Any]] | None = None, command: str = ""
+    ) -> OptionSet:
+        """Return one option group or several as a set.
+
+        Args:
+            given: the groups.
+            known: the classes of the groups that the command of this name has; None for all.
+
+        Raises:
+            OptionError: the command does not have a group, or two groups have one class.
+        """
+        several: Any = [given] if is_dataclass(given) else given
+        groups = list(several)
+        kinds = [type(group) for group in groups]
+        for kind in kinds:
+            if known is not None and kind not in known:
+                choices = ", ".join(choice.__name__ for choice in known)
+                raise OptionError(f"{command} has no options of the class {kind.__name__}; choose from: {choices}")
+            if kinds.count(kind) > 1:
+                raise OptionError(f"the options contain two groups of the class {kind.__name__}")
+        return cls(groups)
+
     def __getitem__(self, group: type[Options]) -> Options:
         options = self._groups.get(group)
         return options if isinstance(options, group) else group()
@@ -131,6 +142,19 @@ class OptionSet:
     def with_group(self, group: OptionGroup) -> OptionSet:
         """Return the same options with a group in place of the one of its class."""
         return OptionSet([*self, group])
+
+    def with_values(self, kind: type[Any], **values: Any) -> OptionSet:
+        """Return the same options with values that a function was given beside them. None stands for no value."""
+        named = {name: value for name, value in values.items() if value is not None}
+        self.check_once(kind, named)
+        return self.with_group(replace(self[kind], **named))
+
+    def check_once(self, kind: type[Any], names: Iterable[str]) -> None:
+        """Raise `OptionError` if one of the options that a function was given has a value in its group, too."""
+        default = kind()
+        for name in names:
+            if getattr(self[kind], name) != getattr(default, name):
+                raise OptionError(f"{name} is given twice, also in {kind.__name__}")
 
     def without(self, kind: type[Any]) -> OptionSet:
         """Return the options without the group of a class."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,10 @@ from ..analyses.alignment.options import (
 )
 from ..analyses.alignment.results import chosen_links
 from ..analyses.contract import OptionError, OptionGroup, OptionSet, Setting
-from ..analyses.option_groups import groups_by_class
 from ..analyses.shared.builtin import SAMPLE
 from ..analyses.shared.input_options import ExampleOptions, paths_read
 from ..corpora_loaders import Corpus
 from ..corpora_loaders.alignment import Bitext, write_links
-from ..extractors.maps.batching import usual_cells
 from ..extractors.model.loaded_model import LoadedModel
 from ..extractors.translation import PairEncoder, PairReader
 from ..reports.progress import Stages, showing
@@ -86,7 +84,7 @@ class AlignJob(Job):
             chosen=(Alignment(),),
             setting=setting,
             maps=(setting.maps,),
-            limits=Limits(options.batch_cells or usual_cells(model.device), options.too_long),
+            limits=Limits.of(model, options.batch_cells, options.too_long),
             options=OptionSet([options, languages]),
             source=source,
             examples=self.groups[ExampleOptions].examples,
@@ -156,23 +154,17 @@ def align(
         >>> bool(best.loc[("AWI", "norm", "all"), "error_rate"] < 0.15)
         True
     """
-    given = OptionSet(groups_by_class(options, _GROUPS, "align has no options of the class {}").values())
-    files = given[BitextOptions]
+    given = OptionSet.of(options, _GROUPS, "align")
     source = None if isinstance(bitext, Bitext) or bitext == SAMPLE else bitext
     named = {"source": source, "target": target, "gold": gold}
-    changed: dict[str, Any] = {name: str(value) for name, value in named.items() if value is not None}
-    if twice := next((name for name in changed if getattr(files, name) != getattr(BitextOptions, name)), None):
-        raise OptionError(f"{twice} is given twice, also in BitextOptions")
-    files = replace(files, **changed)
-    if isinstance(bitext, Bitext) and files != BitextOptions():
+    files = {name: None if value is None else str(value) for name, value in named.items()}
+    given = given.with_values(BitextOptions, **files)
+    if isinstance(bitext, Bitext) and given[BitextOptions] != BitextOptions():
         raise OptionError(
             "sentence pairs that have been loaded already have their links, so BitextOptions cannot be given"
         )
-    given = given.with_group(files)
-    if isinstance(model, str | Path) and model != SAMPLE:
-        if given[TranslatorOptions].model != SAMPLE:
-            raise OptionError("the model is given twice, as model and in TranslatorOptions")
-        given = given.with_group(replace(given[TranslatorOptions], model=str(model)))
+    if isinstance(model, str | Path):
+        given = given.with_values(TranslatorOptions, model=None if model == SAMPLE else str(model))
     with showing(progress):
         return execute(
             AlignJob(given),

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ..analyses.contract import AnalysisRow, OptionError, OptionGroup, OptionSet, Setting
-from ..analyses.option_groups import groups_by_class
+from ..analyses.option_groups import names_in
 from ..analyses.registry import choose_analyses, load_analysis, registered_analyses
 from ..analyses.shared.builtin import SAMPLE, load_head
 from ..analyses.shared.input_options import (
@@ -31,7 +31,6 @@ from ..corpora_loaders.errors import CorpusError
 from ..corpora_loaders.treebank import with_id
 from ..corpora_loaders.unique_names import UniqueNames
 from ..extractors import Encoder
-from ..extractors.maps.batching import usual_cells
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.help.options import flag
 from ..reports.progress import Stages, showing
@@ -162,9 +161,7 @@ class AnalyzeJob(Job):
             chosen=tuple(load_analysis(row.location) for row in chosen),
             setting=setting,
             maps=maps,
-            limits=Limits(
-                limits.batch_cells or usual_cells(setting.encoder.device), limits.too_long, limits.max_length
-            ),
+            limits=Limits.of(model, limits.batch_cells, limits.too_long, limits.max_length),
             options=self.groups,
             source=source,
             examples=self.groups[ExampleOptions].examples,
@@ -222,12 +219,9 @@ def analyze(
         >>> best.loc[best["relation"] == "det", ["layer", "head", "correct", "total"]].to_dict("records")
         [{'layer': 3, 'head': 9, 'correct': 5, 'total': 5}]
     """
-    given = OptionSet(groups_by_class(options).values())
-    files, kinds = given[CorpusOptions], given[MapOptions]
-    if maps is not None:
-        if kinds.map != MapOptions.map:
-            raise OptionError("the kinds of maps are given twice, as maps and in MapOptions")
-        given = given.with_group(replace(kinds, map=(maps,) if isinstance(maps, str) else tuple(maps)))
+    given, encoder = model_or_encoder(model, OptionSet.of(options))
+    given = given.with_values(MapOptions, map=None if maps is None else names_in(maps))
+    files = given[CorpusOptions]
     names: list[Any] = [corpus] if isinstance(corpus, str | Path | Corpus) else list(corpus)
     if names and all(isinstance(each, Sentence) for each in names):
         unique = UniqueNames()
@@ -236,20 +230,19 @@ def analyze(
         if files != CorpusOptions():
             raise OptionError("CorpusOptions apply to a corpus that is read from files, not to one that is loaded")
     elif corpus != SAMPLE:
-        if files.corpus or files.text:
-            raise OptionError("the corpus is given twice, as corpus and in CorpusOptions")
+        if files.text:
+            raise OptionError("the corpus is given twice, as corpus and as text in CorpusOptions")
         if not all(isinstance(name, str | Path) for name in names):
             raise OptionError("the corpus must be a file, a list of files, sentences, or the result of a loader")
-        given = given.with_group(replace(files, corpus=tuple(map(str, names))))
+        given = given.with_values(CorpusOptions, corpus=names_in(names))
     part_options = given[PartOptions]
     if part_options.part is not None:
         raise OptionError("a share is counted by the command: attentionology analyze … --parts FOLDER --part K/N")
-    model_options, encoder = model_or_encoder(model, given[ModelOptions])
     with showing(progress):
         return execute(
             AnalyzeJob(
-                given.with_group(model_options).without(PartOptions),
-                analyses=(analyses,) if isinstance(analyses, str) else None if analyses is None else tuple(analyses),
+                given.without(PartOptions),
+                analyses=None if analyses is None else names_in(analyses),
                 seed=seed,
             ),
             part_options=part_options,

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..analyses.comparison.results import Comparison, Contrast, Pairing, Side, contrasts_of
 from ..analyses.comparison.section import comparison_section
-from ..analyses.contract import OptionError, Titles
+from ..analyses.contract import OptionError
 from ..analyses.dependency.options import DEPENDENCY
-from ..analyses.explanation.analysis import NAME, ExplanationTests
 from ..analyses.option_groups import Bounds
-from ..analyses.probing.analysis import NAME as PROBE
-from ..analyses.probing.analysis import Probing
-from ..analyses.probing.outcomes import read_outcomes
-from ..analyses.shared.comparable import Comparable
 from ..analyses.shared.options import CountOptions
 from ..analyses.shared.record import describe_command
 from ..reports.help.options import flag
@@ -24,12 +19,8 @@ from ..reports.page import Section, write_report
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
 from ..storage.nearest import did_you_mean
-from .explain import Explanation
-from .pairing import pairing_of
-from .probe import ProbingRun
-from .run import Run
-from .states import FOLDER, OVERVIEW
-from .stored_run import registered_analysis, restored, states_in
+from .compared import Compared, ComparedRun, load_compared_run, names_of, pairing_of
+from .stored_run import registered_analysis
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,73 +33,6 @@ _NO_RESULT = (
 
 TABLE = "comparison"
 """The name of the table of differences."""
-
-Families = Mapping[tuple[str, str], Sequence[Comparable]]
-"""The statistics that can be compared, by the name of the analysis and the kind of map, which may be empty."""
-
-
-@dataclass(frozen=True, eq=False)
-class ComparedRun:
-    """What is compared of a run, whichever command has made it."""
-
-    titles: Titles  # the names of the model and the corpus
-    record: Mapping[str, Any]
-    families: Families  # also of the analyses that have nothing to compare
-    results: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # by the name of the analysis, where it has one kind of map
-    inputs: frozenset[str] | None = None  # ids of inputs that were read; None if they are unknown
-
-    @classmethod
-    def of(cls, run: Run | Explanation | ProbingRun | ComparedRun) -> ComparedRun:
-        """Return what is compared of a run."""
-        if isinstance(run, ComparedRun):
-            return run
-        families: Families
-        results: dict[str, Any] = {}
-        if isinstance(run, Explanation):
-            families, results = {(NAME, ""): ExplanationTests().comparable(run.counted)}, {NAME: run.results}
-        elif isinstance(run, ProbingRun):
-            of_probes = Probing().comparable(run.counted) if run.counted else ()
-            families = {(PROBE, str(run.record["options"]["map"])): of_probes}
-        else:
-            families = {
-                (part.analysis.name, part.kind or ""): part.analysis.comparable(part.counted) for part in run.parts
-            }
-            names = [part.analysis.name for part in run.parts]
-            results = {part.analysis.name: part.results for part in run.parts if names.count(part.analysis.name) == 1}
-        return cls(run.titles, run.record, families, results)
-
-    @property
-    def analyses(self) -> dict[str, list[str]]:
-        """The names of all analyses, each with the kinds of maps that can be compared."""
-        analyses: dict[str, list[str]] = {}
-        for (name, kind), families in self.families.items():
-            analyses.setdefault(name, []).extend([kind] if families else [])
-        return analyses
-
-    def __str__(self) -> str:
-        return " and ".join(
-            f"{name} ({', '.join(kinds)})" if any(kinds) else name if kinds else f"{name} (nothing to compare)"
-            for name, kinds in self.analyses.items()
-        )
-
-
-Compared = Run | Explanation | ProbingRun | ComparedRun
-"""What `attentionology.analyze`, `explain` or `probe` returns, or what is compared of it."""
-
-
-def load_compared_run(folder: Path) -> ComparedRun:
-    """Load what is compared of a finished run."""
-    probed = None if (folder / FOLDER / OVERVIEW).exists() else read_outcomes(folder)
-    if probed is None:
-        states = states_in(folder)
-        return replace(ComparedRun.of(restored(states)), inputs=frozenset(states.inputs))
-    outcomes, record = probed
-    files = [file["name"] for file in record["corpus"]["files"]]
-    titles = Titles(record["model"]["name"], ", ".join(files) or "a treebank")
-    families = {(PROBE, str(record["options"]["map"])): outcomes.comparable()}
-    return ComparedRun(titles, record, families, inputs=frozenset(outcomes.ids))
 
 
 def compare(
@@ -182,51 +106,21 @@ def compare(
 
 def _restricted(runs: Sequence[ComparedRun], relations: Sequence[str]) -> list[ComparedRun]:
     """Return what is compared of some relations alone."""
-    name = DEPENDENCY.name
-    groups = {
-        one.group
-        for run in runs
-        for (analysis, _), families in run.families.items()
-        if analysis == name
-        for family in families
-        for one in family.measured
-    }
+    known: set[str] = set()
+    restricted = []
+    for run in runs:
+        families = dict(run.families)
+        for key in (key for key in families if key[0] == DEPENDENCY.name):
+            known |= {one.group for family in families[key] for one in family.measured}
+            families[key] = [
+                replace(family, measured=tuple(one for one in family.measured if one.group in relations))
+                for family in families[key]
+            ]
+        restricted.append(replace(run, families=families))
     for relation in relations:
-        if relation not in groups:
-            raise OptionError(f"no run has the relation {relation!r}{did_you_mean(relation, sorted(groups))}")
-
-    def kept(family: Comparable) -> Comparable:
-        return replace(family, measured=tuple(one for one in family.measured if one.group in relations))
-
-    return [
-        replace(
-            run,
-            families={
-                key: [kept(family) for family in families] if key[0] == name else families
-                for key, families in run.families.items()
-            },
-        )
-        for run in runs
-    ]
-
-
-def names_of(runs: Sequence[Compared]) -> list[str]:
-    """Return names that distinguish runs: the models, the maps, the corpora, or several of these.
-
-    Models of the same name are distinguished by their shapes; at worst, the runs are numbered.
-    """
-    compared = [ComparedRun.of(run) for run in runs]
-    models = [run.titles.model or "model" for run in compared]
-    maps = [" and ".join(dict.fromkeys(kind for _, kind in run.families if kind)) for run in compared]
-    corpora = [run.titles.corpus or "corpus" for run in compared]
-    shapes = [str(run.record.get("model", {}).get("shape")) for run in compared]
-    differing = [facts for facts in (models, maps, corpora) if len(set(facts)) > 1]
-    names = [", ".join(filter(None, facts)) for facts in zip(*differing, strict=True)] if differing else models
-    if len(set(names)) < len(names) and len(set(shapes)) == len(shapes):
-        return shapes
-    if len(set(names)) == len(names):
-        return names
-    return [f"{name} ({number})" for number, name in enumerate(names, start=1)]
+        if relation not in known:
+            raise OptionError(f"no run has the relation {relation!r}{did_you_mean(relation, sorted(known))}")
+    return restricted
 
 
 def _contrasts(

@@ -27,7 +27,7 @@ from ..analyses.explanation.run_options import (
 from ..analyses.explanation.section import explain_table
 from ..analyses.explanation.sources import save_model, threads_for
 from ..analyses.explanation.tested import Tested
-from ..analyses.option_groups import groups_by_class
+from ..analyses.option_groups import names_in
 from ..analyses.shared.cache_folder import cache_folder
 from ..analyses.shared.input_options import OptionalModelOptions, paths_read
 from ..analyses.shared.part_options import ShareOptions
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 Texts = str | Path | Iterable[str | Path] | LabelledTexts
 
-_GROUPS = {
+_GROUPS: dict[str, type[Any]] = {
     "texts": TextOptions,
     "tests": ExplanationTestOptions,
     "classifier": ClassifierOptions,
@@ -181,37 +181,26 @@ def explain(
         >>> explanation.record["corpus"]["files"][0]["path"]
         'texts.txt'
     """
-    given_groups = groups_by_class(options, _GROUPS.values(), "{} is no option group of explain")
-    groups: dict[str, Any] = {name: given_groups.get(kind, kind()) for name, kind in _GROUPS.items()}
-    texts, loaded = groups["texts"], dict[str, Any]()
+    groups, loaded = OptionSet.of(options, _GROUPS.values(), "explain"), dict[str, Any]()
     for role, given in (("data", data), ("test", test), ("dev", dev)):
-        if given is None:
-            continue
-        if getattr(texts, role) is not None:
-            raise OptionError(f"the texts are given twice, as {role} and in TextOptions")
         if isinstance(given, LabelledTexts):
+            groups.check_once(TextOptions, [role])
             loaded[role] = given
-        else:
-            files = [given] if isinstance(given, str | Path) else given
-            texts = replace(texts, **{role: tuple(map(str, files))})
-    groups["texts"] = texts
-    if tests is not None:
-        if groups["tests"].tests is not None:
-            raise OptionError("the tests are given twice, as tests and in ExplanationTestOptions")
-        groups["tests"] = replace(groups["tests"], tests=(tests,) if isinstance(tests, str) else tuple(tests))
-    if model is not None and groups["model"].model is not None:
-        raise OptionError("the model is given twice, as model and in OptionalModelOptions")
-    if isinstance(model, str | Path):
-        groups["model"] = replace(groups["model"], model=str(model))
-    elif model is not None:
+        elif given is not None:
+            groups = groups.with_values(TextOptions, **{role: names_in(given)})
+    groups = groups.with_values(ExplanationTestOptions, tests=None if tests is None else names_in(tests))
+    if model is None or isinstance(model, str | Path):
+        groups = groups.with_values(OptionalModelOptions, model=None if model is None else str(model))
+    else:
+        groups.check_once(OptionalModelOptions, ["model"])
         loaded["model"] = model
     if cache is not None:
-        groups["training"] = replace(groups["training"], cache=Path(cache))
-    if groups["shares"].part is not None:
+        groups = groups.with_group(replace(groups[ClassifierTrainingOptions], cache=Path(cache)))
+    if groups[ShareOptions].part is not None:
         raise OptionError("a share is counted by the command: attentionology explain … --parts FOLDER --part K/N")
     with showing(progress):
         return execute(
-            ExplainOptions(**groups, seed=seed),
+            ExplainOptions(**{name: groups[kind] for name, kind in _GROUPS.items()}, seed=seed),
             Loaded(**loaded),
             out=None if out is None else Path(out),
             overwrite=overwrite,

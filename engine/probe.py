@@ -10,13 +10,13 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..analyses.contract import Counted, OptionError, OptionGroup, OptionSet, Titles
-from ..analyses.option_groups import groups_by_class
+from ..analyses.contract import Counted, OptionGroup, OptionSet, Titles
+from ..analyses.option_groups import names_in
 from ..analyses.probing.analysis import NAME, ProbeFacts, Probing, RightWords, found
 from ..analyses.probing.attachment import AttachmentTables
 from ..analyses.probing.inputs import LoadedInputs, Workspace, read_inputs
 from ..analyses.probing.methods import RANDOM
-from ..analyses.probing.options import Role
+from ..analyses.probing.options import ProbeOptions, Role, TreebankOptions
 from ..analyses.probing.record import describe
 from ..analyses.probing.report import methods_table
 from ..analyses.probing.results import ProbeResults
@@ -43,6 +43,12 @@ if TYPE_CHECKING:
 
 Source = str | Path | Iterable[str | Path] | Treebank
 """One file, several files, ``"sample"``, or a treebank that was loaded before."""
+
+
+_GROUPS: dict[str, type[Any]] = {
+    each.name: type(getattr(ProbingOptions(), each.name)) for each in fields(ProbingOptions) if each.name != "seed"
+}
+"""The option groups by the fields of `ProbingOptions`."""
 
 
 @dataclass(frozen=True)
@@ -143,49 +149,26 @@ def probe(
         >>> run.tables.methods["method"].tolist()[-2:]
         ['best single head', 'attention']
     """
-    groups = _groups(options)
-    treebank_options, probe_options = groups["treebanks"], groups["probes"]
-    loaded: dict[Role, Treebank] = {}
-    sources: dict[Role, Source | None] = {
-        "train": train,
-        "dev": dev,
-        "test": None if isinstance(test, str) and test == SAMPLE else test,
-    }
+    groups, encoder = model_or_encoder(model, OptionSet.of(options, _GROUPS.values(), "probe"))
+    sources: dict[Role, Source | None] = {"train": train, "dev": dev, "test": None if test == SAMPLE else test}
+    loaded = {role: source for role, source in sources.items() if isinstance(source, Treebank)}
+    groups.check_once(TreebankOptions, loaded)
     for role, source in sources.items():
-        if source is None:
-            continue
-        if getattr(treebank_options, role) is not None:
-            raise OptionError(f"the {role} treebank is given twice, as {role} and in TreebankOptions")
-        if isinstance(source, Treebank):
-            loaded[role] = source
-        else:
-            files = (str(source),) if isinstance(source, str | Path) else tuple(map(str, source))
-            treebank_options = replace(treebank_options, **{role: files})
-    for name, value in (("probe", probes), ("vectors", vectors)):
-        if value is not None and getattr(probe_options, name) is not None:
-            raise OptionError(f"{name} is given twice, also in ProbeOptions")
-    if probes is not None:
-        probe_options = replace(probe_options, probe=(probes,) if isinstance(probes, str) else tuple(probes))
-    if isinstance(vectors, str | Path):
-        probe_options = replace(probe_options, vectors=Path(vectors))
-    groups["model"], encoder = model_or_encoder(model, groups["model"])
+        if source is not None and not isinstance(source, Treebank):
+            groups = groups.with_values(TreebankOptions, **{role: names_in(source)})
+    groups = groups.with_values(ProbeOptions, probe=None if probes is None else names_in(probes))
+    if isinstance(vectors, WordVectors):
+        groups.check_once(ProbeOptions, ["vectors"])
+    else:
+        groups = groups.with_values(ProbeOptions, vectors=None if vectors is None else Path(vectors))
     with showing(progress):
         return execute(
-            ProbingOptions(**{**groups, "treebanks": treebank_options, "probes": probe_options}, seed=seed),
+            ProbingOptions(**{name: groups[kind] for name, kind in _GROUPS.items()}, seed=seed),
             LoadedInputs(encoder, loaded, vectors if isinstance(vectors, WordVectors) else None),
             out=None if out is None else Path(out),
             overwrite=overwrite,
             command="attentionology.probe(…)",
         )
-
-
-def _groups(options: OptionGroup | Sequence[OptionGroup]) -> dict[str, Any]:
-    """The option groups by the fields of `ProbingOptions`."""
-    default = ProbingOptions()
-    groups = {option.name: getattr(default, option.name) for option in fields(default) if option.name != "seed"}
-    known = [type(group) for group in groups.values()]
-    given = groups_by_class(options, known, "probing has no options of the class {}")
-    return {name: given.get(type(group), group) for name, group in groups.items()}
 
 
 def execute(

@@ -9,7 +9,7 @@ from typing import Any
 from ..analyses.contract import Reader
 from ..corpora_loaders import Sentence
 from ..extractors import DEFAULT_BATCH_CELLS, BatchMaker, Encoder, shared_batches
-from ..extractors.maps.batching import TooLong
+from ..extractors.maps.batching import TooLong, usual_cells
 from ..extractors.model.loaded_model import LoadedModel
 from ..extractors.translation import GATHERED, PairReader, read_pairs
 
@@ -21,6 +21,13 @@ class Limits:
     batch_cells: int = DEFAULT_BATCH_CELLS
     too_long: TooLong = "skip"
     max_length: int | None = None
+
+    @classmethod
+    def of(
+        cls, model: LoadedModel, batch_cells: int | None, too_long: TooLong, max_length: int | None = None
+    ) -> Limits:
+        """Return the limits that options ask for. By default, the device decides how large batches are."""
+        return cls(batch_cells or usual_cells(model.device), too_long, max_length)
 
 
 class Readers:

@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,17 +41,6 @@ _UNBOUND = (
     "all of them are of this run."
 )
 """The warning of runs in format 1."""
-
-_OF_MODEL = ("name", "family", "revision", "files", "weights_sha256", "shape", "dtype", "max_length", "tokenizer")
-_OF_READING = ("read", "words", "words_without_head", "unknown_words", "substituted_words", "skipped")
-_RECORD = {
-    "": ("command", "started", "finished", "seconds", "options", "seed", "model", "corpus", "sentences", "warnings"),
-    "model": (*_OF_MODEL, "layers", "heads"),
-    "corpus": ("unit", "limit_unit", "tokens", "files", "counts", "remarks", "relations"),
-    "sentences": _OF_READING,
-}
-_OF_FILES = ("name", "path", "sha256", "sentences", "words", "origin")
-"""The entries of the run record, and of its corpus files, that results are made from."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +98,6 @@ def read_states(folder: Path) -> RunStates:
         raise StateError(f"{found}, and this version reads the formats 1 and {FORMAT}; count again")
     try:
         record = overview["record"]
-        _check_entries(overview, record)
         _check_record(folder, record)
         digests = None
         if overview["format"] > 1:
@@ -139,22 +126,6 @@ def read_states(folder: Path) -> RunStates:
         if isinstance(error, StateError):
             raise
         raise StateError(f"{index} is not complete: {error}") from None
-
-
-def _check_entries(overview: Mapping[str, Any], record: Mapping[str, Any]) -> None:
-    """Check that the index has the entries that results are made from, some of which are only read later."""
-    requests = [name for each in overview["analyses"] for name in each["requests"]]
-    for group, names in _RECORD.items():
-        # Without requests, results are made of facts alone.
-        for name in names if requests or group in ("", "corpus") else ():
-            (record[group] if group else record)[name]
-    for name in ("limit", *(name for group in overview["options"].values() for name in group)):
-        record["options"][name]
-    for file, name in product(record["corpus"]["files"], _OF_FILES):
-        file[name]
-    for request in (*overview.get("samples", ()), *requests):
-        if request not in overview["failures"]:
-            overview["requests"][request]
 
 
 def _check_record(folder: Path, record: Mapping[str, Any]) -> None:

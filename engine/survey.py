@@ -16,7 +16,7 @@ from ..analyses.contract import OptionError, OptionGroup, OptionSet
 from ..analyses.dependency.accuracy import DependencyAccuracy, inventory, words_by_group
 from ..analyses.dependency.options import DependencyOptions
 from ..analyses.dependency.tables import TOTALS, members_of
-from ..analyses.option_groups import groups_by_class
+from ..analyses.option_groups import names_in
 from ..analyses.shared.comparable import Comparable
 from ..analyses.shared.input_options import LimitOptions, ModelOptions, paths_read
 from ..analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
@@ -32,10 +32,10 @@ from ..reports.page import write_report
 from ..reports.progress import Stages, showing
 from ..reports.run_folder import RunFolder
 from ..storage.nearest import did_you_mean
+from .compared import pairing_of
 from .corpus import CorpusOptions
 from .execution import execute
 from .job import Job
-from .pairing import pairing_of
 from .surveying.cells import CellCounter, read_treebank
 from .surveying.options import CellOptions, GridOptions, SurveyOptions
 
@@ -90,7 +90,7 @@ def survey(
         >>> result.cells_table[["treebank", "status", "reason"]].values.tolist()
         [['sample', 'ok', ''], ['absent', 'failed', 'absent.conllu: there is no such file']]
     """
-    given = OptionSet(groups_by_class(options, _GROUPS, "a survey has no options of the class {}").values())
+    given = OptionSet.of(options, _GROUPS, "survey")
     files, of_maps, of_model = given[CorpusOptions], given[MapOptions], given[ModelOptions]
     if replace(files, tokens="syntactic", limit=None) != CorpusOptions():
         raise OptionError("of CorpusOptions, a survey uses only tokens and limit")
@@ -102,7 +102,7 @@ def survey(
     with showing(progress):
         return execute_survey(
             SurveyOptions(
-                grid=GridOptions(_names(models), _names(treebanks), _names(kinds), relation),
+                grid=GridOptions(names_in(models), names_in(treebanks), names_in(kinds), relation),
                 cells=CellOptions(of_maps.merge, of_maps.normalize, files.tokens, files.limit, of_model.device),
                 dependency=given[DependencyOptions],
                 control=given[ControlOptions],
@@ -116,10 +116,6 @@ def survey(
             overwrite=overwrite,
             command="attentionology.survey(…)",
         )
-
-
-def _names(given: str | Path | Sequence[str | Path]) -> tuple[str, ...]:
-    return (str(given),) if isinstance(given, str | Path) else tuple(map(str, given))
 
 
 def execute_survey(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import arg
 
-from ..contract import OptionError, OptionGroup
+from ..contract import OptionError, OptionGroup, OptionSet
 from .builtin import DEMO, SAMPLE, check_revision, load_encoder
 from .numbers import Count, OptionalNumber
 from .option_types import BatchCells, Device, TooLongInputs
@@ -98,17 +98,13 @@ class ModelOptions(OptionalModelOptions):
         )
 
 
-def model_or_encoder(model: str | Path | Encoder, options: ModelOptions) -> tuple[ModelOptions, Encoder | None]:
+def model_or_encoder(model: str | Path | Encoder, options: OptionSet) -> tuple[OptionSet, Encoder | None]:
     """Combine the model that a call from Python was given with its options."""
-    if not isinstance(model, str | Path):
-        if options != ModelOptions():
-            raise OptionError("ModelOptions are for a model that is loaded by its name, not for an encoder")
-        return options, model
-    if model == ModelOptions.model:
-        return options, None
-    if options.model != ModelOptions.model:
-        raise OptionError("the model is given twice, as model and in ModelOptions")
-    return replace(options, model=str(model)), None
+    if isinstance(model, str | Path):
+        return options.with_values(ModelOptions, model=None if model == DEMO else str(model)), None
+    if options[ModelOptions] != ModelOptions():
+        raise OptionError("ModelOptions are for a model that is loaded by its name, not for an encoder")
+    return options, model
 
 
 @dataclass(frozen=True)

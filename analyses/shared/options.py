@@ -11,7 +11,7 @@ from tyro.conf import arg
 
 from ...storage.nearest import did_you_mean
 from ..contract import OptionError, OptionGroup
-from ..option_groups import Bounds
+from ..option_groups import Bounds, names_in
 from .numbers import Number
 from .option_types import PieceMerging, Replicates, RowScaling
 
@@ -53,7 +53,7 @@ class MapOptions(OptionGroup):
     @classmethod
     def of(cls, maps: str | Sequence[str] | MapOptions) -> MapOptions:
         """Return the options of one kind, of several kinds, or as they are given."""
-        return maps if isinstance(maps, MapOptions) else cls((maps,) if isinstance(maps, str) else tuple(maps))
+        return maps if isinstance(maps, MapOptions) else cls(names_in(maps))
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import attentionology
-from attentionology.engine.compare import load_compared_run
+from attentionology.engine.compared import load_compared_run
 from attentionology.scripts.cli import main
 from tests import tiny
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +13,10 @@ import pytest
 from attentionology import load_run
 from attentionology.analyses.comparison.differences import differences
 from attentionology.analyses.shared.metric_states import StateError
-from attentionology.engine.compare import compare, load_compared_run
+from attentionology.engine.compare import compare
+from attentionology.engine.compared import load_compared_run
 from attentionology.engine.states import read_states
 from attentionology.scripts.cli import main
-from attentionology.storage.errors import AttentionologyError
 from attentionology.storage.sealed import read_json, write_json
 from tests import tiny
 
@@ -98,35 +96,13 @@ def test_a_folder_of_states_of_another_run_is_refused(runs, source, named, tmp_p
     refused(changed, runs["other"], tmp_path, capsys, named)
 
 
-def entries(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths of all entries of an object."""
-    for key in value if isinstance(value, dict) else range(len(value[:1])) if isinstance(value, list) else ():
-        yield (*at, key)
-        yield from entries(value[key], (*at, key))
-
-
-@pytest.mark.slow
-def test_an_index_that_lacks_an_entry_is_refused_or_read(runs, tmp_path):
+def test_an_index_that_lacks_an_entry_is_refused(runs, tmp_path):
     changed = Path(shutil.copytree(runs["a"], tmp_path / "a"))
-    (changed / "run.json").unlink()  # otherwise it shows that options have changed
     index = read_json(changed / INDEX, INDEX)
-    refusals = set()
-    for *at, last in entries(index):
-        without = copy.deepcopy(index)
-        inner = without
-        for key in at:
-            inner = inner[key]
-        del inner[last]
-        write_json(changed / INDEX, without, INDEX)
-        try:
+    for name in ("format", "requests", "analyses", "options", "titles", "record", "sha256"):
+        write_json(changed / INDEX, {key: value for key, value in index.items() if key != name}, INDEX)
+        with pytest.raises(StateError):
             load_run(changed)
-        except AttentionologyError:
-            refusals.add((*at, last))
-    assert refusals >= {(name,) for name in ("format", "requests", "analyses", "options", "titles", "record", "sha256")}
-    assert refusals >= {("sha256", "inputs.json"), ("requests", "surface/weight"), ("analyses", 0, "facts")}
-    assert refusals >= {("record", name) for name in ("model", "corpus", "sentences", "options", "seed", "warnings")}
-    assert refusals >= {("record", "model", "weights_sha256"), ("record", "corpus", "files")}
-    assert refusals >= {("record", "corpus", "files", 0, "path"), ("record", "sentences", "unknown_words")}
 
 
 def test_runs_of_version_0_2_are_read_with_a_warning(runs, tmp_path):

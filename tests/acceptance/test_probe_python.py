@@ -125,9 +125,12 @@ def test_treebanks_and_vectors_without_files(model):
     [
         ({"options": [ProbeTrainingOptions(), ProbeTrainingOptions()]}, "two groups of the class ProbeTrainingOptions"),
         ({"options": [attentionology.analyses.DependencyOptions()]}, "no options of the class DependencyOptions"),
-        ({"test": "a.conllu", "options": [TreebankOptions(test=("b.conllu",))]}, "the test treebank is given twice"),
+        (
+            {"test": "a.conllu", "options": [TreebankOptions(test=("b.conllu",))]},
+            "test is given twice, also in TreebankOptions",
+        ),
         ({"probes": "attention", "options": [ProbeOptions(probe=("attention",))]}, "probe is given twice"),
-        ({"model": "one", "options": [ModelOptions(model="other")]}, "the model is given twice"),
+        ({"model": "one", "options": [ModelOptions(model="other")]}, "model is given twice, also in ModelOptions"),
         ({"probes": ["mlp"]}, "unknown probe 'mlp'"),
         ({"probes": "attention+words"}, "reads word vectors"),
         ({"train": "a.conllu", "options": [TreebankOptions(folds=3)]}, "--train needs --test"),

@@ -20,8 +20,8 @@ from attentionology.analyses.coreference.choices import POLICIES
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Corpus, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine.compare import compare, names_of
-from attentionology.engine.pairing import pairing_of
+from attentionology.engine.compare import compare
+from attentionology.engine.compared import names_of, pairing_of
 from attentionology.reports.console import Terminal
 from attentionology.reports.drawing import ORANGE
 from tests import tiny

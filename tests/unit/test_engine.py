@@ -232,7 +232,7 @@ def test_analyses_fit_the_corpus_that_was_loaded(encoder, tmp_path):
         ({"maps": ["nonsense"]}, "unknown map kind 'nonsense'"),
         ({"maps": []}, "--map needs at least one kind"),
         ({"maps": ["norm", "norm"]}, "names a kind twice"),
-        ({"maps": "norm", "options": [MapOptions(map=("alti",))]}, "kinds of maps are given twice"),
+        ({"maps": "norm", "options": [MapOptions(map=("alti",))]}, "map is given twice, also in MapOptions"),
         ({"options": [CoreferenceOptions(candidates="words")]}, "--candidates is for coreference"),
         ({"options": [DependencyOptions(), DependencyOptions(coarse=True)]}, "two groups of the class DependencyOp"),
         ({"options": [DependencyOptions(coarse=True)], "analyses": "surface"}, "--coarse is for dependency"),

@@ -259,11 +259,11 @@ def test_python_gives_what_the_command_gives(texts: Path, tmp_path: Path) -> Non
         ({}, "--data FILE is missing"),
         (
             {"data": "x", "options": [attentionology.analyses.TextOptions(data=("y",))]},
-            "given twice, as data and in",
+            "data is given twice, also in TextOptions",
         ),
         (
             {"data": "x", "options": [attentionology.analyses.LimitOptions()]},
-            "LimitOptions is no option group of explain",
+            "explain has no options of the class LimitOptions",
         ),
         ({"data": "x", "tests": "colour"}, "unknown test 'colour'"),
         ({"data": "x", "tests": "seeds", "model": "demo"}, "--data and --dev are for training|--test FILE is missing"),

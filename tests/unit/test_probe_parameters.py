@@ -6,7 +6,6 @@ from sklearn.base import clone
 
 from attentionology import CorpusOptions, CountOptions, analyze
 from attentionology.analyses import OptionSet
-from attentionology.analyses.option_groups import groups_by_class
 from attentionology.corpora_loaders import WordVectors
 from attentionology.probes import TUNED, AttentionProbe, FixedOffset, WordsDistancesProbe
 from tests import tiny
@@ -45,4 +44,4 @@ def test_options_are_one_group_or_several():
 def test_groups_may_come_in_anything_that_can_be_iterated():
     group = CorpusOptions(limit=2)
     for given in (group, [group], OptionSet([group]), iter([group]), {1: group}.values()):
-        assert groups_by_class(given) == {CorpusOptions: group}  # type: ignore[arg-type]
+        assert list(OptionSet.of(given)) == [group]

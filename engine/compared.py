@@ -1,0 +1,155 @@
+"""What is compared of a run, whichever command has made it, and whether two runs have read the same inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ..analyses.comparison.results import Pairing
+from ..analyses.contract import Titles
+from ..analyses.explanation.analysis import NAME, ExplanationTests
+from ..analyses.probing.analysis import NAME as PROBE
+from ..analyses.probing.analysis import Probing
+from ..analyses.probing.outcomes import read_outcomes
+from ..analyses.shared.comparable import Comparable
+from .explain import Explanation
+from .probe import ProbingRun
+from .run import Run
+from .states import FOLDER, OVERVIEW
+from .stored_run import restored, states_in
+
+READING = ("tokens", "limit", "segments", "segment_ids", "max_length", "stride")
+"""The options that decide which inputs of the same files are read."""
+
+Families = Mapping[tuple[str, str], Sequence[Comparable]]
+"""The statistics that can be compared, by the name of the analysis and the kind of map, which may be empty."""
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedRun:
+    """What is compared of a run, whichever command has made it."""
+
+    titles: Titles  # the names of the model and the corpus
+    record: Mapping[str, Any]
+    families: Families  # also of the analyses that have nothing to compare
+    results: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # by the name of the analysis, where it has one kind of map
+    inputs: frozenset[str] | None = None  # ids of inputs that were read; None if they are unknown
+
+    @classmethod
+    def of(cls, run: Run | Explanation | ProbingRun | ComparedRun) -> ComparedRun:
+        """Return what is compared of a run."""
+        if isinstance(run, ComparedRun):
+            return run
+        families: Families
+        results: dict[str, Any] = {}
+        if isinstance(run, Explanation):
+            families, results = {(NAME, ""): ExplanationTests().comparable(run.counted)}, {NAME: run.results}
+        elif isinstance(run, ProbingRun):
+            of_probes = Probing().comparable(run.counted) if run.counted else ()
+            families = {(PROBE, str(run.record["options"]["map"])): of_probes}
+        else:
+            families = {
+                (part.analysis.name, part.kind or ""): part.analysis.comparable(part.counted) for part in run.parts
+            }
+            names = [part.analysis.name for part in run.parts]
+            results = {part.analysis.name: part.results for part in run.parts if names.count(part.analysis.name) == 1}
+        return cls(run.titles, run.record, families, results)
+
+    @property
+    def analyses(self) -> dict[str, list[str]]:
+        """The names of all analyses, each with the kinds of maps that can be compared."""
+        analyses: dict[str, list[str]] = {}
+        for (name, kind), families in self.families.items():
+            analyses.setdefault(name, []).extend([kind] if families else [])
+        return analyses
+
+    def __str__(self) -> str:
+        return " and ".join(
+            f"{name} ({', '.join(kinds)})" if any(kinds) else name if kinds else f"{name} (nothing to compare)"
+            for name, kinds in self.analyses.items()
+        )
+
+
+Compared = Run | Explanation | ProbingRun | ComparedRun
+"""What `attentionology.analyze`, `explain` or `probe` returns, or what is compared of it."""
+
+
+def load_compared_run(folder: Path) -> ComparedRun:
+    """Load what is compared of a finished run."""
+    probed = None if (folder / FOLDER / OVERVIEW).exists() else read_outcomes(folder)
+    if probed is None:
+        states = states_in(folder)
+        return replace(ComparedRun.of(restored(states)), inputs=frozenset(states.inputs))
+    outcomes, record = probed
+    files = [file["name"] for file in record["corpus"]["files"]]
+    titles = Titles(record["model"]["name"], ", ".join(files) or "a treebank")
+    families = {(PROBE, str(record["options"]["map"])): outcomes.comparable()}
+    return ComparedRun(titles, record, families, inputs=frozenset(outcomes.ids))
+
+
+def names_of(runs: Sequence[Compared]) -> list[str]:
+    """Return names that distinguish runs: the models, the maps, the corpora, or several of these.
+
+    Models of the same name are distinguished by their shapes; at worst, the runs are numbered.
+    """
+    compared = [ComparedRun.of(run) for run in runs]
+    models = [run.titles.model or "model" for run in compared]
+    maps = [" and ".join(dict.fromkeys(kind for _, kind in run.families if kind)) for run in compared]
+    corpora = [run.titles.corpus or "corpus" for run in compared]
+    shapes = [str(run.record.get("model", {}).get("shape")) for run in compared]
+    differing = [facts for facts in (models, maps, corpora) if len(set(facts)) > 1]
+    names = [", ".join(filter(None, facts)) for facts in zip(*differing, strict=True)] if differing else models
+    if len(set(names)) < len(names) and len(set(shapes)) == len(shapes):
+        return shapes
+    if len(set(names)) == len(names):
+        return names
+    return [f"{name} ({number})" for number, name in enumerate(names, start=1)]
+
+
+def pairing_of(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[Pairing, str]:
+    """Return whether two runs read the same inputs, and a sentence that says so.
+
+    Inputs are identified by the content of the corpus files and by what was read of them. The ids of sentences alone
+    would not do, because two corpora may use the same ids for different sentences.
+
+    Args:
+        first, second: the run records.
+
+    Example:
+        >>> record = {
+        ...     "corpus": {"files": [{"sha256": "ab"}], "counts": {"sentences": 2}, "unit": "sentences"},
+        ...     "sentences": {"skipped": []}, "options": {}, "seed": 0,
+        ... }
+        >>> pairing_of(record, record)[0], pairing_of(record, {**record, "seed": 1})[0]
+        ('paired', 'unpaired')
+    """
+    if first["seed"] != second["seed"]:
+        return "unpaired", (
+            f"The runs have different seeds, {first['seed']} and {second['seed']}, so their replicates sample "
+            "different sentences: the intervals are unpaired."
+        )
+    files = [{file["sha256"] for file in record["corpus"]["files"]} for record in (first, second)]
+    if not all(files):
+        return "unpaired", (
+            "At least one of the corpora was not read from files. It is therefore unknown whether both runs read the "
+            "same sentences, and the intervals are treated as unpaired."
+        )
+    if _reading_of(first) == _reading_of(second):
+        return "paired", "Both runs read the same inputs: the intervals are paired."
+    if files[0] & files[1]:
+        return "partly paired", (
+            "The runs share some of their inputs: the intervals are paired for these and unpaired for the others."
+        )
+    return "unpaired", "The runs read different inputs: the intervals are unpaired."
+
+
+def _reading_of(record: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what decides which inputs a run has read."""
+    corpus, options = record["corpus"], record["options"]
+    files = [file["sha256"] for file in corpus["files"]]
+    skipped = {skipped["id"] for skipped in record["sentences"]["skipped"]}
+    return files, skipped, corpus["unit"], corpus["counts"], [options.get(name) for name in READING]
