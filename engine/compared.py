@@ -9,13 +9,9 @@ from typing import Any
 
 from ..analyses.comparison.results import Pairing
 from ..analyses.contract import Titles
-from ..analyses.explanation.analysis import NAME, ExplanationTests
 from ..analyses.probing.analysis import NAME as PROBE
-from ..analyses.probing.analysis import Probing
 from ..analyses.probing.outcomes import read_outcomes
 from ..analyses.shared.comparable import Comparable
-from .explain import Explanation
-from .probe import ProbingRun
 from .run import Run
 from .states import FOLDER, OVERVIEW
 from .stored_run import restored, states_in
@@ -40,23 +36,13 @@ class ComparedRun:
     inputs: frozenset[str] | None = None  # ids of inputs that were read; None if they are unknown
 
     @classmethod
-    def of(cls, run: Run | Explanation | ProbingRun | ComparedRun) -> ComparedRun:
+    def of(cls, run: Compared) -> ComparedRun:
         """Return what is compared of a run."""
         if isinstance(run, ComparedRun):
             return run
-        families: Families
-        results: dict[str, Any] = {}
-        if isinstance(run, Explanation):
-            families, results = {(NAME, ""): ExplanationTests().comparable(run.counted)}, {NAME: run.results}
-        elif isinstance(run, ProbingRun):
-            of_probes = Probing().comparable(run.counted) if run.counted else ()
-            families = {(PROBE, str(run.record["options"]["map"])): of_probes}
-        else:
-            families = {
-                (part.analysis.name, part.kind or ""): part.analysis.comparable(part.counted) for part in run.parts
-            }
-            names = [part.analysis.name for part in run.parts]
-            results = {part.analysis.name: part.results for part in run.parts if names.count(part.analysis.name) == 1}
+        families = {(part.analysis.name, part.kind or ""): part.analysis.comparable(part.counted) for part in run.parts}
+        names = [part.analysis.name for part in run.parts]
+        results = {part.analysis.name: part.results for part in run.parts if names.count(part.analysis.name) == 1}
         return cls(run.titles, run.record, families, results)
 
     @property
@@ -74,7 +60,7 @@ class ComparedRun:
         )
 
 
-Compared = Run | Explanation | ProbingRun | ComparedRun
+Compared = Run | ComparedRun
 """What `attentionology.analyze`, `explain` or `probe` returns, or what is compared of it."""
 
 

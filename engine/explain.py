@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -62,17 +62,16 @@ _GROUPS: dict[str, type[Any]] = {
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Explanation:
+class Explanation(Run):
     """Whether the attention of a model can be read as an explanation: what the tests found.
 
+    It has everything that `Run` has, above all ``record``, ``titles`` and ``folder``, and:
+
     Attributes:
-        results: all tables.
         model: the tested model, trained if necessary.
-        record: the run record, ``run.json``.
+        results: all tables.
         section: the section of the report.
-        titles: the names of the model and of the tested texts in figures and headings.
         counted: what was found text by text, with which `attentionology.compare` compares runs.
-        folder: where the results were written; None if nothing was written.
 
     Example:
         >>> from pathlib import Path
@@ -86,13 +85,23 @@ class Explanation:
         ['permutation']
     """
 
-    results: ExplainResults
-    model: AttentionModel
-    record: Mapping[str, Any]
-    section: Section
-    titles: Titles
-    counted: Counted[ExplainFacts]
-    folder: Path | None = None
+    model: AttentionModel = field(kw_only=True)
+
+    @property
+    def results(self) -> ExplainResults:
+        """All tables."""
+        results: ExplainResults = self.parts[0].results
+        return results
+
+    @property
+    def counted(self) -> Counted[ExplainFacts]:
+        """What was found text by text."""
+        return self.parts[0].counted
+
+    @property
+    def section(self) -> Section:
+        """The section of the report."""
+        return self.shown_sections[0]
 
     @property
     def verdicts(self) -> pd.DataFrame:
@@ -248,23 +257,22 @@ def count_share(options: ExplainOptions, out: Path) -> str:
 
 def _explanation(tested: Tested, folder: Path | None, command: str, shown_options: Mapping[str, Any]) -> Explanation:
     """Train → tests → results → section, and write all of it."""
-    options, stages = tested.options, tested.stages
+    stages = tested.stages
     with threads_for(tested.model):
         tested = trained(tested)
-        counted = Counted(found(tested), {}, {})
-        groups, texts = OptionSet(), tested.texts
+        texts, options = tested.texts.test, OptionSet()
         with stages("results"):
-            parts = with_results([Part(ExplanationTests(), None, (), counted)], groups)
-        results: ExplainResults = parts[0].results
-        record = describe(tested, results.left_out, command, shown_options)
-        complete = complete_record(record, parts, groups)
-        titles = Titles(record["model"]["name"], title_of_files([file.path for file in texts.test.files]))
-        with stages("tables and figures"):
-            section = parts[0].section(titles)
-            if folder is not None:
+            counted = Counted(found(tested), {}, {})
+            parts = with_results([Part(ExplanationTests(), None, (), counted)], options)
+        record = describe(tested, parts[0].results.left_out, command, shown_options)
+        titles = Titles(record["model"]["name"], title_of_files([file.path for file in texts.files]))
+        complete = complete_record(record, parts, options)
+        explanation = Explanation(parts, titles, complete, options=options, model=tested.model)
+        stored = partial(states_of, explanation, PassCounts(), record, {}, texts)
+        explanation = replace(explanation, stored=stored)
+        if folder is not None:
+            with stages("tables and figures"):
                 if tested.source is not None:
-                    save_model(tested.model, folder, finetuned=options.transformer.finetune)
-                run = Run(parts, titles, complete, sections=(section,), options=groups)
-                stored = partial(states_of, run, PassCounts(), record, {}, texts.test)
-                write_run(folder, replace(run, stored=stored))
-    return Explanation(results, tested.model, complete, section, titles, counted)
+                    save_model(tested.model, folder, finetuned=tested.options.transformer.finetune)
+                explanation = write_run(folder, explanation)
+    return explanation

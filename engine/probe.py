@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -51,16 +51,15 @@ _GROUPS: dict[str, type[Any]] = {
 """The option groups by the fields of `ProbingOptions`."""
 
 
-@dataclass(frozen=True)
-class ProbingRun:
+@dataclass(frozen=True, repr=False)
+class ProbingRun(Run):
     """The results of a probing run.
+
+    It has everything that `Run` has, above all ``record``, ``titles`` and ``folder``, and:
 
     Attributes:
         results: tables, weights of the heads, and the history of all trainings.
-        titles: the names of the model and the treebank in figures and headings.
-        record: the run record, ``run.json``.
-        folder: where the results were written; None if nowhere.
-        section: the section of the report; None if nothing was written.
+        section: the section of the report.
         counted: what all methods got right, word by word, with which `attentionology.compare` compares runs.
 
     Example:
@@ -74,15 +73,24 @@ class ProbingRun:
         ProbingRun(attention of all-MiniLM-L6-v2 on en_sample.conllu)
     """
 
-    results: ProbeResults
-    titles: Titles = field(default_factory=Titles)
-    record: Mapping[str, Any] = field(default_factory=dict)
-    folder: Path | None = None
-    section: Section | None = None
-    counted: Counted[ProbeFacts] | None = None
+    @property
+    def results(self) -> ProbeResults:
+        """Tables, weights of the heads, and the history of all trainings."""
+        results: ProbeResults = self.parts[0].results
+        return results
 
     @property
-    def tables(self) -> AttachmentTables:
+    def counted(self) -> Counted[ProbeFacts]:
+        """What all methods got right, word by word."""
+        return self.parts[0].counted
+
+    @property
+    def section(self) -> Section:
+        """The section of the report."""
+        return self.shown_sections[0]
+
+    @property
+    def tables(self) -> AttachmentTables:  # type: ignore[override]  # the files are those of ``section.tables``
         """The scores of all methods; ``run.tables.methods`` has one row per method and decoding."""
         return self.results.tables
 
@@ -222,11 +230,10 @@ def _run(
         parts = with_results([Part(Probing(), options.maps.map, (NAME,), counted)], groups)
         sections = () if workspace.folder is None else sections_of(parts, titles)
     record = describe(options, inputs, trained, workspace, command=command, shown_options=shown_options)
-    complete = complete_record(record, parts, groups)
+    right = counted.metric(NAME, RightWords)
+    counts = PassCounts({NAME: right}, {NAME: {"attempts": right.attempts}})
+    run = ProbingRun(parts, titles, complete_record(record, parts, groups), sections=sections, options=groups)
+    run = replace(run, stored=partial(states_of, run, counts, record, {}, tested))
     if workspace.folder is not None:
-        right = counted.metric(NAME, RightWords)
-        counts = PassCounts({NAME: right}, {NAME: {"attempts": right.attempts}})
-        written = Run(parts, titles, complete, sections=sections, options=groups)
-        write_run(workspace.folder, replace(written, stored=partial(states_of, written, counts, record, {}, tested)))
-    run = ProbingRun(parts[0].results, titles, complete, None, sections[0] if sections else None, counted)
+        run = write_run(workspace.folder, run)
     return run, trained.checkpoints

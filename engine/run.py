@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 from ..analyses.contract import OptionSet, Titles
 from ..analyses.shared.input_sample import InputSample
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from ..analyses.dependency.section import DependencyResults
     from ..analyses.norms.shown_tables import NormResults
     from ..analyses.surface.shown_tables import SurfaceResults
+
+AnyRun = TypeVar("AnyRun", bound="Run")
 
 MADE_OF_STATES = (f"{FOLDER}/", "tables/", "figures/", *EVERY_RUN)
 """The files of a run that are made of its states."""
@@ -185,7 +187,7 @@ class Run:
         """The data of the explorer."""
         return explorer_of(self.parts, self.titles, self.record, self.options, self.samples, self.contrasts)
 
-    def save(self, folder: str | Path, *, overwrite: bool = False) -> Run:
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Self:
         """Write what the command would write into its ``--out``: the page, tables, figures, record and counts.
 
         `attentionology.load_run`, `report_run`, `merge_runs` and `compare` read the folder.
@@ -234,7 +236,7 @@ class Run:
         return f"<p>{escape(repr(self))}</p>{''.join(part._repr_html_() for part in self.parts)}"
 
 
-def save_run(run: Run, out: Path, *, overwrite: bool = False, reads: Iterable[str | Path] = ()) -> Run:
+def save_run(run: AnyRun, out: Path, *, overwrite: bool = False, reads: Iterable[str | Path] = ()) -> AnyRun:
     """Write a whole run folder. If the run is from this folder, its trained models stay."""
     with RunFolder(out, overwrite=overwrite, reads=reads) as target:
         if run.folder is not None and run.folder.resolve() == out.resolve():
@@ -252,7 +254,7 @@ def _copy_models(folder: Path, target: Path) -> None:
             shutil.copy2(folder / name, target / name)
 
 
-def write_run(folder: Path, run: Run) -> Run:
+def write_run(folder: Path, run: AnyRun) -> AnyRun:
     """Write everything that a run leaves behind, and return it with a warning if its counts cannot be stored."""
     run = replace(run, sections=run.shown_sections)
     try:

@@ -31,8 +31,7 @@ from ..reports.streams import delivered, say, say_json
 from ..reports.terminal import WIDE
 
 if TYPE_CHECKING:
-    from ..engine.explain import Explanation
-    from ..engine.probe import ProbingRun
+    pass
 
 Show = Callable[[int], RenderableType]
 """A function of the width of the terminal that makes what it shows."""
@@ -65,7 +64,7 @@ def run_job(
 
 
 def run_training(
-    train: Callable[..., ProbingRun | Explanation],
+    train: Callable[..., Run],
     options: object,
     default: Path,
     output: OutputOptions,
@@ -73,16 +72,14 @@ def run_training(
 ) -> None:
     """Train and test with the function of a command, and print the results."""
     out = output.out or default
-    results = train(
+    run = train(
         options,
         out=out,
         overwrite=output.overwrite,
         command=command,
         shown_options={"overwrite": output.overwrite, "json": output.json},
     )
-    summary = {} if results.section is None else results.section.summary
-    value = {"out": str(out), "run": dict(results.record), **summary}
-    print_results(value, [results.show], closing_lines(dict(results.record), out), as_json=output.json)
+    print_run(run, out, as_json=output.json)
 
 
 def print_run(run: Run, out: Path, *, as_json: bool) -> None:
