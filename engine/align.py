@@ -85,9 +85,8 @@ class AlignJob(Job):
             setting=setting,
             maps=(setting.maps,),
             limits=Limits.of(model, options.batch_cells, options.too_long),
-            options=OptionSet([options, languages]),
+            options=OptionSet([options, languages, self.groups[ExampleOptions]]),
             source=source,
-            examples=self.groups[ExampleOptions].examples,
             resolved=resolved,
             warnings=tuple(source.remarks()),
         )

@@ -164,7 +164,6 @@ class AnalyzeJob(Job):
             limits=Limits.of(model, limits.batch_cells, limits.too_long, limits.max_length),
             options=self.groups,
             source=source,
-            examples=self.groups[ExampleOptions].examples,
             tables=tables,
             resolved=resolved,
             warnings=() if corpus is not None else tuple(unmet(files, setting.corpus)),

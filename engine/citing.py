@@ -28,11 +28,7 @@ class Citation(NamedTuple):
 
 
 def cite_run(folder: Path) -> Citation:
-    """Return what a paper says of the run in a folder.
-
-    Raises:
-        AttentionologyError: the folder has no record of one run of a model on a corpus.
-    """
+    """Return what a paper says of the run in a folder."""
     try:
         record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         return Citation(methods(record), bibtex(record))

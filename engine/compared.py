@@ -97,21 +97,10 @@ def names_of(runs: Sequence[Compared]) -> list[str]:
 
 
 def pairing_of(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[Pairing, str]:
-    """Return whether two runs read the same inputs, and a sentence that says so.
+    """Return whether two runs read the same inputs, given their records, and a sentence that says so.
 
     Inputs are identified by the content of the corpus files and by what was read of them. The ids of sentences alone
     would not do, because two corpora may use the same ids for different sentences.
-
-    Args:
-        first, second: the run records.
-
-    Example:
-        >>> record = {
-        ...     "corpus": {"files": [{"sha256": "ab"}], "counts": {"sentences": 2}, "unit": "sentences"},
-        ...     "sentences": {"skipped": []}, "options": {}, "seed": 0,
-        ... }
-        >>> pairing_of(record, record)[0], pairing_of(record, {**record, "seed": 1})[0]
-        ('paired', 'unpaired')
     """
     if first["seed"] != second["seed"]:
         return "unpaired", (

@@ -29,7 +29,7 @@ from .parts import PartCounter, check_folder
 from .passes import PassCounts
 from .preparing import Planned, Prepared, plan_analyses
 from .readers import reader_of
-from .results import Part, compared_kinds, complete_record, running_analysis, with_results
+from .results import Part, compared_kinds, complete_record, with_results
 from .run import Run, write_run
 from .stored_run import states_of
 
@@ -148,8 +148,8 @@ def _looked_up(prepared: Prepared, planned: Planned, counts: PassCounts) -> list
     parts = []
     for analysis, kind, plan in planned.plans:
         counted = Counted(plan.facts, counts.metrics, counts.logs, counts.failures)
-        with running_analysis(analysis, "follow_up()"):
+        part = Part(analysis, kind, tuple(request.name for request in plan.requests), counted, corpus=plan.corpus)
+        with part.running("follow_up()"):
             looked = analysis.follow_up(prepared.options, plan, counted, read)
-        requests = tuple(request.name for request in plan.requests)
-        parts.append(Part(analysis, kind, requests, counted, looked, plan.corpus))
+        parts.append(replace(part, looked=looked))
     return parts

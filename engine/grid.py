@@ -59,19 +59,12 @@ _ROWS: Mapping[str, tuple[str, str]] = {"explain_models": ("role", "base"), "exp
 
 @dataclass(frozen=True)
 class Grid:
-    """The cells of a grid.
-
-    Attributes:
-        command: the command that is run.
-        varied: the values of the varied options, in the order in which they vary, the last one fastest.
-        arguments: the options that all cells have.
-        folder: where the results are.
-    """
+    """The cells of a grid."""
 
     command: str
-    varied: Mapping[str, tuple[str, ...]]
-    arguments: tuple[str, ...]
-    folder: Path
+    varied: Mapping[str, tuple[str, ...]]  # the values of each varied option; the last one varies fastest
+    arguments: tuple[str, ...]  # the options that all cells have
+    folder: Path  # where the results are
 
     def __post_init__(self) -> None:
         if self.command not in _NUMBERS:

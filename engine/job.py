@@ -19,12 +19,9 @@ from .run import Run
 
 @dataclass(frozen=True)
 class Job(ABC):
-    """A run that was asked for: which analyses, of which corpus, with which model.
+    """What a command that counts a corpus for analyses was asked to do. It can be sent to other processes.
 
-    Every command that counts a corpus for analyses is a subclass. What follows after `prepare` is the same for all of
-    them (see `attentionology.engine.execution`): passes, parts, workers, results, the report and the run record.
-
-    A job can be sent to other processes, each of which prepares the run again.
+    What follows after `prepare` is the same for all of them, see `attentionology.engine.execution`.
     """
 
     groups: OptionSet = field(default_factory=OptionSet)  # the option groups that differ from their defaults, at least
@@ -45,10 +42,7 @@ class Job(ABC):
         return replace(self, groups=self.groups.with_group(replace(self.model, device=device)))
 
     def flat(self) -> dict[str, Any]:
-        """Return all options by the names that they have on the command line, for the run record.
-
-        The report reads ``limit`` among them, and the pages of analyses read their own options.
-        """
+        """Return all options by the names that they have on the command line, for the run record and the report."""
         flat = {name: value for kind in self.kinds for name, value in asdict(self.groups[kind]).items()}
         return {name: str(value) if isinstance(value, Path) else value for name, value in flat.items()}
 
@@ -57,14 +51,7 @@ class Job(ABC):
         """Return the paths that the run reads, which the results folder must not replace."""
 
     def check(self, corpus: Corpus | None = None) -> None:
-        """Validate the options before anything slow happens.
-
-        Args:
-            corpus: the corpus, if it has been loaded.
-
-        Raises:
-            OptionError, CorpusError: an option cannot be used, or contradicts another one.
-        """
+        """Validate the options before anything slow happens; the corpus is given if it has been loaded."""
         for kind in self.kinds:
             self.groups[kind].check()
 
@@ -72,11 +59,7 @@ class Job(ABC):
     def prepare(
         self, *, model: LoadedModel | None = None, corpus: Corpus | None = None, stages: Stages | None = None
     ) -> Prepared:
-        """Read the corpus and load the model, unless they are given. The options have been checked.
-
-        Raises:
-            OptionError, CorpusError, ModelError: an option cannot be used, or the corpus or the model cannot be read.
-        """
+        """Read the corpus and load the model, unless they are given. The options have been checked."""
 
     def finish(self, run: Run, prepared: Prepared, stages: Stages) -> None:  # noqa: B027 most jobs have nothing to do
         """Do what follows the results, before the report is written. By default it is nothing."""

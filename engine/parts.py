@@ -179,12 +179,7 @@ def content_of_inputs(inputs: Sequence[Sentence]) -> tuple[str, tuple[str, ...]]
 
 
 class PartCounter:
-    """The parts of a run: counts them in this process, and reads and writes their files.
-
-    Args:
-        folder: the folder of the files, which is created when the first is written. Several runs may share it.
-        passes: the passes of the run, if they have been planned.
-    """
+    """The parts of a run: counts them in this process, and reads and writes their files. Runs may share the folder."""
 
     def __init__(self, job: Job, prepared: Prepared, folder: Path, passes: Sequence[Pass] | None = None) -> None:
         self.job, self.corpus, self.folder = job, prepared.source, folder

@@ -21,20 +21,7 @@ class PlainDataError(StateError):
 
 
 def to_plain(value: object, what: str) -> Any:
-    """Return a value as numbers, strings, lists and dictionaries.
-
-    Args:
-        value: numbers, strings, paths and data frames, and tuples, mappings and dataclasses of these.
-        what: what the value is, for the message of an error.
-
-    Raises:
-        PlainDataError: the value holds something else.
-
-    Example:
-        >>> from attentionology import CountOptions
-        >>> to_plain(CountOptions(min_count=20), "the options")
-        {'min_count': 20, 'replicates': 1000}
-    """
+    """Return a value as numbers, strings, lists and dictionaries; ``what`` it is stands in the message of an error."""
     try:
         return json.loads(json.dumps(value, default=_simpler))
     except (TypeError, ValueError, RecursionError) as error:
@@ -55,21 +42,7 @@ def _simpler(value: Any) -> Any:
 
 
 def from_plain(plain: Any, kind: Any, what: str) -> Any:
-    """Return the value that `to_plain` has made plain.
-
-    Args:
-        plain: the plain data.
-        kind: the type of the value; ``object`` for data that are used as they are.
-        what: what the value is, for the message of an error.
-
-    Raises:
-        PlainDataError: the data are not those of a value of this type.
-
-    Example:
-        >>> from attentionology import CountOptions
-        >>> from_plain({"min_count": 20, "replicates": 1000}, CountOptions, "the options")
-        CountOptions(min_count=20, replicates=1000)
-    """
+    """Return the value of a type that `to_plain` has made plain; ``object`` is for data that are used as they are."""
     if kind is object:
         return plain
     import cattrs  # which takes a while; runs that only write their facts do without it

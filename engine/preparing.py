@@ -11,6 +11,7 @@ import pandas as pd
 from ..analyses.contract import Analysis, Guesses, OptionSet, Plan, Request, SampledMaps, Setting
 from ..analyses.shared.counting import Counting
 from ..analyses.shared.drawable import drawable
+from ..analyses.shared.input_options import ExampleOptions
 from ..analyses.shared.input_sample import InputSample
 from ..analyses.shared.metric import Metric
 from ..corpora_loaders import Corpus
@@ -39,7 +40,6 @@ class Prepared:
     options: OptionSet
     # The corpus as it was loaded, from which other processes prepare the run again: that of the setting may be cut.
     source: Corpus
-    examples: int = 0  # how many inputs are kept with their maps
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)  # they describe the corpus
     resolved: Mapping[str, Any] = field(default_factory=dict)  # options whose values were found out
     warnings: tuple[str, ...] = ()  # what a reader should know about how the options were met
@@ -68,7 +68,7 @@ class Prepared:
                 for maker in self.maps
             ],
             "limits": asdict(self.limits),
-            "examples": self.examples,
+            "examples": self.options[ExampleOptions].examples,
             "seed": self.setting.seed,
             **({"extensions": added} if (added := self.extensions()) else {}),
         }
@@ -133,9 +133,9 @@ def _samples(plans: list[PlannedAnalysis], prepared: Prepared) -> tuple[Request,
                 break
         else:
             groups.append((plan, {analysis.name: analysis}))
-    requests = []
+    examples, requests = prepared.options[ExampleOptions].examples, []
     for number, (plan, analyses) in enumerate(groups):
-        size = prepared.examples // len(groups) + (number < prepared.examples % len(groups))
+        size = examples // len(groups) + (number < examples % len(groups))
         if not size:
             continue
         first, prefix = plan.requests[0], f"{_PREFIX}-{number + 1}" if number else _PREFIX

@@ -68,12 +68,7 @@ class Part:
 
     def running(self, step: str) -> AbstractContextManager[None]:
         """Let errors of a block, in which a method of the analysis runs, say whose code it is."""
-        return running_analysis(self.analysis, step)
-
-
-def running_analysis(analysis: Analysis[Any, Any], step: str) -> AbstractContextManager[None]:
-    """Let errors of a block, in which a method of an analysis runs, say whose code it is."""
-    return running("analysis", analysis.name, step, type(analysis).__module__)
+        return running("analysis", self.analysis.name, step, type(self.analysis).__module__)
 
 
 def with_results(counted: Sequence[Part], options: OptionSet) -> tuple[Part, ...]:

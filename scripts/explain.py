@@ -38,12 +38,12 @@ class Explain(ExplainOptions):
         """Run the command and return its exit status."""
         from ..engine.explain import count_share, execute
         from ..reports.streams import say
-        from .running import run_training
+        from .running import run_command
 
         texts, model = self.texts.test or self.texts.data or (), self.model.model or self.classifier.encoder
         default = default_folder(model, texts, "explain-")
         if self.shares.share is not None:
             say(count_share(self, self.output.out or default))
         else:
-            run_training(execute, self, default, self.output, command)
+            run_command(execute, self, default, self.output, command)
         return 0

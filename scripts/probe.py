@@ -33,8 +33,8 @@ class ProbeCommand(ProbingOptions):
     def run(self, command: str = "") -> int:
         """Run the command and return its exit status."""
         from ..engine.probe import execute
-        from .running import run_training
+        from .running import run_command
 
         default = default_folder(self.model.model, self.treebanks.test or (SAMPLE,), "probe-")
-        run_training(execute, self, default, self.output, command)
+        run_command(execute, self, default, self.output, command)
         return 0

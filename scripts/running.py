@@ -51,34 +51,23 @@ def run_job(
     if long_run.share is not None:
         say(count_share(job, long_run).described(long_run.parts))
         return False
-    run = execute(
-        job,
-        part_options=long_run,
-        out=out,
-        overwrite=output.overwrite,
-        command=command,
-        shown_options={"overwrite": output.overwrite, "json": output.json, **long_run.described()},
-    )
-    print_run(run, out, as_json=output.json)
+    counting = functools.partial(execute, part_options=long_run)
+    run_command(counting, job, default, output, command, **long_run.described())
     return True
 
 
-def run_training(
-    train: Callable[..., Run],
-    options: object,
+def run_command(
+    execute: Callable[..., Run],
+    asked: object,
     default: Path,
     output: OutputOptions,
     command: str,
+    **shown_options: Any,
 ) -> None:
-    """Train and test with the function of a command, and print the results."""
+    """Do what is asked for with the function of a command, and print the results."""
     out = output.out or default
-    run = train(
-        options,
-        out=out,
-        overwrite=output.overwrite,
-        command=command,
-        shown_options={"overwrite": output.overwrite, "json": output.json},
-    )
+    shown = {"overwrite": output.overwrite, "json": output.json, **shown_options}
+    run = execute(asked, out=out, overwrite=output.overwrite, command=command, shown_options=shown)
     print_run(run, out, as_json=output.json)
 
 

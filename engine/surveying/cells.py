@@ -44,10 +44,7 @@ class CountedCell(Generic[Result]):
 class CellCounter(Generic[Result]):
     """Counts the cells of a survey, with models that stay loaded.
 
-    Args:
-        options: the options of the survey.
-        count: counts a cell, given its job and the arguments ``part_options``, ``model`` and ``corpus``, as `execute`,
-            `count_share` and `estimate_run` do.
+    ``count`` counts a cell, given its job and ``part_options``, ``model`` and ``corpus``, as `execute` does.
     """
 
     def __init__(self, options: SurveyOptions, count: Callable[..., Result]) -> None:

@@ -116,13 +116,7 @@ class SurveyOptions:
         return {name: _model_options(name, self.cells.device) for name in self.grid.models}
 
     def treebanks(self) -> dict[str, str]:
-        """The file of each treebank, by its name in tables: that of the file, or its path if two would have one name.
-
-        Example:
-            >>> grid = GridOptions(treebanks=("ud/en_ewt-ud-dev.conllu", "ud/fr_gsd-ud-dev.conllu.gz"))
-            >>> list(SurveyOptions(grid).treebanks())
-            ['en_ewt-ud-dev', 'fr_gsd-ud-dev']
-        """
+        """The file of each treebank by its name in tables, which is that of the file unless two would have one name."""
         paths = self.grid.named.names
         short = [_ENDING.sub("", Path(path).name) or path for path in paths]
         taken = Counter([*short, *paths])
