@@ -26,9 +26,8 @@ from ..extractors.model.loaded_model import LoadedModel
 from ..extractors.translation import PairEncoder, PairReader
 from ..reports.progress import Stages, showing
 from .execution import execute
-from .job import Job
-from .preparing import Prepared
-from .readers import Limits, reader_of
+from .passes import Limits, reader_of
+from .preparing import Job, Prepared
 from .run import Run
 
 _GROUPS: tuple[type[Any], ...] = (

@@ -36,9 +36,8 @@ from ..reports.help.options import flag
 from ..reports.progress import Stages, showing
 from .corpus import CorpusOptions, check_analyses, check_files, cut_text, files_of, has_trees, read_corpus, unmet
 from .execution import execute
-from .job import Job
-from .preparing import Prepared
-from .readers import Limits
+from .passes import Limits
+from .preparing import Job, Prepared
 from .run import Run
 
 _OF_ALL: tuple[type[Any], ...] = (ModelOptions, CorpusOptions, LimitOptions, ExampleOptions)
@@ -58,11 +57,6 @@ class AnalyzeJob(Job):
         of_analyses = [kind for row in registered_analyses().values() for kind in row.options]
         return dict.fromkeys([*_OF_ALL, *of_analyses])
 
-    @property
-    def files(self) -> CorpusOptions:
-        """The options of the corpus."""
-        return self.groups[CorpusOptions]
-
     def chosen(self, corpus: Corpus | None = None) -> list[AnalysisRow]:
         """Return the rows of the chosen analyses, in the order of the report."""
         if self.analyses is not None:
@@ -71,7 +65,8 @@ class AnalyzeJob(Job):
                 raise OptionError("--analyses needs at least one name")
             return choose_analyses(names)
         if corpus is None:
-            trees, text = has_trees(self.files), bool(self.files.text)
+            files = self.groups[CorpusOptions]
+            trees, text = has_trees(files), bool(files.text)
         else:
             trees, text = bool(corpus.relations), not isinstance(corpus, Documents)
         registered = registered_analyses().values()
@@ -85,8 +80,8 @@ class AnalyzeJob(Job):
 
     def paths_read(self, corpus: Corpus | None = None) -> list[Path]:
         """Return the paths of the model and the corpus, and of the files that options of analyses name."""
-        loaded = [file.path for file in corpus.files] if corpus else []
-        return paths_read(self.model.model, self.files.corpus, self.files.text, loaded, *self._files_of_groups())
+        loaded, files = [file.path for file in corpus.files] if corpus else [], self.groups[CorpusOptions]
+        return paths_read(self.model.model, files.corpus, files.text, loaded, *self._files_of_groups())
 
     def _files_of_groups(self) -> list[Path]:
         values = [value for group in self.groups for value in asdict(group).values()]
@@ -95,11 +90,12 @@ class AnalyzeJob(Job):
     def check(self, corpus: Corpus | None = None) -> None:
         """Validate the options, and check that the files exist and the chosen analyses read all options."""
         super().check(corpus)
+        files = self.groups[CorpusOptions]
         if corpus is None:
-            check_files(self.files)
+            check_files(files)
         chosen = self.chosen(corpus)
         if corpus is None:
-            check_analyses(self.files, chosen)
+            check_analyses(files, chosen)
         self._check_that_all_are_read(chosen)
         SEEDS.check("seed", self.seed)
         for file in self._files_of_groups():
@@ -127,7 +123,7 @@ class AnalyzeJob(Job):
         self, *, model: LoadedModel | None = None, corpus: Corpus | None = None, stages: Stages | None = None
     ) -> Prepared:
         """Read the corpus, load the model, and cut a text into segments, as `Job.prepare` says."""
-        stages, files, chosen = stages or Stages(), self.files, self.chosen(corpus)
+        stages, files, chosen = stages or Stages(), self.groups[CorpusOptions], self.chosen(corpus)
         named, limits, kinds = self.model, self.groups[LimitOptions], self.groups[MapOptions]
         resolved: dict[str, Any] = {} if model is None else {"model": model.name}
         with stages("read the corpus"):

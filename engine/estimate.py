@@ -14,11 +14,10 @@ from ..corpora_loaders import Corpus
 from ..extractors import ExtractionError
 from ..storage.durable import size
 from .execution import check_job
-from .job import Job
 from .memory import LIBRARIES, available_memory
 from .parts import PartCounter, parts_of
 from .passes import Pass, PassCounts
-from .preparing import Prepared, plan_analyses
+from .preparing import Job, Prepared, plan_analyses
 from .states import packed_bytes
 
 if TYPE_CHECKING:

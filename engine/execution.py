@@ -24,11 +24,9 @@ from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
 from .corpus import title_of_files
 from .executors import ShareCounts, count_passes, count_share_of
-from .job import Job
 from .parts import PartCounter, check_folder
-from .passes import PassCounts
-from .preparing import Planned, Prepared, plan_analyses
-from .readers import reader_of
+from .passes import PassCounts, reader_of
+from .preparing import Job, Planned, Prepared, plan_analyses
 from .results import Part, compared_kinds, complete_record, with_results
 from .run import Run, write_run
 from .stored_run import states_of

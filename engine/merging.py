@@ -18,9 +18,8 @@ from ..extractors.tokens.text_fit import TextFit
 from ..reports.help.options import flag
 from ..reports.provenance import git_commit, versions
 from .corpus import title_of_files
-from .plain_data import from_plain, to_plain
 from .run import Run, save_run
-from .states import AnalysisStates, RunStates
+from .states import AnalysisStates, RunStates, from_plain, to_plain
 from .stored_run import merged_samples, registered_analysis, restored, shared_ids, states_in
 
 _OF_THE_MODEL = ("weights_sha256", "family", "dtype", "max_length", "tokenizer", "layers", "heads")

@@ -44,12 +44,9 @@ from ..storage.cache_log import CacheLog
 from ..storage.durable import StorageError
 from ..storage.sealed import check, write_sealed
 from ..storage.tensors import read_tensors, tensor_content
-from .job import Job
-from .passes import Pass, PassCounts, PassLog
-from .plain_data import plain_failure, restored_failure, to_plain
-from .preparing import Prepared, plan_analyses
-from .readers import Readers
-from .states import packed_states, unpacked_states
+from .passes import Pass, PassCounts, PassLog, Readers
+from .preparing import Job, Prepared, plan_analyses
+from .states import packed_states, plain_failure, restored_failure, to_plain, unpacked_states
 
 MOST_PARTS = 64
 """The largest number of parts of a pass. A part of a large corpus has several windows, so that its counts, which take a

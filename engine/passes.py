@@ -25,27 +25,86 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..analyses.contract import Masking, Request
+from ..analyses.contract import Masking, Reader, Request
 from ..analyses.shared.metric import Metric
 from ..analyses.shared.metric_states import MetricStates
 from ..corpora_loaders import Corpus, Sentence
 from ..corpora_loaders.errors import out_of_memory
 from ..extractors import (
+    DEFAULT_BATCH_CELLS,
     BatchMaker,
+    Encoder,
     ExtractionError,
     ExtractionLog,
     MapBatch,
     ModelError,
     SharedBatch,
     make_batches,
+    shared_batches,
     shared_cells,
 )
+from ..extractors.maps.batching import TooLong, usual_cells
 from ..extractors.model.loaded_model import LoadedModel
+from ..extractors.translation import GATHERED, PairReader, read_pairs
 from ..reports.progress import Stages, progress_bar
 from ..storage.plugins import running
 from .memory import bytes_of_maps, check_memory
-from .plain_data import to_plain
-from .readers import Limits, Readers, batches_of
+from .states import to_plain
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Which inputs are read, and how many at once. The fields are arguments of `attentionology.extractors.extract`."""
+
+    batch_cells: int = DEFAULT_BATCH_CELLS
+    too_long: TooLong = "skip"
+    max_length: int | None = None
+
+    @classmethod
+    def of(
+        cls, model: LoadedModel, batch_cells: int | None, too_long: TooLong, max_length: int | None = None
+    ) -> Limits:
+        """Return the limits that options ask for. By default, the device decides how large batches are."""
+        return cls(batch_cells or usual_cells(model.device), too_long, max_length)
+
+
+class Readers:
+    """The model and its copies with random weights, of which at most one is in memory besides the model.
+
+    The random weights of the k-th copy have the seed ``seed + k``.
+    """
+
+    def __init__(self, model: LoadedModel, seed: int) -> None:
+        self.model, self.seed = model, seed
+        self._copy: tuple[int, LoadedModel] | None = None
+
+    def of(self, copy: int | None) -> LoadedModel:
+        """The model, or its copy of this number."""
+        if copy is None:
+            return self.model
+        if self._copy is None or self._copy[0] != copy:
+            self._copy = None  # frees the memory before the next copy is made
+            self._copy = copy, self.model.random_init(self.seed + copy)
+        return self._copy[1]
+
+
+def batches_of(model: LoadedModel, inputs: Sequence[Any], *, hidden_states: bool, **options: Any) -> Iterator[Any]:
+    """Yield what the makers need of each batch: of sentences, or of sentence pairs if the model reads these."""
+    if isinstance(model, Encoder):
+        return shared_batches(model, inputs, hidden_states=hidden_states, **options)
+    if isinstance(model, PairReader):
+        return read_pairs(model, inputs, gather=GATHERED, **options)
+    raise TypeError(f"{model!r} reads neither sentences nor sentence pairs")
+
+
+def reader_of(model: LoadedModel, limits: Limits) -> Reader:
+    """A function with which follow-ups read a few more inputs."""
+
+    def read(inputs: Sequence[Sentence], maker: BatchMaker[Any]) -> Iterator[Any]:
+        for batch in batches_of(model, inputs, hidden_states=maker.reads_weights, **vars(limits)):
+            yield maker.of(batch)
+
+    return read
 
 
 class PassLog(ExtractionLog):
@@ -199,19 +258,15 @@ def plan_passes(requests: Sequence[Request]) -> list[Pass]:
     groups: list[list[Request]] = []
     for request in by_name.values():
         for group in groups:
-            if _share_a_pass(group[0], request):
+            first = group[0]
+            alike = (first.copy, first.masking) == (request.copy, request.masking)
+            if alike and not (first.optional or request.optional) and same_inputs(first.inputs, request.inputs):
                 group.append(request)
                 break
         else:
             groups.append([request])
     passes = [Pass(group[0].copy, group[0].inputs, group[0].masking, tuple(group)) for group in groups]
     return sorted(passes, key=lambda planned: -1 if planned.copy is None else planned.copy)
-
-
-def _share_a_pass(first: Request, second: Request) -> bool:
-    if first.optional or second.optional or (first.copy, first.masking) != (second.copy, second.masking):
-        return False
-    return same_inputs(first.inputs, second.inputs)
 
 
 def same_inputs(first: Sequence[Sentence], second: Sequence[Sentence]) -> bool:

@@ -18,10 +18,9 @@ from ..analyses.shared.metric_states import StateError, StoredMetrics
 from ..analyses.shared.options import CountOptions
 from ..corpora_loaders import Sentence
 from .passes import PassCounts
-from .plain_data import from_plain, plain_failure, restored_failure, to_plain
 from .results import Part, compared_kinds, complete_record, with_results
 from .run import Run, save_run
-from .states import AnalysisStates, RunStates, read_states
+from .states import AnalysisStates, RunStates, from_plain, plain_failure, read_states, restored_failure, to_plain
 
 SAMPLED = 4096
 """How many inputs are sampled. If two runs of n sentences share m sentences, about 4,096 · m / n of these are

@@ -35,7 +35,7 @@ from ..storage.nearest import did_you_mean
 from .compared import pairing_of
 from .corpus import CorpusOptions
 from .execution import execute
-from .job import Job
+from .preparing import Job
 from .surveying.cells import CellCounter, read_treebank
 from .surveying.options import CellOptions, GridOptions, SurveyOptions
 

@@ -21,7 +21,7 @@ from ..analyses.shared.part_options import PartOptions
 from ..analyses.shared.record import closing_lines
 from ..engine.estimate import estimate_run
 from ..engine.execution import count_share, execute
-from ..engine.job import Job
+from ..engine.preparing import Job
 from ..engine.results import Part
 from ..engine.run import Run
 from ..reports.console import Terminal

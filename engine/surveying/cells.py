@@ -16,7 +16,7 @@ from ...corpora_loaders.releases import grouped_reasons
 from ...extractors import ExtractionError, ModelError
 from ...reports.progress import progress_bar
 from ...storage.durable import StorageError
-from ..corpus import read_corpus
+from ..corpus import CorpusOptions, read_corpus
 from ..execution import count_share
 from ..executors import ShareCounts
 from ..parts import number_of_parts
@@ -150,7 +150,7 @@ def read_treebank(options: SurveyOptions, path: str) -> Corpus:
     """Read a treebank of a survey as the runs of its cells do."""
     job = options.job(ModelOptions(), path)
     job.check()
-    return read_corpus(job.files, job.chosen())
+    return read_corpus(job.groups[CorpusOptions], job.chosen())
 
 
 def reason_of(error: Exception) -> str:

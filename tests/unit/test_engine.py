@@ -24,8 +24,7 @@ from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import load_text, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.corpus import CorpusOptions
-from attentionology.engine.passes import plan_passes, run_passes
-from attentionology.engine.readers import Limits
+from attentionology.engine.passes import Limits, plan_passes, run_passes
 from attentionology.extractors import Encoder, ExtractionError, MapBatch, MapMaker, ModelError, get_kind
 from attentionology.reports.page import Section, SectionError
 from attentionology.reports.tables import write_csv

@@ -23,10 +23,9 @@ from attentionology.engine.align import AlignJob
 from attentionology.engine.analyze import AnalyzeJob
 from attentionology.engine.execution import count_share, execute
 from attentionology.engine.executors import PartTask, RayWorker
-from attentionology.engine.job import Job
 from attentionology.engine.parts import PartCounter
-from attentionology.engine.preparing import Prepared
-from attentionology.engine.readers import Limits
+from attentionology.engine.passes import Limits
+from attentionology.engine.preparing import Job, Prepared
 from attentionology.engine.run import Run
 from attentionology.extractors.model.loaded_model import LoadedModel
 from attentionology.extractors.translation import load_sample_translator

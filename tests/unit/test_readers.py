@@ -9,7 +9,7 @@ from attentionology.analyses.plans import Setting
 from attentionology.analyses.shared.record import describe_model
 from attentionology.corpora_loaders import Corpus
 from attentionology.corpora_loaders.alignment import Bitext, SentencePair
-from attentionology.engine.readers import Readers, batches_of
+from attentionology.engine.passes import Readers, batches_of
 from attentionology.extractors.translation import Translator, load_sample_translator
 from tests import tiny
 

@@ -13,8 +13,7 @@ from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import Treebank, load_treebank
 from attentionology.corpora_loaders.unique_names import Names
 from attentionology.engine.corpus import CorpusOptions, read_corpus
-from attentionology.engine.passes import plan_passes, run_passes
-from attentionology.engine.readers import Limits
+from attentionology.engine.passes import Limits, plan_passes, run_passes
 from tests import tiny
 from tests.unit.test_engine import request
 from tests.unit.test_streamed_treebank import in_files, sentence

@@ -14,7 +14,7 @@ from attentionology.analyses.alignment.series import Series
 from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.alignment import SentencePair, load_bitext
 from attentionology.corpora_loaders.sample.translation import SAMPLE_PAIRS
-from attentionology.engine.readers import Limits, reader_of
+from attentionology.engine.passes import Limits, reader_of
 from attentionology.extractors.translation import CrossMapMaker, extract_cross, load_sample_translator
 
 CHOICE = LayerChoice(Series("AWI", "weight"), layer=1, by_gold=True)
