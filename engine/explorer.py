@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ..analyses.comparison.findings import kinds_findings
+from ..analyses.comparison.results import Comparison
+from ..analyses.contract import OptionSet, Titles
 from ..analyses.shared.input_sample import MOST_ROWS, InputSample
 from ..analyses.shared.sampled_input import SampledInput
 from ..reports.explorer.contribution import Contribution
@@ -28,9 +30,6 @@ from ..reports.explorer.encoding import deflated
 from ..reports.format import head_name
 from .results import Part
 
-if TYPE_CHECKING:
-    from .run import Run
-
 MOST_FINDINGS = 8
 """The number of findings at the top of the page."""
 
@@ -43,29 +42,34 @@ _ByKind = dict[str, tuple[InputSample, SampledInput]]
 _Contributions = Sequence[tuple[Part, Contribution]]
 
 
-def explorer_of(run: Run) -> Explorer:
+def explorer_of(
+    parts: Sequence[Part],
+    titles: Titles,
+    record: Mapping[str, Any],
+    options: OptionSet,
+    samples: Mapping[str, InputSample],
+    contrasts: Comparison | None = None,
+) -> Explorer:
     """Make the explorer of a run, from its counts alone."""
-    model = run.record["model"]
     contributions = []
-    for part in run.parts:
+    for part in parts:
         with part.running("explored()"):
-            explored = part.analysis.explored(run.options, part.counted, part.results, part.kind)
-        contributions.append((part, explored))
+            contributions.append((part, part.analysis.explored(options, part.counted, part.results, part.kind)))
     contributed = [(part, each) for part, each in contributions if each is not None]
-    of_kinds = tuple(kinds_findings(run.contrasts)) if run.contrasts else ()
+    of_kinds = tuple(kinds_findings(contrasts)) if contrasts else ()
     # Findings and summaries are about the first kind of map of each analysis, all else is about all kinds.
     first_kinds = {part.analysis.name: part.kind for part, _ in reversed(contributed)}
     first = [(part, each) for part, each in contributed if first_kinds[part.analysis.name] == part.kind]
     measures = [measure for _, each in contributed for measure in each.measures]
-    layers = int(model["layers"])
-    causal = bool(model.get("causal"))  # runs of earlier versions do not say it
-    heads = max((len(measure.values) // layers for measure in measures), default=int(model["heads"]))
-    sample = _sample(run.samples, layers, heads, causal=causal)
+    layers = int(record["model"]["layers"])
+    causal = bool(record["model"].get("causal"))  # runs of earlier versions do not say it
+    heads = max((len(measure.values) // layers for measure in measures), default=int(record["model"]["heads"]))
+    sample = _sample(samples, layers, heads, causal=causal)
     shown = {sentence.id for sentence in sample.sentences} if sample else set()
     return Explorer(
-        model=run.titles.model,
-        corpus=run.titles.corpus,
-        unit=str(run.record["corpus"]["unit"]),
+        model=titles.model,
+        corpus=titles.corpus,
+        unit=str(record["corpus"]["unit"]),
         layers=layers,
         heads=heads,
         causal=causal,

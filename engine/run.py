@@ -185,7 +185,7 @@ class Run:
 
     def explorer(self) -> Explorer:
         """The data of the explorer."""
-        return explorer_of(self)
+        return explorer_of(self.parts, self.titles, self.record, self.options, self.samples, self.contrasts)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Self:
         """Write what the command would write into its ``--out``: the page, tables, figures, record and counts.
