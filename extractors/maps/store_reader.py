@@ -1,12 +1,8 @@
-"""Reading word maps from disk.
-
-`attentionology.extractors.maps.store_writer` has checked every shard when it hands out the maps. A shard that has
-changed between then and the moment it is opened is checked again.
-"""
+"""Reading word maps from disk, whose files `attentionology.extractors.maps.store_writer` has checked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, overload
@@ -17,38 +13,11 @@ from torch import Tensor
 
 from ...corpora_loaders import Sentence
 from ...corpora_loaders.describing import amount
-from ...storage.durable import StorageError
-from ...storage.sealed import DamagedError, check
+from ...storage.sealed import DamagedError, digest_in
 from ..errors import ExtractionError
 from ..kinds import get_kind
 from .batching import ExtractionLog
 from .map_batch import MapBatch
-
-
-class Shard(NamedTuple):
-    """A file with maps when it was checked: its digest, its size in bytes, and two numbers that change with it."""
-
-    digest: str
-    size: int
-    inode: int
-    modified: int
-
-    @classmethod
-    def of(cls, path: Path, digest: str) -> Shard:
-        """Describe a file that is known to have a digest."""
-        status = path.stat()
-        return cls(digest, status.st_size, status.st_ino, status.st_mtime_ns)
-
-
-def checked(path: Path, digest: str) -> Shard:
-    """Return a shard if its content has a digest, or raise `DamagedError`."""
-    try:
-        before_check = Shard.of(path, digest)
-        if check(path) != digest:
-            raise DamagedError("it does not belong to the other files of its part")
-    except FileNotFoundError:
-        raise DamagedError("it is missing") from None
-    return before_check
 
 
 class MapLocation(NamedTuple):
@@ -95,7 +64,7 @@ class StoredMaps(Sequence[MapBatch]):
     log: ExtractionLog
     _locations: tuple[MapLocation, ...]
     _exact: Callable[[Sentence], Tensor] | None
-    _shards: dict[str, Shard]
+    _digests: dict[str, str]  # of the shards
     _open: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -129,9 +98,6 @@ class StoredMaps(Sequence[MapBatch]):
             recompute=None if exact is None else lambda indices, _=None: [exact(sentence) for _ in indices],
         )
 
-    def __iter__(self) -> Iterator[MapBatch]:
-        return (self[i] for i in range(len(self)))
-
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the model and the open files. A copy in another process opens the files itself."""
         return {**self.__dict__, "_exact": None, "_open": {}}
@@ -162,15 +128,14 @@ class StoredMaps(Sequence[MapBatch]):
     def _opened(self, shard: str) -> Any:
         """Open a shard, and leave open those of the same part."""
         if shard not in self._open:
-            part, _ = shard.split("-")
-            if not all(other.startswith(part) for other in self._open):
+            if not all(other.split("-")[0] == shard.split("-")[0] for other in self._open):
                 self._open.clear()
-            path, found = self.folder / shard, self._shards[shard]
+            path = self.folder / shard
             try:
-                if Shard.of(path, found.digest) != found:  # it has been written since it was checked
-                    checked(path, found.digest)
+                if digest_in(path) != self._digests[shard]:
+                    raise DamagedError("it is another file")
                 self._open[shard] = safe_open(path, "pt")
-            except (OSError, SafetensorError, StorageError) as error:
+            except (OSError, SafetensorError, DamagedError) as error:
                 raise ExtractionError(
                     f"{path}: the stored maps have changed since they were checked ({error}); the same command makes "
                     "them again"

@@ -28,7 +28,7 @@ from ...corpora_loaders import Sentence
 from ...reports.progress import progress_bar, showing
 from ...storage.cache_log import CacheLog
 from ...storage.durable import StorageError, delete, free_space, locked, size, sweep, write_durably
-from ...storage.sealed import read_json, write_json
+from ...storage.sealed import DamagedError, check, read_json, write_json
 from ...storage.tensors import write_tensors
 from ..errors import ExtractionError
 from ..layers import FFBias
@@ -38,7 +38,7 @@ from ..tokens.pieces import Segment
 from .batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
 from .extraction import extract
 from .map_maker import Merge, Normalize
-from .store_reader import MapLocation, Shard, StoredMaps, checked
+from .store_reader import MapLocation, StoredMaps
 
 StoreType = Literal["float32", "float16"]
 """The type of the numbers in stored maps."""
@@ -106,7 +106,8 @@ def store_maps(
     except OSError as error:
         raise StorageError(f"{folder}: the folder cannot be made: {error.strerror or error}") from error
     sweep(folder)
-    _explain(folder / "made_of.json", made_of)
+    if not (explained := folder / "made_of.json").exists():  # for people; no program reads it
+        write_durably(explained, (json.dumps(made_of, indent=2, ensure_ascii=False) + "\n").encode())
     log = CacheLog() if cache_log is None else cache_log
     with ExitStack() as held:
         if advance is None:
@@ -114,51 +115,11 @@ def store_maps(
             advance = held.enter_context(progress_bar("maps", len(sentences)))
         store = _Store(encoder, sentences, folder, {**options, "batch_cells": batch_cells}, _TYPES[dtype], advance, log)
         held.enter_context(locked(folder, wait=True))  # another process may be making the same maps
-        parts = {number: store.part(number) for number in range(-(-len(sentences) // WINDOW))}
-        missing = [number for number, part in parts.items() if part is None]
-        for number in missing:
-            parts[number] = store.make(number, [later for later in missing if later >= number])
-    return _opened(store, list(filter(None, parts.values())), missing)
-
-
-def _opened(store: _Store, parts: Sequence[_Part], missing: Sequence[int]) -> StoredMaps:
-    """Return the maps of a store, of which some parts were missing."""
-    log, shape, sentences = ExtractionLog(), (0, 0), store.sentences
-    shards: dict[str, Shard] = {}
-    locations: list[MapLocation] = []
-    for record, shards_of_part in parts:
-        names = list(shards_of_part)
-        locations += [MapLocation(names[shard], index, tuple(special)) for index, shard, special in record["maps"]]
-        shards |= shards_of_part
-        if record["maps"]:
-            shape = record["shape"][0], record["shape"][1]
-        skipped = [Skipped(sentences[index], reason) for index, reason in record["skipped"]]
-        words, unknown, substituted = record["words"], record["unknown_words"], record["substituted_words"]
-        log.add(ExtractionLog(len(record["maps"]), words, unknown, substituted, skipped))
-    if not locations:
-        raise ExtractionError(f"none of the {len(sentences)} sentences could be read: {log.reasons()}")
-    locations.sort(key=lambda location: location.number)
-    encoder, options = store.encoder, store.options
-
-    def exact(sentence: Sentence) -> Tensor:
-        return next(extract(encoder.double, [sentence], **options, log=ExtractionLog(), progress=False)).maps[0].cpu()
-
-    return StoredMaps(
-        folder=store.folder,
-        sentences=tuple(sentences[location.number] for location in locations),
-        kind=options["kind"],
-        shape=shape,
-        bytes=sum(shard.size for shard in shards.values()),
-        made=sum(len(store.of_part(number)) for number in missing),
-        log=log,
-        _locations=tuple(locations),
-        _exact=exact if store.dtype == torch.float32 else None,
-        _shards=shards,
-    )
-
-
-_Part = tuple[dict[str, Any], dict[str, Shard]]
-"""The record of a part, as `_Store.make` writes it, and its shards by their names, in order."""
+        numbers = range(-(-len(sentences) // WINDOW))
+        records = {number: record for number in numbers if (record := store.read(number)) is not None}
+        missing = [number for number in numbers if number not in records]
+        records |= {number: store.make(number, missing) for number in missing}
+    return store.maps(records, made=sum(len(store.of_part(number)) for number in missing))
 
 
 @dataclass(frozen=True)
@@ -177,44 +138,37 @@ class _Store:
         """Return the sentences of a part."""
         return self.sentences[number * WINDOW : (number + 1) * WINDOW]
 
-    def part(self, number: int) -> _Part | None:
-        """Read a part and check its files; None if it has to be made, and then no file of it is left."""
-        path = self.folder / f"{number:04d}.json"
-        record = self.cache_log.read(path, read_json)
-        if record is not None:
-            shards: dict[str, Shard] = {}
-            for shard, digest in enumerate(record["shards"]):
-                name = f"{number:04d}-{shard:03d}.safetensors"
-                if found := self.cache_log.read(self.folder / name, partial(checked, digest=digest)):
-                    shards[name] = found
-            if len(shards) == len(record["shards"]):
-                self.advance(len(self.of_part(number)))
-                return record, shards
-        for file in (path, *self.folder.glob(f"{number:04d}-*.safetensors")):
+    def read(self, number: int) -> dict[str, Any] | None:
+        """Read the record of a part and check its files; None if it has to be made, and then no file of it is left."""
+        record = self.cache_log.read(self.folder / f"{number:04d}.json", read_json)
+        digests = {} if record is None else _digests(number, record)
+        whole = [self.cache_log.read(self.folder / name, partial(_check, digest)) for name, digest in digests.items()]
+        if record is not None and all(whole):
+            self.advance(len(self.of_part(number)))
+            return record
+        for file in (*self.folder.glob(f"{number:04d}.json"), *self.folder.glob(f"{number:04d}-*.safetensors")):
             delete(file)
         return None
 
-    def make(self, number: int, missing: Sequence[int]) -> _Part:
+    def make(self, number: int, missing: Sequence[int]) -> dict[str, Any]:
         """Make a part; this part and all later ones in ``missing`` must fit on the disk."""
         sentences, log = self.of_part(number), ExtractionLog()
         indices: dict[int, list[int]] = {}  # the same sentence may occur twice
         for index, sentence in enumerate(sentences, start=number * WINDOW):
             indices.setdefault(id(sentence), []).append(index)
-        shards: dict[str, Shard] = {}
+        shards: list[str] = []  # their digests
         waiting: dict[str, Tensor] = {}  # the maps of the next shard, by the numbers of their sentences
         maps: list[tuple[int, int, list[int]]] = []  # the number of the sentence, its shard, and its special positions
         shape: tuple[int, ...] = ()
 
         def write_shard() -> None:
-            name = f"{number:04d}-{len(shards):03d}.safetensors"
-            path = self.folder / name
-            shards[name] = Shard.of(path, write_tensors(path, waiting, {}))
+            shards.append(write_tensors(self.folder / _shard(number, len(shards)), waiting, {}))
             waiting.clear()
 
         for batch in extract(self.encoder, sentences, log=log, **self.options):
             if not shape:
                 shape = tuple(batch.maps.shape[1:3])
-                self._check_space(missing, shape)
+                self._check_space([later for later in missing if later >= number], shape)
             for row, (sentence, length) in enumerate(zip(batch.sentences, batch.lengths.tolist(), strict=True)):
                 cut = batch.maps[row, ..., :length, :length].to("cpu", self.dtype, copy=True)
                 if self.dtype == torch.float16 and not cut.isfinite().all():
@@ -235,11 +189,45 @@ class _Store:
             "unknown_words": log.unknown_words,
             "substituted_words": log.substituted_words,
             "skipped": [(indices[id(skipped.sentence)].pop(), skipped.reason) for skipped in log.skipped],
-            "shards": [shard.digest for shard in shards.values()],
+            "shards": shards,
         }
-        path = self.folder / f"{number:04d}.json"
-        write_json(path, record)
-        return record, shards
+        write_json(self.folder / f"{number:04d}.json", record)
+        return record
+
+    def maps(self, records: Mapping[int, dict[str, Any]], *, made: int) -> StoredMaps:
+        """Return the maps of all parts."""
+        log, shape = ExtractionLog(), (0, 0)
+        digests: dict[str, str] = {}
+        locations: list[MapLocation] = []
+        for number, record in sorted(records.items()):
+            digests |= _digests(number, record)
+            if record["maps"]:
+                shape = record["shape"][0], record["shape"][1]
+            locations += [MapLocation(_shard(number, shard), i, tuple(special)) for i, shard, special in record["maps"]]
+            skipped = [Skipped(self.sentences[i], reason) for i, reason in record["skipped"]]
+            words, unknown, substituted = record["words"], record["unknown_words"], record["substituted_words"]
+            log.add(ExtractionLog(len(record["maps"]), words, unknown, substituted, skipped))
+        if not locations:
+            raise ExtractionError(f"none of the {len(self.sentences)} sentences could be read: {log.reasons()}")
+        locations.sort(key=lambda location: location.number)
+        encoder, options = self.encoder, self.options
+
+        def exact(sentence: Sentence) -> Tensor:
+            batches = extract(encoder.double, [sentence], **options, log=ExtractionLog(), progress=False)
+            return next(batches).maps[0].cpu()
+
+        return StoredMaps(
+            folder=self.folder,
+            sentences=tuple(self.sentences[location.number] for location in locations),
+            kind=options["kind"],
+            shape=shape,
+            bytes=sum((self.folder / name).stat().st_size for name in digests),
+            made=made,
+            log=log,
+            _locations=tuple(locations),
+            _exact=exact if self.dtype == torch.float32 else None,
+            _digests=digests,
+        )
 
     def _check_space(self, missing: Sequence[int], shape: Sequence[int]) -> None:
         """Raise `ExtractionError` unless the maps of the parts that are missing fit on the disk."""
@@ -255,13 +243,24 @@ class _Store:
             )
 
 
-def _explain(path: Path, made_of: dict[str, Any]) -> None:
-    """Write a file that shows people what a store was made of. No program reads it."""
-    text = (json.dumps(made_of, indent=2, ensure_ascii=False) + "\n").encode()
-    if not path.is_file() or path.read_bytes() != text:  # a complete store is not written to
-        if path.is_dir():
-            delete(path)
-        write_durably(path, text)
+def _shard(number: int, shard: int) -> str:
+    """Name a file with maps of a part."""
+    return f"{number:04d}-{shard:03d}.safetensors"
+
+
+def _digests(number: int, record: Mapping[str, Any]) -> dict[str, str]:
+    """Return the digests of the shards of a part by their names."""
+    return {_shard(number, shard): digest for shard, digest in enumerate(record["shards"])}
+
+
+def _check(digest: str, path: Path) -> bool:
+    """Raise `DamagedError` unless a shard is there, and its content has a digest."""
+    try:
+        if check(path) != digest:
+            raise DamagedError("it does not belong to the other files of its part")
+    except FileNotFoundError:
+        raise DamagedError("it is missing") from None
+    return True
 
 
 def _store_key(
