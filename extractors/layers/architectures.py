@@ -95,6 +95,17 @@ class Architecture:
 
 
 _BERT = Architecture()
+_BART = Architecture(
+    layers="layers",
+    value="self_attn.v_proj",
+    output="self_attn.out_proj",
+    norm_1="self_attn_layer_norm",
+    ff_in="fc1",
+    activation="activation_fn",
+    ff_out="fc2",
+    norm_2="final_layer_norm",
+    cross=CrossAttention(),
+)
 _LLAMA = Architecture(
     layers="layers",
     value="self_attn.v_proj",
@@ -172,17 +183,7 @@ ARCHITECTURES: dict[str, Architecture] = {
         _BERT, value="attention.self.in_proj", fused="third of each head", value_bias="attention.self.v_bias"
     ),
     "deberta-v2": replace(_BERT, value="attention.self.value_proj"),
-    "bart": Architecture(
-        layers="layers",
-        value="self_attn.v_proj",
-        output="self_attn.out_proj",
-        norm_1="self_attn_layer_norm",
-        ff_in="fc1",
-        activation="activation_fn",
-        ff_out="fc2",
-        norm_2="final_layer_norm",
-        cross=CrossAttention(),
-    ),
+    "bart": _BART,
     "gpt2": Architecture(
         layers="h",
         value="attn.c_attn",
@@ -222,17 +223,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     "gemma2": _GEMMA,
     "gemma3_text": _GEMMA,
     "olmo2": replace(_GEMMA, norm_1="", norm_2=""),
-    "opt": Architecture(
-        layers="decoder.layers",
-        value="self_attn.v_proj",
-        output="self_attn.out_proj",
-        norm_1="self_attn_layer_norm",
-        ff_in="fc1",
-        activation="activation_fn",
-        ff_out="fc2",
-        norm_2="final_layer_norm",
-        pre_norm="do_layer_norm_before",
-    ),
+    "opt": replace(_BART, layers="decoder.layers", pre_norm="do_layer_norm_before", cross=None),
     "gpt_neox": _GPT_NEOX,
     "bloom": replace(
         _GPT_NEOX,

@@ -183,8 +183,7 @@ def read_weights(model: Any, n_layers: int, n_heads: int, *, again: bool = False
             f"{', '.join(known)}. Add a row with attentionology.extractors.register_architecture, see "
             "docs/how-to/architectures.md"
         )
-    base = getattr(model, "base_model", model)
-    modules = list(find_modules(base, row.layers))
+    modules = layer_modules(model)
     if not 0 < len(modules) <= n_layers:
         raise ModelError(f"{family!r}: {len(modules)} layers at {row.layers!r} for {n_layers} layers of attention")
     row = replace(row, pre_norm=_said(model, row.pre_norm), parallel=_said(model, row.parallel))
