@@ -4,7 +4,6 @@ from .kinds import MapKind as MapKind
 from .kinds import get_kind as get_kind
 from .kinds import list_kinds as list_kinds
 from .kinds import register_kind as register_kind
-from .kinds.mixing import MIXING_VARIANTS as MIXING_VARIANTS
 from .layers import Architecture as Architecture
 from .layers import CrossAttention as CrossAttention
 from .layers import FFBias as FFBias
@@ -28,6 +27,7 @@ from .maps.map_batch import MapBatch as MapBatch
 from .maps.map_maker import MapMaker as MapMaker
 from .maps.map_maker import Merge as Merge
 from .maps.map_maker import Normalize as Normalize
+from .maps.norm_batch import MIXING_VARIANTS as MIXING_VARIANTS
 from .maps.norm_batch import NormBatch as NormBatch
 from .maps.norm_batch import NormMaker as NormMaker
 from .maps.shared_pass import BatchMaker as BatchMaker

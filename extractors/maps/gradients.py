@@ -46,8 +46,7 @@ class GradientBatch:
 
     Example:
         >>> from attentionology import Sentence, load_encoder
-        >>> from attentionology.extractors import extract_many
-        >>> from attentionology.extractors import GradientMaker
+        >>> from attentionology.extractors import GradientMaker, extract_many
         >>> sentences = [Sentence.from_text("Cats sleep.")]
         >>> [(batch,)] = extract_many(load_encoder("demo"), sentences, [GradientMaker("hidden")])
         >>> batch
@@ -89,8 +88,7 @@ class GradientMaker:
 
     Example:
         >>> from attentionology import Sentence, load_encoder
-        >>> from attentionology.extractors import extract_many
-        >>> from attentionology.extractors import GradientMaker
+        >>> from attentionology.extractors import GradientMaker, extract_many
         >>> sentences = [Sentence.from_text("Cats sleep all day.")]
         >>> for (batch,) in extract_many(load_encoder("demo"), sentences, [GradientMaker("hidden", seed=1)]):
         ...     print(batch.losses.shape, bool((batch.gradients >= 0).all()))

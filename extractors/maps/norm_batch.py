@@ -1,4 +1,11 @@
-"""What the analysis of norms needs to know of a batch besides maps: tokens, value norms, mixing ratios."""
+"""What the analysis of norms needs to know of a batch besides maps: tokens, value norms, mixing ratios.
+
+The mixing ratio, how much of a token's new vector comes from other tokens, is ``M / (M + P)``, where
+``M = ‖Σ_{j≠i} c_ij‖`` is the norm of the sum of what all other tokens contribute (not the sum of the norms), and
+``P = ‖c_ii‖`` (Kobayashi et al. 2021, §3.3). Everything that follows is linear in the contributions, the feed-forward
+block included, so the two sums of each token can be pushed through it instead of all single contributions: 2n vectors
+where a map would take n².
+"""
 
 from __future__ import annotations
 
@@ -12,11 +19,24 @@ from torch import Tensor
 
 from ...corpora_loaders import Sentence
 from ..kinds.attention_block import value_norms
-from ..kinds.mixing import MIXING_VARIANTS, mixing_ratios
-from ..layers import FFBias
+from ..layers import FFBias, Layer
 from .attention_checks import check_attention
 from .map_batch import batch_line
 from .shared_pass import SharedBatch
+
+MIXING_VARIANTS = (
+    "attn-w",
+    "attnres-w",
+    "attn-n",
+    "attnres-n",
+    "attnresln-n",
+    "atbff-n",
+    "atbffres-n",
+    "atbffresln-n",
+)
+"""The variants of the mixing ratio. Those in ``-w`` come from the attention weights alone: ``1 − mean_h α_ii``, and
+half of it with the residual connection (Abnar & Zuidema 2020). Those in ``-n`` come from norms of the vectors of which
+the map kind of the same name is made."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,8 +55,7 @@ class NormBatch:
 
     Example:
         >>> from attentionology import Sentence, load_encoder
-        >>> from attentionology.extractors import extract_many
-        >>> from attentionology.extractors import NormMaker
+        >>> from attentionology.extractors import NormMaker, extract_many
         >>> [(batch,)] = extract_many(load_encoder("demo"), [Sentence.from_text("Cats sleep.")], [NormMaker()])
         >>> batch.value_norms.shape, batch.ratios.shape
         (torch.Size([1, 6, 12, 5]), torch.Size([1, 8, 6, 5]))
@@ -79,8 +98,7 @@ class NormMaker:
 
     Example:
         >>> from attentionology import Sentence, load_encoder
-        >>> from attentionology.extractors import extract_many
-        >>> from attentionology.extractors import MIXING_VARIANTS, NormMaker
+        >>> from attentionology.extractors import MIXING_VARIANTS, NormMaker, extract_many
         >>> sentences = [Sentence.from_text("Cats sleep.")]
         >>> [(batch,)] = extract_many(load_encoder("demo"), sentences, [NormMaker()])
         >>> mean = batch.ratios[0, MIXING_VARIANTS.index("attnresln-n")].mean(-1)  # one number per layer
@@ -113,3 +131,42 @@ class NormMaker:
             classes=encoder.classes(pieces),
             sentences=batch.sentences,
         )
+
+
+def mixing_ratios(layer: Layer) -> dict[str, Float[Tensor, "batch n"]]:
+    """The ratios of every token by all `MIXING_VARIANTS`. Values at padding are meaningless."""
+    weights = layer.weights
+    by_weight = 1 - layer.alpha.diagonal(dim1=-2, dim2=-1).mean(1)
+    context_from_itself = layer.context_from_itself()
+    mixed = (layer.moved_context - context_from_itself) @ weights.moving
+    kept = context_from_itself @ weights.moving
+    ratios = {"attn-w": by_weight, "attnres-w": by_weight / 2, "attn-n": _ratio(mixed, kept)}
+    kept = kept + layer.x
+    ratios["attnres-n"] = _ratio(mixed, kept)
+    if weights.parallel:  # all that the feed-forward block adds comes from the token itself
+        through = layer.ff_from_itself
+        ratios["attnresln-n"] = ratios["attnres-n"]
+        ratios["atbff-n"] = through.new_zeros(through.shape[:-1])
+        ratios |= dict.fromkeys(("atbffres-n", "atbffresln-n"), _ratio(mixed, kept + through))
+        return ratios
+    mixed_stages, kept_stages = _stages(layer, mixed), _stages(layer, kept)
+    for name in ("attnresln-n", "atbff-n", "atbffres-n", "atbffresln-n"):
+        ratios[name] = _ratio(mixed_stages[name], kept_stages[name])
+    return ratios
+
+
+def _ratio(mixed: Float[Tensor, "batch n dim"], kept: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch n"]:
+    m, p = mixed.norm(dim=-1), kept.norm(dim=-1)
+    ratio: Tensor = m / (m + p)
+    return ratio
+
+
+def _stages(layer: Layer, part: Float[Tensor, "batch n dim"]) -> dict[str, Float[Tensor, "batch n dim"]]:
+    """Follow a part of each token's sum through layer norm, feed-forward block, residual and second layer norm."""
+    weights = layer.weights
+    normed = weights.linear_norm(part) * layer.scale
+    units = [slope * (normed @ w) for slope, (w, _) in zip(layer.slopes, weights.ff_in, strict=True)]
+    through = layer.scaled_ff(weights.out_of_units(units))
+    whole = through + (part if weights.pre_norm else normed)
+    last = whole if weights.norm_out is None else weights.norm_out.linear(whole) * layer.scale_out
+    return {"attnresln-n": normed, "atbff-n": through, "atbffres-n": whole, "atbffresln-n": last}

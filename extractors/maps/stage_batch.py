@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -48,8 +48,7 @@ class StageBatch:
 
     Example:
         >>> from attentionology import Sentence, load_encoder
-        >>> from attentionology.extractors import extract_many
-        >>> from attentionology.extractors import StageMaker
+        >>> from attentionology.extractors import StageMaker, extract_many
         >>> [(batch,)] = extract_many(load_encoder("demo"), [Sentence.from_text("Cats sleep.")], [StageMaker()])
         >>> batch
         StageBatch(token level, FF→RES→LN, 1 sentence, shape (1, 6, 4, 5, 5))
@@ -82,8 +81,7 @@ class StageMaker:
 
     Example:
         >>> from attentionology import Sentence, load_encoder
-        >>> from attentionology.extractors import extract_many
-        >>> from attentionology.extractors import StageMaker
+        >>> from attentionology.extractors import StageMaker, extract_many
         >>> sentences = [Sentence.from_text("Cats sleep.")]
         >>> [(batch,)] = extract_many(load_encoder("demo"), sentences, [StageMaker("fixed")])
         >>> batch.components
@@ -106,40 +104,23 @@ class StageMaker:
                 "the components around the block cannot be compared one by one"
             )
         layers = [_around_block(layer) for layer in forward.layers(ff_bias=self.ff_bias)]
-        inside = forward.mask[:, None, None, :, None] & forward.mask[:, None, None, None, :]
         pre_norm = weights[0].pre_norm
         norms = [each.norm if pre_norm else each.last_norm for each in weights]
         words = [torch.tensor(p.word_of) for p in pieces]
         return StageBatch(
-            maps=torch.stack([layer.maps for layer in layers], dim=1).masked_fill(~inside, 0),
-            without=torch.stack([layer.without for layer in layers], dim=1),
             components=("LN", "FF", "RES") if pre_norm else ("FF", "RES", "LN"),
-            ff_norms=torch.stack([layer.ff_norms for layer in layers], dim=1),
-            residual_norms=torch.stack([layer.residual_norms for layer in layers], dim=1),
-            angles=torch.stack([layer.angles for layer in layers], dim=1),
-            sizes=torch.stack([layer.sizes for layer in layers], dim=1),
             gammas=torch.stack([norm.gamma for norm in norms if norm is not None]),
             lengths=torch.tensor([len(p) for p in pieces]),
             classes=encoder.classes(pieces),
             words=pad_sequence(words, batch_first=True, padding_value=-1),
             labels=tuple(tuple(p.tokens) for p in pieces),
             sentences=batch.sentences,
+            **{name: torch.stack([layer[name] for layer in layers], dim=1) for name in layers[0]},
         )
 
 
-class _AroundBlock(NamedTuple):
-    """The fields of a `StageBatch` for one layer."""
-
-    maps: Float[Tensor, "batch stages n n"]
-    without: Float[Tensor, "batch counts 2 n n"]
-    ff_norms: Float[Tensor, "batch n"]
-    residual_norms: Float[Tensor, "batch n"]
-    angles: Float[Tensor, "batch n"]
-    sizes: Float[Tensor, "batch dim"]
-
-
-def _around_block(layer: Layer) -> _AroundBlock:
-    """Compute what a `StageBatch` has of one layer."""
+def _around_block(layer: Layer) -> dict[str, Tensor]:
+    """Compute the fields of a `StageBatch` that have layers, for one layer."""
     weights = layer.weights
     ff, residual = weights.feed_forward(layer.u), layer.p if weights.pre_norm else layer.a
     read = layer.p if weights.pre_norm else layer.q
@@ -150,6 +131,7 @@ def _around_block(layer: Layer) -> _AroundBlock:
     first = [attnres(layer), attnresln(layer)] if weights.pre_norm else [attnresln(layer)]
     through = layer.alpha.new_zeros(len(sizes), 4 - len(first), *layer.alpha.shape[-2:])
     without = layer.alpha.new_zeros(len(sizes), len(LEFT_OUT), 2, *layer.alpha.shape[-2:])
+    inside = layer.mask[:, None, :, None] & layer.mask[:, None, None, :]
     projections = feed_forward_projections(weights)
     for b, sentence in enumerate(layer.sentences()):
         for block, vectors in feed_forward_vectors(sentence, projections):
@@ -162,14 +144,14 @@ def _around_block(layer: Layer) -> _AroundBlock:
                 (before,) = block.vectors
                 after = weights.linear_norm(before) * sentence.scale[0, block.queries]
                 _fill(without[b], block, (before, after), largest[b])
-    return _AroundBlock(
-        torch.cat([*first, through], dim=1),
-        without,
-        ff.norm(dim=-1),
-        residual.norm(dim=-1),
-        cosine.clamp(-1, 1).acos().rad2deg(),
-        sizes,
-    )
+    return {
+        "maps": torch.cat([*first, through], dim=1).masked_fill(~inside, 0),
+        "without": without,
+        "ff_norms": ff.norm(dim=-1),
+        "residual_norms": residual.norm(dim=-1),
+        "angles": cosine.clamp(-1, 1).acos().rad2deg(),
+        "sizes": sizes,
+    }
 
 
 def _fill(

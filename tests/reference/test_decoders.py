@@ -19,9 +19,9 @@ import transformers
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import ModelError, extract
 from attentionology.extractors.kinds.feed_forward import feed_forward_projections, feed_forward_vectors
-from attentionology.extractors.kinds.mixing import mixing_ratios
 from attentionology.extractors.layers.activations import FFBias, activation_slopes
 from attentionology.extractors.layers.contributions import contribution_blocks
+from attentionology.extractors.maps.norm_batch import mixing_ratios
 from attentionology.extractors.model.float64_copy import InFloat64
 from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
