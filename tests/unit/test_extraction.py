@@ -16,7 +16,6 @@ from attentionology.extractors import (
     Layer,
     ModelError,
     extract,
-    get_kind,
     list_kinds,
     register_kind,
 )
@@ -112,11 +111,6 @@ def test_impossible_options_are_refused_at_once(options):
     # Literal options are caught by the type checker of the tests before the function's own message.
     with pytest.raises((ValueError, TypeCheckError)):
         extract(tiny.encoder(), [], **options)
-
-
-def test_unknown_kind_lists_the_choices():
-    with pytest.raises(ValueError, match=r"choose from: .*weight"):
-        get_kind("weights")
 
 
 def test_a_registered_kind_flows_through_extraction():
