@@ -19,18 +19,9 @@ def next_product(
 ) -> Float[Tensor, "batch 1 n n"]:
     """Multiply the map of a layer with the product of those below it, ``R_l = A_l R_{l−1}``.
 
-    A_l is the mean over heads with rows divided by their sums and, if the residual connection is not in the map
-    already, half of that plus half the identity.
-
-    Args:
-        layer_map: a non-negative map at token level.
-        product: the rollout up to the layer below; None for the first layer.
-        mask: True where there is a piece.
-        residual: whether the map includes the residual connection.
-        number: the 1-based number of the layer, for the message.
-
-    Raises:
-        ModelError: the map has a negative cell or a row of zeros.
+    A_l is the mean over heads with rows divided by their sums and, unless the map includes the ``residual`` connection
+    already, half of that plus half the identity. A negative cell or a row of zeros is a `ModelError`, which names the
+    layer by its 1-based ``number``.
     """
     inside = mask[:, None, :, None] & mask[:, None, None, :]
     mean = layer_map.mean(1, keepdim=True).masked_fill(~inside, 0)

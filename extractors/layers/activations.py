@@ -26,14 +26,17 @@ FFBias = Literal["input", "fixed"]
 COMPLETENESS = 1e-3
 """The largest allowed relative difference between what the slopes explain and what the activation does."""
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
-_PATH = [((1 + x) / 2, w / 2) for x, w in zip(_NODES.tolist(), _WEIGHTS.tolist(), strict=True)]
-"""Gauss-Legendre nodes on [0, 1]. Eight of them integrate these functions over a path of length 1 to the precision of
-float64."""
 
-_LONG_PATH = [
-    ((1 + x) / 2, w / 2) for x, w in zip(*(each.tolist() for each in np.polynomial.legendre.leggauss(48)), strict=True)
-]
+def _path(number: int) -> list[tuple[float, float]]:
+    """Compute Gauss-Legendre nodes and weights on [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(number)
+    return [((1 + x) / 2, w / 2) for x, w in zip(nodes.tolist(), weights.tolist(), strict=True)]
+
+
+_PATH = _path(8)
+"""Eight nodes integrate these functions over a path of length 1 to the precision of float64."""
+
+_LONG_PATH = _path(48)
 """The same for smooth functions over a path of length 8."""
 
 _GATES: tuple[Elementwise, ...] = (
@@ -141,17 +144,11 @@ _ANTIDERIVATIVES: dict[int, Elementwise] = {0: _gelu_integral, 1: _tanh_gelu_int
 def activation_slopes(
     activation: Elementwise, preactivations: tuple[Tensor, ...], biases: tuple[Tensor, ...], ff_bias: FFBias
 ) -> list[Tensor]:
-    """Compute the mean slopes of the pre-activation: one tensor, or one for each half of a gated block.
+    """Compute the mean slopes of the pre-activation u, or of both halves (u, w) of a gated block.
 
-    Args:
-        activation: the elementwise activation g.
-        preactivations: u, or (u, w) of a gated block; shape (..., units).
-        biases: their biases, shape (units,).
-        ff_bias: with ``"input"``, the path starts at 0 and the bias is one more part of the sum; with ``"fixed"``, it
-            starts at the bias, which is then part of the baseline.
-
-    Raises:
-        ModelError: the slopes are not known (see `gated_slopes`), or do not add up to what the activation does.
+    With the ``ff_bias`` ``"input"``, the path starts at 0, and the bias is one more part of the sum; with ``"fixed"``,
+    it starts at the bias, which is then part of the baseline. Slopes that are not known (see `gated_slopes`), or do not
+    add up to what the activation does, are a `ModelError`.
     """
     start = biases if ff_bias == "fixed" else tuple(torch.zeros_like(bias) for bias in biases)
     start = tuple(bias.expand_as(u) for bias, u in zip(start, preactivations, strict=True))

@@ -48,13 +48,10 @@ def contribution_norms(
     scale: Float[Tensor, "batch queries 1"] | None = None,
     diagonal: Float[Tensor, "batch rows dim"] | None = None,
 ) -> Float[Tensor, "batch 1 rows columns"]:
-    """Compute ``‖scale_i · Σ_h α^h_ij v^h_j P^h‖`` for all queries and keys.
+    """Compute ``‖scale_i · Σ_h α^h_ij v^h_j P^h‖`` for all queries and keys, given the ``gram`` matrix ``P Pᵀ``.
 
-    Args:
-        layer: gives α and v; its ``groups`` are merged as vectors before the norm is taken.
-        gram: ``P Pᵀ``.
-        scale: the factor of each query, for example 1 / s_i.
-        diagonal: the whole contribution of each position to itself, where that is more than the formula (residuals).
+    The ``groups`` of the layer are merged as vectors before the norm is taken. The ``diagonal`` is the whole
+    contribution of each position to itself, where that is more than the formula (residuals).
     """
     if layer.groups is None:
         squared = _squared_norms(layer.factors, _head_grams(layer.v, layer.v, gram))
@@ -146,13 +143,10 @@ def contribution_blocks(
     scale: Float[Tensor, "n 1"] | None = None,
     residuals: Sequence[Float[Tensor, "n _"]] = (),
 ) -> Iterator[Block]:
-    """Yield the vectors ``scale_i · Σ_h α^h_ij v^h_j P^h`` of one sentence, block by block.
+    """Yield the vectors ``scale_i · Σ_h α^h_ij v^h_j P^h`` of one sentence, block by block, for each projection P.
 
-    Args:
-        layer: one sentence without padding, see `Layer.sentences`.
-        projections: the linear maps P.
-        scale: the factor of each query.
-        residuals: for each linear map, the vectors that queries get from themselves in addition. They are not scaled.
+    The layer is one sentence without padding, see `Layer.sentences`. For each projection, ``residuals`` are vectors
+    that queries get from themselves in addition; they are not scaled.
     """
     alpha, v = layer.factors[0], layer.v[0]
     heads, n, _ = alpha.shape

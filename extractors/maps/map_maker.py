@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, get_args
 
 import torch
@@ -83,10 +82,7 @@ class MapMaker:
     ) -> tuple[Maps, list[int]]:
         """Make the maps of one padded batch, with zeros outside the sentences, and count the positions of each.
 
-        Args:
-            encoder: the model.
-            pieces: the pieces of each sentence.
-            first_layers: the number of layers that are needed; None for all. There may be more in the result.
+        At least the ``first_layers`` are in the result.
 
         Raises:
             ModelError: attention is not a distribution over the sentence, or a map is not what its kind promises.
@@ -126,9 +122,6 @@ def make_maps(
 ) -> list[tuple[Maps, list[int]]]:
     """Make the maps of several makers, each with the number of positions of every sentence."""
     unchecked = not all(maker.attention_is_map for maker in makers)
-    if unchecked and isinstance(forward.attentions, list):
-        check_attention(forward.attentions, forward.mask, forward.mask, encoder.label, sinks=encoder.has_sinks)
-        unchecked = False  # layers that are computed in turns are checked when they are there
     words: WordMerger | None = None
     if any(maker.level == "word" for maker in makers):
         words = WordMerger(pieces, forward.mask.shape[1], dtype=forward.attentions[0].dtype, device=forward.mask.device)
@@ -206,32 +199,24 @@ class _Stack:
         return maps, lengths
 
 
-def _recompute(
-    maker: MapMaker,
-    encoder: Encoder,
-    pieces: Sequence[Pieces],
-    indices: Sequence[int],
-    first_layers: int | None = None,
-) -> list[Float[Tensor, "layers heads n n"]]:
-    """Return the maps of some sentences of a batch in float64.
-
-    The sentences are read one by one. Without padding, a result cannot depend on the other sentences, and some
-    architectures (ModernBERT in transformers 5) turn padding into NaN in float64.
-    """
-    double = encoder.double
-    return [maker(double, [pieces[i]], first_layers)[0][0].cpu() for i in indices]
-
-
 def _map_batch(maker: MapMaker, maps: Maps, lengths: Sequence[int], batch: SharedBatch) -> MapBatch:
     """Return maps with everything that an analysis needs to read them."""
+    encoder, pieces = batch.encoder, batch.pieces
     if maker.level == "word":
-        special = [pieces.special for pieces in batch.pieces]
-        labels = [pieces.labels(s.words) for pieces, s in zip(batch.pieces, batch.sentences, strict=True)]
+        special = [p.special for p in pieces]
+        labels = [p.labels(s.words) for p, s in zip(pieces, batch.sentences, strict=True)]
         forms = labels
     else:
-        special = [pieces.apart().special for pieces in batch.pieces]
-        labels = [tuple(pieces.tokens) for pieces in batch.pieces]
-        forms = [tuple(batch.encoder.forms[piece] for piece in pieces.ids) for pieces in batch.pieces]
+        special = [p.apart().special for p in pieces]
+        labels = [tuple(p.tokens) for p in pieces]
+        forms = [tuple(encoder.forms[piece] for piece in p.ids) for p in pieces]
+
+    def recompute(indices: Sequence[int], first_layers: int | None = None) -> list[Tensor]:
+        # One by one: without padding, a result cannot depend on the other sentences, and some architectures (ModernBERT
+        # in transformers 5) turn padding into NaN in float64. The batch is not held, because it keeps its forward pass.
+        double = encoder.double
+        return [maker(double, [pieces[i]], first_layers)[0][0].cpu() for i in indices]
+
     return MapBatch(
         maps=maps,
         lengths=torch.tensor(lengths),
@@ -239,10 +224,9 @@ def _map_batch(maker: MapMaker, maps: Maps, lengths: Sequence[int], batch: Share
         sentences=batch.sentences,
         labels=tuple(labels),
         forms=tuple(forms),
-        word_lengths=tuple(tuple(pieces.word_lengths) for pieces in batch.pieces),
+        word_lengths=tuple(tuple(p.word_lengths) for p in pieces),
         kind=maker.kind.name,
         level=maker.level,
         noise=maker.kind.noise,
-        # Not a method of the batch, because the batch keeps its forward pass.
-        recompute=partial(_recompute, maker, batch.encoder, batch.pieces),
+        recompute=recompute,
     )
