@@ -25,7 +25,7 @@ from ..model.encoder import Encoder
 from ..model.forward_pass import Forward
 from ..tokens.pieces import Pieces
 from ..tokens.word_merging import WordMerger
-from .attention_checks import check_attention, check_row_sums, mass_on_padding, off_one
+from .attention_checks import check_attention, check_row_sums, off_one
 from .map_batch import Level, MapBatch
 from .shared_pass import SharedBatch
 
@@ -72,11 +72,6 @@ class MapMaker:
         """Whether the pieces of words are merged before norms are taken."""
         return self.level == "word" and self.merge == "vector"
 
-    @property
-    def attention_is_map(self) -> bool:
-        """Whether the rows of the map are those of the attention weights, so that one check serves both."""
-        return self.kind.rows_sum_to_one and not self.kind.reads_weights
-
     def __call__(
         self, encoder: Encoder, pieces: Sequence[Pieces], first_layers: int | None = None
     ) -> tuple[Maps, list[int]]:
@@ -121,7 +116,9 @@ def make_maps(
     makers: Sequence[MapMaker], forward: Forward, encoder: Encoder, pieces: Sequence[Pieces]
 ) -> list[tuple[Maps, list[int]]]:
     """Make the maps of several makers, each with the number of positions of every sentence."""
-    unchecked = not all(maker.attention_is_map for maker in makers)
+    in_turns = not isinstance(forward.attentions, list)  # such layers are checked when they are there
+    if not in_turns:
+        check_attention(forward.attentions, forward.mask, forward.mask, encoder.label, sinks=encoder.has_sinks)
     words: WordMerger | None = None
     if any(maker.level == "word" for maker in makers):
         words = WordMerger(pieces, forward.mask.shape[1], dtype=forward.attentions[0].dtype, device=forward.mask.device)
@@ -137,12 +134,12 @@ def make_maps(
     for number, ((by_vector, ff_bias), members) in enumerate(readings.items(), start=1):
         layers = forward.layers(words if by_vector else None, ff_bias, release=number == len(readings))
         for index, layer in enumerate(layers):
-            if unchecked and number == 1:
+            if in_turns and number == 1:
                 check_attention([layer.alpha], forward.mask, forward.mask, encoder.label, sinks=encoder.has_sinks)
             for stack in members:
                 stack.add(index, layer)
             del layer
-    return [stack.finished(encoder, pieces) for stack in stacks]
+    return [stack.finished(pieces, encoder.label) for stack in stacks]
 
 
 class _Stack:
@@ -153,7 +150,7 @@ class _Stack:
         # Merges the pieces of a finished map. Where vectors are merged, the map of a layer has words as its rows.
         self.merger = words if maker.level == "word" and not maker.merges_vectors else None
         self.maps = torch.empty(0)  # layers × batch × heads × n × n, so that each layer is written in one piece
-        self._n_layers, self._mask = len(forward.attentions), forward.mask
+        self._forward = forward
         self._product: Tensor | None = None  # of rollout: the product of the maps up to the last layer
 
     def add(self, index: int, layer: Layer) -> None:
@@ -162,17 +159,18 @@ class _Stack:
         with running("map kind", kind.name, "the function"):
             layer_map = kind.layer_map(layer)
         if kind.rollout:
-            layer_map = next_product(layer_map, self._product, self._mask, residual=kind.residual, number=index + 1)
-            self._product = layer_map
+            mask = self._forward.mask
+            self._product = next_product(layer_map, self._product, mask, residual=kind.residual, number=index + 1)
+            layer_map = self._product
         if index == 0:
             n = self.merger.k if self.merger else layer_map.shape[-1]
-            self.maps = layer_map.new_empty(self._n_layers, *layer_map.shape[:2], n, n)
+            self.maps = layer_map.new_empty(len(self._forward.attentions), *layer_map.shape[:2], n, n)
         if self.merger:
             self.merger(layer_map, out=self.maps[index])
         else:
             self.maps[index] = layer_map
 
-    def finished(self, encoder: Encoder, pieces: Sequence[Pieces]) -> tuple[Maps, list[int]]:
+    def finished(self, pieces: Sequence[Pieces], label: str) -> tuple[Maps, list[int]]:
         """Check and normalize the maps, and set them to zero outside the sentences."""
         maker, by_layer = self.maker, self.maps
         lengths = [len(p.special) if maker.level == "word" else len(p) for p in pieces]
@@ -183,16 +181,9 @@ class _Stack:
             by_layer[:, sentence, :, position] = 0
             by_layer[:, sentence, :, :, position] = 0
         maps = by_layer.transpose(0, 1)
-        if maker.kind.rows_sum_to_one:
-            sinks = encoder.has_sinks and maker.attention_is_map and not maker.kind.rollout
-            errors = off_one(maps.sum(-1), sinks=sinks).amax((1, 2)).cpu()
-
-            def mass() -> float:
-                again = encoder.forward(pieces)  # because the attention has been released
-                return mass_on_padding(again.attentions, again.mask, again.mask)
-
-            rows_of = "attention" if maker.attention_is_map else "the map"
-            check_row_sums(errors[inside].max(), rows_of, encoder.label, mass)
+        if maker.kind.rows_sum_to_one and maker.kind.name != "weight":  # which has been checked as attention
+            errors = off_one(maps.sum(-1), sinks=False).amax((1, 2)).cpu()
+            check_row_sums(errors[inside].max(), "the map", label)
         if maker.normalize == "row":
             for layer_map in by_layer:
                 layer_map.copy_(row_normalized(layer_map, inside.to(layer_map.device)))
