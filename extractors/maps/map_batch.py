@@ -1,14 +1,9 @@
 """The map type: attention-like maps of a batch of sentences, which every analysis and probe takes.
 
-*Why decisions are made again in float64.* Many results are counts of decisions, such as which word a head attends to
-most. A float32 value carries rounding that depends on the batch that the sentence was in: the library chooses other
-kernels for other shapes, and threads add in another order. Two attention values that nearly agree may therefore swap
-between two runs, and with them a count. So every kind of map declares its ``noise``, the relative difference below
-which float32 cannot decide, and for decisions closer than that the sentence alone is computed again in float64
-(`MapBatch.exact`). There it is a single input without padding, in a precision where closer values do not occur in
-practice, so the decision no longer depends on what was beside the sentence. This is what makes counts the same for any
-batch size, machine and number of workers, at the cost of a second pass for 1 to 3 in 100 sentences. How the float64
-model is made without a second copy of the weights is in `attentionology.extractors.model.float64_copy`.
+Many results are counts of decisions, such as which word a head attends to most. Two attention values that nearly agree
+in float32 may swap in another batch, with other threads or on another machine, and with them a count. So decisions
+closer than the ``noise`` of a kind are made again in float64 (`MapBatch.exact`), where the sentence is a single input
+without padding and closer values do not occur in practice. This takes a second pass for 1 to 3 in 100 sentences.
 """
 
 from __future__ import annotations

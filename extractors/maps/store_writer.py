@@ -5,8 +5,7 @@ tokenizer, the words that it read, the kind of map and its options. Sentences ar
 exists if its ``.json`` file does, which is written last, so an interrupted run loses only the part that it was writing.
 
 Every file is sealed with its digest (`storage.sealed`). All parts are checked before the store is used; a damaged part
-is thrown away, noted, and made again. Processes that share a store make each part once, because each locks its folder
-while it checks and makes parts.
+is thrown away, noted, and made again.
 """
 
 from __future__ import annotations
