@@ -57,12 +57,6 @@ def names(cell: str) -> list[str]:
     ]
 
 
-def test_placeholders():
-    assert names("`layer`, `head`") == ["layer", "head"]
-    assert names("`STATISTIC_min`")[0] == "self_min"
-    assert len(names("`STATISTIC_min`, `STATISTIC_max`")) == 32
-
-
 @pytest.fixture(scope="module")
 def written(tmp_path_factory, figures_are_outlines) -> Written:
     return everything_written(tmp_path_factory.mktemp("written"))

@@ -6,7 +6,6 @@ import importlib
 import importlib.util
 import json
 import re
-import subprocess
 import sys
 from types import ModuleType
 
@@ -26,7 +25,7 @@ from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
 from attentionology.scripts.cli import main
 from tests import documentation, tiny
 from tests.documentation import REPOSITORY
-from tests.unit.test_house import LEVELS, forbidden
+from tests.unit.test_house import LEVELS
 
 PAGE = "CONTRIBUTING.md"
 FILES = documentation.files(PAGE)
@@ -75,23 +74,6 @@ def model(tmp_path):
 def kinds(monkeypatch):
     """Kinds that a test registers are gone after it."""
     monkeypatch.setattr(registry, "_KINDS", dict(registry._KINDS))
-
-
-def test_files_of_the_page_follow_the_rules_of_the_house(tmp_path):
-    assert set(FILES) == {KIND, KIND_TEST, READER, COMMAND, PROBE, EXPLANATION}
-    for name, source in FILES.items():
-        assert not (REPOSITORY / name).exists(), "the example is part of the project"
-        assert (REPOSITORY / name).parent.is_dir()
-        if name.split("/")[0] in LEVELS:
-            assert not forbidden(name, source)
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(source, encoding="utf-8")
-    ours = 'lint.isort.known-first-party = ["attentionology", "tests"]'
-    for arguments in (["check"], ["format", "--check"]):
-        settings = ["--config", str(REPOSITORY / "pyproject.toml"), "--config", ours]
-        command = [sys.executable, "-m", "ruff", *arguments, *settings, "."]
-        ruff = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert ruff.returncode == 0, ruff.stdout
 
 
 @pytest.mark.slow
@@ -195,11 +177,3 @@ def test_picture_is_the_house(load):
     specification.loader.exec_module(drawing)
     assert {name: level for level, rooms in enumerate(drawing.FLOORS) for name, _ in rooms} == LEVELS
     assert (REPOSITORY / "docs/house.svg").read_text(encoding="utf-8") == drawing.house()
-
-
-def test_commands_of_make_exist():
-    text = (REPOSITORY / PAGE).read_text(encoding="utf-8")
-    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"`make (\w+)`", text))
-    assert targets == {"bench", "check", "docs", "mutate", "page", "quick", "slow", "test"}
-    assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)

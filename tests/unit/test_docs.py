@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import re
 import shlex
-import subprocess
-import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 import tyro
@@ -18,7 +14,7 @@ import tyro
 from attentionology.analyses.shared.numbers import NUMBERS
 from attentionology.reports.help.options import option_sections
 from attentionology.scripts.commands import COMMANDS
-from docs import generate, names, references
+from docs import generate, names
 from tests import documentation
 from tests.documentation import PAGES, REPOSITORY, USER_PAGES
 
@@ -69,14 +65,6 @@ def test_command_lines_parse(page):
             pytest.fail(f"attentionology {' '.join(words)}\n{said.getvalue()}")
 
 
-def test_pages_have_command_lines():
-    assert len(WITH_COMMANDS) > 15
-    lines = list(documentation.commands("docs/how-to/probe.md"))
-    assert lines[0][:2] == ["probe", "--train"]
-    assert lines[0][-1] == "--tree"
-    assert [line[0] for line in documentation.commands("README.md")] == []
-
-
 @pytest.mark.parametrize("page", IDS)
 def test_options_in_prose_exist(page):
     text = (REPOSITORY / page).read_text(encoding="utf-8")
@@ -85,32 +73,6 @@ def test_options_in_prose_exist(page):
     code = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL))
     flags = {flag for span in code for flag in FLAG.findall(span)}
     assert flags <= ALL_FLAGS | OTHERS | OF_EXAMPLES
-
-
-def words(text: str) -> int:
-    """How many words the prose of a page has, counted as ``wc`` does, without blocks of code."""
-    return len(re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL).split())
-
-
-def test_words_are_those_of_prose():
-    assert words("# A title\n\n```bash\nls -l\n```\n\nTwo words.\n") == 5
-
-
-def test_guides_can_be_read():
-    """All guides together, from the README to the pages about papers, have at most 30,000 words of prose."""
-    folders = ("how-to", "explanation", "tutorials", "reproduce")
-    guides = [page for folder in folders for page in (REPOSITORY / "docs" / folder).glob("*.md")]
-    guides += [REPOSITORY / "README.md", REPOSITORY / "docs/index.md"]
-    assert len(guides) > 30
-    assert sum(words(page.read_text(encoding="utf-8")) for page in guides) <= 30_000
-
-
-@pytest.mark.parametrize("page", sorted((REPOSITORY / "docs/how-to").glob("*.md")), ids=lambda page: page.stem)
-def test_questions_are_answered_by_what_one_sees_first(page):
-    """A guide whose title is a question begins with its command, its picture or its table."""
-    title, body = page.read_text(encoding="utf-8").removeprefix("# ").split("\n", 1)
-    if title.endswith("?"):
-        assert re.match(r"\n(```|!\[|\|)", body), title
 
 
 @pytest.mark.parametrize("page", ["README.md"])
@@ -153,14 +115,6 @@ PREFIXES = {"dependency", "surface", "norms", "coreference", "probe", "explain",
 """How the names of tables begin."""
 
 
-@pytest.mark.parametrize("page", USER_PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
-def test_terms_are_in_the_glossary(page):
-    glossary = (REPOSITORY / "docs/reference/glossary.md").read_text(encoding="utf-8")
-    terms = set(re.findall(r"^([a-zA-Z].*)\n {4}", glossary, re.MULTILINE))
-    used = re.findall(r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`", page.read_text(encoding="utf-8"))
-    assert set(used) <= terms
-
-
 def test_generated_parts():
     """Each mark on a page asks for something that exists, and what is made of it names what it should."""
     marks = {page: generate.MARK.findall(page.read_text(encoding="utf-8")) for page in USER_PAGES}
@@ -175,29 +129,6 @@ def test_generated_parts():
     assert generate.markdown("The kinds:\n  - a, b-c: x_y\n  - d") == "The kinds:\n\n- **a, b-c**: x\\_y\n- d"
 
 
-@pytest.mark.slow
-def test_generated_parts_are_the_same_on_every_machine():
-    """They depend neither on the order of sets nor on the terminal, and name no folder of this machine."""
-    program = "import sys; from docs.generate import completed; print(*map(completed, sys.argv[1:]))"
-    texts = [page.read_text(encoding="utf-8") for page in USER_PAGES]
-    marks = [mark[0] for text in texts for mark in generate.MARK.finditer(text)]
-    printed = {
-        subprocess.run(
-            [sys.executable, "-c", program, *marks],
-            cwd=REPOSITORY,
-            env={**os.environ, "PYTHONPATH": "src:.", "PYTHONHASHSEED": seed, "COLUMNS": columns, "FORCE_COLOR": color},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout
-        for seed, columns, color in (("1", "60", "1"), ("2", "200", ""))
-    }
-    (text,) = printed
-    assert len(marks) >= 10
-    assert "attentionology COMMAND --help" in text
-    assert not re.search(rf"{re.escape(str(REPOSITORY))}|{re.escape(str(Path.home()))}|0x[0-9a-f]{{8}}", text)
-
-
 def test_public_names_are_in_the_reference():
     pages = [REPOSITORY / "docs/reference/python" / f"{room}.md" for room in ROOMS]
     text = "\n".join(generate.completed(page.read_text(encoding="utf-8")) for page in pages)
@@ -209,24 +140,3 @@ def test_public_names_are_in_the_reference():
 
 
 ROOMS = ("corpora_loaders", "extractors", "probes", "analyses", "engine", "reports")
-
-
-def test_references_find_what_is_documented():
-    documented = {
-        "attentionology.Encoder": 1,
-        "attentionology.extractors.MapBatch": 1,
-        "attentionology.extractors.MapBatch.words": 1,
-    }
-    find = references.documented
-    assert find("attentionology.extractors.model.encoder.Encoder", documented, None, None) == "attentionology.Encoder"
-    assert find("words", documented, "MapBatch", "attentionology") == "attentionology.extractors.MapBatch.words"
-    assert find("MapBatch", documented, None, None) == "attentionology.extractors.MapBatch"
-    assert find("attentionology.extractors.NoSuchName", documented, None, None) is None
-    assert {"Encoder", "merge_state", "attention_block", "docnames"} - references.defined_names() == {"docnames"}
-
-
-def test_attributes_of_one_line_are_split():
-    lines = ["Title.", "", "Attributes:", "    low, high: the ends", "        of it.", "    n: a count."]
-    references.split_attributes(None, "class", "C", None, None, lines)
-    ends = ["    low: the ends", "        of it.", "    high: the ends", "        of it."]
-    assert lines == ["Title.", "", "Attributes:", *ends, "    n: a count."]

@@ -15,7 +15,6 @@ import pytest
 import torch
 
 import attentionology
-from attentionology import extractors
 from attentionology.analyses.shared import builtin
 from attentionology.extractors.kinds import registry
 from attentionology.extractors.layers.architectures import ARCHITECTURES
@@ -86,24 +85,6 @@ EXPORTED = [
 ]
 
 
-def test_wrong_examples_are_seen():
-    module = ModuleType("wrong")
-    module.__doc__ = ">>> 1 + 1\n3"
-    runner = doctest.DocTestRunner(optionflags=OPTIONS)
-    for test in Finder().find(module):
-        runner.run(test, out=lambda _: None)
-    assert (runner.tries, runner.failures) == (1, 1)
-    assert not has_example(test_wrong_examples_are_seen)
-    assert has_example(module)
-
-
 @pytest.mark.parametrize("name", EXPORTED)
 def test_public_name_has_an_example(name):
     assert has_example(attrgetter(name)(attentionology))
-
-
-@pytest.mark.parametrize("name", extractors.__all__)
-def test_class_or_function_of_the_extractors_has_an_example(name):
-    value = getattr(extractors, name)
-    if isinstance(value, type) or inspect.isfunction(value):
-        assert has_example(value)

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from attentionology.analyses.contract import Analysis, Titles
-from attentionology.analyses.coreference.results import CoreferenceResults
 from attentionology.analyses.dependency.analysis import Dependency
-from attentionology.analyses.dependency.section import DependencyResults
-from attentionology.analyses.explanation.results import ExplainResults
 from attentionology.analyses.norms.analysis import Norms
-from attentionology.analyses.norms.shown_tables import NormResults
-from attentionology.analyses.probing.results import ProbeResults
 from attentionology.analyses.shared.previews import Previewed, tables_of
-from attentionology.analyses.surface.shown_tables import SurfaceResults
-from attentionology.analyses.surface.statistics import SurfaceTables
 from attentionology.corpora_loaders import (
     Corpus,
     CorpusFile,
@@ -29,23 +20,13 @@ from attentionology.corpora_loaders import (
     PlainText,
     Sentence,
     Treebank,
-    WordVectors,
 )
-from attentionology.corpora_loaders.coreference import Documents, load_documents
-from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.corpora_loaders.coreference import Documents
 from attentionology.engine.results import Part
 from attentionology.engine.run import Run
 from attentionology.extractors import (
     Encoder,
-    GradientMaker,
-    MapMaker,
-    NormMaker,
     Segments,
-    StageMaker,
-    Windows,
-    extract,
-    get_kind,
-    make_windows,
 )
 from attentionology.extractors.tokens.pieces import Pieces, Segment
 from tests import tiny
@@ -61,23 +42,6 @@ def aligned(encoder: Encoder) -> Pieces:
     [pieces] = encoder.align([DOG])
     assert isinstance(pieces, Pieces)
     return pieces
-
-
-def kinds_of(base: type) -> Iterator[type]:
-    """Our own classes that are made from one."""
-    yield base
-    subclasses: list[type] = base.__subclasses__()
-    for kind in subclasses:
-        if kind.__module__.startswith("attentionology."):
-            yield from kinds_of(kind)
-
-
-@pytest.mark.parametrize("base", [Corpus, Sentence, Previewed])
-def test_a_dataclass_keeps_the_line_of_its_base(base):
-    kinds = list(kinds_of(base))
-    assert len(kinds) > 2
-    others = {kind.__name__ for kind in kinds if kind.__repr__ is not base.__repr__}
-    assert others <= {"SentencePair"}  # whose line has both sentences
 
 
 def test_sentences():
@@ -103,26 +67,6 @@ def test_corpora():
     assert repr(Documents(())) == "Documents(0 documents, 0 sentences, 0 words, 0 mentions)"
 
 
-def test_documents_and_windows():
-    corpus = load_documents(SAMPLE_TREEBANK, limit=1)
-    mentions = len(corpus.documents[0].mentions)
-    words = sum(len(sentence.words) for sentence in corpus.sentences)
-    counted = f"14 sentences, {words} words, {mentions} mentions"
-    assert repr(corpus) == f"Documents(1 document, {counted}, 'en_sample.conllu')"
-    assert repr(corpus.documents[0]) == f"Document('garden', {counted})"
-    windows = make_windows(tiny.encoder(), corpus, length=30, stride=0)
-    assert isinstance(windows, Windows)
-    assert repr(windows) == f"Windows(1 window, {len(windows[0])} words, 'en_sample.conllu')"
-    assert repr(windows[0]).startswith("Window('garden', 'Harrow Lane Garden")
-
-
-def test_word_vectors():
-    array = np.zeros((2, 3), dtype=np.float32)
-    vectors = WordVectors(array, {"a": 0, "b": 1}, "glove/g.txt")
-    assert repr(vectors) == "WordVectors(2 words, 3 dimensions, 'g.txt')"
-    assert repr(WordVectors(array[:1], {"a": 0})) == "WordVectors(1 word, 3 dimensions)"
-
-
 def test_counts_of_a_corpus_in_a_notebook():
     html = Treebank((DOG,), (file("<b>&.conllu"),))._repr_html_()
     assert "<b>" not in html
@@ -136,33 +80,6 @@ def test_counts_of_a_corpus_in_a_notebook():
 
 def _cells(html: str) -> dict[str, str]:
     return dict(re.findall(r"<tr><th[^<>]*>([^<>]*)</th><td[^<>]*>([^<>]*)</td></tr>", html))
-
-
-def test_batches_and_what_makes_them():
-    encoder = tiny.encoder()
-    encoder.tokenizer.mask_token = "[MASK]"
-    sentences = [DOG, Sentence("s2", ("Go",))]
-    maps = next(extract(encoder, sentences))
-    pieces = aligned(encoder)
-    n = maps.maps.shape[-1]
-    assert repr(maps) == f"MapBatch('weight', word level, 2 sentences, shape (2, 3, 4, {n}, {n}))"
-    n = next(extract(encoder, sentences, level="token")).maps.shape[-1]
-    expected = f"2 sentences, shape (2, 3, 4, {n}, {n}))"
-    for maker, facts in (
-        (NormMaker(), "NormBatch(token level"),
-        (StageMaker(), "StageBatch(token level, FF→RES→LN"),
-        (GradientMaker("hidden"), "GradientBatch(token level"),
-    ):
-        assert repr(next(tiny.batches(maker, encoder, sentences))) == f"{facts}, {expected}"
-    assert repr(pieces).startswith("Pieces('[CLS] ")
-    assert repr(pieces).endswith(f"', {len(pieces)} pieces, 5 positions)")
-    assert repr(encoder.forward([pieces])) == f"Forward(1 input, {len(pieces)} pieces, 3 layers)"
-    deep = encoder.forward([pieces], hidden_states=True)
-    assert repr(deep) == f"Forward(1 input, {len(pieces)} pieces, 3 layers, hidden states)"
-    assert repr(deep.model_layers) == "ModelLayers('bert', 3 layers)"
-    assert repr(get_kind("norm")) == "MapKind('norm')"
-    expected = "MapMaker(kind=MapKind('norm'), level='word', merge='norm', normalize='none', ff_bias='input')"
-    assert repr(MapMaker(get_kind("norm"))) == expected
 
 
 TABLE = pd.DataFrame({"relation": ["<script>alert(1)</script>", *"abcdefgh"], "a & b": range(9)})
@@ -209,28 +126,6 @@ def test_tables_in_a_notebook_are_escaped_and_short():
     assert "<b>best</b>, 1 × 2" in html
     wide = Results(Inner(pd.DataFrame(np.zeros((3, 500)))), TABLE, (), {})
     assert wide._repr_html_().count("<th>") < 50
-
-
-@pytest.mark.parametrize("kind", [CoreferenceResults, ProbeResults, ExplainResults])
-def test_results_that_are_named_tuples_are_shown_like_the_others(kind):
-    results = kind(*[TABLE] * len(kind._fields))
-    names = [f"{name}: 9 × 2" for name in kind._fields]
-    assert repr(results) == f"{kind.__name__}({', '.join(names)})"
-    assert results._repr_html_().count("<table") == len(names)
-    assert "<script>" not in results._repr_html_()
-
-
-def test_results_of_the_analyses():
-    assert repr(DependencyResults(TABLE, TABLE[:2])) == "DependencyResults(cells: 9 × 2, best: 2 × 2)"
-    norms = NormResults(TABLE, TABLE, TABLE, TABLE, TABLE, amplified=TABLE[:3])
-    assert repr(norms) == (
-        "NormResults(shares: 9 × 2, mixing: 9 × 2, frequency: 9 × 2, expansion: 9 × 2, points: 9 × 2, amplified: 3 × 2)"
-    )
-    tables = SurfaceTables(TABLE, TABLE[:1], TABLE, TABLE)
-    assert repr(SurfaceResults(tables, {}, TABLE[:4])) == (
-        "SurfaceResults(tables.heads: 9 × 2, tables.layers: 1 × 2, tables.offsets: 9 × 2, tables.counts: 9 × 2, "
-        "gradients: 4 × 2)"
-    )
 
 
 def test_a_run():

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from attentionology.reports.page import Section, write_report
-from tests.acceptance.page.made_up import as_text, long_sentence, made_up, sentences, translation
+from tests.acceptance.page.made_up import as_text, long_sentence, made_up, sentences
 from tests.unit.test_reports import RUN
 
 Data = dict[str, Any]
@@ -42,12 +42,6 @@ def large() -> Data:
     return made_up([*sentences(4), long_sentence(126)], layers=24, heads=16)
 
 
-@pytest.fixture(scope="session")
-def pair() -> Data:
-    """An aligned pair of sentences."""
-    return translation(2, 3)
-
-
 def written(folder: Path, data: Data) -> Path:
     template = folder / "section.html.j2"
     template.write_text("<h2>A section</h2><p>Text.</p>", encoding="utf-8")
@@ -56,9 +50,9 @@ def written(folder: Path, data: Data) -> Path:
 
 
 @pytest.fixture(scope="session")
-def pages(tmp_path_factory: pytest.TempPathFactory, small: Data, large: Data, pair: Data) -> dict[str, Path]:
+def pages(tmp_path_factory: pytest.TempPathFactory, small: Data, large: Data) -> dict[str, Path]:
     """The page of each data set."""
-    data = {"small": small, "large": large, "pair": pair}
+    data = {"small": small, "large": large}
     return {name: written(tmp_path_factory.mktemp(name), value) for name, value in data.items()}
 
 

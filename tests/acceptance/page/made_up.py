@@ -217,34 +217,3 @@ def as_text(data: dict[str, Any]) -> str:
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
-
-
-def translation(layers: int, heads: int, seed: int = 0) -> dict[str, Any]:
-    """One aligned pair of sentences, whose maps go from target words to source words."""
-    generator = np.random.default_rng(seed)
-    target, source = ["the", "green", "house"], ["la", "maison", "verte", "</s>"]
-    weights = generator.dirichlet(np.ones(4), (layers, heads, 3))
-    data = made_up([hostile_sentence()], layers, heads)
-    data["unit"] = "pairs"
-    links = [(0, 0, True), (1, 2, True), (2, 1, False)]
-    data["sample"]["kinds"] = ["weight"]
-    stored = {"data": packed(np.rint(weights * 255).astype(np.uint8)), "scales": [1.0] * (layers * heads)}
-    data["sample"]["sentences"] = [
-        {
-            "id": "pair-1",
-            "document": None,
-            "file": "pairs.tsv",
-            "line": 1,
-            "rows": target,
-            "columns": source,
-            "special": [False] * 3,
-            "special_columns": [False] * 3 + [True],
-            "heads": [None] * 3,
-            "relations": [None] * 3,
-            "mentions": [],
-            "links": [{"row": row, "column": column, "sure": sure} for row, column, sure in links],
-            "guesses": {},
-            "maps": {"weight": stored},
-        }
-    ]
-    return data

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.page.measured import contrasts
 from tests.acceptance.page.waiting import assert_count
 
 OBJ = "#head=2-1&measure=dependency/obj/dep->head/accuracy/weight"
@@ -169,19 +168,6 @@ def test_links_to_other_parts_of_the_page_leave_the_view_alone(open_page, pages)
     page.get_by_role("link", name="Provenance").click()
     assert page.url.endswith("#provenance")
     assert page.get_by_role("heading", name="Head 3-4", exact=True).is_visible()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(
-    "name", ["dependency/obj/dep->head/accuracy/weight", "dependency/det/dep->head/gain/weight", "clusters/cluster"]
-)
-def test_texts_are_legible(open_page, pages, name, scheme):
-    page = open_page(pages["small"], f"#measure={name}", color_scheme=scheme)
-    page.locator(".drawing").wait_for()
-    measured = contrasts(page)
-    assert len(measured) > 150
-    assert [(round(ratio, 2), text) for ratio, text in measured if ratio < 4.5] == []
 
 
 def test_the_best_head_of_an_error_has_the_smallest_value(open_page, pages, small):

@@ -149,9 +149,3 @@ def test_saved_numbers_name_the_gold_links(open_page, page_path, pairs):
     assert path.read_text("utf-8").count("stroke-dasharray:5px, 4px") == sum(
         value == "possible" for value in gold.values()
     )
-
-
-def test_a_narrow_page_does_not_scroll_sideways(open_page, page_path):
-    page = open_page(page_path, f"{ADDRESS}&view=matrix", width=480, color_scheme="dark")
-    page.locator(".word").first.wait_for()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 480

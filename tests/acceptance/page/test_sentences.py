@@ -98,16 +98,6 @@ def test_wrong_guesses_are_those_of_each_kind_of_word(open_page, pages, small, r
     assert set(listed(page)) == set(sentences)
 
 
-def test_three_clicks_lead_to_sentences_where_the_head_for_objects_fails(open_page, pages):
-    page = open_page(pages["small"])
-    page.get_by_role("link", name="Head 2-1 finds most objects, but not all of them.").click()
-    page.locator(".matrix").get_by_label("Head 1-1:").click()
-    page.get_by_role("radio", name="wrong").check(force=True)
-    assert len(listed(page)) >= 3
-    assert page.locator(".drawing .guess.wrong").count() >= 1
-    assert "relation=obj" in page.url
-
-
 @pytest.mark.parametrize("kind", ["weight", "norm"])
 @pytest.mark.parametrize("word", ["from-2", "to-3"])
 def test_lines_are_as_strong_as_the_weights(open_page, pages, small, kind, word):
@@ -287,15 +277,6 @@ def test_hostile_words_are_text(open_page, pages):
     rows = list(csv.reader(io.StringIO(path.read_text("utf-8"))))
     assert len(rows) == 1 + len(HOSTILE) ** 2
     assert [row[3] for row in rows[1:6]] == list(HOSTILE)
-
-
-def test_pairs_of_an_alignment_are_drawn_between_two_texts(open_page, pages, pair):
-    page = open_page(pages["pair"], "#relation=alignment")
-    page.locator(".word").first.wait_for()
-    labels = page.locator(".word").evaluate_all("words => words.map(word => word.getAttribute('aria-label'))")
-    assert labels == ["from the", "from green", "from house", "to la", "to maison", "to verte"]
-    assert_count(page.locator(".drawing .gold"), 3)
-    assert page.get_by_role("radio", name="arcs").is_disabled()
 
 
 def test_mentions_are_marked_and_joined(open_page, pages, small):
