@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import pickle
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-import attentionology
-from attentionology.analyses.alignment.inputs import read_bitext
 from attentionology.analyses.alignment.options import AlignmentOptions, BitextOptions, LinkOptions
 from attentionology.corpora_loaders.alignment import load_bitext, load_links, write_links
 from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS
 from attentionology.engine.align import align
 from attentionology.engine.merging import merge_runs
-from attentionology.engine.parts import content_of_inputs
 from attentionology.engine.stored_run import load_run, report_run
 from attentionology.extractors.translation import PairEncoder, load_sample_translator
 from attentionology.scripts.cli import main
@@ -73,19 +69,6 @@ def test_the_explorer_has_the_error_rate_of_every_head(whole):
     assert "has the lowest alignment error rate of all heads" in explorer.findings[0].text
     assert "held out" in explorer.findings[0].text
     assert explorer.unit == "sentence pairs"
-
-
-def test_the_page_gives_differences_a_sign_and_no_correlation_of_two_layers(whole):
-    page = (whole / "report.html").read_text("utf-8")
-    contrasts = pd.read_csv(whole / "tables" / "alignment_contrasts.csv")
-    assert (contrasts["difference"] > 0).any()
-    for difference in contrasts["difference"]:
-        assert f"<td>{100 * difference:+.1f} <span" in page or f"<td>{100 * difference:+.1f}</td>" in page
-    correlations = pd.read_csv(whole / "tables" / "alignment_correlations.csv").set_index(["setting", "over"])
-    assert correlations.loc[("AWI", "layers"), ["rho", "low", "high"]].isna().all()
-    assert correlations.loc[("AWI", "heads"), ["rho", "low", "high"]].notna().all()
-    assert '<td class="left">2 layers</td><td>–</td>' in page
-    assert "The interval covers the choice of\nsentence pairs alone" in page
 
 
 def test_the_findings_say_what_the_tables_say(whole):
@@ -149,11 +132,6 @@ def test_parts_give_the_same_results_and_are_used_again(whole, tmp_path, capsys)
     assert files_of(tmp_path / "run") == files_of(whole)
 
 
-def test_another_process_finds_the_same_parts():
-    pairs = read_bitext(BitextOptions()).pairs
-    assert content_of_inputs(pickle.loads(pickle.dumps(pairs))) == content_of_inputs(pairs)  # noqa: S301
-
-
 def test_without_gold_links_only_the_hypothesis_is_written(tmp_path, capsys):
     links = tmp_path / "links.talp"
     source = tmp_path / "pairs.txt"
@@ -194,13 +172,6 @@ def test_links_of_both_directions_are_written_as_they_are_scored(tmp_path):
     best = run["alignment"].tables.best.query("direction == 'intersection'")["error_rate"].min()
     baselines = again["alignment"].tables.baselines.set_index("name")
     assert baselines.loc["written", "error_rate"] == best
-
-
-def test_the_public_names_are_there():
-    names = [(attentionology, "align"), (attentionology.analyses, "AlignmentOptions")]
-    names += [(attentionology.analyses, "score_links"), (attentionology.extractors.translation, "Translator")]
-    names += [(attentionology.corpora_loaders.alignment, name) for name in ("load_bitext", "load_links")]
-    assert all(callable(getattr(room, name)) for room, name in names)
 
 
 def test_links_of_an_encoder_are_scored_and_reported(tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pandas as pd
 import pytest
@@ -76,22 +75,6 @@ def test_several_runs_are_compared_with_the_first(runs, tmp_path, capsys):
     ]
 
 
-def test_a_copy_of_a_run_does_not_differ(runs, tmp_path):
-    shutil.copytree(runs / "a", tmp_path / "copy")
-    assert main(["compare", str(runs / "a"), str(tmp_path / "copy"), "--out", str(tmp_path / "out")]) == 0
-    table = pd.read_csv(tmp_path / "out" / "tables" / "comparison.csv").dropna(subset="difference")
-    assert (table[["difference", "low", "high"]] == 0).all(axis=None)
-    assert (table["p"] == 1).all()
-    assert set(table["run_a"]) != set(table["run_b"])
-
-
-def test_results_are_replaced_only_if_asked(runs, tmp_path, capsys):
-    assert run_compare(runs, tmp_path, "a", "norm") == 0
-    assert run_compare(runs, tmp_path, "a", "norm") == 1
-    assert "add --overwrite" in capsys.readouterr().err
-    assert run_compare(runs, tmp_path, "a", "b", options=("--overwrite",)) == 0
-
-
 @pytest.mark.parametrize(
     ("names", "options", "status", "message"),
     [
@@ -106,19 +89,3 @@ def test_what_cannot_be_compared_is_refused(runs, tmp_path, capsys, names, optio
     assert run_compare(runs, tmp_path, *names, options=options) == status
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.slow
-def test_a_run_of_several_kinds_can_be_reported_again_and_compared(runs, tmp_path):
-    command = ["--model", str(runs / "model-a"), "--limit", "40", "--replicates", "100", "--min-count", "20"]
-    both = tmp_path / "both"
-    options = ["--analyses", "dependency", "--map", "weight", "norm", "--out", str(both)]
-    assert main(["analyze", *command, *options]) == 0
-    assert load_run(both).contrasts is not None
-    assert (
-        main(["compare", str(runs / "a"), str(runs / "norm"), "--out", str(tmp_path / "out"), "--min-count", "20"]) == 0
-    )
-    contrasts = pd.read_csv(both / "tables" / "contrasts.csv")
-    comparison = pd.read_csv(tmp_path / "out" / "tables" / "comparison.csv")
-    numbers = ["group", "n_a", "n_b", "value_a", "value_b", "difference", "low", "high", "p", "p_holm", "choice_a"]
-    pd.testing.assert_frame_equal(contrasts[numbers], comparison[numbers], rtol=1e-9)

@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import attentionology
-from attentionology.engine.compared import load_compared_run
 from attentionology.scripts.cli import main
 from tests import tiny
 
@@ -54,10 +52,3 @@ def test_two_probe_runs_are_compared_in_pairs(runs, tmp_path, capsys):
     assert by_relation.loc[~tested, "reason"].notna().all()
     record = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
     assert [run["name"] for run in record["runs"]] == ["norm", "weight"]
-
-
-@pytest.mark.slow
-def test_a_probe_run_does_not_differ_from_itself(runs):
-    run = load_compared_run(runs / "weight")
-    table = attentionology.compare(run, run, names=("one", "two"), min_count=5).table
-    assert (table[["difference", "low", "high"]] == 0).all(axis=None)

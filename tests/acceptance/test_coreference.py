@@ -15,7 +15,6 @@ from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.coreference.antecedents import DIRECTIONS
 from attentionology.corpora_loaders import CorpusError
 from attentionology.corpora_loaders.coreference import ANTI, PRO, TYPES, Documents, load_documents
-from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import extract, make_windows
 from attentionology.scripts.cli import main
 from tests import tiny
@@ -264,29 +263,6 @@ def test_heads_of_the_demo_model_see_stereotypes(demo_encoder, data_file):
     assert seen["simultaneous_low"] > 0.1
 
 
-@pytest.mark.slow
-def test_every_kind_of_map(model, tmp_path):
-    for kind in ("norm", "attnresln", "rollout", "alti"):
-        options = ("--analyses", "coreference", "--limit", 3, "--max-length", 64, "--map", kind, "--replicates", 0)
-        assert run("--model", model, *options, "--out", tmp_path / kind.replace(":", "_")) == 0
-        cells = pd.read_csv(tmp_path / kind / "tables/coreference.csv")
-        assert int(cells["head"].max()) == (4 if kind == "norm" else 1)
-        assert cells["correct"].max() > 0
-
-
-def test_with_other_analyses(model, tmp_path):
-    names = ("dependency,surface,coreference", "--limit", 3, "--max-length", 64, "--control", "random-init:1")
-    assert run("--model", model, "--analyses", *names, "--replicates", 20, "--out", tmp_path / "run") == 0
-    record = json.loads((tmp_path / "run/run.json").read_text())
-    assert record["corpus"]["unit"] == "sentences"
-    assert record["corpus"]["counts"]["documents"] == 3
-    page = (tmp_path / "run/report.html").read_text()
-    assert "know about coreference" in page
-    assert "know about dependency syntax" in page
-    assert (tmp_path / "run/tables/coreference_control.csv").exists()
-    assert (tmp_path / "run/tables/dependency_control.csv").exists()
-
-
 CONLL = "#begin document (x); part 000\nd\t0\t0\tAnn\t(1)\nd\t0\t1\tsaw\t-\nd\t0\t2\ther\t{}\n#end document\n"
 
 
@@ -330,59 +306,3 @@ def test_nothing_to_score_is_said(model, tmp_path, capsys):
     }
     assert summary["run"]["warnings"] == ["No mention could be scored; 0 have an antecedent in the corpus."]
     assert "No mention could be scored" in (tmp_path / "run/report.html").read_text()
-
-
-def test_all_antecedents_beyond_what_is_read(model, tmp_path, capsys):
-    far = "#begin document (x);\n" + "".join(f"d\t0\t{n}\tw\t{'(1)' if n in (0, 90) else '-'}\n" for n in range(91))
-    (tmp_path / "x.conll").write_text(far + "#end document\n")
-    assert run("--model", model, "--corpus", tmp_path / "x.conll", "--out", tmp_path / "run") == 0
-    out = capsys.readouterr().out
-    assert "Warning: No mention could be scored; 1 have an antecedent in the corpus. Read more of the documents" in out
-
-
-def test_pronouns_of_neither_name_are_told(model, data_file, tmp_path, capsys):
-    path = data_file("coref/gap-development.tsv")
-    assert run("--model", model, "--corpus", path, "--limit", 20, "--out", tmp_path / "run") == 0
-    told = json.loads((tmp_path / "run/run.json").read_text())["coreference"]["account"]
-    assert told["no answer"] + told["anaphors"] == 20
-    assert f"with no right candidate: {told['no answer']}." in " ".join(capsys.readouterr().out.split())
-    assert run("--model", model, "--corpus", path, "--singletons", "keep", "--out", tmp_path / "two") == 2
-    assert "--singletons keep has no effect on GAP and WinoBias" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_vectors_are_merged_into_words(model, tmp_path):
-    options = ("--analyses", "coreference", "--limit", 2, "--max-length", 64, "--stride", 40, "--map", "norm")
-    for merge in ("norm", "vector"):
-        assert run("--model", model, *options, "--merge", merge, "--out", tmp_path / merge) == 0
-    one, two = (pd.read_csv(tmp_path / merge / "tables/coreference.csv") for merge in ("norm", "vector"))
-    assert one["correct"].tolist() != two["correct"].tolist()
-
-
-def test_other_analyses_read_coreference_corpora_too(model, tmp_path, capsys):
-    (tmp_path / "x.conll").write_text(CONLL.format("(1"))
-    files = ("--corpus", tmp_path / "x.conll", SAMPLE_TREEBANK)
-    arguments = ("--model", model, *files, "--analyses", "surface", "--out", tmp_path / "run")
-    assert run(*arguments) == 1
-    assert "x.conll:4: a mention of entity '1'" in capsys.readouterr().err
-    assert run(*arguments, "--lenient", "--limit", 1) == 0
-    record = json.loads((tmp_path / "run/run.json").read_text())
-    assert record["sentences"]["read"] == 1
-    assert record["warnings"] == [f"--limit was reached before these files were read: {SAMPLE_TREEBANK}."]
-
-
-def test_text_has_no_mentions(model, tmp_path, capsys):
-    (tmp_path / "x.txt").write_text("Ann saw her.\n")
-    arguments = ("--model", model, "--text", tmp_path / "x.txt", "--out", tmp_path / "run")
-    assert run(*arguments, "--analyses", "coreference") == 2
-    assert "needs a --corpus with mentions" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_same_command_same_tables(model, tmp_path):
-    options = ("--analyses", "coreference", "--limit", 5, "--max-length", 64)
-    for name, cells in (("one", 2**17), ("two", 5000)):
-        assert run("--model", model, *options, "--batch-cells", cells, "--out", tmp_path / name) == 0
-    for table in sorted((tmp_path / "one/tables").glob("coreference*.csv")):
-        if table.name != "coreference_examples.csv":  # weights are floats
-            assert table.read_bytes() == (tmp_path / "two/tables" / table.name).read_bytes()

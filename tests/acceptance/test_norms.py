@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import numpy as np
 import pandas as pd
@@ -117,12 +116,6 @@ def test_impossible_options(bert, tmp_path, capsys, options, message):
     assert not (tmp_path / "r").exists()
 
 
-def test_a_missing_frequency_file(bert, tmp_path, capsys):
-    options = ["--analyses", "norms", "--frequencies", tmp_path / "none.tsv"]
-    assert run("--model", bert, *options, "--out", tmp_path / "r") == 1
-    assert "none.tsv: there is no such file" in capsys.readouterr().err
-
-
 def test_an_architecture_that_is_not_known(tmp_path, capsys):
     import transformers
 
@@ -158,12 +151,6 @@ def test_options_of_the_map_are_in_record_and_page(bert, tmp_path):
     page = (tmp_path / "r" / "report.html").read_text()
     for fact in ("adding vectors", "rows divided by their sums", "feed-forward bias: fixed"):
         assert fact in page
-
-
-def test_help_names_every_kind(capsys):
-    main(["analyze", "--help"])
-    words = set(re.findall(r"[\w-]+", capsys.readouterr().out))
-    assert set(list_kinds()) <= words
 
 
 @pytest.mark.slow

@@ -251,13 +251,6 @@ def test_what_cannot_be(arguments, status, message, model, vectors, tmp_path, ca
     assert not (tmp_path / "run").exists()
 
 
-def test_no_network_of_random_weights_where_no_probe_reads_attention(model, vectors, tmp_path):
-    options = ("--probe", "words+distances", "--limit", 12, "--folds", 2, "--seeds", 1, "--replicates", 0)
-    assert run("--model", model, "--vectors", vectors, *options, "--out", tmp_path / "run") == 0
-    seconds = json.loads((tmp_path / "run" / "run.json").read_text())["seconds"]
-    assert not [stage for stage in seconds if "random weights" in stage]
-
-
 @pytest.mark.parametrize("overwrite", [[], ["--overwrite"]])
 def test_cache_cannot_be_among_the_results(overwrite, model, tmp_path, capsys):
     for cache in ("run", "run/cache"):
@@ -267,17 +260,6 @@ def test_cache_cannot_be_among_the_results(overwrite, model, tmp_path, capsys):
     assert run("--model", model, "--out", tmp_path / "run", "--cache", tmp_path / "file") == 2
     assert "is not a folder" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
-
-
-@pytest.mark.slow
-def test_maps_of_random_weights_made_now_are_said_to_be(model, tmp_path, capsys):
-    options = ("--model", model, "--limit", 12, "--folds", 2, "--seeds", 1, "--replicates", 0)
-    assert run(*options, "--controls", "none", "--out", tmp_path / "without") == 0
-    assert "made of 12 sentences now" in " ".join(capsys.readouterr().out.split())
-    assert run(*options, "--controls", "random-init:2", "--out", tmp_path / "with") == 0
-    assert "made of 24 sentences now (each network counted)" in " ".join(capsys.readouterr().out.split())
-    assert run(*options, "--controls", "random-init:2", "--out", tmp_path / "again") == 0
-    assert "all there from an earlier run" in " ".join(capsys.readouterr().out.split())
 
 
 def test_dev_sentences_must_have_something_to_stop_by(model, tmp_path, capsys):
@@ -328,14 +310,3 @@ def test_probes_know_more_than_single_heads(demo_encoder, data_file, tmp_path):
     assert uas["attention+words, random weights"] < uas["attention+words"] - 0.2
     selectivity = table(tmp_path / "run").set_index("method")["selectivity"]
     assert (selectivity[["attention", "attention+words"]] > 0.04).all()
-
-
-@pytest.mark.slow
-def test_a_treebank_without_training_data(demo_encoder, data_file, tmp_path, capsys):
-    del demo_encoder
-    korean = data_file("ud/ko_kaist-dev.conllu")
-    assert run("--test", korean, "--limit", 25, "--seeds", 1, "--controls", "none", "--out", tmp_path / "run") == 0
-    record = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert len(record["probes"]["splits"]) == 5
-    assert sum(split["test"] for split in record["probes"]["splits"]) == record["sentences"]["read"]
-    assert "Warning: " in capsys.readouterr().out

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from tests.acceptance.probing import files_of, on_disk, run, table
+from tests.acceptance.probing import on_disk, run, table
 
 
 @pytest.fixture(scope="module")
@@ -43,19 +43,6 @@ class TestDefaultRecipe:
         epochs = table(tmp_path / "run", "probe_training").groupby(["method", "task"])["epoch"].max()
         assert len(epochs) == 3  # the probe, its control task, and random weights
         assert (epochs > 1).all()
-
-    @pytest.mark.slow
-    def test_the_same_as_if_it_were_asked_for_and_not_as_the_paper(self, model, tmp_path):
-        for name, given in (("auto", ()), ("tuned", ("--recipe", "tuned")), ("paper", ("--recipe", "paper"))):
-            assert run("--model", model, *self.OPTIONS, *given, "--out", tmp_path / name) == 0
-        auto, tuned, paper = (files_of(tmp_path / name) for name in ("auto", "tuned", "paper"))
-        assert auto == tuned
-        assert auto["tables/probe_training.csv"] != paper["tables/probe_training.csv"]
-        record = self.record(tmp_path / "paper")
-        assert (record["probes"]["recipe_name"], record["probes"]["recipe"]["epochs"]) == ("paper", 1)
-        assert [split["dev"] for split in record["probes"]["splits"]] == [None, None]
-        steps = min(split["train"] for split in record["probes"]["splits"])
-        assert any(f"Trained in {steps} steps, which may be too few" in warning for warning in record["warnings"])
 
     @pytest.mark.slow
     def test_enough_sentences_are_trained_on_as_in_the_paper(self, model, tmp_path, monkeypatch):

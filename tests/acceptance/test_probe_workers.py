@@ -94,11 +94,6 @@ def test_a_killed_run_is_continued(long, model, programs, tmp_path):
     assert json.loads((tmp_path / "run" / "run.json").read_text())["probes"]["continued_after_interruption"] > 0
 
 
-def test_there_is_at_least_one_process(model, tmp_path, capsys):
-    assert run("--model", model, "--workers", 0, "--out", tmp_path / "run") == 2
-    assert "--workers must be at least 1, not 0" in capsys.readouterr().err
-
-
 def started(programs: Programs, model: str, folder: Path) -> psutil.Process:
     """Start a run in two processes."""
     given = ["probe", "--model", model, *LONG, "--workers", 2, "--out", folder / "run"]

@@ -232,38 +232,6 @@ def test_by_default_a_treebank_gets_three_analyses(bert, tmp_path):
     assert {"relation", "relation_accuracy"} <= set(heads.columns)
 
 
-@pytest.mark.slow
-def test_analyses_by_commas_in_any_order(bert, tmp_path):
-    options = ["--limit", 5, "--max-length", 60, "--analyses", "clusters,surface", "dependency"]
-    assert run("--model", bert, *options, "--out", tmp_path / "r") == 0
-    record = json.loads((tmp_path / "r" / "run.json").read_text())
-    assert record["options"]["analyses"] == ["dependency", "surface", "clusters"]
-
-
-@pytest.mark.slow
-def test_batches_do_not_matter(bert, text, tmp_path):
-    found = []
-    for cells in (500, 2**16):
-        out = tmp_path / str(cells)
-        assert run("--model", bert, "--text", text, "--batch-cells", cells, "--out", out) == 0
-        found.append([pd.read_csv(out / "tables" / f"{n}.csv") for n in ("surface", "head_distances", "gradients")])
-    for one, two in zip(*found, strict=True):
-        pd.testing.assert_frame_equal(one, two, rtol=1e-3, atol=2e-6)
-
-
-@pytest.mark.slow
-def test_smoothing_as_published(bert, text, tmp_path):
-    sums = []
-    for smoothing in ("none", "release"):
-        out = tmp_path / smoothing
-        assert run("--model", bert, "--text", text, "--smoothing", smoothing, "--gradients", "none", "--out", out) == 0
-        heads = pd.read_csv(out / "tables" / "surface.csv")
-        distances = pd.read_csv(out / "tables" / "head_distances.csv", index_col="head")
-        sums.append((heads["entropy"].sum(), distances.to_numpy().sum()))
-    assert sums[1][0] > sums[0][0]
-    assert sums[1][1] < sums[0][1]
-
-
 @pytest.mark.parametrize(
     ("family", "style", "mask", "reason"),
     [
@@ -331,12 +299,3 @@ def test_impossible_options(bert, text, tmp_path, capsys, options, status, messa
     assert run("--model", bert, "--text", text, *options, "--out", tmp_path / "r") == status
     assert message in capsys.readouterr().err
     assert not (tmp_path / "r").exists()
-
-
-def test_options_of_texts_are_not_for_treebanks(bert, tmp_path, capsys):
-    assert run("--model", bert, "--segments", 5, "--out", tmp_path / "r") == 2
-    assert "--segments is for --text" in capsys.readouterr().err
-    assert run("--model", bert, "--text", "--out", tmp_path / "r") == 2
-    assert "--text needs at least one name" in capsys.readouterr().err
-    assert run("--model", bert, "--text", tmp_path / "none.txt", "--out", tmp_path / "r") == 1
-    assert "none.txt: there is no such file" in capsys.readouterr().err

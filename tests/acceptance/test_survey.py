@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from safetensors import safe_open
 
 import attentionology
 from attentionology import CorpusOptions, CountOptions, OptionError
@@ -85,17 +84,6 @@ def test_a_cell_that_fails_is_a_row_and_does_not_stop_the_grid(surveyed):
 
 
 @pytest.mark.slow
-def test_cells_keep_no_sentences_to_look_at(grid, surveyed):
-    del surveyed
-    names = set()
-    for path in (grid / "parts").glob("*.safetensors"):
-        with safe_open(path, "pt") as file:
-            names |= set(file.keys())
-    assert any(name.startswith("dependency") for name in names)
-    assert not [name for name in names if name.startswith("examples")]
-
-
-@pytest.mark.slow
 def test_cells_have_the_numbers_of_single_runs(grid, surveyed):
     table = read(surveyed[0], "survey")
     options: list[Any] = [CorpusOptions(limit=30), CountOptions(replicates=60, min_count=10)]
@@ -141,17 +129,6 @@ def test_means_are_over_the_treebanks_that_were_counted(surveyed):
     assert row["treebanks"] == len(rows) > 1
     assert row["difference"] == pytest.approx(rows["difference"].mean())
     assert row["low"] < row["difference"] < row["high"]
-
-
-@pytest.mark.slow
-def test_the_same_command_counts_nothing_again(grid, surveyed, tmp_path, monkeypatch):
-    written = []
-    monkeypatch.setattr(parts.PartCounter, "write", lambda self, part, counts: written.append(part))
-    assert main(command(grid, tmp_path / "again", "--parts", str(grid / "parts"), "--relation", "det")) == 3
-    assert written == []
-    for name in ("survey", "survey_contrasts", "survey_means", "survey_transfer", "survey_transfer_means"):
-        again = tmp_path / "again" / "tables" / f"{name}.csv"
-        assert again.read_bytes() == (surveyed[0] / "tables" / f"{name}.csv").read_bytes()
 
 
 @pytest.mark.slow

@@ -60,13 +60,6 @@ def test_scores_by_hand(by_hand):
     )
 
 
-def test_runs_by_hand(by_hand):
-    counts = ["correct", "total", "correct_all", "total_all", "correct_noroot", "total_noroot"]
-    assert by_hand.runs[counts].to_numpy().tolist() == [[4, 5, 5, 8, 2, 3], [1, 5, 3, 8, 0, 3]]
-    assert by_hand.runs["uas"].tolist() == [0.8, 0.2]
-    assert by_hand.runs["run"].tolist() == [1, 2]
-
-
 def test_relations_by_hand(by_hand):
     found = by_hand.relations[["relation", "correct", "total", "uas"]].to_numpy().tolist()
     assert found == [  # frequent ones first, then by name; "dep" has no word with a head
@@ -78,11 +71,6 @@ def test_relations_by_hand(by_hand):
         ["punct", 1, 1, 1 / 2],
         ["punct:x", 1, 1, 1 / 2],
     ]
-
-
-def test_lengths_by_hand(by_hand):
-    found = by_hand.lengths[["length", "correct", "total", "uas"]].to_numpy().tolist()
-    assert found == [[0, 3, 2, 3 / 4], [1, 2, 3, 2 / 6]]
 
 
 def test_length_is_the_distance_to_either_side():
@@ -255,18 +243,6 @@ def test_no_replicates_no_intervals():
     assert tables.methods[["uas_low", "uas_high"]].isna().all(axis=None)
     assert tables.contrasts[["low", "high"]].isna().all(axis=None)
     assert tables.contrasts["difference"].notna().all()
-
-
-def test_no_contrasts_is_a_table_with_columns():
-    assert list(attachment([CAT], [attempt(FIRST[:5])], replicates=0).contrasts) == [
-        "first", "second", "difference", "low", "high",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("words", [0, 8, 10])
-def test_an_attempt_about_other_words_is_an_error(words):
-    with pytest.raises(ValueError, match=f"wrong: {words} predictions for 9 words"):
-        attachment([CAT, YES], [attempt(FIRST), attempt([1] * words, "wrong")])
 
 
 def test_nothing_that_counts():

@@ -121,20 +121,6 @@ def test_texts_of_one_word_of_none_and_of_unknown_words_only():
         torch.testing.assert_close(probabilities(model, [(), ()]), bias.expand(2, -1))
 
 
-def test_what_occurs_twice_is_read_once():
-    seen: list[tuple[str, ...]] = []
-
-    class Noted(AttentionClassifier):
-        def encode(self, texts, *, gradient=False):
-            seen.extend(texts)
-            return super().encode(texts, gradient=gradient)
-
-    model = Noted("none", dimensions=4).build(Vocabulary(tuple(WORDS)), "ab")
-    found = probabilities(model, [("a",), ("the",), ("a",)])
-    assert sorted(seen) == [("a",), ("the",)]
-    assert torch.equal(found[0], found[2])
-
-
 def test_every_place_is_in_one_batch_and_batches_are_bounded(monkeypatch):
     monkeypatch.setattr(module, "_BATCH_CELLS", 60)
     texts = some_texts([0, 3, 100, 7, 7, 0, 20, 58, 59, 1])
@@ -144,18 +130,6 @@ def test_every_place_is_in_one_batch_and_batches_are_bounded(monkeypatch):
         assert len(batch) == 1 or len(batch) * (max(len(texts[i]) for i in batch) + 2) <= 60
     assert [i for batch in batches for i in batch] == sorted(range(10), key=lambda i: -len(texts[i]))
     assert list(built().batches([])) == []
-
-
-def test_gradients_begin_at_the_embeddings_if_asked():
-    model = built()
-    state = model.encode(TEXTS, gradient=True)
-    assert state.embeddings.is_leaf
-    assert state.embeddings.requires_grad
-    assert not model.encode(TEXTS).embeddings.is_leaf
-    with torch.no_grad():
-        assert not model.encode(TEXTS).alpha.requires_grad
-    assert model.embeddings(state) is state.embeddings
-    assert model.special == "keep"
 
 
 def test_words_that_are_known():
@@ -188,31 +162,6 @@ def test_embeddings_begin_with_the_vectors():
 
 
 @pytest.mark.parametrize(
-    ("encoder", "regularizer", "size", "expected"),
-    [
-        ("lstm", None, None, 256),
-        ("cnn", None, None, 128),
-        ("average", None, None, 128),
-        ("none", None, None, 12),
-        ("none", None, 12, 12),
-        ("lstm", "residual", None, 12),
-        ("cnn", "tying", None, 12),
-        ("average", "residual", 12, 12),
-        ("lstm", "concat", None, 256),
-        ("lstm", "mlm", 6, 6),
-        ("cnn", "conicity", 8, 8),
-    ],
-)
-def test_sizes(encoder, regularizer, size, expected):
-    model = AttentionClassifier(encoder, regularizer=regularizer, dimensions=12, size=size)
-    model.build(Vocabulary(tuple(WORDS)), "ab")
-    assert model.config["size"] == expected
-    state = model.encode([("good", "film")])
-    assert state.hidden.shape == (1, 2, expected)
-    assert model.decoder.in_features == expected + 12 * (regularizer == "concat")
-
-
-@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"encoder": "none", "size": 10}, "must have the 12 dimensions of the embeddings here, not 10"),
@@ -227,17 +176,3 @@ def test_sizes(encoder, regularizer, size, expected):
 def test_sizes_that_are_not_possible(options, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         AttentionClassifier(**{"dimensions": 12} | options).build(Vocabulary(tuple(WORDS)), "ab")
-
-
-@pytest.mark.parametrize("options", [{"encoder": "other"}, {"attention": "other"}, {"regularizer": "other"}])
-def test_unknown_names(options):
-    with pytest.raises((ValueError, TypeError), match=next(iter(options))):
-        AttentionClassifier(**options)
-
-
-def test_errors():
-    with pytest.raises(ValueError, match="at least two classes, not 1"):
-        built(classes=1)
-    model = AttentionClassifier("none", dimensions=4)
-    with pytest.raises(ValueError, match="'c' is not in list"):
-        model.fit([("a",), ("b",)], ["a", "b"], ([("a",)], ["c"]))

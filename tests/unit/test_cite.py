@@ -100,8 +100,3 @@ def test_the_command_prints_both_parts(tmp_path, capsys):
     assert capsys.readouterr().out == f"{methods(RECORD)}\n\n{bibtex(RECORD)}\n"
     assert main(["cite", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"methods": methods(RECORD), "bibtex": bibtex(RECORD)}
-
-
-def test_a_folder_without_a_run_is_refused(tmp_path, capsys):
-    assert main(["cite", str(tmp_path)]) == 1
-    assert "no run of one model on one corpus to cite" in capsys.readouterr().err

@@ -11,23 +11,18 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from attentionology.corpora_loaders import WordVectors
 from attentionology.extractors.replaceable.attention_model import (
     probabilities,
 )
 from attentionology.probes.classifiers import (
     AttentionClassifier,
-    ClassifierRecipe,
     cosine_to_mean,
 )
 from attentionology.probes.classifiers.encoders import ENCODERS as ENCODERS_BY_NAME
 from attentionology.probes.classifiers.encoders import Projection
 from attentionology.probes.classifiers.vocabulary import END, MASK, PAD, START
-from attentionology.storage.sealed import ANYWHERE, DamagedError
-from attentionology.storage.tensors import read_tensors, write_tensors
 from tests.unit.classified import KINDS, REGULARIZERS, TEXTS, WORDS, built, seeded, some_texts, weights
 
 
@@ -128,36 +123,6 @@ def test_what_was_saved_gives_the_same_to_the_last_bit(encoder, attention, regul
     header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
     assert json.loads(header["__metadata__"]["attentionology"])["words"] == WORDS
     assert b"\x80\x04" not in raw[:64]
-
-
-def test_a_model_with_vectors_and_odd_words_can_be_saved(tmp_path):
-    vectors = WordVectors(np.ones((1, 6), dtype=np.float32), {"naïve": 0})
-    model = AttentionClassifier("none").fit(
-        [("naïve", "“"), ("\n", "雪")], ["a", "b"], vectors=vectors, recipe=ClassifierRecipe(epochs=1)
-    )
-    model.save(tmp_path / "m")
-    read = AttentionClassifier.load(tmp_path / "m")
-    assert read.vocabulary == model.vocabulary
-    assert torch.equal(read.table.weight, model.table.weight)
-
-
-def test_other_files_are_told_from_models(tmp_path):
-    with pytest.raises(OSError, match="No such file"):
-        AttentionClassifier.load(tmp_path / "none")
-    (tmp_path / "text").write_text("no tensors here")
-    save_file({"a": torch.zeros(1)}, tmp_path / "bare")
-    save_file({"a": torch.zeros(1)}, tmp_path / "other", {"format": "pt"})
-    built().save(tmp_path / "model")
-    tensors, facts = read_tensors(tmp_path / "model", ANYWHERE)
-    with safe_open(tmp_path / "model", "pt") as file:
-        save_file({"table.weight": torch.zeros(1)}, tmp_path / "damaged", file.metadata())
-    with pytest.raises(DamagedError, match="does not match its SHA-256 digest"):
-        AttentionClassifier.load(tmp_path / "damaged")
-    write_tensors(tmp_path / "changed", {"table.weight": torch.zeros(1)}, facts, ANYWHERE)
-    write_tensors(tmp_path / "untold", tensors, {"classes": facts["classes"]}, ANYWHERE)
-    for name in ("text", "bare", "other", "changed", "untold"):
-        with pytest.raises((OSError, SafetensorError, KeyError, ValueError)):
-            AttentionClassifier.load(tmp_path / name)
 
 
 def test_a_model_that_was_saved_without_a_digest_is_still_read(tmp_path):

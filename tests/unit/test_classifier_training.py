@@ -199,15 +199,6 @@ def test_what_cannot_be_learned_from():
         train(Scripted([math.inf]), [("a",)], nothing)
 
 
-def test_weights_that_are_no_numbers_are_not_kept():
-    """The loss of the first epoch is that before its only step."""
-    texts, labels = labelled()
-    for dev in (None, (texts, labels)):
-        model = AttentionClassifier("none", dimensions=8)
-        with pytest.raises(TrainingError):
-            model.fit(texts, labels, dev, recipe=ClassifierRecipe(epochs=1, batch_size=99, learning_rate=1e38))
-
-
 def test_clipping_bounds_the_step_of_the_first_epoch():
     texts, labels = labelled(8)
     grown = []
@@ -337,15 +328,6 @@ def test_the_loss_of_an_adversary_equals_the_naive_formula(divergence, strength,
     if not strength:
         alone = (logits.detach().softmax(-1) - torch.from_numpy(base[places])).abs().sum() / 2
         assert loss.item() == pytest.approx(alone.item(), abs=1e-6)
-
-
-def test_what_an_adversary_may_not_be():
-    divergence: Any = "other"
-    with pytest.raises((ValueError, TypeError), match="divergence"):
-        Imitation(np.ones((1, 2)), [np.ones((1, 1))], 0.0, divergence)
-    for strength in (-1e-9, math.nan):
-        with pytest.raises(ValueError, match="λ must be at least 0"):
-            Imitation(np.ones((1, 2)), [np.ones((1, 1))], strength)
 
 
 @pytest.mark.slow

@@ -185,17 +185,6 @@ def test_unpaired_intervals_are_wider(encoder, treebank, run, comparison):
 
 
 @pytest.mark.slow
-def test_notes_say_what_was_compared(run, other, encoder, treebank):
-    options = [dataclasses.replace(COUNTS, replicates=50)]
-    mixed = analyze(encoder, treebank, analyses=["dependency", "clusters"], options=options)
-    first, second, left_out = compare(run, other, mixed, names=("one", "two", "three"), min_count=20).notes
-    assert first.startswith("one is compared with two. Both runs read the same inputs: the intervals are paired.")
-    assert "--replicates (100 and 50)" in second
-    assert "--out" not in second
-    assert left_out == "Analyses without statistics that can be compared: clusters."
-
-
-@pytest.mark.slow
 def test_runs_that_cannot_be_compared_are_refused(run, encoder, treebank):
     with pytest.raises(OptionError, match="at least two runs"):
         compare(run)

@@ -11,7 +11,7 @@ import torch
 
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import DIRECTIONS, MapBatch
+from attentionology.extractors import MapBatch
 from tests.maps import RELATIONS, batch_of, one_head, random_corpus
 
 # "the cat saw it": the → cat, cat → saw, saw is the root, it → saw
@@ -155,17 +155,6 @@ def test_best_head_ties_go_to_the_later_layer_and_head_and_to_columns():
     assert (row["layer"], row["head"], row["direction"]) == (2, 2, "head->dep")
 
 
-def test_cells_hold_every_relation_direction_layer_and_head_once():
-    texts, maps = random_corpus(2)
-    cells, _ = counted(batch_of(texts, maps))
-    assert list(cells.columns) == ["relation", "direction", "layer", "head", "correct", "total", "accuracy"]
-    keys = cells[["relation", "direction", "layer", "head"]]
-    assert len(keys) == len(keys.drop_duplicates()) == (len(RELATIONS) + 3) * 2 * 2 * 3
-    assert set(cells["layer"]) == {1, 2}
-    assert set(cells["head"]) == {1, 2, 3}
-    assert set(cells["direction"]) == set(DIRECTIONS)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_splitting_ordering_and_merging_change_no_bit(seed):
     texts, maps = random_corpus(seed)
@@ -183,46 +172,6 @@ def test_splitting_ordering_and_merging_change_no_bit(seed):
         pd.testing.assert_frame_equal(ours, theirs, check_exact=True)
 
 
-def test_every_way_of_counting_gives_the_same():
-    texts, maps = random_corpus(3)
-    first, second = batch_of(texts[:15], maps[:15]), batch_of(texts[15:], maps[15:])
-    whole = metric(2, 3)
-    whole.update(batch_of(texts, maps))
-    expected = whole.compute()
-
-    in_turn = metric(2, 3)
-    in_turn.update(first)
-    in_turn.update(second)
-    by_dictionary = metric(2, 3)
-    by_dictionary.update(first)
-    other = metric(2, 3)
-    other.update(second)
-    by_dictionary.compute()  # a result asked for in between is not kept
-    by_dictionary.merge_state(other.metric_state)
-    loaded = metric(2, 3)
-    loaded.update(first)
-    loaded.load_state_dict(whole.metric_state)
-    after_reset = metric(2, 3)
-    after_reset.update(first)
-    after_reset.reset()
-    after_reset.update(first)
-    after_reset.update(second)
-    for accuracy in (in_turn, by_dictionary, loaded, after_reset):
-        for ours, theirs in zip(accuracy.compute(), expected, strict=True):
-            pd.testing.assert_frame_equal(ours, theirs, check_exact=True)
-
-
-def test_counts_of_different_configurations_do_not_merge():
-    texts, maps = random_corpus(3)
-    accuracy = metric(2, 3)
-    accuracy.update(batch_of(texts, maps))
-    for other in (metric(2, 3, seed=1), DependencyAccuracy([*RELATIONS[:-1], "x"], 2, 3, replicates=50)):
-        spoilt = accuracy.clone()
-        spoilt.merge_state(other.metric_state)
-        with pytest.raises(ValueError, match="cannot be added up"):
-            spoilt.compute()
-
-
 def test_wrong_maps_are_refused():
     texts, maps = random_corpus(6, sentences=2)
     batch = batch_of(texts, maps)
@@ -235,10 +184,3 @@ def test_wrong_maps_are_refused():
     none_special = torch.zeros_like(batch.special)
     with pytest.raises(ValueError, match="the sentence"):
         metric(2, 3).update(MapBatch(batch.maps, batch.lengths, none_special, batch.sentences))
-
-
-def test_relation_called_like_a_total_is_refused():
-    with pytest.raises(ValueError, match="reserved"):
-        DependencyAccuracy(["det", "all"], 1, 1)
-    with pytest.raises(ValueError, match="reserved"):
-        DependencyAccuracy(["det", "all:x"], 1, 1, coarse=True)

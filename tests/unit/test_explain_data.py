@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import save
 
 from attentionology.analyses.explanation.options import TextOptions
 from attentionology.analyses.explanation.run_options import ExplainOptions, Loaded
@@ -23,8 +21,6 @@ from attentionology.extractors import ModelError
 from attentionology.probes.classifiers import AttentionClassifier, ClassifierRecipe, CrossEntropy, Vocabulary
 from attentionology.probes.classifiers.trainings import ClassifierTraining, Trainings
 from attentionology.storage.cache_log import CacheLog
-from attentionology.storage.durable import StorageError
-from attentionology.storage.tensors import read_tensors
 from tests.damage import DAMAGE
 
 
@@ -183,16 +179,6 @@ def test_a_damaged_file_is_said_and_made_again(tmp_path: Path, damage: Callable[
     assert str(file) in warning
 
 
-def test_a_file_of_the_first_versions_is_said_and_made_again(tmp_path: Path) -> None:
-    made = Trainings(tmp_path, workers=1)([job()], "train")["seed 0"]
-    (file,) = (tmp_path / "classifiers").iterdir()
-    whole = file.read_bytes()
-    tensors, facts = read_tensors(file)
-    file.write_bytes(save(tensors, {"history": json.dumps(facts["history"])}))
-    [warning] = check_made_again(tmp_path, made, whole).warnings()
-    assert "older version" in warning
-
-
 def test_two_files_that_were_swapped_are_noticed(tmp_path: Path) -> None:
     Trainings(tmp_path, workers=1)([job(0), job(1)], "train")
     a, b = sorted((tmp_path / "classifiers").iterdir())
@@ -217,15 +203,6 @@ def test_models_are_trained_where_nothing_may_be_kept(tmp_path: Path, monkeypatc
     assert "read-only" in warning
     other = Trainings(tmp_path, workers=1)([job()], "train")["seed 0"]
     assert all(torch.equal(a, b) for a, b in zip(weights(made), weights(other), strict=True))
-
-
-def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(StorageError, match=r"cannot be written: No space left on device \(\d.\d kB needed, .* free\)"):
-        Trainings(tmp_path, workers=1)([job()], "train")
 
 
 @pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)

@@ -18,7 +18,7 @@ from attentionology.analyses.contract import OptionGroup
 from attentionology.analyses.explanation import registry
 from attentionology.analyses.explanation.batch import Rows, TextBatch
 from attentionology.analyses.explanation.contract import SHARE, Column, Drawing, ExplanationTest, Findings, Question
-from attentionology.analyses.explanation.options import ENTRY_POINTS, TESTS, ExplanationTestOptions, names_of_tests
+from attentionology.analyses.explanation.options import ENTRY_POINTS, TESTS, ExplanationTestOptions
 from attentionology.analyses.explanation.registry import check_tests, registered_tests, with_columns
 from attentionology.scripts.cli import main
 from attentionology.storage import plugins
@@ -59,7 +59,6 @@ FIRST_WORD = ExplanationTest(
 )
 UNDECLARED = replace(FIRST_WORD, columns={"first_word_top": COLUMNS["first_word_top"]}, questions=())
 LATE = replace(FIRST_WORD, conclude=lambda texts, options: Findings({"second_word_top": np.zeros(len(texts))}))
-NO_TEST = "first-word"
 
 
 class FirstWord(ExplanationTest):
@@ -146,17 +145,6 @@ def test_a_test_of_another_package_is_one_file(
     assert "the first word is the most attended one" in " ".join(capsys.readouterr().out.split())
 
 
-def test_the_command_names_tests_of_other_packages(
-    add: Callable[..., None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    add()
-    assert names_of_tests() == (*TESTS, "first-word")
-    assert main(["explain", "--data", "x", "--tests", "colour"]) == 2
-    assert "regularizers, first-word, all" in " ".join(capsys.readouterr().err.split())
-    assert main(["explain", "--data", "x", "--tests", "first-word", "--steps", "4"]) == 2
-    assert "--steps is for --tests adversarial" in capsys.readouterr().err
-
-
 def test_the_tests_of_the_toolkit_fit_together() -> None:
     tests = registered_tests()
     check_tests(tests.values())
@@ -184,20 +172,6 @@ def test_the_tests_of_the_toolkit_fit_together() -> None:
 def test_tests_that_do_not_fit_together(tests: list[ExplanationTest], message: str) -> None:
     with pytest.raises(RegistryError, match=message):
         check_tests(tests)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("first-word", "NO_TEST", "is not an ExplanationTest"),
-        ("other-name", "FIRST_WORD", "'other-name' gives an explanation test of another name, 'first-word'"),
-        ("first-word", "NOWHERE", "cannot be loaded: AttributeError"),
-    ],
-)
-def test_entry_points_that_give_no_test(add: Callable[..., None], name: str, value: str, message: str) -> None:
-    add(value, name)
-    with pytest.raises(RegistryError, match=message):
-        registered_tests()
 
 
 @pytest.mark.parametrize(("value", "column"), [("UNDECLARED", "first_word_chance"), ("LATE", "second_word_top")])
@@ -272,15 +246,3 @@ def test_python_gives_what_the_command_gives(texts: Path, tmp_path: Path) -> Non
 def test_calls_that_cannot_be(given: dict[str, Any], message: str) -> None:
     with pytest.raises(attentionology.OptionError, match=message):
         attentionology.explain(**given)
-
-
-def test_what_subclasses_declare_is_kept(add: Callable[..., None]) -> None:
-    add("FirstWord")
-    with pytest.warns(DeprecationWarning, match=r"until 0\.4"):
-        test = registered_tests()["first-word"]
-    assert test.columns["first_word_top"] == replace(COLUMNS["first_word_top"], significance="first_word_chance")
-    for name in ("heading", "questions", "key", "page", "uses", "by_default", "trained_part"):
-        assert getattr(test, name) == getattr(FIRST_WORD, name), name
-    assert test.figure is not None
-    assert (test.figure.name, test.figure.caption) == ("explain_first_word", "Drawn elsewhere.")
-    assert test.impossible is FIRST_WORD.impossible

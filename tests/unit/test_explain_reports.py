@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import re
@@ -13,17 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from rich.console import Console
 
 from attentionology.analyses.explanation.interventions import ORDERS
-from attentionology.analyses.explanation.plots import clipped
 from attentionology.analyses.explanation.results import ExplainResults, Highlight, HighlightedText
-from attentionology.analyses.explanation.section import explain_section, explain_table, verdict_rows
+from attentionology.analyses.explanation.section import explain_section, verdict_rows
 from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, summarize
 from attentionology.analyses.explanation.tests.correlation import significant
 from attentionology.analyses.explanation.tests.erasure import flip_table
 from attentionology.analyses.explanation.verdict import all_questions, verdicts
-from attentionology.reports.format import number
 from attentionology.reports.page import Section, write_report
 from tests.unit.test_reports import RUN
 
@@ -328,28 +324,3 @@ def test_classes_are_split_up_to_six(tmp_path):
         assert ("By predicted class" in page) == split
         assert ("too many classes" in page) != split
         assert ("predicted: a<" in (folder / "figures" / "explain_tau.svg").read_text()) == split
-
-
-@pytest.mark.parametrize("width", [80, 100, 160])
-@pytest.mark.parametrize("case", ["everything", "nothing", "one text", "three classes", "undefined"])
-def test_terminal(case, width):
-    found = results(**CASES[case])
-    out = io.StringIO()
-    Console(file=out, width=width, color_system=None).print(explain_table(found, width=width))
-    text = out.getvalue()
-    assert max(map(len, text.splitlines())) <= width
-    assert "[bold]of[/bold]" in text
-    assert "[red]" in text
-    assert "…" not in text
-    assert "nan" not in text.split()
-    for row in found.verdicts.to_dict("records"):
-        assert row["test"] in text
-        assert f" {row['verdict']}" in text
-    if case == "everything":
-        assert "[75.0, 85.0]" in text
-        assert number(found.texts["permutation_tvd"].mean()) in text
-
-
-def test_long_names_are_cut():
-    assert clipped("a" * 24) == "a" * 24
-    assert clipped("a" * 25) == "a" * 23 + "…"

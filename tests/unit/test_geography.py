@@ -99,17 +99,6 @@ def test_heads_that_all_attend_alike():
     assert (found.embedding[["x", "y"]] == 0).all(axis=None)
 
 
-@pytest.mark.parametrize("spoil", [lambda d: d.iloc[:1], lambda d: d + np.triu(np.ones(4)), lambda d: d * np.nan])
-def test_what_is_no_table_of_distances(spoil):
-    with pytest.raises(ValueError, match="square, symmetric and finite"):
-        geography(spoil(square(np.eye(4), names(2, 2))))
-
-
-def test_no_clusters():
-    with pytest.raises(ValueError, match="at least one cluster"):
-        geography(square(np.eye(4), names(2, 2)), clusters=0)
-
-
 def test_relations_of_heads():
     """Among the relations in which a head is best, the one with the largest gain that is sure."""
     best = pd.DataFrame(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from attentionology.probes import (
     AttentionProbe,
     AttentionWordsProbe,
     Probe,
-    SingleHead,
     TrainingError,
     load_probe,
 )
@@ -58,19 +56,6 @@ class TestDemandingUsers:
         assert fitted.predict([]) == []
         assert np.isnan(fitted.score([]))
 
-    def test_before_it_is_fitted(self, batches, tmp_path):
-        for predictor in predictors():
-            with pytest.raises(AttributeError, match=f"this {type(predictor).__name__} is not fitted yet"):
-                predictor.predict(batches)
-            assert not hasattr(predictor, "scorer_")
-        with pytest.raises(AttributeError, match=r"'coef_'; call fit first"):
-            _ = AttentionProbe().coef_
-        with pytest.raises(AttributeError, match="call fit first"):
-            AttentionProbe().save(tmp_path)
-        mistyped: Any = AttentionProbe()
-        with pytest.raises(AttributeError, match="has no attribute 'shape'"):
-            _ = mistyped.shape
-
     def test_fit_that_fails_leaves_what_was_learned(self, batches):
         probe = AttentionProbe().fit(batches)
         before = probe.coef_.copy()
@@ -94,13 +79,6 @@ class TestDemandingUsers:
                 assert scores.shape == (len(batch.sentences[0]), len(batch.sentences[0]) + 1)
                 assert (scores[:, 0] == 0).all()
                 assert (scores[:, 1:] != 0).all()
-
-    def test_one_head_per_layer(self):
-        batches = batches_of(2, layers=3, heads=1)
-        probe = AttentionProbe().fit(batches)
-        assert probe.coef_.shape == (2, 3, 1)
-        assert probe.coef_.ravel() == pytest.approx(probe.scorer_.get_parameter("weight").detach().numpy().ravel())
-        assert SingleHead().fit(batches).correct_.shape == (2, 3, 1)
 
     def test_one_word_has_itself_and_the_root(self):
         pytest.importorskip("ufal.chu_liu_edmonds")
@@ -159,39 +137,6 @@ class TestBrokenFiles:
         AttentionProbe().fit(batches_of(1)).save(tmp_path / "probe")
         return tmp_path / "probe"
 
-    @pytest.mark.parametrize("kept", [0, 20, -8])
-    @pytest.mark.parametrize("sealed", [True, False])
-    def test_weights_that_are_cut_off(self, saved, kept, sealed):
-        path = saved / "probe.safetensors"
-        path.write_bytes(path.read_bytes()[:kept])
-        if not sealed:  # the first versions wrote no digests
-            described = description(saved)
-            del described["weights"]
-            (saved / "probe.json").write_text(json.dumps(described))
-        message = (
-            "probe is damaged: .* SHA-256 digest"
-            if sealed
-            else "probe is not a saved probe, or it is damaged: Safetensor"
-        )
-        with pytest.raises(ValueError, match=message):
-            load_probe(saved)
-
-    @pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", "\udcff\udcfe"])
-    def test_description_that_is_none(self, saved, text):
-        (saved / "probe.json").write_bytes(text.encode(errors="surrogateescape"))
-        with pytest.raises(ValueError, match="probe is not a saved probe, or it is damaged"):
-            load_probe(saved)
-
-    @pytest.mark.parametrize(
-        "name", ["probe", "layers", "heads", "kind", "recipe", "random_state", "options", "vectors"]
-    )
-    def test_description_that_lacks_something(self, saved, name):
-        described = description(saved)
-        del described[name]
-        write_json(saved / "probe.json", described, ANYWHERE)
-        with pytest.raises(ValueError, match=f"damaged: KeyError.*{name}"):
-            load_probe(saved)
-
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
@@ -204,30 +149,6 @@ class TestBrokenFiles:
         write_json(saved / "probe.json", description(saved) | changes, ANYWHERE)
         with pytest.raises(ValueError, match=message):
             load_probe(saved)
-
-    def test_description_that_was_changed_by_hand(self, saved):
-        text = (saved / "probe.json").read_text()
-        assert '"random_state": 0' in text
-        (saved / "probe.json").write_text(text.replace('"random_state": 0', '"random_state": 1'))
-        with pytest.raises(ValueError, match="probe is damaged: its content does not match its SHA-256 digest"):
-            load_probe(saved)
-
-    def test_weights_of_another_probe(self, saved, tmp_path):
-        AttentionWordsProbe(VECTORS).fit(batches_of(1)).save(tmp_path / "words")
-        (tmp_path / "words" / "probe.safetensors").replace(saved / "probe.safetensors")
-        with pytest.raises(ValueError, match=r"probe\.safetensors does not belong to probe\.json"):
-            load_probe(saved)
-        described = description(saved) | {"weights": description(tmp_path / "words")["weights"]}
-        write_json(saved / "probe.json", described, ANYWHERE)
-        with pytest.raises(ValueError, match="weights do not fit the description"):
-            load_probe(saved)
-
-    @pytest.mark.parametrize("missing", ["probe.json", "probe.safetensors", None])
-    def test_files_that_are_not_there(self, saved, missing):
-        if missing:
-            (saved / missing).unlink()
-        with pytest.raises(FileNotFoundError, match=missing or "probe.json"):
-            load_probe(saved if missing else saved / "elsewhere")
 
     def test_what_was_loaded_is_saved_the_same(self, saved, tmp_path):
         load_probe(str(saved)).save(str(tmp_path / "again"))

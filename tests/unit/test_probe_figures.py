@@ -72,14 +72,6 @@ def test_figure_of_methods_shows_scores_intervals_and_marks():
     assert marks["paper, on the Penn Treebank"] == [[61.0, places["attention"]]]
 
 
-def test_figure_of_methods_without_marks_has_no_legend():
-    found = results(Case(control=False, replicates=0))
-    figure = methods_figure(found.tables.methods, title="t")
-    assert not figure.legends
-    assert not figure.axes[0].collections
-    assert not figure.axes[0].lines
-
-
 def test_figure_of_lengths_has_a_line_for_every_method_that_says_something():
     figure = lengths_figure(results(Case(tree=True)).tables.lengths, title="t")
     lines = {str(line.get_label()): line for line in figure.axes[0].lines[::2]}  # each has a mark and a line
@@ -98,13 +90,6 @@ def test_figure_of_training_has_a_line_per_run_of_the_first_fold(dev):
     assert [text.get_text() for text in on_dev.texts] == ([] if dev else ["no dev sentences"])
     if dev:
         assert list(np.asarray(on_dev.lines[0].get_ydata())) == pytest.approx([10.0, 20.0, 30.0, 40.0])
-
-
-@pytest.mark.parametrize(("epochs", "named"), [(1, [1]), (3, [1, 2, 3]), (20, [1, 5, 9, 13, 17])])
-def test_epochs_are_whole_numbers(epochs, named):
-    for axes in training_figure(results(Case(runs=1, epochs=epochs)).history, title="t").axes:
-        assert axes.get_xticks().tolist() == named
-        assert axes.get_xlim() == (0.5, epochs + 0.5)
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (3, 1), (1, 1), (12, 12)])

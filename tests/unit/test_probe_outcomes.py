@@ -201,18 +201,6 @@ def test_outcomes_are_read_as_they_were_written(tested, tmp_path):
             np.testing.assert_array_equal(left.deviations, right.deviations)
 
 
-def test_damaged_outcomes_are_refused(tested, tmp_path):
-    sentences, attempts, _ = tested
-    assert read_outcomes(tmp_path) is None
-    write_outcomes(tmp_path, outcomes_of(sentences, attempts), RECORD)
-    path = tmp_path / "states" / "probe.safetensors"
-    content = bytearray(path.read_bytes())
-    content[-1] ^= 1
-    path.write_bytes(bytes(content))
-    with pytest.raises(StateError, match="is damaged"):
-        read_outcomes(tmp_path)
-
-
 def test_there_are_no_intervals_without_replicates(tested):
     sentences, attempts, _ = tested
     outcomes = dataclasses.replace(outcomes_of(sentences, attempts), replicates=0)

@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from attentionology import CorpusOptions, CountOptions, analyze
-from attentionology.analyses import OptionSet
 from attentionology.corpora_loaders import WordVectors
 from attentionology.probes import TUNED, AttentionProbe, FixedOffset, WordsDistancesProbe
-from tests import tiny
 
 
 def test_parameters_are_those_of_the_constructor_and_a_repr_shows_those_that_were_chosen():
@@ -31,17 +28,3 @@ def test_a_clone_has_the_parameters_and_the_same_vectors_but_nothing_learned():
     assert copy.vectors is vectors
     assert (copy.hidden, copy.random_state) == (8, 2)
     assert not hasattr(copy, "shape_")
-
-
-def test_options_are_one_group_or_several():
-    encoder, limit = tiny.encoder("bert"), CorpusOptions(limit=2)
-    one = analyze(encoder, analyses="surface", options=limit)
-    several = analyze(encoder, analyses="surface", options=[limit, CountOptions()])
-    assert one.surface.tables.counts.equals(several.surface.tables.counts)
-    assert one.record["sentences"]["read"] == 2
-
-
-def test_groups_may_come_in_anything_that_can_be_iterated():
-    group = CorpusOptions(limit=2)
-    for given in (group, [group], OptionSet([group]), iter([group]), {1: group}.values()):
-        assert list(OptionSet.of(given)) == [group]

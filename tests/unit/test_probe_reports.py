@@ -250,12 +250,3 @@ def test_weights_of_nothing_are_left_out(tmp_path):
     assert "Which heads the probes use" not in page
     assert not (tmp_path / "tables" / "probe_weights.csv").exists()
     assert section.summary["probe_weights"] == {}
-
-
-@pytest.mark.slow
-def test_same_results_same_pictures(usual, tmp_path):
-    written(tmp_path, results(Case()))
-    pictures = sorted((tmp_path / "figures").glob("*.svg"))
-    assert len(pictures) == 4
-    for path in pictures:
-        assert path.read_bytes() == (usual.folder / "figures" / path.name).read_bytes(), path.name

@@ -1,8 +1,6 @@
-import errno
 import json
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,15 +16,11 @@ from attentionology.probes import (
     Checkpoint,
     Recipe,
     TrainingError,
-    TrainingState,
     WordsDistancesProbe,
     load_probe,
-    make_probe,
     training,
 )
 from attentionology.probes.training import shuffled
-from attentionology.storage.durable import StorageError
-from attentionology.storage.tensors import read_tensors
 from tests.damage import DAMAGE
 from tests.maps import batch_of, random_corpus
 
@@ -89,9 +83,6 @@ class TestLearning:
             assert torch.get_num_threads() == n
         torch.set_num_threads(threads)
         assert all((a == b).all() for a, b in zip(*(weights(probe).values() for probe in found), strict=True))
-
-    def test_a_stream_does_for_one_epoch(self, batches):
-        assert (AttentionProbe().fit(iter(batches)).coef_ == AttentionProbe().fit(batches).coef_).all()
 
     def test_weight_decay_shrinks(self, batches):
         recipes = [Recipe(epochs=5, weight_decay=decay) for decay in (0.0, 50.0)]
@@ -223,47 +214,11 @@ class TestInterruption:
         assert saved.load() is None
         assert [found.path for found in saved.cache_log.discarded] == [path]
 
-    def test_checkpoint_of_the_first_versions_is_not_used(self, batches, tmp_path):
-        path = interrupted(batches, tmp_path)
-        tensors, facts = read_tensors(path)
-        path.write_bytes(save(tensors, {"state": json.dumps(facts)}))
-        saved = Checkpoint(path)
-        assert saved.load() is None
-        assert "older version" in saved.cache_log.warnings()[0]
-
     def test_whole_checkpoint_is_used_and_nothing_is_said(self, batches, tmp_path):
         saved = Checkpoint(interrupted(batches, tmp_path))
         AttentionProbe().fit(batches, checkpoint=saved)
         assert saved.resumed
         assert saved.cache_log.warnings() == []
-
-    def test_training_goes_on_where_nothing_may_be_kept(self, batches, tmp_path, monkeypatch):
-        def refused(*_, **__):
-            raise OSError(errno.EROFS, "Read-only file system")
-
-        saved = Checkpoint(tmp_path / "one.safetensors", every=0.0)
-        with monkeypatch.context() as patched:
-            patched.setattr(Path, "touch", refused)
-            probe = AttentionProbe().fit(batches, checkpoint=saved)
-        assert (probe.coef_ == AttentionProbe().fit(batches).coef_).all()
-        [warning] = saved.cache_log.warnings()
-        assert "read-only" in warning
-
-    def test_full_disk_is_named(self, batches, tmp_path, monkeypatch):
-        def full(*_, **__):
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-        monkeypatch.setattr(Path, "write_bytes", full)
-        message = r"one\.safetensors: cannot be written: No space left on device \(\d\.\d kB needed, [\d.,]+ .B free\)"
-        with pytest.raises(StorageError, match=message):
-            AttentionProbe().fit(batches, checkpoint=Checkpoint(tmp_path / "one.safetensors", every=0.0))
-        assert list(tmp_path.iterdir()) == []
-
-    def test_saves_only_when_it_is_time_and_at_the_end(self, batches, tmp_path, monkeypatch):
-        saved: list[TrainingState] = []
-        monkeypatch.setattr(Checkpoint, "save", lambda _, state, __: saved.append(replace(state)))
-        AttentionProbe().fit(batches, checkpoint=Checkpoint(tmp_path / "one.safetensors", every=1e9))
-        assert [state.done for state in saved] == [True]
 
 
 class TestSaving:
@@ -324,23 +279,8 @@ class TestSaving:
         with pytest.raises(ValueError, match=r"\(2, 2\) layers and heads"):
             probe.score(told_by_one_head(sentences=2, heads=3))
 
-    def test_unknown_probe(self):
-        with pytest.raises(ValueError, match="choose from: attention, attention"):
-            make_probe("mlp")
-
 
 def test_a_loss_that_explodes_is_an_error(batches):
     huge = [replace(batch, maps=batch.maps * 1e38) for batch in batches]
     with pytest.raises(TrainingError, match="lower learning rate"):
         AttentionProbe(recipe=Recipe(epochs=5, learning_rate=100.0)).fit(huge)
-
-
-def test_maps_that_are_no_numbers_are_not_blamed_on_the_learning_rate(batches):
-    broken = [replace(batch, maps=batch.maps * float("nan")) for batch in batches]
-    with pytest.raises(TrainingError, match="its maps hold values that are not finite") as caught:
-        AttentionProbe().fit(broken)
-    assert "learning rate" not in str(caught.value)
-
-
-def test_default_recipe_is_that_of_the_paper():
-    assert Recipe(epochs=1, learning_rate=0.002, weight_decay=0.0, shuffle=False, patience=None) == PAPER

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from attentionology.probes import (
     scored,
 )
 from tests.maps import batch_of, random_corpus
-from tests.probing import CAT, VECTORS, batches_of, blank
+from tests.probing import VECTORS, batches_of, blank
 
 
 class TestArcWeights:
@@ -93,11 +92,6 @@ class TestArcWeights:
         sentence = Sentence("s", names, (*range(2, 13), 1), names[::-1])
         found = arc_weights(AttentionProbe().fit(blank(sentence)), blank(sentence))
         assert list(found) == sorted(names)
-
-    def test_other_maps_are_refused(self):
-        probe = AttentionProbe().fit(blank(CAT))
-        with pytest.raises(ValueError, match="trained on maps 'weight'"):
-            arc_weights(probe, [replace(blank(CAT)[0], kind="norm")])
 
     def test_roots_and_punctuation_are_no_arcs(self):
         sentence = Sentence("s", ("a", "b"), (0, 1), ("root", "punct"))

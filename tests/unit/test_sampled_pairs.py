@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import attentionology
-from attentionology import CountOptions
 from attentionology.analyses import ExampleOptions
 from attentionology.analyses.alignment.drawn import TO_SOURCE, PairsToDraw, sampled_maps
 from attentionology.analyses.alignment.inputs import read_bitext
@@ -120,12 +118,6 @@ def test_maps_and_guesses_are_those_of_the_translator(sentences, setting):
                 chosen = np.take_along_axis(maps, picked[..., None].astype(int), -1)[..., 0]
                 assert (chosen >= maps.max(-1) * (1 - 1e-4)).all()
                 assert (picked == maps.argmax(-1)).mean() > 0.99
-
-
-def test_layers_that_share_a_map_name_their_first_heads(sentences):
-    for sentence in sentences.values():
-        assert sentence.maps["AWI-norm-all"].heads == (0, 4)
-        assert sentence.maps["AWI-norm"].heads is None
 
 
 def test_links_are_the_gold_links(sentences):
@@ -260,23 +252,3 @@ def test_encoders_have_their_maps_too(method, kinds):
         assert not any(sentence.special_columns or ())
         picked = np.frombuffer(inflated(sentence.guesses[f"{kinds[0]}/{TO_SOURCE}"]), dtype="<u2")
         assert picked.max() < len(sentence.columns)
-
-
-def test_no_pairs_are_kept_if_none_are_wanted():
-    assert run_of(bitext(), examples=0).explore().explorer.sample is None
-
-
-def test_states_of_sentences_are_as_they_were():
-    """Seven numbers for each input, and no field of pairs in its annotation, so that earlier states are equal."""
-    run = attentionology.analyze(
-        "demo", "sample", analyses="dependency", maps=["weight", "attn"],
-        options=[attentionology.CorpusOptions(limit=4), CountOptions(replicates=0), ExampleOptions(3)],
-    )  # fmt: skip
-    metric = run.samples["examples/weight"]
-    assert metric.metric_state["keys"][0].shape == (3, 7)
-    assert b"columns" not in metric.sampled()[0].annotation.encoded()
-    sample = sample_of(run)
-    assert (sample.kinds, sample.layer_kinds, sample.share_kinds) == (("weight", "attn"), ("attn",), ("weight",))
-    for sentence in sample.sentences:
-        assert sentence.maps["attn"].heads == tuple(range(0, 72, 12))
-        assert len(inflated(sentence.maps["attn"].data)) == 6 * len(sentence.rows) ** 2

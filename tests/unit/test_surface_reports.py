@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from rich.console import Console
 
 from attentionology.analyses.clusters.distances import HeadDistances
 from attentionology.analyses.clusters.figures import distances_figure
 from attentionology.analyses.clusters.geography import geography
-from attentionology.analyses.clusters.section import ClusterResults, clusters_section, neighbors_table
+from attentionology.analyses.clusters.section import ClusterResults, clusters_section
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.surface import section
 from attentionology.analyses.surface.figures import surface_figures
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.labels import label_heads
 from attentionology.analyses.surface.section import surface_section
-from attentionology.analyses.surface.shown_tables import SurfaceResults, layers_table
+from attentionology.analyses.surface.shown_tables import SurfaceResults
 from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import GradientMaker, extract
 from attentionology.reports.format import number, ranges
-from attentionology.reports.page import write_report, write_section
+from attentionology.reports.page import write_report
 from tests import tiny
 from tests.unit.test_reports import RUN
 
@@ -96,39 +94,6 @@ def test_all_that_is_promised_is_there(tmp_path, family, changes):
     if family == "gpt2":
         assert read["first_special"].isna().all()
         assert "The special token that gets the most" not in page
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("family", ["bert", "gpt2"])
-def test_tables_for_the_terminal(family):
-    surface, clusters = results(family)
-    out = io.StringIO()
-    console = Console(file=out, width=130)
-    console.print(layers_table(surface).terminal(120))
-    console.print(neighbors_table(clusters).terminal(120))
-    shown = out.getvalue()
-    second = surface.tables.layers.iloc[1]
-    line = next(line for line in shown.splitlines() if line.split()[:1] == ["2"])
-    assert f"{100 * second['previous']:.1f}" in line.split()
-    assert f"{second['entropy']:.2f}" in line.split()
-    assert f"{clusters.geography.neighbors['found'][0]:.3f}" in shown
-    assert "mind it" in shown
-    assert "mind the <gap>" in shown
-    assert ("<cls>" in shown) == (family == "bert")
-    assert ("The gradients are in the report." in shown) == (surface.gradients is not None)
-    assert shown.count("\n") < 40
-
-
-@pytest.mark.slow
-def test_svg_is_the_same_for_the_same_tables(tmp_path):
-    surface, clusters = results("bert")
-    for name in ("a", "b"):
-        write_section(tmp_path / name, surface_section(surface))
-        write_section(tmp_path / name, clusters_section(clusters))
-    paths = sorted((tmp_path / "a" / "figures").glob("*.svg"))
-    assert len(paths) == 6
-    for path in paths:
-        assert path.read_text() == (tmp_path / "b" / "figures" / path.name).read_text()
 
 
 @pytest.mark.slow

@@ -140,15 +140,6 @@ def test_a_model_does_not_differ_from_itself():
         assert (table["p"] == 1).all()
 
 
-def test_contrasts_do_not_keep_the_replicates():
-    collected = Contrasts(min_count=10)
-    for name in ("first", "second"):
-        collected.add(name, [cell("a", weight=family([0.5], noise(1))), cell("b", weight=family([0.6], noise(2)))])
-    kept = [one.contrast for one in collected.within] + [one.contrast for one in collected.means()]
-    assert [len(row.first.deviations) for one in kept for row in one.differences if row.first] == [0, 0, 0]
-    assert all(row.high > row.low for one in kept for row in one.differences)
-
-
 def test_the_order_of_replicates_is_a_permutation_that_depends_on_the_name():
     order = replicate_order("ewt", 50)
     assert sorted(order) == list(range(50))

@@ -66,11 +66,3 @@ def test_a_search_that_cannot_find_anything_is_refused(tmp_path, capsys):
     assert run("--data", tmp_path / "three.txt", *SMALL, *options, "--out", tmp_path / "run") in (1, 2)
     assert "--steps" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
-
-
-def test_cache_cannot_be_among_the_results(files, tmp_path, capsys):
-    for cache in ("run", "run/cache"):
-        options = ("--out", tmp_path / "run", "--cache", tmp_path / cache)
-        assert run("--data", files / "train.txt", *SMALL, *options) == 2
-        assert "would be in the results folder" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 
 import numpy as np
@@ -140,21 +139,6 @@ class TestResults:
         curve = table(done / "run", "curve")
         assert list(curve["kind"]) == ["seed"] * 2 + ["adversary"] * 2 + ["per text"] * 2
         assert list(curve.loc[curve["kind"] == "adversary", "lambda"]) == [0.0, 0.01]
-
-    def test_json_is_valid_and_says_the_same(self, done, files, tmp_path, capsys):
-        model, tests = done / "run" / "classifier.safetensors", ("--tests", "correlation,erasure,removal")
-        given = ("--model", model, "--test", files / "test.txt", *tests, "--replicates", 20, "--json")
-        assert run(*given, "--out", tmp_path / "run") == 0
-
-        def refused(constant: str) -> None:
-            raise AssertionError(constant)
-
-        printed = json.loads(capsys.readouterr().out, parse_constant=refused)
-        means, judged = table(tmp_path / "run", "summary"), table(tmp_path / "run", "verdicts")
-        means = means[means["predicted"] == ALL]
-        assert [row["measure"] for row in printed["explain_summary"]] == list(means["measure"])
-        assert [row["verdict"] for row in printed["explain_verdicts"]] == list(judged["verdict"])
-        assert {row["verdict"] for row in printed["explain_verdicts"]} <= {"passes", "fails", "undecided"}
 
 
 class TestTheSameAgain:

@@ -59,14 +59,6 @@ class TestOddTexts:
         assert "<b>so so</b>" not in (tmp_path / "run" / "report.html").read_text()
         assert "<b>so so</b>" in said(capsys.readouterr().out)
 
-    def test_a_model_that_says_one_thing_only_is_said_to(self, files, tmp_path, capsys):
-        (tmp_path / "train.txt").write_text("1 x y\n" * 30 + "0 x y\n" * 30)
-        data = ("--data", tmp_path / "train.txt", "--dev", files / "dev.txt", "--test", files / "test.txt")
-        assert run(*data, *SMALL, "--tests", "correlation,removal", "--out", tmp_path / "run") == 0
-        printed = said(capsys.readouterr().out)
-        assert "The model predicts the same class for every tested text." in printed
-        assert "of the tested words are unknown to the model" in printed
-
 
 @pytest.mark.slow
 def test_regularizers_that_do_not_fit_are_left_out(files, tmp_path, capsys):

@@ -95,16 +95,6 @@ class TestTransformers:
         before, after = table(tmp_path / "run"), table(tmp_path / "again")
         pd.testing.assert_frame_equal(after, before[list(after)], check_exact=True)
 
-    def test_labels_may_be_numbers(self, bert, sentences, tmp_path):
-        numbered = sentences.read_text()
-        for number, name in enumerate(("no", "maybe", "yes")):
-            numbered = numbered.replace(f"\n{name}\t", f"\n{number}\t")
-        (tmp_path / "sentences.tsv").write_text(numbered)
-        options = ("--tests", "permutation", "--draws", 2, "--replicates", 0)
-        assert run("--model", bert, "--test", tmp_path / "sentences.tsv", *options, "--out", tmp_path / "numbers") == 0
-        assert run("--model", bert, "--test", sentences, *options, "--out", tmp_path / "names") == 0
-        pd.testing.assert_frame_equal(table(tmp_path / "numbers"), table(tmp_path / "names"))
-
     def test_pieces_in_place_of_words_are_refused(self, bert):
         """The tests delete and reorder words; they could not say anything of pieces."""
         model, _ = load_classifier(bert)
