@@ -7,6 +7,7 @@ import math
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -197,6 +198,13 @@ def fresh_tokenizer(style: str) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=trained.backend_tokenizer, **roles)
 
 
+def saved(folder: Path, family: str = "bert", seed: int = 0, **changes: object) -> str:
+    """The path of a tiny model on disk with its tokenizer."""
+    model(family, seed, **changes).save_pretrained(folder)
+    fresh_tokenizer(_EVERY[family][0]).save_pretrained(folder)
+    return str(folder)
+
+
 def encoder(family: str = "bert", seed: int = 0, **changes: object) -> Encoder:
     """A tiny encoder of one family."""
     return Encoder(model(family, seed, **changes), fresh_tokenizer(_EVERY[family][0]), f"tiny {family}")
@@ -216,9 +224,7 @@ def randomised(family: str = "bert", **changes: Any) -> Encoder:
 def encoder_from_folder(**options: Any) -> Encoder:
     """A tiny BERT that went to disk and back."""
     with tempfile.TemporaryDirectory() as folder:
-        model("bert").save_pretrained(folder)
-        fresh_tokenizer("wordpiece").save_pretrained(folder)
-        return Encoder.from_pretrained(folder, **options)
+        return Encoder.from_pretrained(saved(Path(folder)), **options)
 
 
 def batches(maker: Any, encoder: Encoder, sentences: Any, **options: Any) -> Iterator[Any]:

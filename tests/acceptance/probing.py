@@ -7,15 +7,6 @@ from pathlib import Path
 import pandas as pd
 
 from attentionology.scripts.cli import main
-from tests import tiny
-
-
-def on_disk(folder: Path, family: str, style: str) -> str:
-    tiny.model(family, **{"n_positions" if family == "gpt2" else "max_position_embeddings": 512}).save_pretrained(
-        folder
-    )
-    tiny.fresh_tokenizer(style).save_pretrained(folder)
-    return str(folder)
 
 
 def run(*arguments):

@@ -12,7 +12,6 @@ from attentionology.engine.stored_run import load_run
 from attentionology.reports.tables import write_csv
 from attentionology.scripts.cli import main
 from tests import tiny
-from tests.outlines import FIGURES
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +19,7 @@ def runs(tmp_path_factory):
     """The folders of runs: two models, another kind of map, and other sentences."""
     folder = tmp_path_factory.mktemp("runs")
     for seed, name in enumerate(("model-a", "model-b")):
-        tiny.model("bert", seed=seed, max_position_embeddings=200).save_pretrained(folder / name)
-        tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / name)
+        tiny.saved(folder / name, seed=seed, max_position_embeddings=200)
     for name, model, limit, *options in (
         ("a", "model-a", 40),
         ("b", "model-b", 40),
@@ -39,8 +37,7 @@ def run_compare(runs, tmp_path, *names, options=("--min-count", "20")):
 
 
 def test_the_command_writes_the_table_of_the_call(runs, tmp_path, capsys):
-    with FIGURES.in_full():
-        assert run_compare(runs, tmp_path, "a", "b") == 0
+    assert run_compare(runs, tmp_path, "a", "b") == 0
     printed = capsys.readouterr().out
     assert "dependency, relations: model-a minus model-b (in %)" in printed.replace("\n", "")
     assert str(tmp_path / "out" / "report.html") in printed
@@ -80,7 +77,6 @@ def test_several_runs_are_compared_with_the_first(runs, tmp_path, capsys):
     [
         (["a"], (), 2, "at least two runs"),
         (["a", "b"], ("--names", "one"), 2, "a different name"),
-        (["a", "b"], ("--min-count", "0"), 2, "--min-count must be at least 1"),
         (["a", "absent"], (), 1, "absent"),
         (["a", "model-a"], (), 1, "model-a"),
     ],

@@ -9,19 +9,16 @@ import pandas as pd
 import pytest
 
 from attentionology.scripts.cli import main
-from tests import tiny
 
 SMALL = ("--recipe", "paper", "--limit", "12", "--folds", "2", "--seeds", "1", "--replicates", "40")
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def runs(model, tmp_path_factory):
     """The folders of two runs that probe different kinds of maps on the same treebank."""
     folder = tmp_path_factory.mktemp("runs")
-    tiny.model("bert", max_position_embeddings=512).save_pretrained(folder / "model")
-    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / "model")
     for kind in ("weight", "norm"):
-        words = ["probe", "--model", str(folder / "model"), "--map", kind, *SMALL]
+        words = ["probe", "--model", model, "--map", kind, *SMALL]
         assert main([*words, "--out", str(folder / kind)]) == 0
     return folder
 

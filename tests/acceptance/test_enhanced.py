@@ -11,19 +11,10 @@ import pytest
 from attentionology import load_treebank
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.scripts.cli import main
-from tests import tiny
 from tests.maps import batch_of
 from tests.reference.naive_enhanced import assert_equal, recount
 
 EWT = "ud/en_ewt-dev.conllu"
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("model")
-    tiny.model("bert", max_position_embeddings=256).save_pretrained(folder)
-    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder)
-    return str(folder)
 
 
 @pytest.mark.parametrize("coarse", [False, True])

@@ -26,8 +26,7 @@ NO_GUESS = 65535
 def folder(tmp_path_factory):
     """A folder with a tiny model, and two files of one and a half windows together, in documents of 40 sentences."""
     folder = tmp_path_factory.mktemp("examples")
-    tiny.model("bert", max_position_embeddings=64).save_pretrained(folder / "model")
-    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / "model")
+    tiny.saved(folder / "model", max_position_embeddings=64)
     words = ("cats", "dogs", "the", "word", "unbelievable")
     for name, start, stop in (("a", 0, WINDOW), ("b", WINDOW, WINDOW + 500)):
         rows = []

@@ -29,15 +29,6 @@ DEMO = '"demo"'
 CLI = (sys.executable, "-m", "attentionology")
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    """A tiny model on disk."""
-    folder = tmp_path_factory.mktemp("model")
-    tiny.model("bert", max_position_embeddings=200).save_pretrained(folder)
-    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder)
-    return str(folder)
-
-
 def python(*arguments, folder: Path, paths: tuple[Path, ...] = ()):
     """Run a process in a folder with the toolkit and further folders on the import path."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (REPOSITORY / "src", *paths)))}

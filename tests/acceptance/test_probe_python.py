@@ -13,12 +13,12 @@ import pytest
 import attentionology
 from attentionology import CountOptions, Encoder, ModelOptions, OptionError, load_treebank, load_vectors
 from attentionology.analyses import MapStoreOptions, ProbeOptions, ProbeTrainingOptions, TreebankOptions
-from attentionology.corpora_loaders import CorpusError, Treebank, WordVectors
+from attentionology.corpora_loaders import Treebank, WordVectors
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.probes import AttentionProbe, registry, unregister_probe
 from attentionology.scripts.cli import main
 from attentionology.storage import plugins
-from tests import documentation, tiny
+from tests import documentation
 
 SMALL = ("--recipe", "paper", "--limit", "12", "--folds", "2", "--seeds", "1", "--replicates", "20")
 GROUPS = (
@@ -27,15 +27,6 @@ GROUPS = (
     CountOptions(replicates=20),
 )
 LOADED = (TreebankOptions(folds=2), *GROUPS[1:])
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    """A tiny model on disk."""
-    folder = tmp_path_factory.mktemp("model")
-    tiny.model("bert", max_position_embeddings=512).save_pretrained(folder)
-    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder)
-    return str(folder)
 
 
 @pytest.fixture(scope="module")
@@ -143,12 +134,6 @@ def test_what_cannot_be(arguments, message, tmp_path):
     with pytest.raises(OptionError, match=message):
         attentionology.probe(**arguments, out=tmp_path / "run")
     assert not list(tmp_path.iterdir())
-
-
-def test_what_is_tested_on_is_not_trained_on(model):
-    treebank = load_treebank(SAMPLE_TREEBANK, limit=12)
-    with pytest.raises(CorpusError, match="--train and --test both have this file"):
-        attentionology.probe(model, train=treebank, test=treebank)
 
 
 class Opposite(AttentionProbe):

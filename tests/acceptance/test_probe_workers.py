@@ -9,17 +9,11 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-from tests.acceptance.probing import files_of, on_disk, run
+from tests.acceptance.probing import files_of, run
 from tests.programs import Programs
 
 SMALL = ("--recipe", "paper", "--limit", 40, "--folds", 2, "--seeds", 2, "--replicates", 20, "--tree")
 LONG = ("--recipe", "tuned", "--epochs", 3, "--folds", 3, "--seeds", 2, "--replicates", 20, "--controls", "task")
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    """A tiny model on disk."""
-    return on_disk(tmp_path_factory.mktemp("model"), "bert", "wordpiece")
 
 
 @pytest.fixture(scope="module")

@@ -35,8 +35,7 @@ def grid(tmp_path_factory):
     """Three models, and five treebanks of 30 sentences of the sample, the last of which begins with a broken line."""
     folder = tmp_path_factory.mktemp("grid")
     for seed, name in enumerate(MODELS):
-        tiny.model("bert", seed=seed, max_position_embeddings=200).save_pretrained(folder / name)
-        tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / name)
+        tiny.saved(folder / name, seed=seed, max_position_embeddings=200)
     sentences = SAMPLE_TREEBANK.read_text(encoding="utf-8").split("\n\n")
     for index, name in enumerate(TREEBANKS):
         chosen = sentences[30 * index : 30 * (index + 1)]
@@ -100,6 +99,7 @@ def test_cells_have_the_numbers_of_single_runs(grid, surveyed):
             )
 
 
+@pytest.mark.slow
 def test_contrasts_are_those_of_compare(grid, surveyed):
     contrasts = read(surveyed[0], "survey_contrasts")
     options: list[Any] = [CorpusOptions(limit=30), CountOptions(replicates=60, min_count=10)]
@@ -206,13 +206,7 @@ def test_dry_run_counts_cells_sentences_and_passes(grid, tmp_path, capsys):
         (["--maps", "weight", "weight"], "--maps names weight twice"),
         (["--maps", "nonsense"], "nonsense"),
         (["--models", "demo", "demo"], "--models names demo twice"),
-        (["--limit", "0"], "--limit must be at least 1"),
-        (["--workers", "0"], "--workers must be at least 1"),
-        (["--replicates", "-1"], "--replicates must be at least 0"),
-        (
-            ["--relation", "zzz"],
-            "the relation 'zzz'; choose from: all, all-nopunct, all-nopunct-noroot, ",
-        ),
+        (["--relation", "zzz"], "the relation 'zzz'; choose from: all, all-nopunct, all-nopunct-noroot, "),
         (["--relation", "nsubjj"], "; did you mean 'nsubj'?"),
         (["--relation", "nsubj:pass", "--coarse"], "no treebank has the relation 'nsubj:pass'; choose from: all"),
     ],

@@ -27,8 +27,7 @@ def grid(tmp_path_factory):
     """Two models, a treebank of two parts, one of a single part, and one that cannot be read."""
     folder = tmp_path_factory.mktemp("shares")
     for seed, name in enumerate(MODELS):
-        tiny.model("bert", seed=seed, max_position_embeddings=200).save_pretrained(folder / name)
-        tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / name)
+        tiny.saved(folder / name, seed=seed, max_position_embeddings=200)
     sentences = SAMPLE_TREEBANK.read_text(encoding="utf-8").split("\n\n")
     (folder / "first.conllu").write_text("\n\n".join(sentences[:24]) + "\n\n", encoding="utf-8")
     (folder / "second.conllu").write_text("\n\n".join(sentences[24:36]) + "\n\n", encoding="utf-8")

@@ -65,9 +65,7 @@ def load(tmp_path, monkeypatch):
 @pytest.fixture
 def model(tmp_path):
     """A tiny model on disk."""
-    tiny.model("bert", max_position_embeddings=200).save_pretrained(tmp_path / "model")
-    tiny.fresh_tokenizer("wordpiece").save_pretrained(tmp_path / "model")
-    return str(tmp_path / "model")
+    return tiny.saved(tmp_path / "model", max_position_embeddings=200)
 
 
 @pytest.fixture

@@ -141,8 +141,7 @@ def test_errors_of_a_package_name_it(tmp_path):
 
 
 def test_the_command_takes_both_and_the_record_names_the_package(tmp_path):
-    tiny.model("bert").save_pretrained(tmp_path / "model")
-    tiny.fresh_tokenizer("wordpiece").save_pretrained(tmp_path / "model")
+    tiny.saved(tmp_path / "model")
     path, out = tmp_path / "corpus.txt", tmp_path / "run"
     path.write_text("cats/2/nsubj sleep/0/root\nshe/2/nsubj sings/0/root\n", encoding="utf-8")
     command = ["analyze", "--model", str(tmp_path / "model"), "--corpus", str(path), "--format", "pairs"]

@@ -49,14 +49,7 @@ RUN = {
         "remarks": ["Empty nodes, not part of the text: 0 <of many>."],
         "relations": {"det": 5},
         "files": [
-            {
-                "name": "a.conllu",
-                "path": "x/a.conllu",
-                "sha256": "789",
-                "sentences": 31,
-                "words": 200,
-                "origin": {},
-            }
+            {"name": "a.conllu", "path": "x/a.conllu", "sha256": "789", "sentences": 31, "words": 200, "origin": {}}
         ],
         "counts": {"sentences": 31},
     },
@@ -83,13 +76,15 @@ def tables():
     return accuracy.compute()
 
 
-@pytest.fixture
-def folder(tables, tmp_path):
+@pytest.fixture(scope="module")
+def folder(tables, tmp_path_factory):
+    """A report with one section."""
+    folder = tmp_path_factory.mktemp("report")
     best = with_control(tables.best, [tables.best, tables.best])
     controls = [tables.best, tables.best]
     section = dependency_section(DependencyResults(tables.cells, best, tuple(controls), 20))
-    write_report(tmp_path, run=RUN, sections=[section])
-    return tmp_path
+    write_report(folder, run=RUN, sections=[section])
+    return folder
 
 
 def test_everything_promised_is_there(folder):

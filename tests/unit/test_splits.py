@@ -13,7 +13,8 @@ import pytest
 from attentionology.corpora_loaders import Sentence, WordVectors
 from attentionology.extractors import ExtractionLog, StoredMaps
 from attentionology.extractors.maps.store_reader import MapLocation
-from attentionology.probes import TUNED, AttentionProbe, control_task, make_probe
+from attentionology.probes import PAPER, TUNED, AttentionProbe, control_task, make_probe
+from attentionology.probes.recipe import choose_recipe
 from attentionology.probes.saved_probe import training_key
 from attentionology.probes.splits import CorrectWords, Split, controlled, folds_of, make_splits
 
@@ -189,6 +190,30 @@ def annotated(n: int, name: str = "s") -> tuple[Sentence, ...]:
             Sentence(f"{name}{i}", tuple(f"w{i}-{j}" for j in range(k)), (0, 1, None)[:k], ("root", "x", "y")[:k])
         )
     return tuple(made)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentences", "epochs", "expected", "reason"),
+    [
+        ("auto", annotated(20), None, PAPER, "one epoch has 20 steps, at least 20"),
+        ("auto", annotated(19), None, TUNED, "one epoch would have 19 steps, fewer than 20"),
+        ("auto", annotated(19) + sentences_of([3] * 4), None, TUNED, "one epoch would have 19 steps, fewer than 20"),
+        ("auto", annotated(19), 3, replace(PAPER, epochs=3), "the number of epochs was given"),
+        ("auto", annotated(1), None, PAPER, "would have 1 step, fewer than 20, but too few sentences to hold some out"),
+        ("tuned", annotated(20), 4, replace(TUNED, epochs=4), "it was requested"),
+    ],
+)
+def test_a_recipe_is_that_of_the_paper_where_its_epoch_is_long_enough(
+    monkeypatch, name, sentences, epochs, expected, reason
+):
+    """Sentences without a head are no steps."""
+    monkeypatch.setattr("attentionology.probes.recipe.FEWEST_STEPS", 20)
+    train, test = store(sentences), store(annotated(3, "t"))
+    chosen = choose_recipe(
+        name, {"epochs": epochs}, lambda held: [*make_splits(train, None, test, folds=5, hold_out=held, seed=0)]
+    )
+    assert chosen.recipe == expected
+    assert chosen.reason.endswith(reason)
 
 
 class TestCorrectWords:

@@ -121,8 +121,7 @@ def written(sentences, path):
 @pytest.fixture
 def files(tmp_path):
     """A model, two files of words that it does not know, and one that it knows."""
-    tiny.model("bert", max_position_embeddings=200).save_pretrained(tmp_path / "model")
-    tiny.fresh_tokenizer("wordpiece").save_pretrained(tmp_path / "model")
+    tiny.saved(tmp_path / "model", max_position_embeddings=200)
     strange = [replace(sentence, id=f"{sentence.id}{n}") for n in range(30) for sentence in STRANGE]
     for name, sentences in {"first": strange[:40], "second": strange[40:]}.items():
         written(sentences, tmp_path / f"{name}.conllu")

@@ -38,8 +38,7 @@ def grid(tmp_path_factory):
     """Three models whose names are those of revisions, and two treebanks with the same sentence ids."""
     folder = tmp_path_factory.mktemp("transfer")
     for seed, name in enumerate(MODELS):
-        tiny.model("bert", seed=seed, max_position_embeddings=200).save_pretrained(folder / name)
-        tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / name)
+        tiny.saved(folder / name, seed=seed, max_position_embeddings=200)
     sentences = SAMPLE_TREEBANK.read_text(encoding="utf-8").split("\n\n")
     for name, (start, end) in SIZES.items():
         text = "\n\n".join(re.sub("# sent_id = .*", f"# sent_id = {k}", s) for k, s in enumerate(sentences[start:end]))
@@ -301,6 +300,7 @@ def test_layers_are_means_of_what_their_own_heads_reach(grid, surveyed, runs):
     assert float(row["heldout"]) == pytest.approx(np.mean(accuracies))
 
 
+@pytest.mark.slow
 def test_one_treebank_and_two_models_have_neither(grid, tmp_path):
     options = [CorpusOptions(limit=3), CountOptions(replicates=0)]
     models = [grid / name for name in MODELS[:2]]
@@ -311,6 +311,7 @@ def test_one_treebank_and_two_models_have_neither(grid, tmp_path):
     assert not [name for name in written if "transfer" in name or "training" in name]
 
 
+@pytest.mark.slow
 def test_without_replicates_there_are_losses_without_intervals(grid):
     options = [CorpusOptions(limit=12), CountOptions(replicates=0, min_count=5)]
     survey = attentionology.survey(

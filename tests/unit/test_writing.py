@@ -120,8 +120,7 @@ def written(words, path):
 
 @pytest.mark.parametrize("words", [HEBREW, ENGLISH])
 def test_the_report_of_a_run_says_the_direction_of_its_sentences(words, tmp_path):
-    tiny.model("bert", max_position_embeddings=40).save_pretrained(tmp_path / "model")
-    tiny.fresh_tokenizer("wordpiece").save_pretrained(tmp_path / "model")
+    tiny.saved(tmp_path / "model", max_position_embeddings=40)
     corpus = written(words, tmp_path / "corpus.conllu")
     options = ["--model", str(tmp_path / "model"), "--corpus", corpus, "--analyses", "dependency", "--replicates", "0"]
     assert main(["analyze", *options, "--out", str(tmp_path / "out")]) == 0
