@@ -147,12 +147,7 @@ def test_without_gold_links_only_the_hypothesis_is_written(tmp_path, capsys):
     norms = cells.query("setting == 'AWI' and measure == 'norm' and heads == 'all'").set_index("layer")
     chosen = json.loads((tmp_path / "run" / "run.json").read_text())["alignment"]
     layer = norms["size"].to_numpy().argmax() + 1
-    largest = {
-        "setting": "AWI",
-        "measure": "norm",
-        "direction": "forward",
-        "layer": layer,
-    }
+    largest = {"setting": "AWI", "measure": "norm", "direction": "forward", "layer": layer}
     assert chosen == {"gold": None, "baselines": {}, "largest_norm": largest}
     written = load_links(links, load_bitext(source))
     assert sum(len(pair.sure) for pair in written.links) == norms["links"].to_numpy()[int(layer) - 1]
@@ -174,6 +169,7 @@ def test_links_of_both_directions_are_written_as_they_are_scored(tmp_path):
     assert baselines.loc["written", "error_rate"] == best
 
 
+@pytest.mark.slow
 def test_links_of_an_encoder_are_scored_and_reported(tmp_path):
     """Cosines have no norm by which a layer could be chosen, so its columns are empty and the page shows a dash."""
     out = tmp_path / "similar"

@@ -7,10 +7,7 @@ import itertools
 import numpy as np
 import torch
 
-from attentionology.probes.classifiers import (
-    AttentionClassifier,
-    Vocabulary,
-)
+from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
 
 ENCODERS = ("lstm", "cnn", "average", "none")
 REGULARIZERS = (None, "concat", "residual", "tying", "mlm", "conicity")

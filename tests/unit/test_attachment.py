@@ -194,19 +194,6 @@ def test_interval_is_that_of_sentences_drawn_anew():
         assert (row["low"], row["high"]) == pytest.approx(tuple(ends))
 
 
-def test_interval_of_many_sentences_has_the_width_of_theory():
-    n, length = 2000, 4
-    sentences = [Sentence(f"s{i}", ("w",) * length, (0, 1, 1, 1), ("root", "x", "x", "x")) for i in range(n)]
-    right = np.repeat(np.random.default_rng(0).random(n) < 0.3, length)  # all words of a sentence or none
-    row = only(attachment(sentences, [attempt(right)]).methods)
-    assert row["uas_low"] < row["uas"] < row["uas_high"]
-    p = right.mean()
-    assert row["uas_high"] - row["uas_low"] == pytest.approx(2 * 1.96 * math.sqrt(p * (1 - p) / n), rel=0.1)
-    other = only(attachment(sentences, [attempt(right)], seed=1).methods)
-    assert (other["uas"], other["correct"]) == (row["uas"], row["correct"])
-    assert other["uas_low"] != row["uas_low"]
-
-
 def test_contrasts_are_paired():
     """Always one word of four more: the difference is sure, however unsure each of the two is."""
     rng = np.random.default_rng(1)
@@ -235,14 +222,6 @@ def test_replicates_without_a_word_are_left_out():
     contrast = only(tables.contrasts)
     ends = np.quantile(np.subtract(scores["a"], scores["b"]), [0.025, 0.975])
     assert (contrast["low"], contrast["high"]) == pytest.approx(tuple(ends))
-
-
-def test_no_replicates_no_intervals():
-    sentences, attempts = random_attempts(6)
-    tables = attachment(sentences, attempts, contrasts=[("a", "b")], replicates=0)
-    assert tables.methods[["uas_low", "uas_high"]].isna().all(axis=None)
-    assert tables.contrasts[["low", "high"]].isna().all(axis=None)
-    assert tables.contrasts["difference"].notna().all()
 
 
 def test_nothing_that_counts():

@@ -11,15 +11,8 @@ import pytest
 import torch
 
 from attentionology.corpora_loaders import WordVectors
-from attentionology.extractors.replaceable.attention_model import (
-    AttentionModel,
-    LinearAttentionModel,
-    probabilities,
-)
-from attentionology.probes.classifiers import (
-    AttentionClassifier,
-    Vocabulary,
-)
+from attentionology.extractors.replaceable.attention_model import AttentionModel, LinearAttentionModel, probabilities
+from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
 from attentionology.probes.classifiers import attention_classifier as module
 from attentionology.probes.classifiers.vocabulary import END, MASK, PAD, SPECIAL, START, UNKNOWN
 from tests.unit.classified import ENCODERS, KINDS, REGULARIZERS, TEXTS, WORDS, built, seeded, some_texts

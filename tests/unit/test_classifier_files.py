@@ -13,13 +13,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from attentionology.extractors.replaceable.attention_model import (
-    probabilities,
-)
-from attentionology.probes.classifiers import (
-    AttentionClassifier,
-    cosine_to_mean,
-)
+from attentionology.extractors.replaceable.attention_model import probabilities
+from attentionology.probes.classifiers import AttentionClassifier, cosine_to_mean
 from attentionology.probes.classifiers.encoders import ENCODERS as ENCODERS_BY_NAME
 from attentionology.probes.classifiers.encoders import Projection
 from attentionology.probes.classifiers.vocabulary import END, MASK, PAD, START

@@ -11,11 +11,7 @@ import pytest
 import torch
 
 from attentionology.analyses.explanation.readings import Given, reading, uniform_rows
-from attentionology.extractors.replaceable.attention_model import (
-    Special,
-    TextState,
-    probabilities,
-)
+from attentionology.extractors.replaceable.attention_model import Special, TextState, probabilities
 from attentionology.probes.classifiers import (
     IMITATION,
     AttentionClassifier,

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 import tyro
@@ -75,6 +79,20 @@ def test_options_in_prose_exist(page):
     assert flags <= ALL_FLAGS | OTHERS | OF_EXAMPLES
 
 
+def words(text: str) -> int:
+    """How many words the prose of a page has, counted as ``wc`` does, without blocks of code."""
+    return len(re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL).split())
+
+
+def test_guides_can_be_read():
+    """All guides together, from the README to the pages about papers, have at most 30,000 words of prose."""
+    folders = ("how-to", "explanation", "tutorials", "reproduce")
+    guides = [page for folder in folders for page in (REPOSITORY / "docs" / folder).glob("*.md")]
+    guides += [REPOSITORY / "README.md", REPOSITORY / "docs/index.md"]
+    assert len(guides) > 30
+    assert sum(words(page.read_text(encoding="utf-8")) for page in guides) <= 30_000
+
+
 @pytest.mark.parametrize("page", ["README.md"])
 def test_commands_in_tables_parse(page):
     """The commands in the cells of the table in the README."""
@@ -127,6 +145,29 @@ def test_generated_parts():
     assert "````{option} --min-count N\nRelations with fewer than N words" in commands
     assert "] [" not in re.sub(r"```.*?```", "", generate.markdown("Read [CLS] [SEP] --map *x*"))
     assert generate.markdown("The kinds:\n  - a, b-c: x_y\n  - d") == "The kinds:\n\n- **a, b-c**: x\\_y\n- d"
+
+
+@pytest.mark.slow
+def test_generated_parts_are_the_same_on_every_machine():
+    """They depend neither on the order of sets nor on the terminal, and name no folder of this machine."""
+    program = "import sys; from docs.generate import completed; print(*map(completed, sys.argv[1:]))"
+    texts = [page.read_text(encoding="utf-8") for page in USER_PAGES]
+    marks = [mark[0] for text in texts for mark in generate.MARK.finditer(text)]
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", program, *marks],
+            cwd=REPOSITORY,
+            env={**os.environ, "PYTHONPATH": "src:.", "PYTHONHASHSEED": seed, "COLUMNS": columns, "FORCE_COLOR": color},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for seed, columns, color in (("1", "60", "1"), ("2", "200", ""))
+    }
+    (text,) = printed
+    assert len(marks) >= 10
+    assert "attentionology COMMAND --help" in text
+    assert not re.search(rf"{re.escape(str(REPOSITORY))}|{re.escape(str(Path.home()))}|0x[0-9a-f]{{8}}", text)
 
 
 def test_public_names_are_in_the_reference():

@@ -12,7 +12,6 @@ import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -31,18 +30,17 @@ from attentionology.analyses.norms.frequency import MEASURES, FrequencyCorrelati
 from attentionology.analyses.norms.mixing import MixingRatios
 from attentionology.analyses.norms.shares import NormShares
 from attentionology.analyses.norms.weights_and_norms import WeightsAndNorms
-from attentionology.analyses.shared.exact_sums import LIMIT, ExactSumError
+from attentionology.analyses.shared.exact_sums import ExactSumError
 from attentionology.analyses.shared.metric import Metric
 from attentionology.analyses.shared.metric_states import MetricStates
 from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.analyses.surface.gradients import GradientImportance
-from attentionology.analyses.surface.statistics import STATISTICS, SurfaceStatistics
+from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MIXING_VARIANTS, TOKEN_CLASSES, GradientBatch, MapBatch, NormBatch, StageBatch
 from attentionology.extractors.maps.stage_batch import LEFT_OUT
 from tests import documents
 from tests.maps import RELATIONS, batch_of, random_sentence
-from tests.reference import naive_surface
 
 LAYERS, HEADS, DIM, VOCABULARY = 2, 3, 5, 12
 COMPONENTS = ("FF", "RES", "LN")
@@ -206,68 +204,6 @@ def test_any_split_order_and_nesting_gives_the_same_states(name, seed, size):
     assert set(states) == set(whole._defaults)
     for state, value in expected.items():
         assert same(states[state], value), state
-
-
-def mean(values: Sequence[float]) -> float:
-    """The mean without rounding errors of a sum in floating point."""
-    return float(sum(map(Fraction, values)) / len(values)) if values else math.nan
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_means_of_surface_statistics(seed):
-    rng = np.random.default_rng(seed)
-    batches = [map_batch(rng) for _ in range(4)]
-    for batch in batches:
-        batch.maps[:] = batch.maps.double().mul(64).round() / 64  # sums over rows are then exact in float32
-        remainder = 1 - batch.maps.sum(-1)
-        batch.maps[..., 0] += torch.where(batch.maps.sum(-1) > 0, remainder, 0)
-    metric = SurfaceStatistics(LAYERS, HEADS)
-    for batch in batches:
-        metric.update(batch)
-    heads = {(row["layer"], row["head"]): row for row in metric.compute().heads.to_dict("records")}
-    shares = [name for name in STATISTICS if "entropy" not in name]
-    for layer in range(LAYERS):
-        for head in range(HEADS):
-            by_input = [
-                naive_surface.statistics(
-                    maps[layer, head], batch.special[row, : maps.shape[-1]].tolist(), batch.forms[row]
-                )
-                for batch in batches
-                for row, (_, maps) in enumerate(batch.unpadded())
-            ]
-            for name in shares:
-                defined = [statistics[name] for statistics in by_input if statistics[name][1]]
-                macro = mean([total / rows for total, rows in defined])
-                rows = sum(rows for _, rows in defined)
-                pooled = mean([total for total, _ in defined]) * len(defined) / rows if rows else math.nan
-                row = heads[layer + 1, head + 1]
-                assert row[name] == pytest.approx(macro, rel=0, abs=1e-9, nan_ok=True), name
-                assert row[name + "_pooled"] == pytest.approx(pooled, rel=0, abs=1e-9, nan_ok=True), name
-
-
-@pytest.mark.parametrize(
-    ("name", "state"),
-    [
-        ("surface", "macro"),
-        ("surface", "pooled"),
-        ("surface", "uniform"),
-        ("gradients", "macro"),
-        ("gradients", "pooled"),
-        ("gradients", "loss"),
-        ("shares", "sums"),
-        ("mixing", "sums"),
-        ("change", "sums"),
-    ],
-)
-def test_sums_that_overflow_are_refused(name, state):
-    make, batch_of = METRICS[name]
-    metric, other = make(), make()
-    for changed in (metric, other):
-        getattr(changed, state).fill_(LIMIT - 1)
-    with pytest.raises(ExactSumError, match="too large"):
-        metric.merge_state(other)
-    with pytest.raises(ExactSumError, match="too large"):
-        other.update(batch_of(np.random.default_rng(0)))
 
 
 def test_maps_that_are_not_finite_are_refused():

@@ -19,7 +19,7 @@ from attentionology.analyses.explanation import registry
 from attentionology.analyses.explanation.batch import Rows, TextBatch
 from attentionology.analyses.explanation.contract import SHARE, Column, Drawing, ExplanationTest, Findings, Question
 from attentionology.analyses.explanation.options import ENTRY_POINTS, TESTS, ExplanationTestOptions
-from attentionology.analyses.explanation.registry import check_tests, registered_tests, with_columns
+from attentionology.analyses.explanation.registry import check_tests, registered_tests
 from attentionology.scripts.cli import main
 from attentionology.storage import plugins
 from attentionology.storage.plugins import RegistryError
@@ -28,10 +28,7 @@ from attentionology.storage.plugins import RegistryError
 def first_word_top(batch: TextBatch, options: ExplanationTestOptions) -> Rows:
     """Whether the first word gets the most attention; longer texts have the floor of one in n words."""
     top = batch.scores.argmax(-1).numpy() == 0
-    return {
-        "first_word_top": top.astype(float),
-        "first_word_chance": np.array([1 / len(text) for text in batch.texts]),
-    }
+    return {"first_word_top": top.astype(float), "first_word_chance": np.array([1 / len(text) for text in batch.texts])}
 
 
 COLUMNS = {
@@ -185,19 +182,6 @@ def test_columns_that_are_not_declared_are_refused(
     ]
     with pytest.raises(RegistryError, match=f"gives a column '{column}' that it does not declare"):
         attentionology.explain(texts, tests="first-word", options=options)
-
-
-def test_the_table_takes_declared_columns_once_and_for_all_texts() -> None:
-    table, values = pd.DataFrame({"id": ["a", "b"], "tau_loo": [0.1, 0.2]}), np.zeros(2)
-    more = with_columns(table, FIRST_WORD, {"first_word_top": values})
-    assert list(more) == ["id", "tau_loo", "first_word_top"]
-    assert list(table) == ["id", "tau_loo"]
-    with pytest.raises(RegistryError, match="'first_word_top' twice"):
-        with_columns(more, FIRST_WORD, {"first_word_top": values})
-    with pytest.raises(RegistryError, match="'first-word' gives a column 'tau_random' that it does not declare"):
-        with_columns(table, FIRST_WORD, {"tau_random": values})
-    with pytest.raises(RegistryError, match="3 values of the column 'first_word_top' for 2 texts"):
-        with_columns(table, FIRST_WORD, {"first_word_top": np.zeros(3)})
 
 
 @pytest.mark.slow

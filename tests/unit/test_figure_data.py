@@ -221,10 +221,7 @@ def test_attention_to_special_tokens_from_themselves_and_others(surface):
     for axes, end, name in ((first, "first", "<cls>"), (last, "last", "[SEP]")):
         assert axes.get_ylabel() == f"attention to {name} (%)"
         shown = lines(axes)
-        for source, column in (
-            ("all others", f"rest_to_{end}"),
-            ("themselves", f"{end}_to_{end}"),
-        ):
+        for source, column in (("all others", f"rest_to_{end}"), ("themselves", f"{end}_to_{end}")):
             (dots,) = (each for each in axes.collections if each.get_label() == f"from {source}: head")
             assert_values(np.asarray(dots.get_offsets()), heads[column] * 100)
             assert_values(shown[f"from {source}: mean"], heads.groupby("layer")[column].mean() * 100)

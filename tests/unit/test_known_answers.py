@@ -31,8 +31,7 @@ def test_digest_is_that_of_the_rows_as_text():
 
 
 @pytest.mark.parametrize(
-    "other",
-    [TABLE.assign(correct=[97, 247]), TABLE.iloc[::-1], TABLE.rename(columns={"total": "n"}), TABLE.head(1)],
+    "other", [TABLE.assign(correct=[97, 247]), TABLE.iloc[::-1], TABLE.rename(columns={"total": "n"}), TABLE.head(1)]
 )
 def test_every_change_of_a_count_changes_the_digest(other):
     assert digest_of_counts(other) != digest_of_counts(TABLE)
@@ -43,28 +42,15 @@ def test_real_numbers_have_no_digest():
         digest_of_counts(TABLE.assign(accuracy=[0.7, 0.9]))
 
 
-def test_equal_answers_pass():
-    assert [check.name for check in compared(KNOWN, KNOWN)] == ["counts: cells", "numbers: surface", "numbers: norms"]
-    assert failed(KNOWN) == []
-
-
 def test_tampered_digest_fails_alone_and_is_named():
     tampered = replace(KNOWN, counts={"cells": "0" * 64})
     (line,) = [check for check in compared(KNOWN, tampered) if check.passed is False]
     assert (line.name, line.found) == ("counts: cells", f"sha256 {KNOWN.counts['cells'][:12]} instead of 000000000000")
 
 
-def test_table_that_is_missing_fails():
-    assert failed(replace(KNOWN, counts={})) == ["counts: cells"]
-
-
 @pytest.mark.parametrize(("value", "expected"), [(50.049, []), (49.951, []), (50.051, ["numbers: surface"])])
 def test_real_numbers_may_differ_by_half_a_printed_digit(value, expected):
     assert failed(replace(KNOWN, numbers={**KNOWN.numbers, "surface, a": value})) == expected
-
-
-def test_number_that_is_missing_fails():
-    assert failed(replace(KNOWN, numbers={"surface, a": 50.0})) == ["numbers: norms"]
 
 
 def test_shipped_file_covers_all_analyses_and_has_no_odd_numbers(tmp_path):
@@ -102,8 +88,3 @@ def test_independent_numbers_stand_beside_those_of_the_run():
 def test_settings_without_known_answers_are_refused(model, corpus, message):
     with pytest.raises(OptionError, match=message):
         check_setting(model, corpus)
-
-
-def test_settings_with_known_answers():
-    check_setting("demo", "sample")
-    check_setting("google-bert/bert-base-uncased", "ud:en_ewt:dev")

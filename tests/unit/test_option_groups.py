@@ -10,9 +10,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import pytest
 
 import attentionology
-from attentionology import CorpusOptions, CountOptions, OptionError, analyses
-from attentionology.analyses import LimitOptions, PartOptions
-from attentionology.analyses.contract import OptionGroup
+from attentionology import OptionError, analyses
 from attentionology.analyses.option_groups import Bounds, check_bounds
 from attentionology.scripts.commands import COMMANDS
 
@@ -30,12 +28,6 @@ def test_groups_are_checked_without_arguments(kind):
     ]
     assert required == []
     kind().check()
-
-
-def test_the_groups_of_a_call_have_one_type():
-    groups: list[OptionGroup] = [CorpusOptions(limit=0), CountOptions(), LimitOptions(), PartOptions()]
-    with pytest.raises(OptionError, match="--limit"):
-        groups[0].check()
 
 
 def unbounded(kind: type[Any]) -> list[str]:

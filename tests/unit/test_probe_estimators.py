@@ -11,14 +11,7 @@ import pytest
 import torch
 
 from attentionology.extractors import MapBatch
-from attentionology.probes import (
-    TUNED,
-    AttentionProbe,
-    AttentionWordsProbe,
-    Probe,
-    TrainingError,
-    load_probe,
-)
+from attentionology.probes import TUNED, AttentionProbe, AttentionWordsProbe, Probe, TrainingError, load_probe
 from attentionology.storage.sealed import ANYWHERE, read_json, write_json
 from tests.maps import batch_of, random_corpus
 from tests.probing import CAT, VECTORS, batches_of, blank, chain, predictors

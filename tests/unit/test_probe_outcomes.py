@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -127,13 +126,6 @@ def test_a_difference_is_that_of_a_plain_paired_bootstrap(tested, family, group)
     assert row.low < row.difference < row.high
 
 
-def test_a_run_does_not_differ_from_itself(tested):
-    sentences, attempts, _ = tested
-    for family in outcomes_of(sentences, attempts).comparable():
-        for row in differences(family, family, min_count=1):
-            assert (row.difference, row.low, row.high, row.p) == (0, 0, 0, 1)
-
-
 def write_outcomes(folder: Path, outcomes: AttachmentOutcomes, record: Mapping[str, Any]) -> None:
     """Write the outcomes of a run as version 0.2 did, whose runs can still be compared."""
     path = folder / "states" / "probe.safetensors"
@@ -199,10 +191,3 @@ def test_outcomes_are_read_as_they_were_written(tested, tmp_path):
     for one_family, other_family in zip(again.comparable(), outcomes.comparable(), strict=True):
         for left, right in zip(one_family.measured, other_family.measured, strict=True):
             np.testing.assert_array_equal(left.deviations, right.deviations)
-
-
-def test_there_are_no_intervals_without_replicates(tested):
-    sentences, attempts, _ = tested
-    outcomes = dataclasses.replace(outcomes_of(sentences, attempts), replicates=0)
-    (row, _) = differences(outcomes.comparable()[0], outcomes.comparable()[0], min_count=1)
-    assert row.reason == "no interval: there are no bootstrap replicates"

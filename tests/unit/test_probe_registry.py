@@ -93,12 +93,6 @@ def test_a_name_is_given_once(registered, name):
     assert registered_probes()["mine"] is Mine
 
 
-@pytest.mark.parametrize("name", ["", "two words", "a,b", None, 3])
-def test_a_name_can_be_written_on_the_command_line(name):
-    with pytest.raises(ProbeRegistryError, match="a name consists of"):
-        register_probe(named(name))
-
-
 def test_packages_name_probes_as_entry_points(packages):
     packages(b=f"{__name__}:WithWords", a=f"{__name__}:Mine")
     assert list_probes()[3:] == ["mine", "mine+words"]

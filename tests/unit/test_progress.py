@@ -36,16 +36,6 @@ def test_a_bar_within_another_shares_its_display(monkeypatch):
     assert progress._shown.get() is None
 
 
-def test_a_bar_that_is_interrupted_gives_up_the_display(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", Screen())
-    try:
-        with progress_bar("cells", 4), progress_bar("parts", 10):
-            raise KeyboardInterrupt
-    except KeyboardInterrupt:
-        pass
-    assert progress._shown.get() is None
-
-
 @pytest.mark.parametrize("progress", [True, False])
 def test_python_says_whether_bars_are_shown(progress, monkeypatch):
     screen = io.StringIO()  # no terminal

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ import numpy as np
 import pytest
 
 from attentionology.analyses import ExampleOptions
-from attentionology.analyses.alignment.drawn import TO_SOURCE, PairsToDraw, sampled_maps
+from attentionology.analyses.alignment.drawn import TO_SOURCE, PairsToDraw
 from attentionology.analyses.alignment.inputs import read_bitext
 from attentionology.analyses.alignment.options import AlignmentOptions, BitextOptions, LinkOptions
 from attentionology.analyses.alignment.series import Series
@@ -179,37 +177,6 @@ def test_merged_runs_and_reports_have_the_same_pairs(whole, tmp_path):
     assert (tmp_path / "again" / "report.html").read_bytes() == (run.folder / "report.html").read_bytes()
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_any_split_order_and_nesting_gives_the_same_bytes(seed):
-    choices = random.Random(seed)
-    pairs = list(bitext().pairs)
-    translator, series = load_sample_translator(), (Series("AWO", "norm", "single"),)
-    [sampled] = sampled_maps(series, "norm")
-
-    def sample() -> InputSample:
-        return InputSample(2, 4, size=6, unit=False, kind="AWO-norm", guesses=(TO_SOURCE,), guessers=sampled.guesses)
-
-    def states(metric: InputSample) -> list[bytes]:
-        state = metric.metric_state
-        return [b"".join(tensor.numpy().tobytes() for tensor in state[name]) for name in ("keys", "content")]
-
-    def counted(some: list[SentencePair], cells: int) -> InputSample:
-        metric = sample()
-        for batch in read_pairs(translator, some, batch_cells=cells):
-            metric.update(PairsToDraw(series).of(batch))
-        return metric
-
-    whole = counted(pairs, 10**6)
-    choices.shuffle(pairs)
-    parts = [counted(pairs[start : start + 5], choices.choice([1, 200, 2000])) for start in range(0, PAIRS, 5)]
-    while len(parts) > 1:
-        first, second = (parts.pop(choices.randrange(len(parts))) for _ in range(2))
-        first.merge_state(second if choices.random() < 0.5 else copy.deepcopy(second.metric_state))
-        parts.append(first)
-    assert states(parts[0]) == states(whole)
-    assert int(parts[0].inputs) == PAIRS
-
-
 def test_long_pairs_are_counted_but_not_kept():
     reader = tiny_translation.translator("t5")
     [short] = read_pairs(reader, [SentencePair(id="short", source=("the",), words=("the",))])
@@ -235,8 +202,7 @@ def test_pairs_without_gold_links_are_kept_without_links():
 
 
 @pytest.mark.parametrize(
-    ("method", "kinds"),
-    [("similarity", ("cosine",)), ("self-attention", ("norm", "weight", "norm-all", "weight-all"))],
+    ("method", "kinds"), [("similarity", ("cosine",)), ("self-attention", ("norm", "weight", "norm-all", "weight-all"))]
 )
 def test_encoders_have_their_maps_too(method, kinds):
     reader = PairEncoder(tiny.encoder(max_position_embeddings=200), method)

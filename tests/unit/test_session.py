@@ -13,21 +13,11 @@ from attentionology.analyses.contract import Analysis, Titles
 from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.norms.analysis import Norms
 from attentionology.analyses.shared.previews import Previewed, tables_of
-from attentionology.corpora_loaders import (
-    Corpus,
-    CorpusFile,
-    LabelledTexts,
-    PlainText,
-    Sentence,
-    Treebank,
-)
+from attentionology.corpora_loaders import Corpus, CorpusFile, LabelledTexts, PlainText, Sentence, Treebank
 from attentionology.corpora_loaders.coreference import Documents
 from attentionology.engine.results import Part
 from attentionology.engine.run import Run
-from attentionology.extractors import (
-    Encoder,
-    Segments,
-)
+from attentionology.extractors import Encoder, Segments
 from attentionology.extractors.tokens.pieces import Pieces, Segment
 from tests import tiny
 

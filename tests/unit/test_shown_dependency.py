@@ -16,10 +16,7 @@ SHARES = {
     "held-out": "heldout_accuracy heldout_min heldout_max",
     "random weights": "control_accuracy",
 }
-POINTS = {
-    "gain": "gain gain_low gain_high",
-    "held-out gain": "heldout_gain heldout_gain_low heldout_gain_high",
-}
+POINTS = {"gain": "gain gain_low gain_high", "held-out gain": "heldout_gain heldout_gain_low heldout_gain_high"}
 WITHOUT_INTERVAL = {"held-out": "heldout_accuracy"}
 """What a terminal has no room for."""
 

@@ -130,16 +130,6 @@ def test_means_leave_out_treebanks_with_few_words():
     assert (row["treebanks"], row["n_a"], row["n_b"]) == (2, 200, 200)
 
 
-def test_a_model_does_not_differ_from_itself():
-    collected = Contrasts(min_count=10)
-    for name in ("first", "second"):
-        collected.add(name, [cell(model, weight=family([0.5, 0.7], noise(1, 2))) for model in ("a", "a-again")])
-    for table in (contrasts_table(collected.within), means_table(collected.means())):
-        assert len(table) >= 2
-        assert (table[["difference", "low", "high"]] == 0).all(axis=None)
-        assert (table["p"] == 1).all()
-
-
 def test_the_order_of_replicates_is_a_permutation_that_depends_on_the_name():
     order = replicate_order("ewt", 50)
     assert sorted(order) == list(range(50))

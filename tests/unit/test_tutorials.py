@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,27 @@ def test_notebooks_were_executed_without_errors(name):
     assert all(output.get("name") != "stderr" for output in outputs)
     assert len(outputs) >= len(code) - 1
     assert (EXAMPLES / f"{name}.ipynb").stat().st_size < 400_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_outputs_of_notebooks_are_the_same_on_every_machine(name):
+    """They have no folder, no user, no address in memory, and neither a date nor a duration."""
+    cells = notebook(name)
+    outputs = json.dumps([cell["outputs"] for cell in cells if cell["cell_type"] == "code"])
+    folders = r"/(?:tmp|home|root|Users|work|opt|usr)/|site-packages"
+    of_machines = rf"{folders}|at 0x[0-9a-f]{{6}}|\b20\d\d-\d\d-\d\dT|\b\d\d:\d\d:\d\d\b"
+    assert not re.findall(of_machines, outputs)
+    assert all(cell["metadata"] == {} for cell in cells)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_of_notebooks_lead_somewhere(name):
+    texts = ["".join(cell["source"]) for cell in notebook(name) if cell["cell_type"] == "markdown"]
+    links = [link for text in texts for link in re.findall(r"\[([^\]]*)\]\(([^):]+)\)", text)]
+    assert links
+    for words, target in links:
+        assert words
+        assert (EXAMPLES / target).is_file(), target
 
 
 @pytest.mark.parametrize(("seed", "name"), list(enumerate(make_reviews.SIZES)))

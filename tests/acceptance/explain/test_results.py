@@ -119,13 +119,6 @@ class TestResults:
             assert set(expected["test"]) == set(tests)
             pd.testing.assert_frame_equal(table(out, "verdicts"), expected, check_exact=True)
 
-    def test_flips_add_up(self, done):
-        texts, flips = table(done / "run"), table(done / "run", "flips")
-        assert (flips[["both", "only_top", "only_random", "neither"]].sum(axis=1) == flips["n"]).all()
-        for row in flips.to_dict("records"):
-            assert row["both"] + row["only_top"] == texts[f"single_{row['measure']}_top_flip"].sum()
-            assert row["both"] + row["only_random"] == texts[f"single_{row['measure']}_random_flip"].sum()
-
     def test_values_have_their_bounds(self, done):
         texts = table(done / "run")
         assert (texts["adversarial_jsd"] <= texts["exact_jsd"] + 1e-6).all()
@@ -134,11 +127,6 @@ class TestResults:
         assert (texts["adversarial_tvd"] <= 0.05 + 1e-6).all()
         for column in columns(texts, "tau_"):
             assert texts[column].dropna().between(-1, 1).all()
-
-    def test_curve_has_seeds_adversaries_and_texts(self, done):
-        curve = table(done / "run", "curve")
-        assert list(curve["kind"]) == ["seed"] * 2 + ["adversary"] * 2 + ["per text"] * 2
-        assert list(curve.loc[curve["kind"] == "adversary", "lambda"]) == [0.0, 0.01]
 
 
 class TestTheSameAgain:

@@ -6,16 +6,7 @@ import math
 
 import pytest
 
-from tests.acceptance.explain.explaining import (
-    OF_ONE_MODEL,
-    SMALL,
-    columns,
-    everything,
-    record,
-    run,
-    said,
-    table,
-)
+from tests.acceptance.explain.explaining import OF_ONE_MODEL, SMALL, columns, everything, record, run, said, table
 from tests.outlines import FIGURES
 
 
@@ -47,6 +38,7 @@ class TestOddTexts:
         assert "2 texts without words were skipped" in page
         assert "<b>good</b>" not in page
 
+    @pytest.mark.slow
     def test_labels_with_blanks_and_signs(self, tmp_path, capsys):
         labels = ("very $bad$", "<b>so so</b>", "good & 'fine'")
         lines = [f'"{labels[i % 3]}","{("bad", "meh", "good")[i % 3]} film {i % 7}"' for i in range(90)]

@@ -34,8 +34,7 @@ def test_every_head_is_drawn_and_a_click_opens_it(open_page, pages, small):
 
 
 @pytest.mark.parametrize(
-    ("chosen", "shared"),
-    [("head=1-2,2-1&kind=weight", False), ("head=2-1&kind=weight,norm", True)],
+    ("chosen", "shared"), [("head=1-2,2-1&kind=weight", False), ("head=2-1&kind=weight,norm", True)]
 )
 def test_the_difference_is_that_of_the_values(open_page, pages, small, chosen, shared):
     """Maps of two kinds have no common unit, so that they are compared as shares among words."""

@@ -105,10 +105,7 @@ def test_measures_are_searched_and_chosen(open_page, pages, small):
     assert set(page.locator(".combo .group").all_text_contents()) == {measure["group"] for measure in small["measures"]}
     field.fill("obj gain")
     names = options.evaluate_all("options => options.map(each => each.getAttribute('aria-label'))")
-    assert names[:2] == [
-        "Gain over the best offset: obj, dep → head",
-        "Gain over the best offset: obj, head → dep",
-    ]
+    assert names[:2] == ["Gain over the best offset: obj, dep → head", "Gain over the best offset: obj, head → dep"]
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     assert "measure=dependency/obj/head-%3Edep/gain/weight" in page.url
