@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..analyses.comparison.results import contrasts_of_kinds
-from ..analyses.comparison.section import comparison_section
+from ..analyses.comparison.section import sections_by_analysis
 from ..analyses.contract import Analysis, Counted, OptionSet, Titles
 from ..analyses.shared.options import CountOptions
 from ..reports.page import Section
@@ -101,14 +101,17 @@ def compared_kinds(parts: Sequence[Part], titles: Titles, options: OptionSet) ->
 def sections_of(parts: Sequence[Part], titles: Titles, contrasts: Comparison | None = None) -> tuple[Section, ...]:
     """The sections of the report. An analysis of several kinds of maps has one table with all kinds."""
     sections: list[Section] = []
+    differences = sections_by_analysis(contrasts, name="contrasts") if contrasts else {}
     for name in dict.fromkeys(part.analysis.name for part in parts):
         of_analysis = [part for part in parts if part.analysis.name == name]
         if len(of_analysis) == 1:
             sections.append(of_analysis[0].section(titles))
         else:
-            sections += _with_kinds([(part.kind or "", part.section(titles)) for part in of_analysis])
-    if contrasts is not None:
-        sections.append(comparison_section(contrasts, name="contrasts", title="How the kinds of maps differ"))
+            of_kinds = [(part.kind or "", part.section(titles)) for part in of_analysis]
+            sections += _with_kinds(of_kinds)
+            if name in differences:
+                first = of_kinds[0][1]
+                sections.append(replace(differences[name], title=f"{first.title}: how the maps differ", tab=first.tab))
     return tuple(sections)
 
 
@@ -126,9 +129,7 @@ def _with_kinds(sections: Sequence[tuple[str, Section]]) -> list[Section]:
     for kind, section in sections:
         # Not every file system allows the colon of a kind such as rollout:norm.
         suffix, title = f"-{kind.replace(':', '-')}", f"{section.title} (map “{kind}”)"
-        combined.append(
-            replace(section, title=title, tab=f"{section.tab} ({kind})", suffix=suffix, tables=tables, summary=summary)
-        )
+        combined.append(replace(section, title=title, map=kind, suffix=suffix, tables=tables, summary=summary))
         tables, summary = {}, {}
     return combined
 

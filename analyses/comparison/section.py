@@ -63,6 +63,25 @@ def comparison_section(
     )
 
 
+def sections_by_analysis(comparison: Comparison, *, name: str) -> dict[str, Section]:
+    """Return the section about each analysis, without a title. The first one has the table of all of them."""
+    whole = comparison_section(comparison, name=name, title="")
+    sections: dict[str, Section] = {}
+    for analysis in dict.fromkeys(contrast.analysis for contrast in comparison.contrasts):
+        parts = [part for part in whole.context["parts"] if part["contrast"].analysis == analysis]
+        drawn = [part["figure"] for part in parts if part["figure"]]
+        sections[analysis] = replace(
+            whole,
+            map="difference",
+            context={**whole.context, "parts": parts},
+            shown=[part["table"] for part in parts],
+            figures={figure: whole.figures[figure] for figure in drawn},
+            tables={} if sections else whole.tables,
+            summary={} if sections else whole.summary,
+        )
+    return sections
+
+
 def comparison_tables(comparison: Comparison, width: int = WIDE) -> RenderableType:
     """Return a rich table of the tested groups for each contrast, below the notes."""
     contrasts = (_in_terminal(one, comparison.min_count, width) for one in comparison.contrasts)

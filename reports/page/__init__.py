@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,8 @@ class Section:
         suffix: a suffix for the names of figures and of elements of the page. It is needed if a page has several
             sections of one analysis.
         tab: a short name, which the page writes on the tab of the section; its title if it is empty.
+        map: the kind of map that the section is about, if the page has a section of the analysis for each kind, or
+            ``difference``. Sections with the same tab that follow each other are one part of the page, with a switch.
 
     Example:
         >>> import tempfile
@@ -69,6 +72,7 @@ class Section:
     figures: Mapping[str, Figure] = field(default_factory=dict)
     suffix: str = ""
     tab: str = ""
+    map: str = ""
 
 
 _FIGURE = Markup("\n<figure>{svg}<figcaption>{caption}</figcaption></figure>")
@@ -130,7 +134,7 @@ def write_report(
         "direction": lambda row: ARROWS[row["direction"]],
         "best_offset": best_offset,
     }
-    rendered = []
+    rendered: list[dict[str, Any]] = []
     for position, section in enumerate(sections, start=1):
         svgs = _Placed(write_section(folder, section))
         template_text = environment.from_string(Path(section.template).read_text(encoding="utf-8"))
@@ -143,12 +147,17 @@ def write_report(
         )
         html, headings = outlined(html, prefix=f"part-{position}", lower=int(len(sections) > 1))
         escaped = Markup(html)  # noqa: S704  # escaped where it was rendered
-        rendered.append(
-            {"title": section.title, "tab": section.tab or section.title, "html": escaped, "headings": headings}
-        )
+        about = {
+            "id": f"part-{position}",
+            "title": section.title,
+            "tab": section.tab or section.title,
+            "map": section.map,
+        }
+        rendered.append({**about, "html": escaped, "headings": headings})
     page = environment.get_template(template).render(
         run=run,
         sections=rendered,
+        parts=[list(part) for _, part in groupby(rendered, lambda one: one["tab"] if one["map"] else one["id"])],
         record=to_json(run),
         explorer=None if explorer is None else Markup(explorer),  # noqa: S704  # escaped by the caller
         page_styles=Markup(palette_styles() + bundled("page.css")),  # noqa: S704  # a file of this package

@@ -90,6 +90,13 @@ def test_kinds_of_one_run_are_compared_as_two_runs_are(encoder, treebank, run):
     pd.testing.assert_frame_equal(of_kinds.table[["group", *NUMBERS]], of_runs.table[["group", *NUMBERS]], rtol=1e-9)
     assert run.contrasts is None
     assert both.contrasts is not None
+    assert [(section.tab, section.map) for section in both.shown_sections][:3] == [
+        ("Dependency", "weight"),
+        ("Dependency", "norm"),
+        ("Dependency", "difference"),
+    ]
+    written = [name for section in both.shown_sections for name in section.tables]
+    assert sorted(written) == sorted(set(written))
     pd.testing.assert_frame_equal(
         both.contrasts.table, of_kinds.table.assign(run_a=both.titles.model, run_b=both.titles.model)
     )

@@ -1,5 +1,7 @@
-// Below the explorer, the parts of a report are tabs, of which one is shown, with all of its parts but the first folded.
-// Without this script, and on paper, they follow each other. A link to what is folded unfolds it.
+// Below the explorer, the parts of a report are tabs, of which one is shown, with all of its headings but the first
+// folded. A part with a section for each kind of map has a switch of maps, which switches all parts. The query of the
+// address keeps both choices. Without this script, and on paper, all follow each other. A link to what is not shown
+// shows it.
 
 function unescaped(text: string): string {
   try {
@@ -9,13 +11,13 @@ function unescaped(text: string): string {
   }
 }
 
-/** Fold every part of a panel but the first: a heading with what follows it becomes `details`. */
-function fold(panel: HTMLElement): void {
-  const headings = [...panel.querySelectorAll<HTMLElement>(":scope > h3, :scope > h2:not(.part)")];
+/** Fold every part of a section but the first: a heading with what follows it becomes `details`. */
+function fold(section: HTMLElement): void {
+  const headings = [...section.querySelectorAll<HTMLElement>(":scope > h3, :scope > h2:not(.part)")];
   for (const heading of headings.slice(1)) {
-    const details = panel.ownerDocument.createElement("details");
+    const details = section.ownerDocument.createElement("details");
     details.className = "folded";
-    const summary = panel.ownerDocument.createElement("summary");
+    const summary = section.ownerDocument.createElement("summary");
     heading.before(details);
     summary.append(heading);
     details.append(summary);
@@ -23,52 +25,93 @@ function fold(panel: HTMLElement): void {
   }
 }
 
-export function makeTabs(page: Document): void {
-  const panels = [...page.querySelectorAll<HTMLElement>("main > [data-tab]")];
+/** Let the query of the address say what is shown, if it is not what is shown at first. */
+function keep(key: string, name: string | null): void {
+  const address = new URL(location.href);
+  if (name === null) address.searchParams.delete(key);
+  else address.searchParams.set(key, name);
+  try {
+    history.replaceState(history.state, "", address);
+  } catch {
+    // This browser does not let a page that is a file change its address.
+  }
+}
+
+type Show = (name: string) => void;
+const SEVERAL = 2;
+
+/** Put tabs before panels, which have a name in their data, and show one panel. A name that no panel has changes nothing. */
+function tabbed(panels: HTMLElement[], key: "tab" | "map", label: string, onChoose: Show): Show {
+  const names = panels.map((panel) => panel.dataset[key] ?? "");
   const [first] = panels;
-  if (!first || !page.getElementById("explorer")) return;
+  if (!first) return () => undefined;
+  const page = first.ownerDocument;
   const bar = page.createElement("div");
-  bar.className = "tabs";
+  bar.className = key === "tab" ? "tabs" : "tabs maps";
   bar.setAttribute("role", "tablist");
-  bar.setAttribute("aria-label", "Parts of the report");
+  bar.setAttribute("aria-label", label);
   const tabs = panels.map((panel, i) => {
     const tab = page.createElement("button");
+    const number = page.querySelectorAll('[role="tab"]').length + i + 1;
     tab.type = "button";
-    tab.id = `tab-${i + 1}`;
-    tab.textContent = panel.dataset["tab"] ?? "";
+    tab.id = `tab-${number}`;
+    tab.textContent = names[i] ?? "";
     tab.setAttribute("role", "tab");
     panel.setAttribute("role", "tabpanel");
     panel.setAttribute("aria-labelledby", tab.id);
-    panel.id ||= `panel-${i + 1}`;
+    panel.id ||= `panel-${number}`;
     tab.setAttribute("aria-controls", panel.id);
-    tab.addEventListener("click", () => show(i));
+    tab.addEventListener("click", () => onChoose(names[i] ?? ""));
     bar.append(tab);
-    fold(panel);
     return tab;
   });
-  const show = (index: number): void => {
-    panels.forEach((panel, i) => panel.classList.toggle("unshown", i !== index));
-    tabs.forEach((tab, i) => {
-      tab.setAttribute("aria-selected", String(i === index));
-      tab.tabIndex = i === index ? 0 : -1;
-    });
-  };
   bar.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    const at = tabs.findIndex((tab) => tab.getAttribute("aria-selected") === "true");
-    const next = (at + step + tabs.length) % tabs.length;
-    show(next);
+    const next = (tabs.findIndex((tab) => tab.tabIndex === 0) + step + tabs.length) % tabs.length;
+    onChoose(names[next] ?? "");
     tabs[next]?.focus();
   });
   first.before(bar);
-  show(0);
+  const show: Show = (name) => {
+    if (!names.includes(name)) return;
+    panels.forEach((panel, i) => panel.classList.toggle("unshown", names[i] !== name));
+    tabs.forEach((tab, i) => {
+      tab.setAttribute("aria-selected", String(names[i] === name));
+      tab.tabIndex = names[i] === name ? 0 : -1;
+    });
+  };
+  show(names[0] ?? "");
+  return show;
+}
+
+export function makeTabs(page: Document): void {
+  const parts = [...page.querySelectorAll<HTMLElement>("main > [data-tab]")];
+  const [first] = parts;
+  if (!first || !page.getElementById("explorer")) return;
+  parts.flatMap((part) => [part, ...part.querySelectorAll<HTMLElement>(":scope > div")]).forEach(fold);
+  const mapped = parts.map((part) => [...part.querySelectorAll<HTMLElement>(":scope > [data-map]")]).filter((maps) => maps.length >= SEVERAL);
+  const showPart = tabbed(parts, "tab", "Parts of the report", (name) => choosePart(name));
+  const choosePart: Show = (name) => {
+    showPart(name);
+    keep("part", name === first.dataset["tab"] ? null : name);
+  };
+  const shown = mapped.map((maps) => tabbed(maps, "map", "Kinds of maps", (name) => chooseMap(name)));
+  const chooseMap: Show = (name) => {
+    for (const show of shown) show(name);
+    keep("map", name === mapped[0]?.[0]?.dataset["map"] ? null : name);
+  };
+  const query = new URLSearchParams(location.search);
+  showPart(query.get("part") ?? "");
+  for (const show of shown) show(query.get("map") ?? "");
   const reveal = (hash: string): void => {
     const target = page.getElementById(hash.slice(1)) ?? page.querySelector<HTMLElement>(`[id="${CSS.escape(unescaped(hash.slice(1)))}"]`);
-    const index = target ? panels.findIndex((panel) => panel.contains(target)) : -1;
-    if (!target || index < 0) return;
-    show(index);
+    const part = target?.closest<HTMLElement>("main > [data-tab]");
+    if (!target || !part) return;
+    choosePart(part.dataset["tab"] ?? "");
+    const map = target.closest<HTMLElement>("[data-map]")?.dataset["map"];
+    if (map) chooseMap(map);
     for (let folded = target.closest("details"); folded; folded = folded.parentElement?.closest("details") ?? null) folded.open = true;
     target.scrollIntoView({ block: "start" });
   };
