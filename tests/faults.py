@@ -873,6 +873,18 @@ _TRANSFERRED = (
 
 _EXPLORED = (
     Fault(
+        "engine/results.py",
+        "combined.append(replace(section, title=title, map=kind,",
+        "combined.append(replace(section, title=title, map=sections[0][0],",
+        "tests/unit/test_compare.py::test_kinds_of_one_run_are_compared_as_two_runs_are",
+    ),
+    Fault(
+        "analyses/surface/explored.py",
+        "int(inputs[name])",
+        'int(results.tables.counts["rows"].max())',
+        f"{_FINDINGS}test_the_shares_of_the_surface_say_how_many_inputs_they_are_means_of",
+    ),
+    Fault(
         "reports/heads/view.py",
         "largest[view.kind] = max(largest.get(view.kind, 0.0), float(view.values.max()))",
         "largest[view.kind] = float(view.values.max())",

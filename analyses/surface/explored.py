@@ -37,6 +37,9 @@ _ENTROPIES = {
 }
 
 
+_SHARE = "The share of attention that goes to {}."
+
+
 def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
     """Return the shares, the entropies and the gradients of all heads, their profiles by offset, and what was found."""
     heads = results.tables.heads.sort_values(["layer", "head"])
@@ -45,7 +48,7 @@ def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
     names |= {name: results.specials.get(name, name.replace("_", " ")) for name in ("first_special", "last_special")}
     targets = [name for name in (*_CLASSES, *_POSITIONS) if has(heads, name)]
     return Contribution(
-        measures=(*_measures(heads, targets, names, kind), *_gradients(results)),
+        measures=(*_measures(results, heads, targets, names, kind), *_gradients(results)),
         findings=tuple(_findings(results, heads, kind)),
         phrases=_phrases(heads, names),
         facts=_facts(heads, names, kind),
@@ -53,16 +56,18 @@ def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
     )
 
 
-def _measures(heads: pd.DataFrame, targets: list[str], names: Mapping[str, str], kind: str) -> Iterator[Measure]:
-    for name in targets:
-        note = _NOTES.get(name, f"The share of attention that goes to {names[name]}.")
-        yield _measure(heads, name, "Where attention goes", f"to {names[name]}", "%", note, kind)
-    for name, (label, unit, note) in _ENTROPIES.items():
-        yield _measure(heads, name, "How broadly", label, unit, note, kind)
-
-
-def _measure(heads: pd.DataFrame, name: str, group: str, label: str, unit: str, note: str, kind: str) -> Measure:
-    return Measure(f"surface/{name}/{kind}", group, label, kind, unit, values_of(heads, name), note=note)
+def _measures(
+    results: SurfaceResults, heads: pd.DataFrame, targets: list[str], names: Mapping[str, str], kind: str
+) -> Iterator[Measure]:
+    described = [
+        (name, "Where attention goes", f"to {names[name]}", "%", _NOTES.get(name, _SHARE.format(names[name])))
+        for name in targets
+    ]
+    described += [(name, "How broadly", *about) for name, about in _ENTROPIES.items()]
+    inputs = results.tables.counts.set_index("statistic")["inputs"]
+    for name, group, label, unit, note in described:
+        values, n = values_of(heads, name), int(inputs[name])
+        yield Measure(f"surface/{name}/{kind}", group, label, kind, unit, values, n=n, note=note)
 
 
 def _gradients(results: SurfaceResults) -> Iterator[Measure]:

@@ -144,3 +144,11 @@ def test_words_that_rest_on_special_tokens():
         in of_pairs([])
     )
     assert "In layer 1 (AWI), 10.0 % of the target words rest on special tokens" in of_pairs([], special=0.05)
+
+
+def test_the_shares_of_the_surface_say_how_many_inputs_they_are_means_of(found):
+    surface, _ = found
+    counts = surface.tables.counts.set_index("statistic")["inputs"]
+    counted = {measure.id: measure.n for measure in explored_surface(surface, "weight").measures if measure.kind}
+    assert counted["surface/next/weight"] == counts["next"] > 0
+    assert counted == {name: counts[name.split("/")[1]] for name in counted}

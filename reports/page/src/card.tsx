@@ -1,11 +1,13 @@
 // What one head does, in one place.
 
-import type { Explorer, Fact } from "./data";
+import type { Explorer } from "./data";
 import { headIndex, headName } from "./data";
 import { percent } from "./format";
 import type { Go } from "./hooks";
 import type { View } from "./address";
 import { withMeasure } from "./address";
+import type { Strength } from "./strengths";
+import { barOf, beside, strengths } from "./strengths";
 
 interface Props {
   data: Explorer;
@@ -43,6 +45,44 @@ function Profile({ offsets, values }: { offsets: number[]; values: number[] }) {
   );
 }
 
+/** One measure of a head: its value, which leads to the matrix of the measure, and what it is to be read beside. */
+function Line({ data, view, go, strength, head }: Props & { strength: Strength; head: number }) {
+  const { label, measure, text, words } = strength;
+  if (!measure) {
+    return (
+      <div>
+        <dt>{label}</dt>
+        <dd>{text}</dd>
+      </div>
+    );
+  }
+  const bar = barOf(measure, head);
+  return (
+    <div>
+      <dt>
+        {label} {view.kinds.length > 1 && measure.kind && <small class="tag">{measure.kind}</small>}
+        {bar && (
+          <span class="bar">
+            <i style={{ width: bar.length }} />
+            {bar.mark !== null && <b style={{ left: bar.mark }} />}
+          </span>
+        )}
+      </dt>
+      <dd>
+        <button
+          type="button"
+          class={measure.id === view.measure ? "link current" : "link"}
+          title={words}
+          onClick={() => go({ ...withMeasure(view, measure.id, data), word: null })}
+        >
+          {text}
+        </button>
+        <small>{beside(measure, head)}</small>
+      </dd>
+    </div>
+  );
+}
+
 export function HeadCard({ data, view, go }: Props) {
   const [head = 0] = view.heads;
   const card = data.cards[head];
@@ -50,9 +90,6 @@ export function HeadCard({ data, view, go }: Props) {
     const index = headIndex(name, data);
     if (index !== null) go({ ...view, heads: [index], word: null });
   };
-  const kinds = new Map(data.measures.map((measure) => [measure.id, measure.kind]));
-  const several = new Set([...kinds.values()].filter((kind) => kind !== null)).size > 1;
-  const kindOf = (fact: Fact): string => (several && fact.measure !== null ? (kinds.get(fact.measure) ?? "") : "");
   const compare = (name: string): void => {
     const index = headIndex(name, data);
     if (index !== null && !view.heads.includes(index)) go({ ...view, heads: [...view.heads, index] });
@@ -62,31 +99,18 @@ export function HeadCard({ data, view, go }: Props) {
     <>
       <section class="card" aria-label={`Head ${name}`}>
         <h3>Head {name}</h3>
-        {card && <p class="summary">{card.summary}</p>}
         {card && (
           <dl>
-            {card.facts.map((fact) => (
-              <div key={`${fact.label} ${kindOf(fact)}`}>
-                <dt>
-                  {fact.label} {kindOf(fact) && <small class="tag">{kindOf(fact)}</small>}
-                </dt>
-                <dd>
-                  {fact.measure !== null && data.measures.some((measure) => measure.id === fact.measure) ? (
-                    <button
-                      type="button"
-                      class={fact.measure === view.measure ? "link current" : "link"}
-                      title="Color the matrix by this measure"
-                      onClick={() => go({ ...withMeasure(view, fact.measure ?? "", data), word: null })}
-                    >
-                      {fact.text}
-                    </button>
-                  ) : (
-                    fact.text
-                  )}
-                </dd>
-              </div>
+            {strengths(data, card, head, view).map((strength) => (
+              <Line key={`${strength.label} ${strength.measure?.id}`} {...{ data, view, go, strength, head }} />
             ))}
           </dl>
+        )}
+        {card && (
+          <details class="words">
+            <summary>In words</summary>
+            <p class="summary">{card.summary}</p>
+          </details>
         )}
       </section>
       {card && (card.profile !== null || card.nearest.length > 0) && (

@@ -3,7 +3,7 @@
 import { memo } from "preact/compat";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { View } from "./address";
-import { bestHead, better, withHead } from "./address";
+import { bestHead, withHead } from "./address";
 import type { Coloring } from "./color";
 import { coloring, inkOn, lightDark } from "./color";
 import type { Explorer, Measure } from "./data";
@@ -14,6 +14,7 @@ import type { Go } from "./hooks";
 import { useWidth } from "./hooks";
 import { ofLayer } from "./layers";
 import { Legend } from "./legend";
+import { rank } from "./rank";
 
 const LABELS = 30; // the width of the names of the layers
 const MARGIN = 78; // the width of the mean and the best of each layer
@@ -23,15 +24,6 @@ interface Props {
   view: View;
   go: Go;
   measure: Measure;
-}
-
-/** The position of a head among all heads, from 1, counting from the best value. Equal heads share a position. */
-export function rank(measure: Measure, head: number): { position: number; of: number; equal: number } | null {
-  const value = measure.values[head] ?? null;
-  if (value === null) return null;
-  const defined = measure.values.filter((other) => other !== null);
-  const equal = defined.filter((other) => other === value).length;
-  return { position: defined.filter((other) => better(measure, other, value)).length + 1, of: defined.length, equal };
 }
 
 /** What the page says about one cell. */
@@ -54,7 +46,7 @@ function Layer({ data, measure, layer, x, y }: { data: Explorer; measure: Measur
   const found = ofLayer(measure, data.heads, layer);
   return (
     found && (
-      <g class="of-layer" role="note" aria-label={`Layer ${layer + 1}: mean ${withUnit(found.mean, measure)}, best ${withUnit(found.best, measure)}`}>
+      <g class="of-layer" role="gridcell" aria-label={`Layer ${layer + 1}: mean ${withUnit(found.mean, measure)}, best ${withUnit(found.best, measure)}`}>
         <text class="axis" x={x + 38} y={y} text-anchor="end">
           {short(found.mean, measure)}
         </text>

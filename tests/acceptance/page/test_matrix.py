@@ -136,8 +136,10 @@ def test_undefined_values_and_categories(open_page, pages, name, head, text):
 def test_the_card_leads_to_measures_and_heads(open_page, pages, small):
     page = open_page(pages["small"], OBJ)
     card = small["cards"][12]
+    page.locator(".card .words summary").click()
     assert page.locator(".card .summary").text_content() == card["summary"]
-    page.get_by_role("button", name=card["facts"][0]["text"]).click()
+    entropy = measure_of(small, card["facts"][0]["measure"])
+    page.locator(".card").get_by_role("button", name=f"{entropy['values'][12]:.3f} nats").click()
     assert page.get_by_role("combobox", name="Color by").input_value() == "Surface: entropy"
     values = measure_of(small, "surface/entropy")["values"]
     assert f"Head 2-1: {values[12]:.3f} nats" in cell(page, "2-1").get_attribute("aria-label")
