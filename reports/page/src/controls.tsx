@@ -71,6 +71,29 @@ export function SomeOf({ label, options, values, onChange }: SomeOfProps) {
   );
 }
 
+const SHOWN_FOR = 2000; // milliseconds
+
+/** A button that copies the address of the page, and says so for a moment. */
+export function CopyLink() {
+  const [said, setSaid] = useState("");
+  const say = (text: string): void => {
+    setSaid(text);
+    setTimeout(() => setSaid(""), SHOWN_FOR);
+  };
+  const copy = (): void => {
+    if (!navigator.clipboard) say("Copy the address of the page.");
+    else void navigator.clipboard.writeText(location.href).then(() => say("Copied."), () => say("Copy the address of the page."));
+  };
+  return (
+    <>
+      <button type="button" onClick={copy}>
+        Copy link
+      </button>
+      <small role="status">{said}</small>
+    </>
+  );
+}
+
 /** How sentences are drawn. A `pair` of texts has no arcs. */
 export function Drawings({ view, go, pair, all = false }: { view: View; go: Go; pair: boolean; all?: boolean }) {
   const several = view.heads.length * view.kinds.length > 1 || view.drawing === "difference";

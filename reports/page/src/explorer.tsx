@@ -32,8 +32,13 @@ export function ExplorerApp({ data, hash, opening }: { data: Explorer; hash: boo
   }, []);
   useEffect(() => {
     if (!hash) return undefined;
-    // So do the links of the tables below.
+    // So do the links of the tables below. The first link of the page leads to the chosen head.
     const scroll = (event: MouseEvent): void => {
+      const cell = frame.current?.querySelector<SVGElement>('.matrix [tabindex="0"]');
+      if (cell && (event.target as Element).closest(".skip")) {
+        event.preventDefault();
+        cell.focus();
+      }
       const link = (event.target as Element).closest<HTMLAnchorElement>("[data-tab] a[href^='#head=']");
       if (link) frame.current?.querySelector(".screen")?.scrollIntoView({ block: "start" });
     };

@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import type { View } from "./address";
-import { Drawings, Heads, OneOf, SomeOf } from "./controls";
+import { CopyLink, Drawings, Heads, OneOf, SomeOf } from "./controls";
 import type { Explorer, Sample, SampledSentence } from "./data";
 import { columnsOf, headName, inputName } from "./data";
 import { AllHeads } from "./drawing/all";
@@ -164,9 +164,7 @@ export function Sentences({ data, sample, view, go }: Props) {
                 >
                   →
                 </button>
-                <button type="button" onClick={() => void navigator.clipboard?.writeText(location.href)}>
-                  Copy link
-                </button>
+                <CopyLink />
                 <small>
                   <bdi>{chosen.id}</bdi>
                   {place(chosen) !== chosen.id && (

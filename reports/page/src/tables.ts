@@ -2,6 +2,8 @@
 
 const SORTED_FROM = 4; // rows
 const FILTERED_FROM = 12;
+const FOLDED_FROM = 4; // gray rows
+const LEFT_FROM = 3; // other rows
 
 /** The number that a cell starts with, such as 91.8 in "91.8 [88.3, 94.9]", or null. */
 export function leadingNumber(text: string): number | null {
@@ -70,6 +72,7 @@ function filterable(table: HTMLTableElement, body: HTMLTableSectionElement): voi
   (table.closest(".scroll") ?? table).before(label);
   const rows = [...body.rows];
   input.addEventListener("input", () => {
+    table.classList.toggle("searched", input.value.trim() !== "");
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const row of rows) {
@@ -81,6 +84,23 @@ function filterable(table: HTMLTableElement, body: HTMLTableSectionElement): voi
   });
 }
 
+/** Fold the gray rows of a long table, such as those of rare relations, behind a button. Searching looks at them, too. */
+function foldable(table: HTMLTableElement, body: HTMLTableSectionElement): void {
+  const rare = [...body.rows].filter((row) => row.classList.contains("rare")).length;
+  if (rare < FOLDED_FROM || body.rows.length - rare < LEFT_FROM) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "fold";
+  const show = (all: boolean): void => {
+    table.classList.toggle("brief", !all);
+    button.setAttribute("aria-expanded", String(all));
+    button.textContent = all ? `Hide the ${rare} gray rows` : `Show ${rare} more rows, which are gray`;
+  };
+  button.addEventListener("click", () => show(table.classList.contains("brief")));
+  show(false);
+  (table.closest(".scroll") ?? table).after(button);
+}
+
 /** Make the tables of a page sortable, except for those of the explorer, and those whose cells span rows. */
 export function enhanceTables(page: Document): void {
   for (const table of page.querySelectorAll<HTMLTableElement>("main table")) {
@@ -89,12 +109,30 @@ export function enhanceTables(page: Document): void {
     const spans = table.querySelector("[rowspan], [colspan]");
     if (table.tHead?.rows.length !== 1 || table.tBodies.length !== 1 || !body || spans || table.closest(".atl")) continue;
     if (body.rows.length >= SORTED_FROM) sortable(table, headers, body);
-    if (body.rows.length >= FILTERED_FROM) filterable(table, body);
+    if (body.rows.length >= FILTERED_FROM) {
+      filterable(table, body);
+      foldable(table, body);
+    }
   }
-  for (const region of page.querySelectorAll<HTMLElement>("main .scroll")) {
-    if (region.scrollWidth <= region.clientWidth) continue;
-    region.tabIndex = 0; // so that it can be scrolled with the keyboard
+  // What is wider than the screen can be scrolled with the keyboard. What a tab hides has a width when it is shown.
+  const observer = new ResizeObserver((entries) => {
+    for (const { target } of entries) reachable(target as HTMLElement);
+  });
+  for (const region of page.querySelectorAll<HTMLElement>("main .scroll, main figure:not(.atl figure)")) observer.observe(region);
+}
+
+function reachable(region: HTMLElement): void {
+  if (region.scrollWidth > region.clientWidth) {
+    region.tabIndex = 0;
+    if (region.tagName === "FIGURE") return; // its caption or picture names it
+    const headings = [...(region.closest("[data-tab]") ?? region.ownerDocument).querySelectorAll("h2, h3, h4")];
+    const before = headings.filter((heading) => heading.compareDocumentPosition(region) & Node.DOCUMENT_POSITION_FOLLOWING);
+    const name = before[before.length - 1]?.textContent?.trim();
+    const same = [...region.ownerDocument.querySelectorAll('[role="region"]')].filter((each) => each !== region && each.getAttribute("aria-label")?.startsWith(`Table: ${name}`)).length;
     region.setAttribute("role", "region");
-    region.setAttribute("aria-label", "Table that can be scrolled");
+    if (!region.hasAttribute("aria-label")) region.setAttribute("aria-label", `Table: ${name}${same ? `, ${same + 1}` : ""}`);
+  } else {
+    region.removeAttribute("tabindex");
+    if (region.tagName !== "FIGURE") region.removeAttribute("role");
   }
 }

@@ -11,10 +11,12 @@ import type { HeadMap } from "../src/inflate";
 import { NO_GUESS, shadeAt, UNSURE } from "../src/inflate";
 import type { Example } from "../src/judging";
 import { first } from "../src/judging";
+import { addressOf, namedHeads } from "../src/heads";
 import { ofLayer } from "../src/layers";
 import { commonScale, difference, sharedAmongWords } from "../src/scales";
 import { search } from "../src/search";
 import { disagreement, sorted } from "../src/sorting";
+import { barOf, beside, strengths } from "../src/strengths";
 
 function measure(id: string, values: (number | null)[], more: Partial<Measure> = {}): Measure {
   return {
@@ -149,4 +151,34 @@ test("sentences are sorted by length and by disagreement, and one of 8 to 14 wor
   assert.equal(first(list)?.sentence.id, "middle");
   assert.equal(disagreement(example("a", 9, [2, 3]), example("a", 9, [2, 1])), 0.5);
   assert.equal(disagreement(example("a", 9, [2, 3]), undefined), 0);
+});
+
+test("the card of a head has the value, the interval, the number and the baseline of each measure", () => {
+  const shares = ["[CLS]", "next", "itself"].map((name, i) => measure(`to ${name}`, [0.1 * i, 0.2, 0.3, 0.5 - 0.2 * i]));
+  const other = measure("obj", [0.1, 0.7, 0.4, 0.2], { relation: "obj", group: "Accuracy", low: [0, 0.6, 0, 0], high: [1, 0.8, 1, 1], n: 1234, baseline: 0.45 });
+  const norm = measure("obj of norms", [0.1, 0.6, 0.4, 0.2], { relation: "obj", group: "Accuracy", kind: "norm" });
+  const card = { head: "2-2", summary: "", nearest: [], profile: null, facts: [other, norm, shares[0]].map((item) => ({ label: item?.label ?? "", text: "words", measure: item?.id ?? "" })) };
+  const data: Explorer = { ...DATA, measures: [other, norm, ...shares], cards: [card] };
+  const view = firstView(data);
+  const lines = (kinds: string[], head: number): string[] => strengths(data, card, head, { ...view, kinds }).map(({ label, text }) => `${label}: ${text}`);
+  assert.deepEqual(lines(["weight"], 3), ["obj: 20.0 % [0.0, 100.0]", "to [CLS]: 50.0 %", "to next: 30.0 %", "to itself: 10.0 %"]);
+  assert.deepEqual(lines(["norm"], 1), ["obj of norms: 60.0 %"]);
+  assert.equal(beside(other, 1), "n = 1,234 · baseline 45.0 · rank 1 of 4");
+  assert.deepEqual(barOf(other, 1), { length: "70.0%", mark: "45.0%" });
+  assert.equal(barOf(measure("entropy", [0.5], { unit: "nats" }), 0), null);
+});
+
+test("heads that a text names are found, and ranges and dates are not", () => {
+  const names = (text: string): string[] => namedHeads(text).map(([from, to]) => text.slice(from, to));
+  assert.deepEqual(names("Heads 3-1, 4-2 and 11-12 do, head 5-8 does not."), ["3-1", "4-2", "11-12", "5-8"]);
+  assert.deepEqual(names("In 2020-10-11, 3-1 of 4-2; BERT’s head 5-4-3."), []);
+});
+
+test("a link from the section of a map leads to this map", () => {
+  const of = (kind: string, value: number): Measure => measure(`obj/${kind}`, [value, 0, 0, 0], { relation: "obj", direction: "dep->head", kind });
+  const data: Explorer = { ...DATA, measures: [of("weight", 0.9), of("norm", 0.8)] };
+  assert.equal(addressOf(data, "1-1", "obj"), "#head=1-1&measure=obj%2Fweight");
+  assert.equal(addressOf(data, "1-1", "obj", "norm"), "#head=1-1&measure=obj%2Fnorm&kind=norm");
+  assert.equal(addressOf(data, "1-1", "obj", "difference"), "#head=1-1&measure=obj%2Fweight");
+  assert.equal(addressOf(data, "9-1", "obj"), null);
 });

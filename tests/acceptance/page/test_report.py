@@ -57,7 +57,9 @@ def test_landmarks_and_headings_are_in_order(open_page, report):
     assert levels[0] == 1
     assert all(later - earlier <= 1 for earlier, later in itertools.pairwise(levels))
     page.keyboard.press("Tab")
-    assert page.locator(":focus").text_content() == "Skip to the content"
+    assert page.locator(":focus").text_content() == "Skip to the heads"
+    page.keyboard.press("Enter")
+    assert page.locator(":focus").get_attribute("data-head") == page.locator(".cell.chosen").get_attribute("data-head")
 
 
 def test_contents_lead_to_every_section_and_follow_the_reader(open_page, report):

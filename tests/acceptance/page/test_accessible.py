@@ -1,0 +1,69 @@
+"""Who uses a keyboard reaches the heads at once and every figure that scrolls; axe finds nothing serious."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attentionology.reports.page import Section, write_report
+from tests.acceptance.page.made_up import as_text
+from tests.unit.test_reports import RUN
+
+AXE = Path(__file__).resolve().parents[3] / "reports" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+_CELLS = "".join(f"<td>{number:,}</td>" for number in range(10**6, 10**6 + 30))
+WIDE = f"""<h2>A table</h2>
+<div class="scroll"><table><thead><tr>{"<th>n</th>" * 30}</tr></thead><tbody><tr>{_CELLS}</tr></tbody></table></div>
+<h2>A figure</h2><p>Text.</p>
+<figure><svg role="img" aria-label="Figure: a line." width="900" height="40"><path d="M0 9 H900"/></svg></figure>
+"""
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory, small: dict[str, Any]) -> Path:
+    """A report with a table and a figure that are wider than a phone, for two maps."""
+    folder = tmp_path_factory.mktemp("wide")
+    template = folder / "section.html.j2"
+    template.write_text(WIDE, encoding="utf-8")
+    sections = [Section(f"Of {kind}", template, tab="Wide", map=kind) for kind in ("weight", "norm")]
+    write_report(folder, run=RUN, sections=sections, explorer=as_text(small))
+    return folder / "report.html"
+
+
+def test_the_matrix_is_within_three_stops_of_the_top(open_page: Callable[..., Any], report: Path) -> None:
+    page = open_page(report)
+    page.locator(".matrix").wait_for()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    chosen = page.locator(".cell.chosen").get_attribute("data-head")
+    assert page.locator(":focus").get_attribute("data-head") == chosen
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert page.locator(".cell.chosen").get_attribute("data-head") == str(int(chosen) + 1)
+
+
+def test_what_scrolls_is_a_stop_of_the_tab_key(open_page: Callable[..., Any], report: Path) -> None:
+    page = open_page(report, width=480)
+    page.locator("details.folded > summary").first.click()
+    for selector in (".scroll", "figure:not(.atl figure)"):
+        region = page.locator(f"main [data-map='weight'] {selector}")
+        page.wait_for_function("each => each.tabIndex === 0", arg=region.element_handle())
+        assert region.evaluate("each => each.scrollWidth > each.clientWidth")
+    assert page.get_by_role("region", name="Table: A table", exact=True).is_visible()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 480])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(open_page: Callable[..., Any], report: Path, scheme: str, width: int) -> None:
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed; “make page” installs it beside the sources of the page")
+    page = open_page(report, color_scheme=scheme, width=width)
+    page.locator(".drawing").wait_for()
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    page.evaluate(AXE.read_text("utf-8"))
+    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in serious] == []
