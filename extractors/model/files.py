@@ -1,8 +1,8 @@
 """The files of a model: where they come from, and checks of them before any other library opens them.
 
 Weights are read as safetensors only. Everything that would make the libraries read something else (a pickle, code of
-the model's authors, an adapter, quantized weights) is refused here, and so are sizes that no model has. All else that
-is wrong with a configuration is left to transformers, whose message is passed on.
+the model's authors, an adapter, quantized weights) is refused here. All else that is wrong with a configuration is left
+to transformers, whose message is passed on.
 """
 
 from __future__ import annotations
@@ -31,9 +31,6 @@ CONVERSION_HINT = (
     "Weights are only read as safetensors. To convert a pytorch_model.bin that you trust, load it once with "
     "torch.load(..., weights_only=True) and save it with safetensors.torch.save_file, as docs/how-to/hub.md shows."
 )
-
-_MOST = {"num_hidden_layers": 10_000, "num_attention_heads": 10_000, "hidden_size": 10**6, "vocab_size": 10**7}
-"""More than any model has. All families give their sizes by these names, whatever config.json calls them."""
 
 _SAME_ARCHITECTURE = ({"roberta", "xlm-roberta", "camembert"}, {"t5", "mt5"})
 """Families whose models compute the same, so that one may stand in config.json for the other."""
@@ -69,18 +66,15 @@ class LoadedFiles:
 
 
 def check_files(folder: Path) -> tuple[str, ...]:
-    """Check that the files of a model folder can be what their names say, and return warnings, one sentence each.
-
-    Symbolic links are followed, as those of the Hub's cache must be.
-    """
+    """Check that the files of a model folder can be what their names say, and return warnings, one sentence each."""
     config = read_object(folder / CONFIG)
     _refuse_what_is_not_read(folder, config)
     _check_config(folder / CONFIG, config.get("model_type"))
     if (folder / WEIGHTS).exists() or (folder / WEIGHTS).is_symlink():
-        _check_safetensors(folder / WEIGHTS)
+        _check_weights(folder / WEIGHTS)
     elif (folder / INDEX).exists():
         for name in shard_names(folder / INDEX):
-            _check_safetensors(folder / name)
+            _check_weights(folder / name)
     there = [CONFIG, *(name for name in (TOKENIZER, TOKENIZER_CONFIG) if (folder / name).exists())]
     return tuple(
         f"{name} names code that comes with the model (auto_map), which is never run. What transformers itself "
@@ -118,16 +112,19 @@ def shard_names(index: Path) -> list[str]:
     return sorted(names)
 
 
+def stored_types(path: Path) -> dict[str, str]:
+    """Return the type of each tensor in a file by its name, as safetensors names it, such as F32."""
+    with safe_open(path, framework="pt") as opened:
+        return {name: str(opened.get_slice(name).get_dtype()) for name in opened.keys()}  # noqa: SIM118 no dict
+
+
 def _refuse_what_is_not_read(folder: Path, config: dict[str, Any]) -> None:
     """Refuse everything that would make the libraries read other weights, or run code."""
     family = config.get("model_type")
-    distributed = [path.name for path in folder.glob("shard-?????-model-?????-of-?????.safetensors")]
     # Such code would be downloaded and run.
     kernels = [key for key, value in config.items() if "implementation" in key and "/" in str(value)]
     if (folder / "adapter_config.json").exists():
         what = "an adapter (adapter_config.json); merge it into its base model with merge_and_unload() of PEFT"
-    elif distributed:
-        what = f"a distributed checkpoint ({distributed[0]}); load it once with transformers and save it"
     elif config.get("transformers_weights") is not None:
         what = f"a {CONFIG} that names other weights (transformers_weights)"
     elif config.get("quantization_config") is not None:  # rounding changes the comparisons that all counts are made of
@@ -142,17 +139,13 @@ def _refuse_what_is_not_read(folder: Path, config: dict[str, Any]) -> None:
 
 
 def _check_config(path: Path, family: Any) -> None:
-    """Check the sizes of a configuration, and that it names the architecture that was saved."""
+    """Check that transformers can read a configuration, and that it names the architecture that was saved."""
     try:
         config = transformers.AutoConfig.from_pretrained(
             str(path.parent), local_files_only=True, trust_remote_code=False
         )
     except Exception as error:  # whatever the libraries raise, the cause is in the file
         raise ModelError(f"{str(path)!r}: transformers cannot read this configuration ({cause(error)})") from error
-    for key, most in _MOST.items():  # before a model of such a size is made in memory
-        size = getattr(config, key, None)
-        if isinstance(size, int) and (isinstance(size, bool) or not 1 <= size <= most):
-            raise ModelError(f"{str(path)!r}: {key} must be a whole number from 1 to {most:,}, not {size!r}")
     # A model of another architecture may read the same weights without a complaint, and compute something else.
     for name in config.architectures or ():
         saved_as = getattr(transformers, name, None)
@@ -165,22 +158,12 @@ def _check_config(path: Path, family: Any) -> None:
         )
 
 
-def stored_types(folder: Path | None) -> set[str]:
-    """Return the types of the weights in the files of a folder, as safetensors names them, such as F32."""
-    types = set()
-    for path in sorted((folder or Path()).glob("*.safetensors")):
-        with safe_open(path, framework="pt") as opened:
-            types |= {str(opened.get_slice(name).get_dtype()) for name in opened.keys()}  # noqa: SIM118 no dict
-    return types - {"I64", "I32", "U8", "BOOL"}  # constants such as position ids
-
-
-def _check_safetensors(path: Path) -> None:
+def _check_weights(path: Path) -> None:
     """Check a file by its header and its size; the weights themselves are not read."""
     if not path.is_file():
         raise ModelError(f"{str(path)!r} is missing, or it is a link to nowhere or a folder; download it again")
     try:
-        with safe_open(path, framework="pt") as opened:
-            types = {name: str(opened.get_slice(name).get_dtype()) for name in opened.keys()}  # noqa: SIM118 no dict
+        types = stored_types(path)
     except (SafetensorError, OSError, ValueError) as error:
         again = "download it again, with 'git lfs pull' if it is from a clone"
         raise ModelError(f"{_with_size(path)} is not a whole safetensors file ({cause(error)}); {again}") from error

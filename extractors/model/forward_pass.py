@@ -8,7 +8,8 @@ for each piece in a layer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -57,7 +58,7 @@ class Forward:
         torch.Size([1, 12, 5, 5])
     """
 
-    attentions: MutableSequence[Tensor]
+    attentions: Sequence[Tensor]
     mask: Bool[Tensor, "batch n"]
     hidden_states: Sequence[Float[Tensor, "batch n dim"]] | None = None
     model_layers: ModelLayers | None = None
@@ -83,7 +84,7 @@ class Forward:
             ModelError: what is recomputed is not what the model computed.
         """
         for number, alpha in enumerate(self.attentions):
-            if release:
+            if release and isinstance(self.attentions, list):
                 self.attentions[number] = alpha.new_empty(0)
             if self.hidden_states is None or self.model_layers is None:
                 yield Layer(alpha, self.mask)
@@ -124,11 +125,11 @@ def attention_only(model: Any, layers: int | None = None) -> Iterator[int | None
     All that a pass gives besides attention is meaningless. The whole model is computed, and the number is None, if its
     family has no row of names, or if its layers share modules.
     """
-    row = ARCHITECTURES.get(str(model.config.model_type))
-    modules = nn.ModuleList() if row is None else layer_list(getattr(model, "base_model", model), row.layers)
-    if row is None or len(modules) != int(model.config.num_hidden_layers):
+    modules = layers_of(model)
+    if not modules:
         yield None
         return
+    row = ARCHITECTURES[str(model.config.model_type)]
     unneeded = {row.output: None, **feed_forward(row)}
     if row.fused == "no":  # otherwise the same map gives the queries and keys
         unneeded[row.value] = None
@@ -153,16 +154,21 @@ def shortened(modules: nn.ModuleList, number: int) -> Iterator[None]:
 
 
 @contextmanager
-def resumed(modules: Sequence[nn.Module], layer: int, hidden: Float[Tensor, "batch n dim"]) -> Iterator[None]:
-    """Let forward passes begin at a layer: the layers below return their input, and the layer takes ``hidden``."""
-    calls = 0
+def resumed(
+    modules: Sequence[nn.Module], layer: int, hidden: Float[Tensor, "batch n dim"], tuples: Sequence[int] = ()
+) -> Iterator[None]:
+    """Let forward passes begin at a layer: the layers below return their input, and the layer takes ``hidden``.
+
+    Some models need as many values from a layer as it usually gives: ``tuples`` has their number, 0 for a tensor alone.
+    """
+    calls = itertools.count()
 
     def resume(original: Callable[..., Any]) -> Callable[..., Any]:
         def forward(hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
-            nonlocal calls
-            number, calls = calls, calls + 1
+            number = next(calls)
             if number < layer:
-                return hidden_states
+                size = tuples[number] if tuples else 0
+                return (hidden_states, *[None] * (size - 1)) if size else hidden_states
             return original(hidden if number == layer else hidden_states, *args, **kwargs)
 
         return forward
@@ -210,6 +216,13 @@ class _Zeros(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return x.new_zeros(*x.shape[:-1], self.dim)
+
+
+def layers_of(model: Any) -> nn.ModuleList:
+    """Return the list of the layers of a model; empty if its family has no row of names, or layers share modules."""
+    row = ARCHITECTURES.get(str(model.config.model_type))
+    modules = nn.ModuleList() if row is None else layer_list(getattr(model, "base_model", model), row.layers)
+    return modules if len(modules) == int(model.config.num_hidden_layers) else nn.ModuleList()
 
 
 def layer_list(model: Any, path: str) -> nn.ModuleList:

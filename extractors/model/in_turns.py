@@ -8,15 +8,14 @@ those of a pass as a whole, bit by bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableSequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
 from torch import Tensor, nn
 
-from ..layers import ARCHITECTURES
 from ..layers.verification import Recorder
-from .forward_pass import layer_list, resumed, shortened
+from .forward_pass import layers_of, resumed, shortened
 
 MOST = 2**30
 """The bytes of attention that are in memory at a time."""
@@ -27,15 +26,11 @@ _TAKES_APART = ("bloom", "falcon")
 
 def layers_that_follow(model: Any) -> nn.ModuleList:
     """Return the layers of a model if a pass can begin at any of them; otherwise an empty list."""
-    if str(model.config.model_type) in _TAKES_APART:
-        return nn.ModuleList()
-    row = ARCHITECTURES.get(str(model.config.model_type))
-    modules = nn.ModuleList() if row is None else layer_list(getattr(model, "base_model", model), row.layers)
-    return modules if len(modules) == int(model.config.num_hidden_layers) else nn.ModuleList()
+    return nn.ModuleList() if str(model.config.model_type) in _TAKES_APART else layers_of(model)
 
 
-class InTurns(MutableSequence[Tensor]):
-    """The attention of the first layers, in their order; what was read or released is computed again if it is needed.
+class InTurns(Sequence[Tensor]):
+    """The attention of the first layers, in their order; what is no longer in memory is computed again if it is needed.
 
     ``run`` makes a forward pass that must give the attention of a number of layers. ``hidden`` is filled with the
     input of each layer and the output of the last.
@@ -61,16 +56,6 @@ class InTurns(MutableSequence[Tensor]):
         while number not in self._turn:
             self._next()
         return self._turn[number]
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._turn[range(self._number)[index]] = value
-
-    def __delitem__(self, index: Any) -> None:
-        raise TypeError("layers cannot be left out")
-
-    def insert(self, index: int, value: Tensor) -> None:
-        """Raise `TypeError`: the number of layers is that of the model."""
-        raise TypeError("layers cannot be added")
 
     def _next(self) -> None:
         """Compute the layers after those that were computed last, and drop these."""

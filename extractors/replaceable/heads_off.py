@@ -3,15 +3,13 @@
 After the output projection every component is a sum over heads, so a slice of it belongs to no head. The place before
 it is the input of one module, which the row of names of an architecture gives. That the row is right is not taken on
 trust: what goes into the module must be the weighted sums of values that are recomputed from weights and attention.
-
-A head of a layer changes nothing below it, so a pass with a head switched off begins at its layer, with the vectors
-that an earlier pass has left there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
+from itertools import count
 from typing import Any
 
 import torch
@@ -24,10 +22,8 @@ from ..layers.attention_weights import find_module
 from ..layers.verification import compare
 from ..layers.weights import layer_modules
 from ..model.encoder import Encoder
+from ..model.forward_pass import resumed
 from ..tokens.pieces import Pieces
-
-Change = Callable[[Tensor], Tensor]
-"""Takes what all heads of a layer give, side by side, shape (batch, n, inner), and returns what is put in its place."""
 
 _LEFT = "analyses that switch no head off work"
 
@@ -35,18 +31,8 @@ _LEFT = "analyses that switch no head off work"
 class HeadSwitch:
     """Runs a model on one padded batch, from any layer on, with what the heads of this layer give replaced.
 
-    Args:
-        encoder: the model whose heads are switched off.
-        pieces: the pieces of each sentence.
-        model: what is run: the model itself, or the same model with a head for predictions on top; None for the former.
-
-    Attributes:
-        mask: True where there is a piece; shape (batch, n).
-        outputs: what the heads of each layer give without any change, shape (batch, n, inner).
-        plain: what the model gives without any change: final hidden states, or logits.
-
-    Raises:
-        ModelError: the architecture has no row of names, or the place before the output projection is elsewhere.
+    ``model`` is the encoder's own model, or the same with a head for predictions on top. ``outputs`` are what the heads
+    of each layer give without any change, shape (batch, n, inner), and ``plain`` is what the model gives.
 
     Example:
         >>> from attentionology import Sentence, load_encoder
@@ -71,9 +57,21 @@ class HeadSwitch:
         path = ARCHITECTURES[family].output
         self._projections = [find_module(module, path, f"{family!r}") for module in self._modules]
         self._tuples: list[int] = []  # how many values each call of a layer gives, 0 for a tensor alone
-        self.outputs: list[Float[Tensor, "batch n inner"]] = []
         self._inputs: list[Float[Tensor, "batch n dim"]] = []
-        self.plain = self._record()
+        self.outputs: list[Float[Tensor, "batch n inner"]] = []
+
+        def keep_input(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], given: Any) -> None:
+            self._inputs.append(args[0] if args else kwargs["hidden_states"])
+            self._tuples.append(0 if isinstance(given, Tensor) else len(given))
+
+        def keep_output(_layer: int, given: Tensor) -> Tensor:
+            self.outputs.append(given)
+            return given
+
+        with torch.inference_mode(), ExitStack() as stack:
+            for module in self._modules:
+                stack.enter_context(module.register_forward_hook(keep_input, with_kwargs=True))
+            self.plain = self._call(keep_output)
         self._check(encoder, pieces)
 
     def run(
@@ -81,42 +79,38 @@ class HeadSwitch:
     ) -> Float[Tensor, "heads_off batch n dim"]:
         """Return what the model gives without each of some heads of a layer, from 0; None stands for all heads.
 
-        A head gives the vector that ``fill`` has for it at every position, or zeros.
-
-        Raises:
-            ModelError: the model cannot be continued from the layer.
+        A head gives the vector that ``fill`` has for it at every position, or zeros. As a head changes nothing below
+        its layer, the pass begins there, with the vectors that an earlier pass has left.
         """
         k, batch = len(heads), len(self._ids)
 
-        def change(given: Tensor) -> Tensor:
+        def change(called: int, given: Tensor) -> Tensor:
+            if called:  # the layers above
+                return given
             each = given.clone().view(k, batch, given.shape[1], self._n_heads, -1)
             for number, head in enumerate(heads):
                 if head is not None:
                     each[number, :, :, head] = 0 if fill is None else fill[head].to(each)
             return each.view_as(given)
 
-        with torch.inference_mode(), self._from(layer, self._inputs[layer].repeat(k, 1, 1), change):
-            given = self._call(k)
+        hidden = self._inputs[layer].repeat(k, 1, 1)
+        with torch.inference_mode(), resumed(self._modules, layer, hidden, self._tuples):
+            given = self._call(change, k)
         return given.view(k, batch, *given.shape[1:])
 
     def without(
         self, heads: Collection[tuple[int, int]], fill: Float[Tensor, "layers heads inner"] | None = None
     ) -> Float[Tensor, "batch n dim"]:
         """Return what the model gives without all of these heads, given by layer and head from 0, at once."""
-        calls = 0
 
-        def change(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-            nonlocal calls
-            layer, calls = calls, calls + 1
-            each = inputs[0].clone().view(*inputs[0].shape[:2], self._n_heads, -1)
+        def change(layer: int, given: Tensor) -> Tensor:
+            each = given.clone().view(*given.shape[:2], self._n_heads, -1)
             for head in (head for at, head in heads if at == layer):
                 each[:, :, head] = 0 if fill is None else fill[layer, head].to(each)
-            return each.view_as(inputs[0]), *inputs[1:]
+            return each.view_as(given)
 
-        with torch.inference_mode(), ExitStack() as stack:
-            for projection in self._projections:
-                stack.enter_context(projection.register_forward_pre_hook(change))
-            return self._call()
+        with torch.inference_mode():
+            return self._call(change)
 
     def check_plain(self, given: Float[Tensor, "batch n dim"], layer: int) -> None:
         """Raise `ModelError` unless a pass from a layer on without any change gives what the whole model gives."""
@@ -128,45 +122,37 @@ class HeadSwitch:
 
         ``losses`` takes what the model gives, and returns the loss L of each sentence.
         """
-        given: list[Tensor] = []
+        outputs: list[Tensor] = []
 
-        def keep(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-            given.append(inputs[0] if inputs[0].requires_grad else inputs[0].detach().requires_grad_())
-            return given[-1], *inputs[1:]
+        def keep(_layer: int, given: Tensor) -> Tensor:
+            outputs.append(given if given.requires_grad else given.detach().requires_grad_())
+            return outputs[-1]
 
-        with torch.enable_grad(), ExitStack() as stack:
-            for projection in self._projections:
-                stack.enter_context(projection.register_forward_pre_hook(keep))
+        with torch.enable_grad():
             # The sentences of a batch do not see one another, so that the gradient of the sum has that of each.
-            gradients = torch.autograd.grad(losses(self._call()).sum(), given)
+            gradients = torch.autograd.grad(losses(self._call(keep)).sum(), outputs)
         inside = self.mask[..., None, None]
         by_head = [
             (z.detach() * gradient).view(*z.shape[:2], self._n_heads, -1).masked_fill(~inside, 0).sum((1, 3))
-            for z, gradient in zip(given, gradients, strict=True)
+            for z, gradient in zip(outputs, gradients, strict=True)
         ]
         return torch.stack(by_head, dim=1).abs()
 
-    def _call(self, k: int = 1) -> Tensor:
+    def _call(self, change: Callable[[int, Tensor], Tensor], k: int = 1) -> Tensor:
+        """Run the model on the batch k times, with ``change(number, given)`` in place of what the heads give.
+
+        The number counts the calls of output projections, because layers may share their modules.
+        """
+        numbers = count()
         segments = {} if self._segments is None else {"token_type_ids": self._segments.repeat(k, 1)}
         ids, mask = self._ids.repeat(k, 1), self.mask.repeat(k, 1).long()
-        given: Tensor = self._model(input_ids=ids, attention_mask=mask, return_dict=True, **segments)[0]
+        with ExitStack() as stack:
+            for projection in self._projections:
+                stack.enter_context(
+                    projection.register_forward_pre_hook(lambda _, args: (change(next(numbers), args[0]), *args[1:]))
+                )
+            given: Tensor = self._model(input_ids=ids, attention_mask=mask, return_dict=True, **segments)[0]
         return given
-
-    def _record(self) -> Tensor:
-        """Run the model without any change, and keep what each layer takes and its heads give."""
-
-        def keep_outputs(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-            self.outputs.append(inputs[0])
-
-        def keep_inputs(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], given: Any) -> None:
-            self._inputs.append(args[0] if args else kwargs["hidden_states"])
-            self._tuples.append(0 if isinstance(given, Tensor) else len(given))
-
-        with torch.inference_mode(), ExitStack() as stack:
-            for module, projection in zip(self._modules, self._projections, strict=True):
-                stack.enter_context(projection.register_forward_pre_hook(keep_outputs))
-                stack.enter_context(module.register_forward_hook(keep_inputs, with_kwargs=True))
-            return self._call()
 
     def _check(self, encoder: Encoder, pieces: Sequence[Pieces]) -> None:
         layers = list(encoder.forward(pieces, hidden_states=True).layers())
@@ -178,32 +164,3 @@ class HeadSwitch:
             if given.shape != expected.shape:
                 raise ModelError(f"{where} does not consist of what its heads give; {_LEFT}")
             compare(expected[self.mask], given[self.mask], where, _LEFT)
-
-    @contextmanager
-    def _from(self, layer: int, hidden: Tensor, change: Change) -> Iterator[None]:
-        """Let a pass begin at a layer, which takes ``hidden``, and change what its heads give."""
-        calls = 0
-
-        def begun(original: Callable[..., Any], projection: nn.Module) -> Callable[..., Any]:
-            def forward(hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
-                nonlocal calls
-                number, calls = calls, calls + 1
-                if number < layer:
-                    # What a layer below gives is not read, because this one takes `hidden`.
-                    size = self._tuples[number]
-                    return (hidden_states, *[None] * (size - 1)) if size else hidden_states
-                if number > layer:
-                    return original(hidden_states, *args, **kwargs)
-                # The hook is there in this call alone, because layers may share their modules.
-                with projection.register_forward_pre_hook(lambda _, inputs: (change(inputs[0]), *inputs[1:])):
-                    return original(hidden, *args, **kwargs)
-
-            return forward
-
-        for module, projection in zip(self._modules, self._projections, strict=True):
-            module.forward = begun(module.forward, projection)
-        try:
-            yield
-        finally:
-            for module in self._modules:
-                del module.forward
