@@ -28,31 +28,17 @@ def test_code_beside_a_known_architecture_is_not_run_and_the_user_is_told(folder
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        (
-            {"num_attention_heads": 0},
-            "num_attention_heads must be a whole number from 1 to 10,000, not 0",
-        ),
         ({"num_attention_heads": "12"}, "num_attention_heads' expected int, got str .*'12'"),
-        ({"num_attention_heads": True}, "num_attention_heads.* True"),  # by transformers, or here for older versions
         ({"num_attention_heads": 5}, "multiple of the number of attention heads"),
-        ({"num_hidden_layers": -1}, "num_hidden_layers .* not -1"),
         ({"_attn_implementation": "someone/kernel"}, r"a kernel of the Hub, .*\(_attn_implementation\)"),
-        ({"hidden_size": 24.0}, r"hidden_size' expected int, got float .*24\.0"),
-        ({"num_hidden_layers": 10**8}, "num_hidden_layers .* not 100000000"),
-        ({"vocab_size": -5}, "vocab_size .* not -5"),
-        ({"vocab_size": 10**9}, "vocab_size must be a whole number from 1 to 10,000,000, not 1000000000"),
         ({"vocab_size": 380}, r"word_embeddings.weight is \[374, 24\] in the checkpoint, and \[380, 24\]"),
         (
             {"max_position_embeddings": 32},
             r"position_embeddings.weight is \[64, 24\] in the checkpoint, and \[32, 24\]",
         ),
-        ({"layer_norm_eps": "x"}, "layer_norm_eps"),
         ({"hidden_act": "nonsense"}, r"KeyError: 'nonsense'; correct its config\.json"),
-        ({"hidden_act": 3}, r"config\.json': .* 'hidden_act' expected str, got int"),
         ({"pad_token_id": 9999}, r"Padding_idx must be within num_embeddings; correct its config\.json"),
-        ({"pad_token_id": -999}, r"Padding_idx must be within num_embeddings; correct its config\.json"),
         ({"model_type": ["bert"]}, r"config\.json': transformers cannot read this configuration .*list"),
-        ({"id2label": [1]}, r"config\.json': transformers cannot read this configuration .*list"),
         ({"model_type": "nonsense", "architectures": None}, "nonsense"),
     ],
 )
@@ -64,18 +50,11 @@ def test_a_bad_value_in_the_configuration_is_named(folder, changes: dict[str, ob
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json"])
-@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 5000, "\x00"])
+@pytest.mark.parametrize("text", ["", "[]", "[" * 5000])
 def test_a_json_file_that_is_none_is_named(folder, name: str, text: str):
     (folder / name).write_text(text)
     with pytest.raises(ModelError, match=name):
         Encoder.from_pretrained(folder)
-
-
-@pytest.mark.parametrize(("family", "key"), [("distilbert", "activation"), ("modernbert", "hidden_activation")])
-def test_an_unknown_activation_is_named(tmp_path, family: str, key: str):
-    configure(save(tmp_path, family), **{key: "nonsense"})
-    with pytest.raises(ModelError, match=r"KeyError: .*nonsense.*; correct its config\.json"):
-        Encoder.from_pretrained(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["{}", '{"added_tokens": []}', '{"added_tokens": [3], "model": {}}'])
@@ -90,7 +69,7 @@ def test_a_tokenizer_file_that_describes_no_tokenizer_is_named(folder, text: str
     ("tokenizer_class", "says"),
     [
         *((name, f"a WordPiece tokenizer, but {name}, .* is of") for name in ("RobertaTokenizer", "ByT5Tokenizer")),
-        *((name, "cannot load the tokenizer of ") for name in ("T5Tokenizer", "AlbertTokenizer")),
+        ("T5Tokenizer", "cannot load the tokenizer of "),
     ],
 )
 def test_a_tokenizer_class_that_does_not_fit_is_refused(folder, tokenizer_class: str, says: str):
@@ -121,49 +100,40 @@ def _only(folder: Path, name: str, text: str | None = None) -> None:
     vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
     (folder / "tokenizer.json").unlink()
     (folder / name).write_text("\n".join(sorted(vocabulary, key=vocabulary.get)) if text is None else text)
-    configure_tokenizer(folder, tokenizer_class="BertTokenizer")
-
-
-def _only_for(tokenizer_class: str) -> Callable[[Path], None]:
-    def change(folder: Path) -> None:
-        _only(folder, "vocab.txt")
-        configure_tokenizer(folder, tokenizer_class=tokenizer_class)
-
-    return change
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "tokenizer_class", "says"),
     [
-        (_without_pieces, r"no vocabulary besides .* reads tokenizer\.json .* the folder has tokenizer\.json"),
-        (
-            lambda folder: _only(folder, "vocab.txt", ""),
-            r"no vocabulary besides .* or vocab\.txt, and the folder has .*vocab\.txt",
-        ),
+        (_without_pieces, None, r"no vocabulary besides .* reads tokenizer\.json .* the folder has tokenizer\.json"),
         (
             lambda folder: _only(folder, "x.txt"),
+            "BertTokenizer",
             r"reads tokenizer\.json or vocab\.txt, and the folder has tokenizer_config\.json; ",
         ),
         (
-            lambda folder: _only(folder, "vocab.json"),
-            r"BertTokenizer has no .* reads .*, and the folder has .*vocab\.json; ",
-        ),
-        (
-            _only_for("RobertaTokenizer"),
+            lambda folder: _only(folder, "vocab.txt"),
+            "RobertaTokenizer",
             r"RobertaTokenizer has no .* or vocab\.json, and the folder has .*vocab\.txt; ",
         ),
         (
-            _only_for("PreTrainedTokenizerFast"),
+            lambda folder: _only(folder, "vocab.txt"),
+            "PreTrainedTokenizerFast",
             r'instantiate the backend tokenizer .* "BertTokenizer" reads vocab\.txt',
         ),
         (
             lambda folder: _only(folder, "vocab.txt", "version https://git-lfs.github.com/spec/v1\noid 12\nsize 3\n"),
+            "BertTokenizer",
             r"Missing \[UNK\] token from the vocabulary; ",
         ),
     ],
 )
-def test_a_vocabulary_that_is_not_read_is_named_with_its_cause(folder, change: Callable[[Path], None], says: str):
+def test_a_vocabulary_that_is_not_read_is_named_with_its_cause(
+    folder, change: Callable[[Path], None], tokenizer_class: str | None, says: str
+):
     change(folder)
+    if tokenizer_class:
+        configure_tokenizer(folder, tokenizer_class=tokenizer_class)
     with pytest.raises(ModelError, match=says) as raised:
         Encoder.from_pretrained(folder)
     assert "missing?" not in str(raised.value)
@@ -171,7 +141,7 @@ def test_a_vocabulary_that_is_not_read_is_named_with_its_cause(folder, change: C
 
 def test_the_way_out_that_the_message_names_reads_the_vocabulary(folder):
     expected = Encoder.from_pretrained(folder).tokenizer.get_vocab()
-    _only_for("RobertaTokenizer")(folder)
+    _only(folder, "vocab.txt")
     configure_tokenizer(folder, tokenizer_class="BertTokenizer")
     assert Encoder.from_pretrained(folder).tokenizer.get_vocab() == expected
 
@@ -183,23 +153,15 @@ def test_the_tokenizer_class_of_the_model_may_not_fit_either(folder):
         Encoder.from_pretrained(folder)
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"tokenizer_class": 3}, "'int' object .*; correct tokenizer_config"),
-        ({"model_max_length": "x"}, "'str'; correct tokenizer_config"),
-        ({"pad_token": 3}, "pad_token .*; correct tokenizer_config"),
-    ],
-)
-def test_a_bad_value_in_the_configuration_of_the_tokenizer_is_named(folder, changes: dict[str, object], says: str):
-    configure_tokenizer(folder, **changes)
-    with pytest.raises(ModelError, match=says) as raised:
+def test_a_bad_value_in_the_configuration_of_the_tokenizer_is_named(folder):
+    configure_tokenizer(folder, pad_token=3)
+    with pytest.raises(ModelError, match=r"pad_token .*; correct tokenizer_config") as raised:
         Encoder.from_pretrained(folder)
     assert str(folder) in str(raised.value)
 
 
 @pytest.mark.parametrize("auto_class", [transformers.AutoModel, transformers.AutoModelForMaskedLM])
-@pytest.mark.parametrize("family", ["roberta", "electra", "gpt2"])
+@pytest.mark.parametrize("family", ["roberta", "gpt2"])
 def test_weights_of_another_family_are_refused(tmp_path, auto_class: Any, family: str):
     configure(save(tmp_path, auto_class=auto_class), model_type=family)
     with pytest.raises(ModelError, match=rf"model_type is '{family}', but the weights were saved from Bert"):

