@@ -1,10 +1,8 @@
 """The conditions under which a model's attention to a sentence does not depend on anything else.
 
-Sentences are read in batches, padded to the longest. A few architectures do not respect the attention mask everywhere
-(the convolutions of ConvBERT, the landmarks of Nyströmformer), so that padding changes the map of a sentence, a little
-and without an error. No list of such architectures would stay complete, so every model is tried when it is loaded: a
-long and a short input are read alone and together, and if the attention differs, the model reads only inputs of equal
-lengths together, or only single ones.
+A few architectures do not respect the attention mask everywhere (the convolutions of ConvBERT, the landmarks of
+Nyströmformer), so that padding changes the map of a sentence, a little and without an error. No list of them would stay
+complete, so every model is tried when it is loaded, and if need be reads only inputs of equal lengths together.
 """
 
 from __future__ import annotations
@@ -104,28 +102,42 @@ def conditions_of(model: Any, batching: Batching) -> list[str]:
 
 
 def check_full_attention(
-    model: Any, attentions: Sequence[Tensor | None], shape: tuple[int, ...], name: str, n_layers: int | None = None
+    model: Any,
+    attentions: Sequence[Tensor | None],
+    shape: tuple[int, ...],
+    name: str,
+    n_layers: int | None = None,
+    what: str = "attention",
 ) -> None:
-    """Check that every layer gave one square matrix per head.
+    """Check that every layer gave one matrix per head.
 
-    The shape is that of the batch, inputs and pieces; the number of layers is that of the model if it is not given.
+    The shape has the numbers of inputs, of rows, and of columns if there are not as many. The number of layers is that
+    of the model if it is not given.
     """
-    family = model.config.model_type
     layers = model.config.num_hidden_layers if n_layers is None else n_layers
     if len(attentions) != layers or not layers:
         raise ModelError(
-            f"{name}: {len(attentions)} of {layers} layers gave attention weights; either {family!r} models do not "
-            f"return them, or this one was not loaded with attn_implementation='eager'"
+            f"{name}: {len(attentions)} of {layers} layers gave {what} weights; either {model.config.model_type!r} "
+            "models do not return them, or this one was not loaded with attn_implementation='eager'"
         )
-    inputs, n = shape
+    inputs, rows, columns = (*shape, shape[-1])[:3]
     heads = {None if alpha is None else alpha.shape[1] for alpha in attentions}
     for layer, alpha in enumerate(attentions, start=1):
-        if alpha is None or len(heads) > 1 or tuple(alpha.shape) != (inputs, *heads, n, n):
+        if alpha is None or len(heads) > 1 or tuple(alpha.shape) != (inputs, *heads, rows, columns):
             actual = None if alpha is None else tuple(alpha.shape)
             raise ModelError(
-                f"{name}: layer {layer} gave attention of shape {actual} for {inputs} inputs of {n} pieces; only full "
-                "attention matrices with the same number of heads in every layer can be analyzed"
+                f"{name}: layer {layer} gave {what} of shape {actual} for {inputs} inputs of {columns} pieces; only "
+                "full attention matrices with the same number of heads in every layer can be analyzed"
             )
+
+
+def same_attention(first: Sequence[Sequence[Tensor]], second: Sequence[Sequence[Tensor]], most: float = SAME) -> bool:
+    """Whether inputs have the same attention in two passes, layer by layer, up to rounding and without NaN."""
+    return all(
+        bool(((alpha - beta).abs() <= most).all())
+        for alphas, betas in zip(first, second, strict=True)
+        for alpha, beta in zip(alphas, betas, strict=True)
+    )
 
 
 def _full_attention_limit(model: Any) -> int | None:

@@ -22,18 +22,18 @@ from ..tokens.pieces import Pieces, Unalignable, align, prepare_tokenizer
 from ..tokens.token_classes import PieceForms, token_classes
 from . import in_turns
 from .conditions import (
-    SAME,
     Batching,
     attend_fully,
     check_full_attention,
     check_vocabulary,
     has_sinks,
     longest_input,
+    same_attention,
     switch_to_eager,
 )
 from .files import LoadedFiles
 from .float64_copy import InFloat64, float32_view
-from .forward_pass import Forward, ModelLayers, attention_only, model_inputs, parameters_key
+from .forward_pass import Forward, ModelLayers, attention_only, model_inputs
 from .in_turns import InTurns
 from .loaded_model import LoadedModel, random_copy
 from .loading import begin_with, load_pretrained, quiet
@@ -85,7 +85,6 @@ class Encoder(LoadedModel):
         self.max_length = longest_input(model)
         attend_fully(model)
         self.prepended: str | None = None
-        self._layers: tuple[Any, ModelLayers] | None = None
         probe = self._probe()
         self.n_layers, self.n_heads = len(probe), probe[0].shape[1]
         self.causal = probe[0].shape[-1] > 1 and not any(bool(alpha.triu(1).any()) for alpha in probe)
@@ -185,16 +184,14 @@ class Encoder(LoadedModel):
         Raises:
             ModelError: the architecture has no row of names, or what is recomputed is not what the model computes.
         """
-        key = parameters_key(self.held)
-        if self._layers is None or self._layers[0] != key:
-            try:
-                self._layers = key, self._read_layers()
-            except ModelError:
-                raise
-            except Exception as error:
-                row = f"{self.family!r}: the row of this architecture does not fit"
-                raise ModelError(f"{row}: {cause(error)}") from error
-        return self._layers[1]
+        try:
+            layers: ModelLayers = self._up_to_date(self._read_layers)
+        except ModelError:
+            raise
+        except Exception as error:
+            row = f"{self.family!r}: the row of this architecture does not fit"
+            raise ModelError(f"{row}: {cause(error)}") from error
+        return layers
 
     @torch.inference_mode()
     def _read_layers(self) -> ModelLayers:
@@ -264,16 +261,16 @@ class Encoder(LoadedModel):
         alone = [*self._attention(long), *self._attention(short)]
         if not all(bool(alpha.isfinite().all()) for alphas in alone for alpha in alphas):
             raise ModelError(f"{self.label}: its attention is NaN or infinite")
-        if not _same(self._attention(long), alone[:1]):
+        if not same_attention(self._attention(long), alone[:1]):
             raise ModelError(
                 f"{self.label}: the same input gives different attention each time, so maps of this model cannot be "
                 "trusted"
             )
-        if _same(self._attention(long, short), alone):
+        if same_attention(self._attention(long, short), alone):
             return "padded"
         other = replace(long, ids=long.ids[::-1])
         singles = [alone[0], *self._attention(other)]
-        return "equal lengths" if _same(self._attention(long, other), singles) else "one by one"
+        return "equal lengths" if same_attention(self._attention(long, other), singles) else "one by one"
 
     def _attention(self, *batch: Pieces) -> list[list[Tensor]]:
         """Return the attention of each input of a padded batch, layer by layer, without the padding."""
@@ -297,12 +294,3 @@ class Encoder(LoadedModel):
         attentions = tuple(getattr(output, "attentions", None) or ())
         check_full_attention(self.model, attentions, tuple(ids.shape), self.label, n_layers)
         return attentions, tuple(output.hidden_states) if hidden_states else None
-
-
-def _same(first: Sequence[Sequence[Tensor]], second: Sequence[Sequence[Tensor]]) -> bool:
-    """Whether inputs have the same attention in two passes, up to rounding and without NaN."""
-    return all(
-        bool(((alpha - beta).abs() <= SAME).all())
-        for alphas, betas in zip(first, second, strict=True)
-        for alpha, beta in zip(alphas, betas, strict=True)
-    )

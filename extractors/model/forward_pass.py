@@ -1,9 +1,7 @@
 """One forward pass over a padded batch: what it is given, computes and leaves behind.
 
-A pass computes no more of a model than is needed. A layer does not depend on those above it, and its attention depends
-neither on the values nor on what follows it in the layer. So a pass that only gives attention skips the projections to
-values and of the output and the feed-forward block of its last layer, which are 10 of the about 12 dim² multiplications
-for each piece in a layer.
+A pass that only gives attention skips what its last layer computes besides: the projections to values and of the
+output and the feed-forward block, which are 10 of the about 12 dim² multiplications for each piece in a layer.
 """
 
 from __future__ import annotations

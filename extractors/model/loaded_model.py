@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from ..errors import ModelError, cause
 from .conditions import Batching, conditions_of
 from .files import LoadedFiles
 from .float64_copy import float64_twin, in_float64
+from .forward_pass import parameters_key
 
 Model = TypeVar("Model", bound="LoadedModel")
 
@@ -41,6 +42,7 @@ class LoadedModel:
         self._view_dtype: torch.dtype | None
         self.held, self._view_dtype = getattr(model, "view_of", (model, None))
         self._double: tuple[Any, Any] | None = None
+        self._read: tuple[Any, Any] | None = None
 
     def __repr__(self) -> str:
         shape = f"{self.n_layers} layers × {self.n_heads} heads"
@@ -119,6 +121,13 @@ class LoadedModel:
         """Compute a SHA-256 of names, shapes, types and bytes of all weights, independent of how they were stored."""
         # Weights that the files lack, such as a pooler's, are random numbers in every run.
         return weights_sha256(self.held, self.files.untrained)
+
+    def _up_to_date(self, read: Callable[[], Any]) -> Any:
+        """What a function reads of the weights, which is read again after parameters have changed."""
+        key = parameters_key(self.held)
+        if self._read is None or self._read[0] != key:
+            self._read = key, read()
+        return self._read[1]
 
     def _with_model(self, twin: Any) -> Any:
         """Wrap the float64 view of the model."""

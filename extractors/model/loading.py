@@ -36,11 +36,6 @@ _TOKENIZER_HINT = (
     f'"PreTrainedTokenizerFast" reads any {TOKENIZER}, and "BertTokenizer" reads vocab.txt'
 )
 
-_ROUNDED = (
-    "The checkpoint has weights in {}, which --dtype bfloat16 has rounded, so that this is not quite the model that "
-    "was trained."
-)
-
 Location = str | Path | LoadedFiles
 """A model's folder, its name on the Hub, or what `find_model` made of either."""
 
@@ -104,23 +99,8 @@ def begin_with(tokenizer: Any, prepend: str) -> str | None:
     """Let a tokenizer begin every input with a special token, and return the token; None if nothing changes.
 
     Tokenizers of GPT-2 and Qwen add none, so that the first *word* is where idle attention rests, and competes with all
-    other words for being the one that is attended to most.
-
-    Args:
-        tokenizer: a fast tokenizer, which is changed.
-        prepend: the token; ``auto`` for the BOS token of the tokenizer if it adds no special token by itself; ``none``
-            to change nothing.
-
-    Raises:
-        ModelError: the tokenizer does not know the token, or begins inputs with another special token by itself.
-
-    Example:
-        >>> from attentionology import load_encoder
-        >>> from attentionology.extractors import load_tokenizer
-        >>> from attentionology.extractors.model.loading import begin_with
-        >>> tokenizer = load_tokenizer(load_encoder("demo").files)
-        >>> begin_with(tokenizer, "auto") is None  # it begins every input with [CLS] by itself
-        True
+    other words for being the one that is attended to most. ``auto`` is the BOS token of a tokenizer that adds no
+    special token by itself, and ``none`` changes nothing.
     """
     token = tokenizer.bos_token if prepend == "auto" else prepend
     adds_tokens = tokenizer.num_special_tokens_to_add() > 0
@@ -157,8 +137,12 @@ def load_pretrained(
     found = find_model(name_or_path, revision)
     tokenizer = load_tokenizer(found)
     model, files = load_from(auto_class, found, dtype, decoder=decoder)
-    if dtype == torch.bfloat16 and (others := stored_types(files.folder) - {"BF16"}):
-        files = replace(files, warnings=(*files.warnings, _ROUNDED.format(" and ".join(sorted(others)))))
+    if dtype == torch.bfloat16 and (others := _rounded_types(files)):
+        rounded = (
+            f"The checkpoint has weights in {' and '.join(others)}, which --dtype bfloat16 has rounded, so that this "
+            "is not quite the model that was trained."
+        )
+        files = replace(files, warnings=(*files.warnings, rounded))
     name = Path(name_or_path).resolve().name if files.endpoint is None else files.name
     try:
         if torch.device(device).type == "meta":
@@ -167,6 +151,13 @@ def load_pretrained(
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         usual = "devices are for example cpu, cuda, cuda:1 and mps"
         raise ModelError(f"cannot use device {str(device)!r}: {cause(error)}; {usual}") from error
+
+
+def _rounded_types(files: LoadedFiles) -> list[str]:
+    """The types of weights in the files that bfloat16 cannot hold, without constants such as position ids."""
+    folder = files.folder or Path()
+    types = {kind for name in files.sha256 for kind in stored_types(folder / name).values()}
+    return sorted(types - {"BF16", "I64", "I32", "U8", "BOOL"})
 
 
 def load_from(

@@ -1,15 +1,9 @@
 """Attention of a Hugging Face model, read and replaced while the model runs, whatever its architecture.
 
-Transformers 5 computes softmax(QKᵀ)·V in one function per layer, which it looks up by the name in
-``config._attn_implementation``, and users may register functions of their own. The function registered here calls the
-architecture's own eager function, and while an `AttentionPatch` is active, the patch sees the result and may change it.
-Nothing of the architecture has to be written again, so scaling, biases and masks stay what the model was trained with.
-
-Three things in transformers 5 have to be watched. A function that is registered without a mask function of the same
-name gets no mask at all, so that padding is attended to, without an error. Some architectures (DeBERTa, MPNet, XLNet,
-RoFormer and others) accept the name and go on with their own code, so the calls are counted and compared with the
-number of layers. And some hand no arguments through to the function, which is why it finds the active
-patch in a context variable.
+Transformers 5 computes softmax(QKᵀ)·V in one function per layer, which it looks up by name. The function registered
+here calls the architecture's own eager function, and while an `AttentionPatch` is active, the patch sees the result and
+may change it. So scaling, biases and masks stay what the model was trained with. Some architectures (DeBERTa, MPNet,
+XLNet, RoFormer and others) accept the name and go on with their own code, so the calls are counted.
 """
 
 from __future__ import annotations
@@ -30,16 +24,16 @@ from ..errors import ModelError
 TOLERANCE = 1e-5
 """How far the logits may be from the model's own when its own attention is put back; see `difference`."""
 
+# Some architectures hand no arguments through to the attention function, so it finds the patch here.
 _active: ContextVar[AttentionPatch | None] = ContextVar("active attention patch", default=None)
 
 
 class AttentionPatch:
     """A context manager that sees the attention of one layer in a forward pass, and may put other weights in its place.
 
-    Some architectures share modules among layers, so layers are distinguished by counting the calls of the attention
-    function, from 0. The weights of all queries of some ``heads`` are replaced by ``rows``, or those of one query of
-    each input, ``at``. For an input of one position, the weighted sums of values of all heads may be given as
-    ``context``, instead of computing them.
+    Layers are distinguished by counting the calls from 0, because some share modules. The weights of all queries of
+    some ``heads`` are replaced by ``rows``, or those of one query of each input, ``at``. For an input of one position,
+    the weighted sums of values of all heads may be given as ``context``, instead of computing them.
     """
 
     def __init__(

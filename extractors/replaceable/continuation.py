@@ -1,9 +1,8 @@
 """A forward pass that is continued with other attention in some heads of one layer.
 
-This can be done in three ways (`Way`), which give the same logits at very different cost. Whether a way works for a
-model is not known from its architecture alone, so when a model is wrapped every way is tried on two short texts: the
-model's own attention is put back, and every word is given a weight of 1. The logits must be the model's own in the
-first case, and those of the slowest way, which takes nothing for granted, in the second.
+There are three ways (`Way`), which give the same logits at very different cost. Whether a way works for a model is not
+known from its architecture alone, so every way is tried on two short texts: the model's own attention is put back, and
+every word is given a weight of 1.
 """
 
 from __future__ import annotations
@@ -33,10 +32,8 @@ classifier that reads one position alone; the second needs an architecture that 
 class WordRows:
     """Rows of attention to pieces, taken apart into a distribution over words and everything else, which is kept here.
 
-    The tests of explanations move attention among words, but the model attends to pieces and special tokens. A row is
-    therefore split into three factors: how much all words get together, how that is distributed over words, and how the
-    weight of each word is distributed over its pieces. Only the second one is exchanged. With the original
-    distribution, `join` gives back the original row.
+    A row is split into how much all words get together, how that is distributed over words, and how the weight of each
+    word is distributed over its pieces. Only the second is exchanged. With the original, `join` gives back the row.
     """
 
     total: Float[Tensor, "batch rows"]  # m, the weight of all words together

@@ -154,14 +154,10 @@ def align(
 ) -> list[Pieces | Unalignable]:
     """Tokenize sentences word by word and record which pieces belong to which word, or why there are none.
 
-    Each word is tokenized by itself (``is_split_into_words``), so punctuation or a space within it does not start
-    a new word. Byte-level tokenizers distinguish a word at the start of the text from the same word after a space. Each
-    of the words given one by one therefore gets a space, because the model would read one long string otherwise. A
-    literal ``[SEP]`` in the text is text; if the tokenizer insists on the special token, the unknown token takes its
-    place. Nothing is truncated.
-
-    A sentence and its query are read as the tokenizer's pair. The pieces of the query are special tokens then: the
-    model reads them, and they belong to no word.
+    Each word is tokenized by itself, so punctuation or a space within it does not start a new word. Byte-level
+    tokenizers distinguish a word at the start of the text from the same word after a space, so each word gets a space.
+    A literal ``[SEP]`` in the text is text; if the tokenizer insists on the special token, the unknown token takes its
+    place. Nothing is truncated. The pieces of a query, read as the second of a pair, belong to no word.
     """
     if any(isinstance(sentence, Segment) for sentence in sentences):
         return [s.pieces if isinstance(s, Segment) else align(tokenizer, [s])[0] for s in sentences]

@@ -19,22 +19,18 @@ TOKEN_CLASSES = ("[CLS]", "[SEP]", "[MASK]", "punctuation", "other")
 model calls them. A piece is punctuation if all its characters are punctuation in Unicode."""
 
 
-class PieceForms:
+class PieceForms(dict[int, str]):
     """The text of each piece without the tokenizer's marks: ``ing`` for ``##ing``, ``.`` for ``Ġ.``."""
 
     def __init__(self, tokenizer: Any) -> None:
+        super().__init__()
         self._tokenizer = tokenizer
         self._inside = getattr(tokenizer.backend_tokenizer.model, "continuing_subword_prefix", None) or ""
-        self._forms: dict[int, str] = {}
 
-    def __getitem__(self, piece: int) -> str:
-        form = self._forms.get(piece)
-        if form is None:
-            form = self._tokenizer.decode([piece], clean_up_tokenization_spaces=False).strip()
-            if len(form) > len(self._inside):
-                form = form.removeprefix(self._inside)
-            self._forms[piece] = form
-        return form
+    def __missing__(self, piece: int) -> str:
+        form = str(self._tokenizer.decode([piece], clean_up_tokenization_spaces=False)).strip()
+        self[piece] = form.removeprefix(self._inside) if len(form) > len(self._inside) else form
+        return self[piece]
 
 
 def token_classes(forms: PieceForms, mask_id: int | None, batch: Sequence[Pieces]) -> Int[Tensor, "batch n"]:

@@ -109,3 +109,12 @@ class WordMerger:
         padded = torch.tensor([[*pairs, *[(0, 0, 0, 0)] * (most - len(pairs))] for pairs in by_sentence])
         left, right, column, weight = padded.to(self.to.device).unbind(-1)
         return PiecePairs(left, right, column, weight.to(self.to.dtype))
+
+
+def word_means(batch: Sequence[Pieces], n: int, dtype: torch.dtype) -> Float[Tensor, "batch k n"]:
+    """Return the matrices that take the mean over the pieces of each word, without special tokens."""
+    belongs = torch.zeros(len(batch), max(pieces.words for pieces in batch), n, dtype=dtype)
+    for row, pieces in enumerate(batch):
+        words = torch.tensor(pieces.word_of)
+        belongs[row, words[words >= 0], torch.nonzero(words >= 0).flatten()] = 1
+    return belongs / belongs.sum(-1, keepdim=True).clamp(min=1)

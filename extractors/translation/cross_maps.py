@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Literal
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -30,7 +29,7 @@ from ..maps.attention_checks import check_attention
 from ..maps.map_batch import Columns, Level, MapBatch
 from ..maps.map_maker import Merge, check_options
 from ..tokens.pieces import PairPieces
-from ..tokens.word_merging import WordMerger
+from ..tokens.word_merging import WordMerger, word_means
 from .decoding import ForcedDecoding
 
 AlignmentSetting = Literal["AWI", "AWO"]
@@ -85,29 +84,19 @@ class CrossMapMaker:
 class CrossMerger(WordMerger):
     """Merges the pieces of each word on both sides: sum over source pieces, mean over target pieces.
 
-    Columns are source words and the special tokens of the source. Rows are target words, in the setting AWI; special
-    tokens of the target have none. They are merged in two steps, `sum_columns` and a product with ``from_``, because
-    makers share the first.
+    Columns are source words and the special tokens of the source. Rows are target words, in the setting AWI. They are
+    merged in two steps, `sum_columns` and a product with ``from_``, because makers share the first.
     """
 
     def __init__(self, batch: Sequence[PairPieces], alpha: Float[Tensor, "batch heads queries keys"]) -> None:
         queries, keys = alpha.shape[-2:]
         super().__init__([pair.source for pair in batch], keys, dtype=alpha.dtype, device=alpha.device)
-        rows = max(pair.target.words for pair in batch)
-        chosen = np.zeros((len(batch), 1, rows, queries), dtype=bool)
-        for index, pair in enumerate(batch):
-            words = np.array(pair.target.word_of)
-            (pieces,) = np.nonzero(words >= 0)
-            chosen[index, 0, words[pieces], pieces] = True
-        belongs = torch.from_numpy(chosen).to(alpha.dtype)
-        sizes = belongs.sum(-1, keepdim=True).clamp(min=1)
-        self.from_: Float[Tensor, "batch 1 rows queries"] = (belongs / sizes).to(alpha.device)
+        means = word_means([pair.target for pair in batch], queries, alpha.dtype)
+        self.from_: Float[Tensor, "batch 1 rows queries"] = means.unsqueeze(1).to(alpha.device)
 
     def predicting(self) -> CrossMerger:
-        """Return the merger of the same pairs in the setting AWO, with the same columns and every row one above.
-
-        The first position of the decoder reads no target piece, so that no row leaves the matrix.
-        """
+        """Return the merger of the same pairs in the setting AWO, with the same columns and every row one above."""
+        # The first position of the decoder reads no target piece, so that no row leaves the matrix.
         other = copy.copy(self)
         other.from_ = self.from_.roll(-1, -1)
         return other

@@ -145,25 +145,3 @@ def _run_fsmt(model: Any, inputs: Mapping[str, Tensor], options: Mapping[str, bo
         **options,
     )
     return output, encoded
-
-
-def check_shapes(
-    attentions: Sequence[Tensor], config: Any, shape: tuple[int, int, int], name: str, depth: int | None = None
-) -> None:
-    """Raise `ModelError` unless every layer of the decoder gave one matrix per head, and as many as the others.
-
-    The shape is that of the batch: pairs, target pieces and source pieces.
-    """
-    layers = depth or getattr(config, "num_decoder_layers", None) or getattr(config, "decoder_layers", None)
-    if not attentions or (layers is not None and len(attentions) != layers):
-        raise ModelError(
-            f"{name}: {len(attentions)} of {layers} decoder layers gave cross-attention; either {config.model_type!r} "
-            "models do not return it, or this model was not loaded with attn_implementation='eager'"
-        )
-    pairs, target, source = shape
-    expected = (pairs, attentions[0].shape[1], target, source)
-    for number, alpha in enumerate(attentions, start=1):
-        if tuple(alpha.shape) != expected:
-            raise ModelError(
-                f"{name}: layer {number} gave cross-attention of shape {tuple(alpha.shape)}, not {expected}"
-            )

@@ -20,6 +20,7 @@ from ..model.encoder import Encoder
 from ..model.loaded_model import LoadedModel
 from ..tokens.pair_frame import PairFrame
 from ..tokens.pieces import PairPieces, Pieces, Unalignable
+from ..tokens.word_merging import word_means
 
 PairMethod = Literal["similarity", "self-attention"]
 """How an encoder reads a pair: each side alone, to compare word vectors, or both in one input."""
@@ -142,13 +143,7 @@ def _word_vectors(encoder: Encoder, batch: Sequence[Pieces]) -> Float[Tensor, "l
     if forward.hidden_states is None:
         raise ModelError(f"{encoder.label}: the model gives no hidden states")
     hidden = torch.stack(list(forward.hidden_states[1:]))
-    mean = torch.zeros(len(batch), max(pieces.words for pieces in batch), hidden.shape[2])
-    for row, pieces in enumerate(batch):
-        for piece, word in enumerate(pieces.word_of):
-            if word >= 0:
-                mean[row, word, piece] = 1
-    mean /= mean.sum(-1, keepdim=True).clamp(min=1)
-    vectors: Tensor = mean.to(hidden.device, hidden.dtype) @ hidden
+    vectors: Tensor = word_means(batch, hidden.shape[2], hidden.dtype).to(hidden.device) @ hidden
     lengths: Tensor = vectors.norm(dim=-1, keepdim=True)
     return vectors / lengths.clamp(min=torch.finfo(vectors.dtype).tiny)
 

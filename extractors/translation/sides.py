@@ -1,9 +1,8 @@
 """Sentence pairs → what an encoder–decoder reads: pieces of the source, and decoder inputs for the target.
 
-Each word is tokenized by itself, on either side in the tokenizer's own mode for that side (``text`` and
-``text_target``), and the pieces are put one after the other. So it is always known which piece belongs to which word,
-and slow tokenizers, which do not record it, can be used. What comes before and after the words (language codes, the
-end of the sentence) is what the tokenizer puts around a text.
+Each word is tokenized by itself, in the tokenizer's own mode for its side, so it is always known which piece belongs to
+which word, and slow tokenizers, which do not record it, can be used. What comes before and after the words (language
+codes, the end of the sentence) is what the tokenizer puts around a text.
 """
 
 from __future__ import annotations
@@ -17,16 +16,7 @@ from ..tokens.pieces import Pieces, Unalignable, needs_space, positions_of, rese
 
 
 class TokenizerSide:
-    """The tokenizer on one side of a translation model.
-
-    Args:
-        tokenizer: the tokenizer of the model.
-        is_target: whether it is the target side.
-        lead: text that is put before the words, such as the task of a T5 model. Its pieces are special positions.
-
-    Raises:
-        ModelError: the tokenizer puts special tokens into a text, not around it.
-    """
+    """The tokenizer on one side of a translation model; ``lead`` is text before the words, such as a task for T5."""
 
     def __init__(self, tokenizer: Any, *, is_target: bool, lead: str = "") -> None:
         self._tokenizer, self._is_target = tokenizer, is_target
@@ -88,21 +78,12 @@ class TokenizerSide:
         return [list(ids) for ids in self._tokenizer(**sides, **options)["input_ids"]]
 
 
-def source_pieces(side: TokenizerSide, words: Sequence[str]) -> Pieces:
-    """Return what the encoder reads for a sentence."""
-    return side.framed(words, side.prefix, side.suffix)
-
-
 def decoder_pieces(
     side: TokenizerSide, words: Sequence[str], shift: Callable[[list[int]], list[int]], end: int
 ) -> Pieces:
     """Return what the decoder reads for a translation, so that the last piece of the last word is read, too.
 
-    Args:
-        side: the target side.
-        words: the translation.
-        shift: makes the decoder inputs of labels, as the model does in training.
-        end: the token that ends labels for which the tokenizer puts none at the end.
+    ``shift`` makes the decoder inputs of labels, and ``end`` ends labels for which the tokenizer puts nothing there.
     """
     labels = side.framed(words, side.prefix, side.suffix or [end])
     inputs = shift(labels.ids)

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 import transformers
+from torch import Tensor
 
 from ...corpora_loaders.alignment import SentencePair
 from ...corpora_loaders.sample.translation import SAMPLE_TRANSLATOR
@@ -18,15 +19,14 @@ from ..layers.architectures import CrossAttention
 from ..layers.cross_attention import CrossBlocks, read_cross_attention
 from ..layers.verification import Recorder
 from ..maps.map_batch import FLOAT32_NOISE, MapBatch
-from ..model.conditions import SAME, Batching, max_length, switch_to_eager
+from ..model.conditions import SAME, check_full_attention, max_length, same_attention, switch_to_eager
 from ..model.files import LoadedFiles
-from ..model.forward_pass import parameters_key
 from ..model.loaded_model import LoadedModel, random_copy
 from ..model.loading import load_pretrained
 from ..tokens.pieces import PairPieces, Unalignable, prepare_tokenizer
 from .cross_maps import CrossMapMaker, cross_map_batches
-from .decoding import ForcedDecoding, check_shapes, core, cross_attention_only, decoder_inputs, run
-from .sides import TokenizerSide, decoder_pieces, set_languages, source_pieces
+from .decoding import ForcedDecoding, core, cross_attention_only, decoder_inputs, run
+from .sides import TokenizerSide, decoder_pieces, set_languages
 
 SAME_IN_FLOAT64 = 1e-12
 """The largest difference between attention weights in float64 that is taken for rounding."""
@@ -85,10 +85,16 @@ class Translator(LoadedModel):
         self._source = TokenizerSide(tokenizer, is_target=False, lead=lead)
         self._target = TokenizerSide(tokenizer, is_target=True)
         self.max_length = max_length(model)
-        self._blocks: tuple[Any, CrossBlocks] | None = None
-        together, *alone = self._try()
-        self.n_layers, self.n_heads = len(together.attentions), together.attentions[0].shape[1]
-        self.batching = self._find_batching(together, alone)
+        pairs = [SentencePair(id=s, source=tuple(s.split()), words=tuple(t.split())) for s, t in _TRIED]
+        pieces = [pair for pair in self.align(pairs) if isinstance(pair, PairPieces)]
+        if len(pieces) < len(pairs):
+            raise ModelError(f"{self.label}: the tokenizer has no pieces for letters and no unknown token")
+        alone = [attentions for each in pieces for attentions in self._attention(each)]
+        if not all(bool(alpha.isfinite().all()) for attentions in alone for alpha in attentions):
+            raise ModelError(f"{self.label}: its cross-attention is NaN or infinite")
+        self.n_layers, self.n_heads = len(alone[0]), alone[0][0].shape[0]
+        most = SAME if self.dtype == torch.float32 else SAME_IN_FLOAT64
+        self.batching = "padded" if same_attention(self._attention(*pieces), alone, most) else "one by one"
 
     @classmethod
     def from_pretrained(
@@ -145,12 +151,10 @@ class Translator(LoadedModel):
         Raises:
             ModelError: the architecture has no row of names for cross-attention, or the row does not fit.
         """
-        if self.held is not self.model:  # whose weights are copies, which must not go stale
-            return read_cross_attention(core(self.model), self.n_layers, self.n_heads)
-        key = parameters_key(self.model)
-        if self._blocks is None or self._blocks[0] != key:
-            self._blocks = key, read_cross_attention(core(self.model), self.n_layers, self.n_heads)
-        return self._blocks[1]
+        read = functools.partial(read_cross_attention, core(self.model), self.n_layers, self.n_heads)
+        # Of a view, the weights are copies, which must not go stale.
+        blocks: CrossBlocks = read() if self.held is not self.model else self._up_to_date(read)
+        return blocks
 
     def random_init(self, seed: int) -> Translator:
         """Make a copy with random weights that keeps the embedding tables, see `Encoder.random_init`."""
@@ -169,7 +173,7 @@ class Translator(LoadedModel):
         end = int(self.model.config.eos_token_id if end is None else end)
         for pair in pairs:
             try:
-                source = source_pieces(self._source, pair.source)
+                source = self._source.framed(pair.source, self._source.prefix, self._source.suffix)
                 aligned.append(PairPieces(source, decoder_pieces(self._target, pair.words, shift, end)))
             except Unalignable as reason:
                 aligned.append(reason)
@@ -200,7 +204,11 @@ class Translator(LoadedModel):
         only = cross_attention_only(self.model, self._names, depth)
         with self._reading(pieces), recorder as recorded, only as cut:
             attentions, encoded = run(self.model, inputs)
-        check_shapes(attentions, self.model.config, (len(batch), target.shape[1], source.shape[1]), self.label, cut)
+        config = self.model.config
+        layers = cut or getattr(config, "num_decoder_layers", None) or getattr(config, "decoder_layers", None)
+        layers = layers or len(attentions)
+        shape = len(batch), target.shape[1], source.shape[1]
+        check_full_attention(self.model, attentions, shape, self.label, layers, "cross-attention")
         given = recorded.outputs
         if blocks and blocks.time_first:
             given = [each.transpose(0, 1) for each in given]
@@ -228,25 +236,10 @@ class Translator(LoadedModel):
         forward = self.decode(pieces, values=values, depth=depth)
         return cross_map_batches(makers, forward, pairs, pieces, self.label, self.noise)
 
-    def _try(self) -> list[ForcedDecoding]:
-        """Decode two short pairs together, and then each by itself."""
-        pairs = [SentencePair(id=s, source=tuple(s.split()), words=tuple(t.split())) for s, t in _TRIED]
-        pieces = [pair for pair in self.align(pairs) if isinstance(pair, PairPieces)]
-        if len(pieces) < len(pairs):
-            raise ModelError(f"{self.label}: the tokenizer has no pieces for letters and no unknown token")
-        return [self.decode(pieces), self.decode(pieces[:1]), self.decode(pieces[1:])]
-
-    def _find_batching(self, together: ForcedDecoding, alone: Sequence[ForcedDecoding]) -> Batching:
-        """Find out whether padding changes the cross-attention of a sentence pair by more than rounding."""
-        if not all(bool(alpha.isfinite().all()) for forward in alone for alpha in forward.attentions):
-            raise ModelError(f"{self.label}: its cross-attention is NaN or infinite")
-        same = SAME if self.dtype == torch.float32 else SAME_IN_FLOAT64
-        for row, forward in enumerate(alone):
-            target, source = forward.target_mask.shape[1], forward.source_mask.shape[1]
-            for padded, single in zip(together.attentions, forward.attentions, strict=True):
-                if not bool(((padded[row, :, :target, :source] - single[0]).abs() <= same).all()):
-                    return "one by one"
-        return "padded"
+    def _attention(self, *batch: PairPieces) -> list[list[Tensor]]:
+        """Return the cross-attention to each pair of a padded batch, layer by layer, without the padding."""
+        attentions = self.decode(batch).attentions
+        return [[a[row, :, : len(p.target), : len(p.source)] for a in attentions] for row, p in enumerate(batch)]
 
     def _with_model(self, twin: Any) -> Translator:
         return Translator(twin, self.tokenizer, self.name, lead=self.lead)
