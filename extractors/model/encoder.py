@@ -11,7 +11,7 @@ from typing import Any
 import torch
 import transformers
 from jaxtyping import Bool, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from ...corpora_loaders import Sentence
 from ..errors import ModelError, cause
@@ -33,7 +33,7 @@ from .conditions import (
 )
 from .files import LoadedFiles
 from .float64_copy import InFloat64, float32_view
-from .forward_pass import Forward, ModelLayers, attention_only, model_inputs
+from .forward_pass import Forward, ModelLayers, attention_only, layers_of, model_inputs
 from .in_turns import InTurns
 from .loaded_model import LoadedModel, random_copy
 from .loading import begin_with, load_pretrained, quiet
@@ -169,9 +169,11 @@ class Encoder(LoadedModel):
         number = first_layers or self.n_layers
         of_layer = self.n_heads * ids.numel() * ids.shape[1] * self.dtype.itemsize
         together = max(1, in_turns.MOST // of_layer)
-        modules = in_turns.layers_that_follow(self.model) if together < number else nn.ModuleList()
         # Between the layers of other models, there may be more than the output of one and the input of the next.
-        if not len(modules) or not self.causal:
+        if together >= number or not self.causal or self.family in in_turns.TAKES_APART:
+            return None
+        modules = layers_of(self.model)
+        if not modules:
             return None
         return InTurns(lambda n: self._run(ids, mask, None, n)[0], modules, number, together)
 

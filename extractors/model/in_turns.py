@@ -15,18 +15,13 @@ from typing import Any
 from torch import Tensor, nn
 
 from ..layers.verification import Recorder
-from .forward_pass import layers_of, resumed, shortened
+from .forward_pass import resumed, shortened
 
 MOST = 2**30
 """The bytes of attention that are in memory at a time."""
 
-_TAKES_APART = ("bloom", "falcon")
-"""Families that take apart what each layer gives, so that none can be passed over."""
-
-
-def layers_that_follow(model: Any) -> nn.ModuleList:
-    """Return the layers of a model if a pass can begin at any of them; otherwise an empty list."""
-    return nn.ModuleList() if str(model.config.model_type) in _TAKES_APART else layers_of(model)
+TAKES_APART = ("bloom", "falcon")
+"""Families that take apart what each layer gives, so that a pass cannot begin at any of them."""
 
 
 class InTurns(Sequence[Tensor]):

@@ -362,11 +362,6 @@ def test_command_says_that_a_failing_model_is_not_to_be_trusted(tmp_path, capsys
     assert captured.err.endswith(" on this text; the lines marked FAIL say why.\n")
 
 
-def test_command_with_a_model_that_cannot_be_loaded(tmp_path, capsys):
-    assert main(["doctor", "--model", str(tmp_path)]) == 1
-    assert "cannot read" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_known_answers(demo_encoder, capsys, monkeypatch):
     results = known_answers.sample_results(demo_encoder)
