@@ -75,24 +75,18 @@ def feed_forward_projections(weights: LayerWeights) -> list[Float[Tensor, "inner
     return [around] if weights.parallel else [around, *weights.to_units()]
 
 
-def feed_forward_norms(layer: Layer) -> dict[str, Float[Tensor, "batch 1 rows rows"]]:
-    """The maps of all three kinds, which share nearly all of the work; without atbff if the blocks are parallel."""
-    maps = {kind: layer.new_map() for kind in FF_KINDS}
-    projections = feed_forward_projections(layer.weights)
-    for b, sentence in enumerate(layer.sentences()):
-        for block, vectors_by_kind in feed_forward_vectors(sentence, projections):
-            for kind, vectors in vectors_by_kind.items():
-                maps[kind][b, 0, block.rows, block.keys] = merged_rows(sentence, block, vectors).norm(dim=-1).T
-    return maps
-
-
 def _map_of(kind: str, layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
     if layer.weights.parallel and kind == "atbff":
         raise ModelError(
             "the feed-forward block of this model reads the input of the layer, as attention does, so that all of what "
             "it adds comes from the position itself; the kind atbff is not available, atbffres is"
         )
-    return feed_forward_norms(layer)[kind]
+    norms = layer.new_map()
+    projections = feed_forward_projections(layer.weights)
+    for b, sentence in enumerate(layer.sentences()):
+        for block, vectors in feed_forward_vectors(sentence, projections):
+            norms[b, 0, block.rows, block.keys] = merged_rows(sentence, block, vectors[kind]).norm(dim=-1).T
+    return norms
 
 
 for _kind, _description in (
