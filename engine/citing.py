@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..corpora_loaders.errors import AttentionologyError
+from ..reports.run_files import read_record
 
 _TOOL = """@software{attentionology,
   title   = {attentionology},
@@ -29,10 +29,10 @@ class Citation(NamedTuple):
 
 def cite_run(folder: Path) -> Citation:
     """Return what a paper says of the run in a folder."""
+    record = read_record(folder)
     try:
-        record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        return Citation(methods(record), bibtex(record))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return Citation(methods(record or {}), bibtex(record or {}))
+    except (KeyError, TypeError) as error:
         raise AttentionologyError(f"{folder}: no run of one model on one corpus to cite ({error!r})") from None
 
 

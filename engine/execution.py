@@ -23,7 +23,7 @@ from ..extractors.model.loaded_model import LoadedModel
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
 from .corpus import title_of_files
-from .executors import ShareCounts, count_passes, count_share_of
+from .executors import ShareCounts, count_missing, count_passes
 from .parts import PartCounter, check_folder
 from .passes import PassCounts, reader_of
 from .preparing import Job, Planned, Prepared, plan_analyses
@@ -66,8 +66,12 @@ def count_share(
         raise OptionError("--part needs --parts, the folder in which all shares are collected")
     check_job(job, part_options, model, corpus)
     stages = Stages()
-    prepared = job.prepare(model=model, corpus=corpus, stages=stages)
-    return count_share_of(PartCounter(job, prepared, part_options.parts), part_options, stages)
+    counter = PartCounter(job, job.prepare(model=model, corpus=corpus, stages=stages), part_options.parts)
+    number, shares = part_options.share or (1, 1)
+    numbers = range(number - 1, len(counter.parts), shares)
+    count_missing(counter, numbers, part_options, stages)
+    there = sum(map(counter.has, counter.parts))
+    return ShareCounts(len(numbers), there, len(counter.parts), tuple(counter.cache_log.warnings()))
 
 
 def check_job(job: Job, part_options: PartOptions, model: LoadedModel | None, corpus: Corpus | None) -> None:

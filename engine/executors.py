@@ -134,7 +134,7 @@ def count_passes(
         kept = nullcontext(options.parts)
     with kept as folder:
         counter = PartCounter(job, prepared, Path(folder), passes)
-        _count_missing(counter, range(len(counter.parts)), options, stages)
+        count_missing(counter, range(len(counter.parts)), options, stages)
         with stages("add up parts"):
             try:
                 counts = counter.counts_of(counter.parts)
@@ -146,16 +146,7 @@ def count_passes(
     return counts
 
 
-def count_share_of(counter: PartCounter, options: PartOptions, stages: Stages) -> ShareCounts:
-    """Count one share of the parts of a run."""
-    number, shares = options.share or (1, 1)
-    numbers = range(number - 1, len(counter.parts), shares)
-    _count_missing(counter, numbers, options, stages)
-    there = sum(map(counter.has, counter.parts))
-    return ShareCounts(len(numbers), there, len(counter.parts), tuple(counter.cache_log.warnings()))
-
-
-def _count_missing(counter: PartCounter, numbers: Sequence[int], options: PartOptions, stages: Stages) -> None:
+def count_missing(counter: PartCounter, numbers: Sequence[int], options: PartOptions, stages: Stages) -> None:
     """Count those of the parts with these numbers that are missing or damaged."""
     with stages("count parts"):
         missing = [number for number in numbers if counter.is_missing(counter.parts[number])]

@@ -8,7 +8,6 @@ stopped. A cell that fails is named, and the others are run.
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import re
 import shlex
@@ -24,6 +23,7 @@ from ..corpora_loaders import AttentionologyError
 from ..reports.columns import Row, TableColumn
 from ..reports.format import number, rows_of
 from ..reports.progress import progress_bar
+from ..reports.run_files import read_record
 from ..reports.table import ShownTable
 from ..storage.durable import write_durably
 
@@ -121,11 +121,8 @@ def run_grid(grid: Grid, run: Run) -> pd.DataFrame:
 
 def _is_done(folder: Path, words: Sequence[str]) -> bool:
     """Whether a folder has the results of this command line."""
-    try:
-        record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(record, dict) and record.get("command") == shlex.join(["attentionology", *words])
+    record = read_record(folder)
+    return record is not None and record["command"] == shlex.join(["attentionology", *words])
 
 
 def numbers_of(command: str, folder: Path) -> dict[str, Any]:
