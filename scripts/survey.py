@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -32,14 +32,14 @@ class SurveyCommand(SurveyOptions):
         from ..analyses.survey.shown_tables import in_terminal
         from ..engine.survey import execute_survey
         from ..engine.surveying.cells import count_share_of_cells, share_lines
-        from ..engine.surveying.dry_run import estimate_survey
+        from ..engine.surveying.dry_run import estimate_survey, survey_lines
         from ..reports.json_text import records
         from .running import print_report, print_results
 
         self.check()
         if self.dry_run:
             estimate = estimate_survey(self)
-            print_results(asdict(estimate), [], estimate.lines(), as_json=self.output.json)
+            print_results(estimate, [], survey_lines(estimate), as_json=self.output.json)
             return 0
         if self.long_run.part is not None:
             cells = count_share_of_cells(self)
