@@ -50,7 +50,7 @@ class Explore:
             raise OptionError(f"{self.out} exists; use --overwrite to replace it")
         from ..corpora_loaders import Sentence, load_text
         from ..corpora_loaders.treebank import with_id
-        from ..engine.exploring import explore  # it imports torch
+        from ..engine.showing import explore  # it imports torch
 
         sentences: list[str | Sentence] = list(self.sentence)
         for line in load_text(self.text) if self.text else ():

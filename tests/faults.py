@@ -65,7 +65,7 @@ _COLUMNS = (
         f"{_CAUSAL}test_what_is_drawn_of_causal_heads_is_what_the_tables_count",
     ),
     Fault(
-        "engine/exploring.py",
+        "engine/showing.py",
         "key=lambda each: order[each.id])",
         "key=lambda each: each.id)",
         f"{_EXPLORE}test_a_notebook_shows_what_the_page_shows",
