@@ -193,28 +193,6 @@ def test_analyze_returns_the_tables_that_the_command_writes(loaded, model, tmp_p
 
 
 @pytest.mark.slow
-def test_results_are_looked_up_by_name_and_kind(encoder, treebank):
-    run = attentionology.analyze(encoder, treebank, analyses=["dependency", "surface"], maps=["weight", "norm"])
-    alone = attentionology.analyze(encoder, treebank, analyses="dependency", maps="norm")
-    pd.testing.assert_frame_equal(run["dependency", "norm"].cells, alone["dependency"].cells)
-    assert not run["dependency", "norm"].cells.equals(run["dependency", "weight"].cells)
-    with pytest.raises(KeyError, match=r"several results for 'dependency'.*\('dependency', 'weight'\)"):
-        run["dependency"]
-    with pytest.raises(KeyError, match="no results for 'coreference'"):
-        run["coreference"]
-    with pytest.raises(KeyError, match=r"no results for .*'alti'"):
-        run["dependency", "alti"]
-
-
-@pytest.mark.slow
-def test_a_folder_of_a_run_from_python_can_be_replaced(encoder, treebank, tmp_path):
-    for _ in range(2):
-        run = attentionology.analyze(encoder, treebank, analyses="dependency", out=tmp_path / "run", overwrite=True)
-    assert run.folder == tmp_path / "run"
-    assert (tmp_path / "run" / "report.html").exists()
-
-
-@pytest.mark.slow
 def test_analyses_fit_the_corpus_that_was_loaded(encoder, tmp_path):
     (tmp_path / "text.txt").write_text("A strip of gravel .\n\nAn empty laundry .\n", encoding="utf-8")
     run = attentionology.analyze(encoder, load_text(tmp_path / "text.txt"))
