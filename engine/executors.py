@@ -42,9 +42,8 @@ class PartProgress:
     """How much of a run has been counted, by this process and by all others that count into the same folder."""
 
     def __init__(self, counter: PartCounter) -> None:
-        self._missing, self._has = list(counter.parts), counter.has
-        self._finished = self._unfinished = 0
-        self.total = sum(len(part) for part in counter.parts)
+        self._parts, self._has, self._unfinished = counter.parts, counter.has, 0
+        self.total = sum(map(len, counter.parts))
 
     def advance(self, inputs: int) -> None:
         """Add inputs of the part that this process is counting."""
@@ -57,13 +56,7 @@ class PartProgress:
     def done(self) -> int:
         """The number of inputs that have been counted."""
         unfinished = self._unfinished  # before the files are looked for, so that no part is counted twice
-        parts, self._missing = self._missing, []
-        for part in parts:
-            if self._has(part):
-                self._finished += len(part)
-            else:
-                self._missing.append(part)
-        return min(self._finished + unfinished, self.total)
+        return min(sum(len(part) for part in self._parts if self._has(part)) + unfinished, self.total)
 
 
 @dataclass(frozen=True)
