@@ -26,7 +26,7 @@ _CELL = Path([(-_SIDE, -_SIDE), (_SIDE, -_SIDE), (_SIDE, _SIDE), (-_SIDE, _SIDE)
 
 
 def name_rows(
-    axes: Axes, left: Sequence[str], right: Sequence[str], *, heading: str = "", links: Sequence[str] = ()
+    axes: Axes, left: Sequence[str], right: Sequence[str], *, heading: str = "", links: Sequence[str | None] = ()
 ) -> None:
     """Label the rows 0, 1, … of a figure, which go from top to bottom, on both sides."""
     # `heading` stands above the labels on the right, and both labels of a row lead to its link.

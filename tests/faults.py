@@ -873,6 +873,18 @@ _TRANSFERRED = (
 
 _EXPLORED = (
     Fault(
+        "reports/page/colors.py",
+        ":3] = to_rgb(color)",
+        ":3] = to_rgb(light)",
+        "tests/unit/test_reports.py::test_pixels_have_the_colors_of_a_dark_page_too",
+    ),
+    Fault(
+        "analyses/coreference/figures.py",
+        "partial(_link, direction)",
+        "partial(_link, DIRECTIONS[0])",
+        f"{_FIGURES}test_maps_of_mentions_show_each_direction",
+    ),
+    Fault(
         "engine/results.py",
         "combined.append(replace(section, title=title, map=kind,",
         "combined.append(replace(section, title=title, map=sections[0][0],",

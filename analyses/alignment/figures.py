@@ -17,6 +17,7 @@ from ...reports.drawing import (
     COLUMN,
     GREEN,
     ORANGE,
+    PAGE,
     REVERSED,
     STYLE,
     TEXT,
@@ -27,6 +28,7 @@ from ...reports.drawing import (
 )
 from ...reports.format import head_name, rows_of
 from ...reports.shapes import heads_map, heatmap, mark_head
+from ..shared.explored import address
 from .example import AlignedExample
 from .results import AlignmentResults
 from .series import FORWARD, SINGLE, TOGETHER
@@ -86,7 +88,7 @@ def heads_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
     figure, grid = panels(_WIDTHS[columns], 0.5 + 1.8 * lines, lines, columns, sharex=True, sharey=True)
     for axes, ((setting, measure), rows) in zip(grid.flat, groups, strict=False):
         table = rows.pivot_table("error_rate", "layer", "head")
-        drawn = heads_map(axes, table, colors=REVERSED)
+        drawn = heads_map(axes, table, _link, colors=REVERSED)
         fewest = rows_of(rows.nsmallest(1, "error_rate"))[0]
         layer, head = int(fewest["layer"]), int(fewest["head"])
         mark_head(axes, layer, head)
@@ -99,6 +101,11 @@ def heads_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
     if groups:  # all panels have the same colors
         figure.colorbar(drawn, ax=grid, label="alignment error rate (%)", shrink=0.9)
     return figure
+
+
+def _link(layer: int, head: int) -> str:
+    """Return where a cell leads: to the sentence pairs of its head."""
+    return PAGE + address(head=head_name(layer, head))
 
 
 def example_figure(example: AlignedExample, *, title: str = "") -> Figure:

@@ -41,7 +41,8 @@ def distances_figure(distances: pd.DataFrame, geography: Geography, heads: pd.Da
     matrix = distances.to_numpy()[order][:, order]
     far = float(np.quantile(matrix, _FAR))  # a head that is like no other would leave all others alike
     # Thousands of cells are drawn as pixels, because each of them as a shape would make the page heavy.
-    image = axes.imshow(matrix, cmap=REVERSED, vmin=0, vmax=far or 1.0, aspect="auto")
+    # They are not resampled, so that each has a color of the palette, which a dark page can replace.
+    image = axes.imshow(matrix, cmap=REVERSED, vmin=0, vmax=far or 1.0, aspect="auto", interpolation="none")
     rows = rows_of(points.iloc[order])
     named = _named(rows)
     axes.yaxis.tick_right()

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...reports.drawing import BLUE, GREY, ORANGE, TEXT, finish, panels, styled
+from ...reports.drawing import BLUE, GREY, ORANGE, PAGE, TEXT, finish, panels, styled
 from ...reports.shapes import intervals, name_rows
 from ..surface.shown_tables import statistic_names
 from .differences import Difference
+from .findings import view_of
 from .results import Contrast
 
 _LABEL = 48  # characters of a label in one line
@@ -28,13 +29,20 @@ def contrast_figure(contrast: Contrast) -> Figure | None:
     names = [textwrap.fill(_label(row), _LABEL) for row in rows]
     lines = sum(1 + 0.6 * name.count("\n") for name in names)
     figure, ((axes,),) = panels(TEXT, 1.15 + 0.2 * lines)
-    difference_rows(axes, rows, contrast.scale, names=names, texts=[_values(contrast, row) for row in rows])
+    # The kinds of maps of one run share its page, where the head that finds more can be looked at.
+    links = [PAGE + view_of(contrast, row) if _chosen(contrast, row) else None for row in rows]
+    texts = [_values(contrast, row) for row in rows]
+    difference_rows(axes, rows, contrast.scale, names=names, texts=texts, links=links)
     unit = "percentage points" if contrast.unit == "%" else contrast.unit
     axes.set_xlabel(f"{contrast.quantity}: {contrast.first.name} minus {contrast.second.name} ({unit})")
     heading = f"{contrast.first.name} − {contrast.second.name}"
     axes.annotate(heading, (1, 1), (4, 2), xycoords="axes fraction", textcoords="offset points", color="#666666")
     finish(figure, axes, f"{contrast.analysis}, {contrast.family}")
     return figure
+
+
+def _chosen(contrast: Contrast, row: Difference) -> bool:
+    return contrast.first.run == contrast.second.run and bool(row.first and row.first.choice and row.second)
 
 
 def _label(row: Difference) -> str:
@@ -54,7 +62,13 @@ def _values(contrast: Contrast, row: Difference) -> str:
 
 
 def difference_rows(
-    axes: Axes, rows: Sequence[Difference], scale: float, *, names: Sequence[str], texts: Sequence[str] = ()
+    axes: Axes,
+    rows: Sequence[Difference],
+    scale: float,
+    *,
+    names: Sequence[str],
+    texts: Sequence[str] = (),
+    links: Sequence[str | None] = (),
 ) -> None:
     """Draw differences with their 95 % intervals, one below the other."""
     # A dot is filled if the difference is significant. Rows that were not tested are grey.
@@ -72,4 +86,4 @@ def difference_rows(
     ):
         if there:
             axes.plot([], [], "o", mec=color, mfc=filling, ms=4.5, label=label)
-    name_rows(axes, names, list(texts) or [""] * len(rows))
+    name_rows(axes, names, list(texts) or [""] * len(rows), links=links)

@@ -32,7 +32,7 @@ def kinds_findings(comparison: Comparison) -> Iterator[Finding]:
                 f"In none of {counted}, it is clear whether {kinds} find more with heads that were chosen on one half "
                 f"of the text and scored on the other. The largest difference: {_named(contrast, rows[0])}."
             )
-        yield Finding(text, _address(contrast, (apart or rows)[0]))
+        yield Finding(text, view_of(contrast, (apart or rows)[0]))
 
 
 def is_about_chosen_heads(row: Difference) -> bool:
@@ -53,7 +53,7 @@ def _named(contrast: Contrast, row: Difference) -> str:
     return f"{row.group} ({values}, n = {count:,}; {points(row.difference, row.low, row.high)})"
 
 
-def _address(contrast: Contrast, row: Difference) -> str:
+def view_of(contrast: Contrast, row: Difference) -> str:
     """Return the view of the head that finds more."""
     side, better = (contrast.first, row.first) if row.difference > 0 else (contrast.second, row.second)
     head, _, direction = better.choice.partition(" ") if better else ("", "", "")

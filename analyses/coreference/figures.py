@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.stats import binomtest
 
-from ...reports.drawing import BLACK, BLUE, COLUMN, GREEN, GREY, ORANGE, PURPLE, SKY, TEXT, finish, panels, styled
+from ...reports.drawing import BLACK, BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, PURPLE, SKY, TEXT, finish, panels, styled
 from ...reports.format import ARROWS, best_head, head_name, rows_of
 from ...reports.shapes import apart, by_bins, heads_map, intervals, mark_head, name_rows
+from ..shared.explored import address
 from .antecedents import DIRECTIONS
 from .baselines import BASELINES, column_name
 from .contrasts import STEREOTYPES, by_comparison
@@ -74,7 +76,7 @@ def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, policy: str, *, title:
     figure, (grid,) = panels(TEXT, 0.9 + 2.4 * min(n_layers / n_heads, 1.2), columns=2, sharex=True, sharey=True)
     for axes, direction in zip(grid, DIRECTIONS, strict=True):
         table = shown[shown["direction"] == direction].pivot_table(index="layer", columns="head", values="accuracy")
-        drawn = heads_map(axes, table)
+        drawn = heads_map(axes, table, partial(_link, direction))
         axes.set_title(ARROWS[direction])
         if best_row["direction"] == direction and best_row["correct"]:
             mark_head(axes, best_row["layer"], best_row["head"])
@@ -83,6 +85,11 @@ def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, policy: str, *, title:
     finish(figure, grid[0], title)
     figure.colorbar(drawn, ax=list(grid), label="antecedents found (%)", shrink=0.9, pad=0.01)
     return figure
+
+
+def _link(direction: str, layer: int, head: int) -> str:
+    """Return where a cell leads: to the mentions of the sample that its head is asked about."""
+    return PAGE + address(head=head_name(layer, head), relation="coreference", direction=direction)
 
 
 @styled

@@ -127,7 +127,7 @@ def violins(groups: Sequence[tuple[str, str, pd.DataFrame]], column: str, label:
                     ends = (middle - 0.3 * width, middle + 0.3 * width)
                     axes.plot(ends, [np.median(values)] * 2, color=BLACK, linewidth=1.4, solid_capstyle="butt")
         for edge in range(1, len(_BIN_NAMES)):
-            axes.axvline(edge - 0.5, color="#dddddd", linewidth=0.6)
+            axes.axvline(edge - 0.5, color="#eeeeee", linewidth=0.6)
         axes.set_xticks(range(len(_BIN_NAMES)), [f"{b}\nn = {n:,}" for b, n in zip(_BIN_NAMES, counts, strict=True)])
         axes.set_xlim(-0.5, len(_BIN_NAMES) - 0.5)
         axes.set_ylim(bottom=0)

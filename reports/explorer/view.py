@@ -17,7 +17,7 @@ from .encoding import script_json
 _CELLS = itertools.count(1)
 
 _PAGE_STYLE = (
-    ":root { color-scheme: light dark; } "
+    ":root { color-scheme: light dark; background: light-dark(#ffffff, #14171b); } "
     "body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 80rem; padding: 0 1rem; } "
     "h1 { font-size: 1.3rem; } details { margin-top: 2rem; } pre { overflow-x: auto; }"
 )
@@ -70,7 +70,7 @@ def page(title: str, body: str) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>{_PAGE_STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>{title}</h1>\n{body}\n</body>\n</html>\n"
+        f"<main>\n<h1>{title}</h1>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
 

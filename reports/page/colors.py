@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import re
+from io import BytesIO
 
-from matplotlib.colors import to_hex
+import numpy as np
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.image import imread, imsave
 
 from ..drawing import AROUND_ZERO, DARK_AROUND_ZERO, DARK_SCALE, PAGE, PALETTE, SCALE
 
@@ -18,6 +22,7 @@ _COLORS: dict[str, tuple[str, str]] = {
         for level in range(scale.N)
     },
 }
+_IMAGE = re.compile(r'<image xlink:href="data:image/png;base64,([^"]*)"( id="[^"]*")?')
 _NAMES = {light.lower(): name for name, (light, _) in _COLORS.items()}
 
 
@@ -30,6 +35,8 @@ def palette_styles() -> str:
 def themed(svg: str) -> str:
     """Let the colors of the palette follow the page, and links lead to the explorer of this page.
 
+    Drawings that are pixels are there twice, of which a style sheet shows one.
+
     Example:
         >>> themed('<path style="fill: #0072b2; stroke: #123456"/>')
         '<path style="fill: var(--figure-blue); stroke: #123456"/>'
@@ -41,4 +48,18 @@ def themed(svg: str) -> str:
 
     # Hundreds of cells and dots would each be a stop of the tab key; tables have the same links.
     svg = svg.replace(f'<a xlink:href="{PAGE}#', '<a tabindex="-1" xlink:href="#')
-    return _PAINTED.sub(with_variable, svg)
+    return _PAINTED.sub(with_variable, re.sub(rf"{_IMAGE.pattern}[^>]*/>", _with_dark, svg))
+
+
+def _with_dark(image: re.Match[str]) -> str:
+    """Return an image, and the same image in the colors of a dark page."""
+    pixels = imread(BytesIO(base64.b64decode(image[1])))
+    levels = np.rint(255 * pixels[..., :3]).astype(int)
+    dark = pixels.copy()
+    for light, color in _COLORS.values():
+        dark[(levels == np.rint(255 * np.array(to_rgb(light)))).all(-1), :3] = to_rgb(color)
+    written = BytesIO()
+    imsave(written, dark, format="png")
+    text = base64.b64encode(written.getvalue()).decode()
+    other = image[0].replace(image[1], text).replace(image[2] or "\0", "")
+    return image[0].replace("<image", '<image class="on-light"') + other.replace("<image", '<image class="on-dark"')

@@ -207,6 +207,15 @@ def test_the_figure_sorts_differences_and_fills_significant_dots(comparison):
     for row, label in zip(rows, axes.get_yticklabels(), strict=True):
         assert row.first
         assert label.get_text() == f"{row.group} (n = {row.first.n:,})"
+    assert {label.get_url() for label in axes.get_yticklabels()} == {None}  # two runs have no page together
+    second = dataclasses.replace(contrast.second, run=contrast.first.run, map="norm")
+    of_kinds = contrast_figure(dataclasses.replace(contrast, second=second, differences=tuple(rows)))
+    assert of_kinds is not None
+    for row, label in zip(rows, of_kinds.axes[0].get_yticklabels(), strict=True):
+        side, better = (contrast.first, row.first) if row.difference > 0 else (second, row.second)
+        head, direction = better.choice.split() if better else ("", "")
+        shown = f"head={head}&relation={row.group}&direction={direction}&kind={side.map}"
+        assert label.get_url() == f"../report.html#{shown}"
     assert contrast_figure(dataclasses.replace(contrast, differences=())) is None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -158,6 +159,10 @@ def test_maps_of_mentions_show_each_direction(coreference):
         of_direction = cells[cells["direction"] == direction].sort_values(["layer", "head"])
         expected = 100 * of_direction["accuracy"].to_numpy().reshape(2, 3)
         np.testing.assert_allclose(values_of(cells_of(axes), 2), expected)
+        assert cells_of(axes).get_urls() == [
+            f"../report.html#head={layer}-{head}&relation=coreference&direction={direction}"
+            for layer, head in itertools.product((1, 2), (1, 2, 3))
+        ]
 
 
 def wilson(correct, total):
@@ -315,5 +320,6 @@ def test_error_rates_of_heads(alignment):
         expected = 100 * rows.sort_values(["layer", "head"])["error_rate"].to_numpy().reshape(2, 3)
         drawn = cells_of(axes)
         np.testing.assert_allclose(values_of(drawn, 2), expected)
+        assert drawn.get_urls()[4] == "../report.html#head=2-2"
         fewest, most = (drawn.cmap(drawn.norm(rate)) for rate in (0, 100))
         assert sum(fewest[:3]) < sum(most[:3])  # few errors are dark

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import re
@@ -11,13 +12,15 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
+from matplotlib.image import imread
 from rich.console import Console
 
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.section import DependencyResults, best_table, dependency_section
 from attentionology.analyses.shared.best_head import with_control
-from attentionology.reports.drawing import PAGE, PALETTE, STYLE, figure_formats, panels, save, styled
+from attentionology.reports.drawing import PAGE, PALETTE, REVERSED, STYLE, figure_formats, panels, save, styled
 from attentionology.reports.format import interval, percent, shown_rows
 from attentionology.reports.json_text import records, to_json
 from attentionology.reports.page import save_figures, write_report, write_section
@@ -274,3 +277,18 @@ def test_a_page_gives_figures_the_colors_of_its_scheme_and_links_to_itself(tmp_p
     assert f" {first}: light-dark(#f3f6f9, #1d242c);" in palette_styles()
     assert f" {last}: light-dark(#062c54, #d8edff);" in palette_styles()
     assert not re.search(r'style="[^"]*#[0-9a-f]{6}', shown)
+
+
+def test_pixels_have_the_colors_of_a_dark_page_too(tmp_path):
+    figure, ((axes,),) = panels(2, 2)
+    axes.imshow([[0.0, 1.0]], cmap=REVERSED, vmin=0, vmax=1, interpolation="none")
+    save(figure, tmp_path, "pixels")
+    shown = themed((tmp_path / "pixels.svg").read_text(encoding="utf-8"))
+    images = re.findall(r'<image class="on-(light|dark)" xlink:href="data:image/png;base64,([^"]*)"', shown)
+    colors = {
+        scheme: [to_hex(pixel) for pixel in imread(io.BytesIO(base64.b64decode(text)))[0, :, :3]]
+        for scheme, text in images
+    }
+    scales = PALETTE["sequential"]
+    assert colors == {scheme: [scales[scheme][-1], scales[scheme][0]] for scheme in ("light", "dark")}
+    assert len(re.findall(r'id="image', shown)) == 1
