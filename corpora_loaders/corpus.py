@@ -84,9 +84,7 @@ class Tally:
         tags = sentence.tags[: len(heads)] or ("",) * len(heads)  # a text without trees may have tags
         tagged = zip(heads, sentence.relations, tags, strict=True)
         self._tagged.update((relation, tag) for head, relation, tag in tagged if head is not None)
-        if sentence.document is not None and sentence.document not in self._documents:
-            self._documents.add(sentence.document)
-            numbers["documents"] += 1
+        numbers["documents"] += sentence.document is not None and self._documents.add(sentence.document)
         if not self._sentences:
             comments = sentence.comments.items()
             self._origin = {key: value for key, value in comments if value and _ORIGIN.search(key)}

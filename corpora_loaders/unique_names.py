@@ -17,23 +17,18 @@ class Names:
         self._new: set[int] = set()
         self._old = np.empty(0, np.uint64)  # sorted
 
-    def __contains__(self, name: str) -> bool:
-        key = _hash(name)
-        if key in self._new:
-            return True
+    def add(self, name: str) -> bool:
+        """Add a name, and return whether it is new."""
+        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        key = int.from_bytes(digest, "little")
         place = int(np.searchsorted(self._old, np.uint64(key)))
-        return place < len(self._old) and int(self._old[place]) == key
-
-    def add(self, name: str) -> None:
-        """Add a name."""
-        self._new.add(_hash(name))
+        if key in self._new or (place < len(self._old) and int(self._old[place]) == key):
+            return False
+        self._new.add(key)
         if len(self._new) == self.MOST_NEW:  # in a Python set, each takes about 80 bytes
             self._old = np.union1d(self._old, np.fromiter(self._new, np.uint64, len(self._new)))
             self._new.clear()
-
-
-def _hash(name: str) -> int:
-    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+        return True
 
 
 class UniqueNames:
@@ -48,11 +43,10 @@ class UniqueNames:
     def __call__(self, name: str) -> str:
         """The id itself if it is new, otherwise the id with a number appended."""
         unused, number = name, 0
-        while unused in self._used:
+        while not self._used.add(unused):
             number = self._requests.get(name, 1) + 1
             self._requests[name] = number
             unused = numbered_name(name, number)
-        self._used.add(unused)
         self.numbers.append(number)
         self.renamed += number > 0
         return unused
