@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -114,7 +115,7 @@ def test_impossible_options_are_refused_at_once(options):
 
 
 def test_a_registered_kind_flows_through_extraction():
-    try:
+    with mock.patch.dict(registry._KINDS):
 
         @register_kind("test-squared", "α², for this test")
         def squared(layer: Layer):
@@ -126,8 +127,6 @@ def test_a_registered_kind_flows_through_extraction():
         torch.testing.assert_close(square.maps, plain.maps**2)
         with pytest.raises(ValueError, match="already registered"):
             register_kind("test-squared", "again")
-    finally:
-        registry._KINDS.pop("test-squared", None)
 
 
 def test_attention_on_padding_is_refused(monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -22,10 +23,8 @@ from tests.reference.test_norm_maps import SENTENCES, compare, encoder_of
 @pytest.fixture
 def own_kinds():
     """Kinds that a test registers are gone after it."""
-    before = dict(registry._KINDS)
-    yield
-    registry._KINDS.clear()
-    registry._KINDS.update(before)
+    with mock.patch.dict(registry._KINDS):
+        yield
 
 
 def test_all_kinds_are_there():

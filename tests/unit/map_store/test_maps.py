@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from typing import Any
+from unittest import mock
 
 import pytest
 import torch
@@ -79,13 +80,11 @@ def test_half_precision(tmp_path):
 
 
 def test_values_beyond_half_precision_are_refused(tmp_path):
-    try:
+    with mock.patch.dict(registry._KINDS):
         register_kind("test-huge", "α · 10⁶, for this test")(lambda layer: layer.alpha * 1e6)
         assert store(tmp_path, kind="test-huge")[0].maps.max() > 1e5
         with pytest.raises(ExtractionError, match=r"sentence 'of 9': a map is too large for float16; use float32"):
             store(tmp_path, kind="test-huge", dtype="float16")
-    finally:
-        registry._KINDS.pop("test-huge", None)
 
 
 def test_a_sentence_that_is_there_twice(tmp_path):
