@@ -139,7 +139,8 @@ def test_the_dependency_report_with_every_kind(bert, tmp_path, kind):
 
 
 def test_options_of_the_map_are_in_record_and_page(bert, tmp_path):
-    options = ["--map", "atbff", "--merge", "vector", "--normalize", "row", "--ff-bias", "fixed"]
+    options = ["--analyses", "dependency", "--map", "atbff", "--merge", "vector", "--normalize", "row"]
+    options += ["--ff-bias", "fixed"]
     assert run("--model", bert, *options, "--out", tmp_path / "r", "--replicates", 0) == 0
     record = json.loads((tmp_path / "r" / "run.json").read_text())["options"]
     assert [record[k] for k in ("map", "merge", "normalize", "ff_bias")] == ["atbff", "vector", "row", "fixed"]

@@ -21,9 +21,8 @@ from attentionology.analyses.explanation.tests.correlation import significant
 from attentionology.analyses.explanation.tests.erasure import flip_table
 from attentionology.analyses.explanation.verdict import all_questions, verdicts
 from attentionology.reports.page import Section, write_report
+from tests.outlines import FIGURES as OUTLINES
 from tests.unit.test_reports import RUN
-
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("svgs_are_drawn")]
 
 BEST = ("attention", "gradient", "attention_gradient")
 TESTS: dict[str, tuple[str, ...]] = {
@@ -209,6 +208,7 @@ CASES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_everything_is_written_that_was_found(case, tmp_path):
     found = results(**CASES[case])
@@ -245,9 +245,11 @@ def tables_of(found: ExplainResults) -> dict[str, pd.DataFrame]:
     return {name: tables[name] for name in TABLES}
 
 
+@pytest.mark.slow
 def test_text_of_others_is_escaped(tmp_path):
     classes = ("<b>good</b>", '_$x$_"', "plain")
-    _, page = written(tmp_path, results(classes=classes, ran=("uniform", "correlation", "regularizers")))
+    with OUTLINES.in_full():
+        _, page = written(tmp_path, results(classes=classes, ran=("uniform", "correlation", "regularizers")))
     outside = re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL)
     for raw in ("<b>odd", "<b>good", "<gap>", "<its>", "<too>", "<0.3>", "<odd>", 'title="attention: 0.600" <'):
         assert raw not in outside
@@ -316,11 +318,13 @@ def test_shades_of_examples(tmp_path):
     assert shades[6][0] == "gradient × input: –"
 
 
+@pytest.mark.slow
 def test_classes_are_split_up_to_six(tmp_path):
     for count, split in ((6, True), (7, False)):
         folder = tmp_path / str(count)
         folder.mkdir()
-        _, page = written(folder, results(classes=tuple("abcdefg"[:count]), ran=("correlation",)))
+        with OUTLINES.in_full():
+            _, page = written(folder, results(classes=tuple("abcdefg"[:count]), ran=("correlation",)))
         assert ("By predicted class" in page) == split
         assert ("too many classes" in page) != split
         assert ("predicted: a<" in (folder / "figures" / "explain_tau.svg").read_text()) == split

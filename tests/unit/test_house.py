@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import json
 import os
@@ -32,7 +33,8 @@ LEVELS = {
 HEAVY = ("torch", "transformers", "pandas", "matplotlib", "sklearn", "scipy")
 
 
-def imported(source: str, path: str = "module.py") -> set[str]:
+@functools.cache
+def imported(source: str, path: str = "module.py") -> frozenset[str]:
     """Every module of the toolkit that some source imports anywhere, also for type checkers or within functions.
 
     Relative imports are resolved from the path of the module below the repository. Names that are imported from a
@@ -47,7 +49,7 @@ def imported(source: str, path: str = "module.py") -> set[str]:
             above = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*above, *filter(None, [node.module])])
             names |= {f"{module}.{alias.name}" for alias in node.names}
-    return {name for name in names if name.split(".")[0] == "attentionology"}
+    return frozenset(name for name in names if name.split(".")[0] == "attentionology")
 
 
 def forbidden(path: str, source: str) -> set[str]:
@@ -65,7 +67,7 @@ def modules(room: str) -> list[Path]:
     return sorted((REPOSITORY / room).rglob("*.py"))
 
 
-def imports_of(path: Path) -> set[str]:
+def imports_of(path: Path) -> frozenset[str]:
     return imported(path.read_text("utf-8"), str(path.relative_to(REPOSITORY)))
 
 
