@@ -24,7 +24,9 @@ from .dependency.accuracy import DependencyAccuracy as DependencyAccuracy
 from .dependency.options import DependencyOptions as DependencyOptions
 from .dependency.section import DependencyResults as DependencyResults
 from .explanation.batch import examine as examine
+from .explanation.contract import Column as Column
 from .explanation.contract import ExplanationTest as ExplanationTest
+from .explanation.contract import Question as Question
 from .explanation.options import ExplanationTestOptions as ExplanationTestOptions
 from .explanation.options import TextOptions as TextOptions
 from .explanation.run_options import ClassifierOptions as ClassifierOptions
@@ -43,13 +45,16 @@ from .probing.options import TreebankOptions as TreebankOptions
 from .shared.comparable import Comparable as Comparable
 from .shared.comparable import Measured as Measured
 from .shared.comparable import measured_heads as measured_heads
+from .shared.counting import Counting as Counting
 from .shared.counting import CountMaps as CountMaps
 from .shared.counting import CountWith as CountWith
+from .shared.drawable import Drawable as Drawable
 from .shared.exact_sums import ExactMetric as ExactMetric
 from .shared.input_options import ExampleOptions as ExampleOptions
 from .shared.input_options import LimitOptions as LimitOptions
 from .shared.input_options import OptionalModelOptions as OptionalModelOptions
 from .shared.merged_facts import merges_by as merges_by
+from .shared.metric import Metric as Metric
 from .shared.options import EnsembleOptions as EnsembleOptions
 from .shared.options import FailureOptions as FailureOptions
 from .shared.options import FeedForwardOptions as FeedForwardOptions

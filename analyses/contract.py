@@ -99,7 +99,7 @@ class Analysis(ABC, Generic[Facts, Results]):
     """The base class of all analyses.
 
     To add an analysis, subclass it, and name the subclass in the registry or as an entry point; see
-    ``docs/how-to/write-an-analysis.md``.
+    ``docs/how-to/extend.md``.
 
     Attributes:
         name: the name of the analysis for ``--analyses``.

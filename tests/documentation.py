@@ -12,8 +12,9 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 USER_PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 PAGES = [*USER_PAGES, REPOSITORY / "CONTRIBUTING.md", REPOSITORY / "CHANGELOG.md"]
 
-_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(\w*|\{code-cell\} python3)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"`([^`\n]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_WRITTEN = re.compile(r"^%%writefile (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -29,8 +30,12 @@ def python(page: Path) -> list[str]:
 
 
 def files(page: str) -> dict[str, str]:
-    """The files that a page shows: a block whose paragraph before it ends with the name of a file and a colon."""
-    return dict(_FILE.findall((REPOSITORY / page).read_text(encoding="utf-8")))
+    """The files that a page shows or writes.
+
+    A shown file is a block whose paragraph before it ends with the name of a file and a colon.
+    """
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    return dict([*_FILE.findall(text), *_WRITTEN.findall(text)])
 
 
 def commands(page: str) -> Iterator[list[str]]:

@@ -24,7 +24,7 @@ from tests import documentation, tiny
 from tests.acceptance.conftest import REPOSITORY
 from tests.programs import Programs
 
-EXAMPLE = "docs/how-to/write-an-analysis.md"
+EXAMPLE, CONTRACT = "docs/how-to/extend.md", "docs/how-to/write-an-analysis.md"
 DEMO = '"demo"'
 CLI = (sys.executable, "-m", "attentionology")
 
@@ -37,7 +37,7 @@ def python(*arguments, folder: Path, paths: tuple[Path, ...] = ()):
     return subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def install(folder: Path, name: str, files: dict[str, str], points: dict[str, str]) -> Path:
+def install(folder: Path, name: str, files: dict[str, str], points: dict[str, dict[str, str]]) -> Path:
     """Put a package into a folder, with what pip would write beside it, and return the folder."""
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +45,9 @@ def install(folder: Path, name: str, files: dict[str, str], points: dict[str, st
     information = folder / f"{name}-0.1.0.dist-info"
     information.mkdir()
     (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n", encoding="utf-8")
-    lines = ["[attentionology.analyses]", *(f"{point} = {value}" for point, value in points.items())]
+    lines = []
+    for group, named in points.items():
+        lines += [f"[{group}]", *(f"{point} = {value}" for point, value in named.items())]
     (information / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
 
@@ -54,14 +56,9 @@ def install(folder: Path, name: str, files: dict[str, str], points: dict[str, st
 def distance(tmp_path_factory):
     """The example of the documentation, installed in a folder of its own."""
     files = documentation.files(EXAMPLE)
-    assert set(files) == {
-        "pyproject.toml",
-        *(f"attention_distance/{name}" for name in ("analysis.py", "distance.py", "section.html.j2")),
-    }
-    project = tomllib.loads(files.pop("pyproject.toml"))["project"]
-    points = project["entry-points"]["attentionology.analyses"]
-    files["attention_distance/__init__.py"] = ""
-    return install(tmp_path_factory.mktemp("site"), "attention_distance", files, points)
+    points = tomllib.loads(files.pop("pyproject.toml"))["project"]["entry-points"]
+    files["attention_extras/__init__.py"] = ""
+    return install(tmp_path_factory.mktemp("site"), "attention_extras", files, points)
 
 
 @pytest.mark.slow
@@ -178,12 +175,13 @@ def test_an_analysis_from_outside_is_part_of_everything(distance, model, program
 
 @pytest.mark.slow
 def test_python_and_the_follow_up_of_the_documentation_run(distance, model, programs, tmp_path):
-    *_, run, follow_up = documentation.blocks(EXAMPLE, "python")
+    (follow_up,) = documentation.blocks(CONTRACT, "python")
     assert "def follow_up" in follow_up
+    (run,) = (cell for cell in documentation.blocks(EXAMPLE, "{code-cell} python3") if "DistanceOptions(far" in cell)
     code = (
         "import numpy as np\n"
         f"{follow_up}\n"
-        "from attention_distance.analysis import Distance\n"
+        "from attention_extras.analysis import Distance\n"
         "Distance.follow_up = follow_up\n"
         "plain = Distance.results\n"
         "def results(self, options, counted, needed, looked):\n"
@@ -242,6 +240,7 @@ class Wrong(Analysis):
     def section(self, results, titles): ...
     def show(self, results, width): ...
 """
+WRONG = {"attentionology.analyses": {"wrong": "wrong:Wrong"}}
 USUAL = {"group": "WrongOptions", "option": "wrong", "name": "wrong", "needs": ()}
 
 
@@ -266,7 +265,7 @@ USUAL = {"group": "WrongOptions", "option": "wrong", "name": "wrong", "needs": (
     ],
 )  # fmt: skip
 def test_an_analysis_that_does_not_fit_gives_one_line(source, message, tmp_path, monkeypatch, capsys, forgetful):
-    site = install(tmp_path / "site", "wrong", {"wrong.py": source}, {"wrong": "wrong:Wrong"})
+    site = install(tmp_path / "site", "wrong", {"wrong.py": source}, WRONG)
     monkeypatch.syspath_prepend(site)
     assert main(["analyze", "--limit", "3", "--out", str(tmp_path / "run")]) == 1
     captured = capsys.readouterr()
@@ -318,8 +317,8 @@ def furnished(tmp_path):
     return tmp_path
 
 
-OF_TESTS = {EXAMPLE, "docs/how-to/write-a-probe.md"}
-"""Pages whose code has tests of its own: those above, and one in test_probe_python.py."""
+OF_TESTS = {CONTRACT}
+"""Pages whose code has a test of its own above."""
 
 OF_THE_DEMO_MODEL = {"docs/how-to/show.md"}
 """Pages whose code names a head that a tiny model does not have."""

@@ -15,10 +15,9 @@ from attentionology import CountOptions, Encoder, ModelOptions, OptionError, loa
 from attentionology.analyses import MapStoreOptions, ProbeOptions, ProbeTrainingOptions, TreebankOptions
 from attentionology.corpora_loaders import Treebank, WordVectors
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.probes import AttentionProbe, registry, unregister_probe
+from attentionology.probes import AttentionProbe, registry
 from attentionology.scripts.cli import main
 from attentionology.storage import plugins
-from tests import documentation
 
 SMALL = ("--recipe", "paper", "--limit", "12", "--folds", "2", "--seeds", "1", "--replicates", "20")
 GROUPS = (
@@ -180,18 +179,3 @@ def test_a_probe_of_another_package_is_a_row_of_every_table(model, tmp_path):
     assert "opposite" in set(tables["probe_by_length"]["method"])
     assert (tmp_path / "run" / "probes" / "opposite-seed0-fold1" / "probe.json").exists()
     assert "always the last word of the sentence" in (tmp_path / "run" / "report.html").read_text()
-
-
-def test_the_example_of_the_documentation(model):
-    source, use = documentation.blocks("docs/how-to/write-a-probe.md", "python")
-    try:
-        exec(source, {"__name__": "layer_probe"})  # noqa: S102
-        assert 'probes=["attention", "layers"]' in use
-        controls = ProbeOptions(controls=("random-init",))
-        run = attentionology.probe(model, probes=["attention", "layers"], options=[*GROUPS, controls])
-    finally:
-        unregister_probe("layers")
-    methods = run.tables.methods.set_index("method")["uas"]
-    assert {"attention", "layers", "attention, random weights", "layers, random weights"} <= set(methods.index)
-    history = run.results.history.groupby("method")["loss"].first()
-    assert 0 < history["layers"] < 10

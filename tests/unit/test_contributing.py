@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import json
 import re
 import sys
 from types import ModuleType
 
-import numpy as np
 import pandas as pd
 import pytest
-import torch
 import tyro
 
 from attentionology.analyses.contract import OptionError
-from attentionology.analyses.explanation.batch import examine
-from attentionology.corpora_loaders import CorpusError, Sentence, labelled_formats, load_labelled
+from attentionology.corpora_loaders import CorpusError, labelled_formats, load_labelled
 from attentionology.corpora_loaders.coreference import formats, load_documents
 from attentionology.extractors import list_kinds
 from attentionology.extractors.kinds import registry
-from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
 from attentionology.scripts.cli import main
 from tests import documentation, tiny
 from tests.documentation import REPOSITORY
@@ -31,7 +26,6 @@ PAGE = "CONTRIBUTING.md"
 FILES = documentation.files(PAGE)
 KIND, KIND_TEST = "extractors/kinds/sharpened.py", "tests/reference/test_sharpened.py"
 READER, COMMAND = "corpora_loaders/coreference/json_documents.py", "scripts/kinds.py"
-PROBE, EXPLANATION = "forward_probe.py", "peak_test.py"
 
 
 def block(beginning: str) -> str:
@@ -119,42 +113,6 @@ def test_format_of_labeled_texts(monkeypatch, tmp_path):
     (tmp_path / "texts.ft").write_text("__label__good a fine film\nbad film\n", encoding="utf-8")
     with pytest.raises(CorpusError, match=r"texts\.ft.*2.*__label__, found 'bad'"):
         load_labelled(tmp_path / "texts.ft")
-
-
-def test_probe(load):
-    pytest.importorskip("attentionology.probes.registry")
-    probes = importlib.import_module("attentionology.probes")
-    probe_class = load(PROBE).ForwardProbe
-    heads = (2, 4, 2, 0, 4)
-    maps = np.full((1, 2, 5, 5), 0.1, dtype=np.float32)
-    for word, head in enumerate(heads):
-        maps[0, 1, word, head - 1] = 0.9 if head else 0.1
-    batch = probes.batch_from_array(Sentence("s", tuple("abcde"), heads, ("dep",) * 5), maps)
-    probes.register_probe(probe_class)
-    try:
-        probe = probes.make_probe("forward", recipe=probes.Recipe(epochs=60, learning_rate=0.1)).fit([batch])
-    finally:
-        probes.unregister_probe("forward")
-    assert probe.predict([batch])[0].tolist() == list(heads)
-    first, second = probe.scorer_.weight.tolist()
-    assert second > first, "the head that knows the tree weighs more"
-    assert probe.n_parameters == 3
-
-
-def test_explanation_test(load):
-    pytest.importorskip("attentionology.analyses.explanation.contract")
-    registry = importlib.import_module("attentionology.analyses.explanation.registry")
-    test = load(EXPLANATION).PEAK
-    registry.check_tests([*registry.registered_tests().values(), test])
-    words = ("a", "fine", "film", "dull")
-    torch.manual_seed(0)
-    model = AttentionClassifier("none", dimensions=4, size=4).build(Vocabulary(words), ["bad", "good"])
-    texts = [words[:2], words, words[:1]]
-    table = examine(model, ["a", "b", "c"], texts, {"peak": lambda batch: test.examine(batch, None)})
-    expected = [model.encode([text]).alpha.mean(1).max().item() for text in texts[:2]]
-    assert table["peak_weight"].tolist()[:2] == pytest.approx(expected)
-    assert table["peak_floor"].tolist()[:2] == pytest.approx([1.0, 0.5])
-    assert table[["peak_weight", "peak_floor"]].iloc[2].isna().all()
 
 
 def test_command(load, capsys):

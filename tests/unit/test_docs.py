@@ -126,7 +126,7 @@ def test_tables_that_are_named_exist(page):
     described = set(re.findall(r"`(\w+)\.csv`", tables))
     named = set(re.findall(r"tables/(\w+)\.csv", text))
     named |= {name for name in re.findall(r"`(\w+)\.csv`", text) if name.partition("_")[0] in PREFIXES}
-    assert named <= described | {"distance"}  # the table of the analysis that docs/how-to/write-an-analysis.md makes
+    assert named <= described | {"distance"}  # the table of the analysis that docs/how-to/extend.md makes
 
 
 PREFIXES = {"dependency", "surface", "norms", "coreference", "probe", "explain", "alignment", "survey", "head"}
