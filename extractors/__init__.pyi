@@ -44,6 +44,7 @@ from .model.heads import load_causal_lm as load_causal_lm
 from .model.heads import load_classifier as load_classifier
 from .model.heads import load_masked_lm as load_masked_lm
 from .model.loading import load_tokenizer as load_tokenizer
+from .model.protocol import ReadableModel as ReadableModel
 from .replaceable.attention_model import Attend as Attend
 from .replaceable.attention_model import AttentionModel as AttentionModel
 from .replaceable.attention_model import LinearAttentionModel as LinearAttentionModel

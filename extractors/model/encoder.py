@@ -37,6 +37,7 @@ from .forward_pass import Forward, ModelLayers, attention_only, layers_of, model
 from .in_turns import InTurns
 from .loaded_model import LoadedModel, random_copy
 from .loading import begin_with, load_pretrained, quiet
+from .protocol import check_readable, hidden_states_of
 
 
 class Encoder(LoadedModel):
@@ -49,7 +50,7 @@ class Encoder(LoadedModel):
     construction checks that every layer then delivers a full matrix.
 
     Args:
-        model: an encoder that takes ``input_ids`` and ``attention_mask`` and returns ``attentions``. Of an
+        model: a model of transformers, or one of your own (`attentionology.extractors.ReadableModel`). Of an
             encoder-decoder, the encoder is used.
         tokenizer: its fast tokenizer.
         name: the name of the model in results.
@@ -77,6 +78,7 @@ class Encoder(LoadedModel):
     """
 
     def __init__(self, model: Any, tokenizer: Any, name: str = "", files: LoadedFiles | None = None) -> None:
+        check_readable(model, name or "the model")
         if model.config.is_encoder_decoder and hasattr(model, "get_encoder"):
             model = model.get_encoder()
         super().__init__(model, prepare_tokenizer(tokenizer), name, files)
@@ -295,4 +297,4 @@ class Encoder(LoadedModel):
             output = self.model(**model_inputs(ids, mask, segment_ids), output_hidden_states=hidden_states)
         attentions = tuple(getattr(output, "attentions", None) or ())
         check_full_attention(self.model, attentions, tuple(ids.shape), self.label, n_layers)
-        return attentions, tuple(output.hidden_states) if hidden_states else None
+        return attentions, hidden_states_of(output, self.label) if hidden_states else None

@@ -166,6 +166,8 @@ def weights_sha256(model: Any, left_out: Collection[str] = ()) -> str:
 
 def random_copy(model: Any, seed: int, dtype: torch.dtype) -> Any:
     """Make the control of Clark et al. (2019, §5), a copy with random weights that keeps the embedding tables."""
+    if not hasattr(type(model), "_from_config"):
+        raise ModelError(f"{model.config.model_type}: only models of transformers can be copied with random weights")
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         torch.manual_seed(seed)
         random = type(model)._from_config(model.config, dtype=dtype)
