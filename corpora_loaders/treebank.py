@@ -17,6 +17,7 @@ from typing import Any, Literal
 from .conllu_file import placed_sentences, read_conllu
 from .coreference.formats import format_of, get_format
 from .corpus import DivisibleCorpus, Tally
+from .sample import SAMPLE_TREEBANK
 from .sentence import Sentence
 from .stream import Files, Stream, read_files
 from .strings import load_string
@@ -104,6 +105,7 @@ def load_treebank(
     Args:
         paths: one file or several, which may be compressed with gzip, bzip2, xz or zip. Treebanks of Universal
             Dependencies may be given by name, for example ``ud:en_ewt:dev``, and are downloaded if necessary.
+            ``"sample"`` is the treebank that comes with the toolkit; a file of this name is ``./sample``.
         from_string: the content of a file, in place of files.
         tokens: ``"syntactic"`` words (as Clark et al. 2019 read the tokens of the Penn Treebank), or
             ``"surface"`` tokens, where the words of a multiword token are merged into one node.
@@ -119,8 +121,7 @@ def load_treebank(
 
     Example:
         >>> from attentionology import load_treebank
-        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-        >>> treebank = load_treebank(SAMPLE_TREEBANK, limit=1)
+        >>> treebank = load_treebank("sample", limit=1)
         >>> treebank[0].words[:4], treebank[0].heads[:4]
         (('Harrow', 'Lane', 'Garden', 'began'), (2, 3, 4, 0))
     """
@@ -137,6 +138,7 @@ def load_treebank(
     def add(sentence: Sentence) -> Sentence:
         return with_id(tally.add(sentence), unique(sentence.id))
 
+    paths = SAMPLE_TREEBANK if paths == "sample" else paths
     files, records, held = read_files(
         paths, read_trees, add, tally, contents="sentence", options=(tokens, format), limit=limit
     )
