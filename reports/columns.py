@@ -32,6 +32,18 @@ WRITTEN: Mapping[str, Callable[[Any], str]] = {
 
 
 @dataclass(frozen=True)
+class Explored:
+    """How the explorer shows a column of a table of heads. In its texts, ``{name}`` stands for a fact of the table."""
+
+    group: str  # the heading of the measure
+    label: str  # its name below the heading
+    note: str = ""  # its definition in one sentence, if it is not the meaning of the column
+    counted: str = ""  # the column with the number of decisions or inputs behind each value
+    center: float | None = None  # the middle of a diverging scale
+    low_is_best: bool = False
+
+
+@dataclass(frozen=True)
 class TableColumn:
     """A column of a table that people read, with the columns of the CSV file that belong to it.
 
@@ -55,6 +67,7 @@ class TableColumn:
         look: returns ``weak`` or ``strong`` for a cell that differs from the others of its row, else an empty text.
         shade: returns how dark the background of a cell is on the page, from 0 to 1.
         markup: makes the content of a cell that only the page has, such as a bar.
+        explored: how the explorer shows the column, if it has a value for each head.
 
     Example:
         >>> gain = TableColumn("gain gain_low gain_high", "points", "its gain", "gain", beside=bounds("gain"))
@@ -81,6 +94,7 @@ class TableColumn:
     look: Callable[[Row], str] = field(default=lambda row: "")
     shade: Callable[[Row], float] | None = None
     markup: Callable[[Row], Markup] | None = None
+    explored: Explored | None = None
 
     def text(self, row: Row) -> str:
         """Return the text of a cell, a dash if its value is not defined."""

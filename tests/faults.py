@@ -234,8 +234,8 @@ _COLUMNS = (
     ),
     Fault(
         "analyses/norms/columns.py",
-        'TableColumn("norm_share", "share"',
-        'TableColumn("weight", "share"',
+        '"norm_share",\n            "share"',
+        '"weight",\n            "share"',
         f"{_NORMS}test_classes_of_tokens_are_means_over_layers_and_heads",
     ),
     Fault(
@@ -502,6 +502,18 @@ _DRAWN = (
 )
 
 _FOUND = (
+    Fault(
+        "analyses/shared/explored.py",
+        'ordered = table.sort_values(["layer", "head"])',
+        "ordered = table",
+        "tests/unit/test_tables.py::test_the_explorer_shows_columns_of_heads",
+    ),
+    Fault(
+        "analyses/shared/explored.py",
+        '"low_is_best": shown.low_is_best',
+        '"low_is_best": False',
+        "tests/unit/test_tables.py::test_the_explorer_shows_columns_of_heads",
+    ),
     Fault(
         "analyses/dependency/explored.py",
         "certain = [row for row in frequent if side_of_baseline(row) > 0]",
@@ -892,8 +904,8 @@ _EXPLORED = (
     ),
     Fault(
         "analyses/surface/explored.py",
-        "int(inputs[name])",
-        'int(results.tables.counts["rows"].max())',
+        'set_index("statistic")["inputs"]',
+        'set_index("statistic")["rows"]',
         f"{_FINDINGS}test_the_shares_of_the_surface_say_how_many_inputs_they_are_means_of",
     ),
     Fault(

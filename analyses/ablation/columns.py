@@ -5,26 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ...reports.columns import HEAD, Row, Schema, TableColumn
+from ...reports.columns import HEAD, Explored, Row, Schema, TableColumn
 from ...reports.format import named_head, number
 
+_GROUP = "What changes without the head"
 _EFFECTS = (
     TableColumn(
         "cosine cosine_low cosine_high",
         "number",
         "1 − the cosine of the final vectors of a word with and without the head, mean over words, and its interval",
+        explored=Explored(_GROUP, "change of final vectors, 1 − cosine"),
     ),
     TableColumn(
         "l2 l2_low l2_high",
         "number",
         "the length of the change of the final vector of a word, divided by that of the vector",
+        explored=Explored(_GROUP, "relative change of final vectors"),
     ),
     TableColumn(
         "loss loss_low loss_high",
         "nats",
         "the increase of −log p of masked pieces or next words without the head; only with a language-model head",
+        explored=Explored(_GROUP, "loss"),
     ),
 )
+EFFECTS = {column.names.split()[0]: column.explored.label for column in _EFFECTS if column.explored}
+"""The names of the effects for people."""
+
 INTERVALS = (
     "The 95 % intervals are those of means over words that were sampled by sentence, and hold for one value alone."
 )

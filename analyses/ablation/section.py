@@ -16,12 +16,9 @@ from ...reports.table import ShownTable
 from ..comparison.differences import LEVEL
 from ..contract import Titles
 from ..shared.previews import Previewed
-from .columns import DIGITS, RELATIONS, effect_bounds
+from .columns import DIGITS, EFFECTS, RELATIONS, effect_bounds
 from .figures import ablation_figures
 from .tables import AblationTables
-
-EFFECTS = {"cosine": "change of final vectors, 1 − cosine", "l2": "relative change of final vectors", "loss": "loss"}
-"""The names of the effects for people."""
 
 _TOP = 10
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...reports.columns import Row, Schema, TableColumn, bounds
+from ...reports.columns import Explored, Row, Schema, TableColumn, bounds
 from ...reports.format import named_head, number
 
 
@@ -16,6 +16,9 @@ def _mean_norm(row: Row) -> str:
 def _rho_interval(row: Row) -> str:
     return "" if math.isnan(row["low"]) else f"[{row['low']:.2f}, {row['high']:.2f}]"
 
+
+_LABEL = "{setting}, by {measure}{together}"
+"""The name of a measure in the explorer."""
 
 CELLS = Schema(
     "alignment",
@@ -36,7 +39,19 @@ CELLS = Schema(
         TableColumn(
             "hits_sure hits_possible", "count", "links that are among the sure, and among the possible gold links"
         ),
-        TableColumn("error_rate low high", "share", "the alignment error rate", "error rate", beside=bounds()),
+        TableColumn(
+            "error_rate low high",
+            "share",
+            "the alignment error rate",
+            "error rate",
+            beside=bounds(),
+            explored=Explored(
+                "Alignment error rate",
+                _LABEL,
+                "The alignment error rate of the links (Och & Ney 2003); 0 is a perfect alignment.",
+                low_is_best=True,
+            ),
+        ),
         TableColumn("precision", "share", "the precision of the links", "precision", room="page"),
         TableColumn("recall", "share", "the recall of the links", "recall", room="page"),
         TableColumn("f1", "share", "their F1"),
@@ -47,6 +62,11 @@ CELLS = Schema(
             "`forward`",
             "on special tokens",
             terminal="on special",
+            explored=Explored(
+                "Target words on special tokens",
+                _LABEL,
+                "The share of target words whose largest value is on a special token, so that they have no link.",
+            ),
         ),
         TableColumn("on_punctuation", "share", "the same on punctuation", "on punctuation", room="page"),
         TableColumn("on_word", "share", "the same on another word"),

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import head_name, rows_of
-from ..shared.explored import DIGITS, address, defined, points, share, values_of
+from ..shared.explored import address, head_measures, points, share
 from ..shared.held_out import side_of_baseline
+from .columns import CELLS
 from .drawn import TO_SOURCE
 from .results import AlignmentResults
 from .series import FORWARD, SINGLE, TOGETHER, Series
@@ -20,10 +21,8 @@ from .series import FORWARD, SINGLE, TOGETHER, Series
 _RELATION = "alignment"
 """What the explorer calls the decisions of sentence pairs."""
 
-
 _VERDICTS = {1: "better than", -1: "worse than", 0: "neither clearly better nor clearly worse than"}
 """How the best heads compare with the best baseline, by `side_of_baseline`."""
-
 
 _CONTRASTS = {
     "norm − weight": ("Norms", "weights"),
@@ -31,34 +30,9 @@ _CONTRASTS = {
 }
 
 
-class _Statistic(NamedTuple):
-    """A column of the table of cells that the explorer shows."""
-
-    name: str  # in the ids of measures
-    column: str
-    group: str  # the heading of the measures
-    fact: str  # the name on the cards of heads
-    note: str  # the definition
-    bounded: bool = False  # whether the columns ``low`` and ``high`` are its bounds
-    low_is_best: bool = False
-
-
-_ERROR = _Statistic(
-    name="error",
-    column="error_rate",
-    group="Alignment error rate",
-    fact="alignment error rate",
-    note="The alignment error rate of the links (Och & Ney 2003); 0 is a perfect alignment.",
-    bounded=True,
-    low_is_best=True,
-)
-_SPECIAL = _Statistic(
-    name="special",
-    column="on_special",
-    group="Target words on special tokens",
-    fact="rests on special tokens",
-    note="The share of target words whose largest value is on a special token, so that they have no link.",
-)
+_ERROR, _SPECIAL = "error_rate", "on_special"
+_FACTS = {_ERROR: "alignment error rate", _SPECIAL: "rests on special tokens"}
+"""The columns of the table of cells that the cards of heads have, with their names there."""
 
 
 def explored_alignment(results: AlignmentResults) -> Contribution:
@@ -66,18 +40,17 @@ def explored_alignment(results: AlignmentResults) -> Contribution:
     cells = results.tables.cells
     forward = cells[cells["direction"] == FORWARD]
     by_heads = {name: forward[forward["heads"] == name] for name in (SINGLE, TOGETHER)}
-    statistics = (_ERROR, _SPECIAL) if results.has_gold else (_SPECIAL,)
     measures = [
-        _measure(statistic, rows, Series(str(setting), str(measure), heads))
-        for statistic in statistics
+        each
         for heads, table in by_heads.items()
         for (setting, measure), rows in table.groupby(["setting", "measure"])
+        for each in _measures(rows, Series(str(setting), str(measure), heads))
     ]
     facts: dict[str, tuple[Fact, ...]] = {}
-    for statistic in statistics:
+    for column in (name for name in _FACTS if name in cells):
         for row in rows_of(by_heads[SINGLE]):
             name = head_name(row["layer"], row["head"])
-            facts[name] = (*facts.get(name, ()), Fact(statistic.fact, _text(statistic, row), _id(statistic, row)))
+            facts[name] = (*facts.get(name, ()), Fact(_FACTS[column], _text(column, row), _id(column, row)))
     if not results.has_gold:
         return Contribution(tuple(measures), facts=facts)
     findings = (
@@ -89,24 +62,10 @@ def explored_alignment(results: AlignmentResults) -> Contribution:
     return Contribution(tuple(measures), findings, _phrases(by_heads[SINGLE]), facts)
 
 
-def _measure(statistic: _Statistic, rows: pd.DataFrame, series: Series) -> Measure:
+def _measures(rows: pd.DataFrame, series: Series) -> Iterator[Measure]:
     together = ", all heads together" if series.heads == TOGETHER and series.measure != "cosine" else ""
-    ordered = rows.sort_values(["layer", "head"])
-    bounded = statistic.bounded and bool(rows["low"].notna().all())
-    return Measure(
-        id=_id(statistic, vars(series)),
-        group=statistic.group,
-        label=f"{series.setting}, by {series.measure}{together}",
-        kind=series.kind,
-        unit="%",
-        values=values_of(rows, statistic.column),
-        low=defined(ordered["low"], DIGITS) if bounded else None,
-        high=defined(ordered["high"], DIGITS) if bounded else None,
-        relation=_RELATION,
-        direction=TO_SOURCE,
-        note=statistic.note,
-        low_is_best=statistic.low_is_best,
-    )
+    facts, id_ = {**vars(series), "together": together}, _id("{column}", vars(series))
+    yield from head_measures(CELLS, rows, id_, facts, kind=series.kind, relation=_RELATION, direction=TO_SOURCE)
 
 
 def _phrases(single: pd.DataFrame) -> dict[str, tuple[str, ...]]:
@@ -202,11 +161,10 @@ def _rests(together: pd.DataFrame) -> Iterator[Finding]:
     yield Finding(text, address(head=head_name(row["layer"], 1), measure=_id(_SPECIAL, row)))
 
 
-def _text(statistic: _Statistic, row: dict[str, Any]) -> str:
-    bounds = (row["low"], row["high"]) if statistic.bounded else ()
-    return share(row[statistic.column], *bounds)
+def _text(column: str, row: dict[str, Any]) -> str:
+    return share(row[column], *((row["low"], row["high"]) if column == _ERROR else ()))
 
 
-def _id(statistic: _Statistic, row: dict[str, Any]) -> str:
+def _id(column: str, row: dict[str, Any]) -> str:
     together = f"/{TOGETHER}" if row["heads"] == TOGETHER else ""
-    return f"alignment/{statistic.name}/{row['setting']}/{row['measure']}{together}"
+    return f"alignment/{column}/{row['setting']}/{row['measure']}{together}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...reports.columns import Schema, TableColumn
+from ...reports.columns import Explored, Schema, TableColumn
 
 HEAD_DISTANCES = Schema(
     "head_distances",
@@ -28,7 +28,16 @@ HEAD_EMBEDDING = Schema(
     (
         TableColumn("layer head", "number from 1", "the attention head"),
         TableColumn("x y", "number", "its coordinates in the figure, by multidimensional scaling"),
-        TableColumn("cluster", "number from 1", "its cluster; 1 is the largest"),
+        TableColumn(
+            "cluster",
+            "number from 1",
+            "its cluster; 1 is the largest",
+            explored=Explored(
+                "Heads that attend alike",
+                "cluster",
+                "The clusters of average linkage on the Jensen-Shannon divergences between heads, the largest first.",
+            ),
+        ),
         TableColumn(
             "nearest", "text", "the head with the smallest divergence, as `layer-head`; empty if there are several"
         ),

@@ -6,8 +6,9 @@ import numpy as np
 
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure
-from ..shared.explored import address, names_of, share
+from ..shared.explored import address, head_measures, names_of, share
 from ..surface.shown_tables import label_names
+from .columns import HEAD_EMBEDDING
 from .section import ClusterResults, cluster_rows
 
 _NEAREST = 5
@@ -21,15 +22,13 @@ def explored_clusters(results: ClusterResults, kind: str) -> Contribution:
     rows = cluster_rows(embedding.merge(results.heads[columns], on=["layer", "head"]), label_names(results.specials))
     clusters = sorted({int(cluster) for cluster in embedding["cluster"]})
     names = {int(row["cluster"]): f"{row['cluster']}: {', '.join(row['labels'][:2])}" for row in rows}
-    measure = Measure(
-        id=f"clusters/cluster/{kind}",
-        group="Heads that attend alike",
-        label="cluster",
+    (measure,) = head_measures(
+        HEAD_EMBEDDING,
+        embedding,
+        f"clusters/{{column}}/{kind}",
         kind=kind,
-        unit="",
         values=tuple(clusters.index(int(cluster)) for cluster in embedding["cluster"]),
         categories=tuple(names[cluster] for cluster in clusters),
-        note="The clusters of average linkage on the Jensen-Shannon divergences between heads, the largest first.",
     )
     square = distances.to_numpy(dtype=float)
     order = np.argsort(square + np.diag(np.full(len(square), np.inf)), axis=1, kind="stable")

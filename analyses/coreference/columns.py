@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...reports.columns import Schema, TableColumn, bounds
+from ...reports.columns import Explored, Schema, TableColumn, bounds
 from ...reports.format import (
     best_direction,
     best_head,
@@ -23,7 +23,17 @@ CELLS = Schema(
         TableColumn("direction", "text", "the direction in which attention is read"),
         TableColumn("layer head", "number from 1", "the attention head"),
         TableColumn("correct total", "count", "mentions whose antecedent is found, and all scored mentions"),
-        TableColumn("accuracy", "share", "`correct` / `total`"),
+        TableColumn(
+            "accuracy",
+            "share",
+            "`correct` / `total`",
+            explored=Explored(
+                "Antecedents",
+                "{mentions}, {arrow}",
+                "The share of mentions whose most attended candidate is an antecedent. The baseline is the rules.",
+                counted="total",
+            ),
+        ),
     ),
 )
 

@@ -12,12 +12,13 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import head_name, rows_of
 from ..shared.best_head import drawn
-from ..shared.explored import address, bounds, points, share, values_of
+from ..shared.explored import address, bounds, head_measures, points, share
 from ..shared.failures import clear_mistake
 from ..shared.held_out import side_of_baseline
 from .accuracy import CoreferenceAccuracy
 from .antecedents import DIRECTIONS
 from .choices import POLICIES
+from .columns import CELLS
 from .picks import PICKS
 from .results import CoreferenceResults
 
@@ -139,20 +140,17 @@ def _measures(row: Mapping[str, Any], cells: pd.DataFrame, metric: CoreferenceAc
         low = high = None
         if used.any():
             low, high = bounds(correct[used, index] / total[used, None, None])
-        yield Measure(
-            id=_id({**row, "direction": direction}, kind),
-            group="Antecedents",
-            label=f"{_type(row)}, {_ARROWS[direction]}",
+        yield from head_measures(
+            CELLS,
+            table,
+            f"coreference/{row['type']}/{direction}/{{column}}/{kind}",
+            {"mentions": _type(row), "arrow": _ARROWS[direction]},
             kind=kind,
-            unit="%",
-            values=values_of(table, "accuracy"),
             low=low,
             high=high,
-            n=int(row["total"]),
             baseline=float(row["rule_based_accuracy"]),
             relation="coreference",
             direction=direction,
-            note="The share of mentions whose most attended candidate is an antecedent. The baseline is the rules.",
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...reports.columns import Schema, TableColumn, bar, bounds
+from ...reports.columns import Explored, Schema, TableColumn, bar, bounds
 from ...reports.format import best_direction, best_head, best_offset, number_equal, rare_in_parentheses
 from ..shared.controls import RANDOM_WEIGHTS
 from .ensembles import ENSEMBLES
@@ -58,7 +58,17 @@ CELLS = Schema(
         TableColumn("layer head", "number from 1", "the attention head"),
         TableColumn("correct", "count", "words whose syntactic head is found"),
         TableColumn("total", "count", "words of the relation"),
-        TableColumn("accuracy", "share", "`correct` / `total`"),
+        TableColumn(
+            "accuracy",
+            "share",
+            "`correct` / `total`",
+            explored=Explored(
+                "Dependency accuracy",
+                "{relation}, {arrow}",
+                "The share of words whose {heads} is the most attended other word.",
+                counted="total",
+            ),
+        ),
         TableColumn("reach", "share", "only of causal models: the words whose syntactic head this direction can reach"),
     ),
 )

@@ -14,10 +14,11 @@ from ...reports.explorer.data import Ensemble, Fact, Measure, ReadHead
 from ...reports.format import head_name, rows_of
 from ..shared.best_head import drawn
 from ..shared.ensembles import heads_of
-from ..shared.explored import bounds, defined, points, share, values_of
+from ..shared.explored import bounds, defined, head_measures, points, share
 from ..shared.held_out import side_of_baseline
 from ..shared.outcomes import Counts
 from .accuracy import DependencyAccuracy
+from .columns import CELLS
 from .findings import SHOWN, findings_of, held_out
 from .section import DependencyResults
 from .tables import TOTALS, Asked, members_of
@@ -80,33 +81,28 @@ def _measures(
     heads = "syntactic head" if metric.trees == "basic" else "syntactic head, or one of several with this relation,"
     for index, direction in enumerate(metric.directions):
         table = cells[cells["direction"] == direction]
-        label = f"{row['relation']}, {ARROWS[direction]}"
-        accuracy = values_of(table, "accuracy")
         low = high = gain_low = gain_high = None
         if used.any():
             rates = correct[used, index] / total[used, None, None]
             low, high = bounds(rates)
             gain_low, gain_high = bounds(rates - (offset[used] / total[used])[:, None, None])
-        measure = Measure(
-            id=f"dependency/{row['relation']}/{direction}/accuracy/{kind}",
-            group="Dependency accuracy",
-            label=label,
+        (measure,) = head_measures(
+            CELLS,
+            table,
+            f"dependency/{row['relation']}/{direction}/{{column}}/{kind}",
+            {"relation": row["relation"], "arrow": ARROWS[direction], "heads": heads},
             kind=kind,
-            unit="%",
-            values=accuracy,
             low=low,
             high=high,
-            n=int(row["total"]),
             baseline=float(row["offset_accuracy"]),
             relation=row["relation"],
             direction=direction,
-            note=f"The share of words whose {heads} is the most attended other word.",
         )
         gain = replace(
             measure,
             id=f"dependency/{row['relation']}/{direction}/gain/{kind}",
             group="Gain over the best fixed offset",
-            values=defined(value - row["offset_accuracy"] for value in table.sort_values(_HEAD)["accuracy"]),
+            values=defined(table.sort_values(_HEAD)["accuracy"] - row["offset_accuracy"]),
             low=gain_low,
             high=gain_high,
             baseline=None,

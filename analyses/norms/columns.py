@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...extractors import MIXING_VARIANTS
-from ...reports.columns import Schema, TableColumn
+from ...reports.columns import Explored, Schema, TableColumn
 
 SHARES = Schema(
     "norms_shares",
@@ -11,7 +11,13 @@ SHARES = Schema(
     (
         TableColumn("layer head", "number from 1", "the attention head"),
         TableColumn("class", "text", "the class of the attended tokens", "tokens"),
-        TableColumn("weight", "share", "the share of attention to the class", "attention weight α"),
+        TableColumn(
+            "weight",
+            "share",
+            "the share of attention to the class",
+            "attention weight α",
+            explored=Explored("Where attention goes by weight", "to {class}"),
+        ),
         TableColumn(
             "value_norm",
             "number",
@@ -25,7 +31,13 @@ SHARES = Schema(
             "the mean over queries of the sum of ‖αf(x)‖ over the tokens of the class",
             "‖αf(x)‖, sum per query",
         ),
-        TableColumn("norm_share", "share", "the same with the rows divided by their sums", "share of ‖αf(x)‖"),
+        TableColumn(
+            "norm_share",
+            "share",
+            "the share of what a head moves to the class, by norms whose rows are divided by their sums",
+            "share of ‖αf(x)‖",
+            explored=Explored("Where attention goes by norm", "to {class}"),
+        ),
         TableColumn("sentences", "count", "sentences that have a token of the class"),
     ),
 )

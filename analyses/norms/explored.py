@@ -5,34 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from ...reports.explorer.contribution import Contribution
-from ...reports.explorer.data import Fact, Finding, Measure
+from ...reports.explorer.data import Fact, Finding
 from ...reports.format import head_name, rows_of
-from ..shared.explored import address, share, values_of
+from ..shared.explored import address, head_measures, share
+from .columns import SHARES
 from .shown_tables import NormResults, class_rows
-
-_GROUPS = {
-    "norm_share": (
-        "Where attention goes by norm",
-        "The share of what a head moves, by the norms of the weighted vectors.",
-    ),
-    "weight": ("Where attention goes by weight", "The share of attention weights that goes to this class of tokens."),
-}
 
 
 def explored_norms(results: NormResults) -> Contribution:
     """Return the shares of all heads by weight and by norm, and the class of tokens for which both differ most."""
     measures = tuple(
-        Measure(
-            id=f"norms/{column}/{name}",
-            group=group,
-            label=f"to {name}",
-            kind=None,
-            unit="%",
-            values=values_of(results.shares[results.shares["class"] == name], column),
-            note=note,
-        )
-        for column, (group, note) in _GROUPS.items()
-        for name in dict.fromkeys(results.shares["class"])
+        measure
+        for name, heads in results.shares.groupby("class", sort=False)
+        for measure in head_measures(SHARES, heads, "norms/{column}/{class}", {"class": str(name)})
     )
     facts = {}
     by_head: dict[str, list[dict[str, Any]]] = {}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from ...reports.columns import Schema, TableColumn, bar, bounds
+from ...reports.columns import Explored, Schema, TableColumn, bar, bounds
 from ...reports.format import ARROWS, head_name, named_head
 from ...reports.format import direction as shown_direction
+
+_LABEL = "{probe}, {arrow}"
+"""The name of the measure of a column in the explorer."""
 
 PROBE = Schema(
     "probe",
@@ -113,7 +116,14 @@ PROBE_WEIGHTS = Schema(
         TableColumn(
             "direction", "text", "the direction to which the weight belongs", "direction", cell=shown_direction
         ),
-        TableColumn("weight", "number", "the weight of the head, as a mean over runs and arcs", "weight", digits=2),
+        TableColumn(
+            "weight",
+            "number",
+            "the weight of the head, as a mean over runs and arcs",
+            "weight",
+            digits=2,
+            explored=Explored("Weight in the probe", _LABEL, center=0),
+        ),
         TableColumn(
             "weight_sd",
             "number",
@@ -128,11 +138,23 @@ PROBE_WEIGHTS = Schema(
             "the mean of weight times attention on the tested arcs",
             "weight × attention",
             digits=2,
+            explored=Explored("Contribution to the probe", _LABEL, center=0),
         ),
         TableColumn(
             "correct total", "count", "training words whose syntactic head this head finds by itself, and all of them"
         ),
-        TableColumn("accuracy", "share", "`correct` / `total`", "accuracy of the head alone"),
+        TableColumn(
+            "accuracy",
+            "share",
+            "`correct` / `total`",
+            "accuracy of the head alone",
+            explored=Explored(
+                "Accuracy alone",
+                _LABEL,
+                "The share of words of the training sentences whose syntactic head this head alone finds.",
+                counted="total",
+            ),
+        ),
     ),
 )
 

@@ -10,23 +10,10 @@ import pandas as pd
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import ARROWS, head_name, rows_of
-from ..shared.explored import address, share, values_of
+from ..shared.explored import address, head_measures, share
+from .columns import PROBE_WEIGHTS
 from .head_weights import HeadWeights
 from .results import ProbeResults, used_heads
-
-_COLUMNS = {
-    "weight": ("Weight in the probe", "", "The learned weight of the head in this direction, mean over runs and arcs."),
-    "contribution": (
-        "Contribution to the probe",
-        "",
-        "The weight of the head times its attention on the arcs of the tested sentences, mean over runs and arcs.",
-    ),
-    "accuracy": (
-        "Accuracy alone",
-        "%",
-        "The share of words of the training sentences whose syntactic head this head alone finds.",
-    ),
-}
 
 
 def explored_probes(results: ProbeResults) -> Contribution | None:
@@ -54,20 +41,11 @@ def _id(column: str, probe: str, direction: str) -> str:
 
 
 def _measures(probe: str, heads: pd.DataFrame) -> Iterator[Measure]:
-    for column, (group, unit, note) in _COLUMNS.items():
-        for direction, rows in heads.groupby("direction", sort=False):
-            yield Measure(
-                id=_id(column, probe, str(direction)),
-                group=group,
-                label=f"{probe}, {ARROWS[str(direction)]}",
-                kind=None,
-                unit=unit,
-                values=values_of(rows, column),
-                center=None if column == "accuracy" else 0,
-                n=int(rows["total"].iloc[0]) if column == "accuracy" else None,
-                direction=str(direction),
-                note=note,
-            )
+    for direction, rows in heads.groupby("direction", sort=False):
+        facts = {"probe": probe, "arrow": ARROWS[str(direction)]}
+        yield from head_measures(
+            PROBE_WEIGHTS, rows, _id("{column}", probe, str(direction)), facts, direction=str(direction)
+        )
 
 
 def _best_directions(heads: pd.DataFrame) -> pd.DataFrame:

@@ -1,20 +1,61 @@
-"""From tables of heads to the values of measures, for the contributions of analyses to the explorer."""
+"""From tables of heads to measures and sentences, for the contributions of analyses to the explorer."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...reports.explorer.data import Values
+from ...reports.columns import Schema
+from ...reports.explorer.data import Measure, Values
 from ...reports.format import head_name, interval, percent
 
 DIGITS = 4
 """The number of decimals of the bounds of intervals. They come from a bootstrap, whose error is larger."""
+
+_UNITS = {"share": "%", "points": "%", "nats": "nats"}
+
+
+def head_measures(
+    schema: Schema,
+    table: pd.DataFrame,
+    id_: str,
+    facts: Mapping[str, str] | None = None,
+    counted: Mapping[str, int] | None = None,
+    **given: Any,
+) -> Iterator[Measure]:
+    """Yield the measures of a table with one row per head: those of its columns that the explorer shows."""
+    # In the id, `{column}` stands for the name of a column. `counted` has numbers of inputs by column, where they are
+    # not in the table itself. What is given replaces what the columns say.
+    ordered = table.sort_values(["layer", "head"])
+    for column in schema.columns:
+        name, *ends = column.names.split() or [""]
+        if column.explored is None or name not in ordered or ordered[name].isna().all():
+            continue
+        shown, known = column.explored, {"column": name, **(facts or {})}
+        note = shown.note or f"{column.meaning[0].upper()}{column.meaning[1:]}."
+        has_bounds = len(ends) == 2 and ordered[ends].notna().all(axis=None)
+        low, high = (defined(ordered[end], DIGITS) for end in ends) if has_bounds else (None, None)
+        made: dict[str, Any] = {
+            "id": id_.format_map(known),
+            "group": shown.group,
+            "label": shown.label.format_map(known),
+            "kind": None,
+            "unit": _UNITS.get(column.type, ""),
+            "values": defined(ordered[name].to_numpy(dtype=float)),
+            "low": low,
+            "high": high,
+            "n": int(ordered[shown.counted].iloc[0]) if shown.counted else (counted or {}).get(name),
+            "center": shown.center,
+            "note": note.format_map(known),
+            "low_is_best": shown.low_is_best,
+        }
+        yield Measure(**{**made, **given})
 
 
 def defined(values: Iterable[float], digits: int | None = None) -> Values:
@@ -23,11 +64,6 @@ def defined(values: Iterable[float], digits: int | None = None) -> Values:
     return tuple(
         None if not math.isfinite(value) else value if digits is None else round(value, digits) for value in plain
     )
-
-
-def values_of(table: pd.DataFrame, column: str) -> Values:
-    """Return one column of a table with one row per layer and head, in the order of the heads."""
-    return defined(table.sort_values(["layer", "head"])[column].to_numpy(dtype=float))
 
 
 def names_of(table: pd.DataFrame) -> list[str]:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from ...reports.columns import Schema, TableColumn
+from ...reports.columns import Explored, Schema, TableColumn
+
+_WHERE = "Where attention goes"
+
+
+def _share(name: str, meaning: str, target: str) -> TableColumn:
+    """Return the column of the share of attention that goes somewhere."""
+    return TableColumn(name, "share", meaning, explored=Explored(_WHERE, f"to {target}"))
+
 
 SURFACE = Schema(
     "surface",
     "One row per head. Means are over inputs, each with the same weight.",
     (
         TableColumn("layer head", "number from 1", "the attention head"),
-        TableColumn(
-            "self previous next",
-            "share",
-            "the share of attention to the token itself, to the token before it, and to the token after it",
-        ),
-        TableColumn(
-            "first_special last_special",
-            "share",
-            "the share of attention to special tokens before the first word, and to all other special tokens",
-        ),
-        TableColumn(
-            "period_comma punctuation", "share", "the share of attention to periods and commas, and to all punctuation"
-        ),
-        TableColumn("other", "share", "the share of attention to all remaining tokens"),
+        _share("self", "the share of attention to the token itself", "the token itself"),
+        _share("previous", "the share of attention to the token before, if there is one", "the previous token"),
+        _share("next", "the share of attention to the next token, if there is one", "the next token"),
+        _share("first_special", "the share of attention to special tokens before the first word", "{first_special}"),
+        _share("last_special", "the share of attention to all other special tokens", "{last_special}"),
+        TableColumn("period_comma", "share", "the share of attention to periods and commas"),
+        _share("punctuation", "the share of attention to all punctuation", "punctuation"),
+        _share("other", "the share of attention to all remaining tokens", "other words"),
         TableColumn(
             "first_to_first last_to_last",
             "share",
@@ -34,16 +36,26 @@ SURFACE = Schema(
             "the share of the attention of all other tokens that goes to these special tokens",
         ),
         TableColumn(
-            "entropy entropy_first", "nats", "mean entropy of all rows, and of the rows of the first special tokens"
+            "entropy", "nats", "the mean entropy of all rows", explored=Explored("How broadly", "entropy of the rows")
         ),
+        TableColumn("entropy_first", "nats", "the mean entropy of the rows of the first special tokens"),
         TableColumn(
-            "entropy_relative entropy_first_relative", "share", "these entropies divided by that of uniform attention"
+            "entropy_relative",
+            "share",
+            "the mean entropy of all rows, divided by that of uniform attention",
+            explored=Explored("How broadly", "entropy as a share of uniform attention"),
         ),
+        TableColumn("entropy_first_relative", "share", "the same of the rows of the first special tokens"),
         TableColumn(
             "learned_sink",
             "share",
             "in models with learned sinks (gpt-oss) only: the share of attention that goes to them and to no token; "
             "entropies are then those of what goes to tokens",
+            explored=Explored(
+                _WHERE,
+                "to the learned sink",
+                "The share of attention that goes to the learned sink of the head, which is no token.",
+            ),
         ),
         TableColumn(
             "STATISTIC_pooled",
@@ -121,10 +133,14 @@ GRADIENTS = Schema(
             "class", "text", "the class of the attended tokens: `[CLS]`, `[SEP]`, `[MASK]`, `punctuation`, `other`"
         ),
         TableColumn(
-            "gradient gradient_pooled",
+            "gradient",
             "number, loss per unit of attention",
-            "the mean absolute derivative of the loss with respect to a weight to the class",
+            "the mean absolute derivative of the loss with respect to a weight to the class, as a mean over inputs",
+            explored=Explored(
+                "How much attention matters to the loss", "gradient of attention to {target}", counted="inputs"
+            ),
         ),
+        TableColumn("gradient_pooled", "number, loss per unit of attention", "the same as a mean over all weights"),
         TableColumn("attention", "share", "the share of attention to the class"),
         TableColumn("inputs", "count", "inputs that have a token of the class"),
         TableColumn("weights", "count", "weights to the class in one head"),

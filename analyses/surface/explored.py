@@ -10,34 +10,14 @@ import pandas as pd
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure, Profile
 from ...reports.format import head_name, percent, rows_of
-from ..shared.explored import address, names_of, share, values_of
+from ..shared.explored import address, head_measures, names_of, share
+from .columns import GRADIENTS, SURFACE
 from .section import sinks
-from .shown_tables import SurfaceResults, class_names, has
+from .shown_tables import SurfaceResults, class_names
 from .statistics import LEARNED_SINK
 
 _CLASSES = ("first_special", "last_special", "punctuation", "other", LEARNED_SINK)
 _POSITIONS = ("previous", "next", "self")
-_NOTES = {
-    "self": "The attention to the token itself, as the mean over rows.",
-    "previous": "The attention to the token before, as the mean over the rows that have one.",
-    "next": "The attention to the next token, as the mean over the rows that have one.",
-    "punctuation": "The share of attention that goes to tokens of punctuation.",
-    LEARNED_SINK: "The share of attention that goes to the learned sink of the head, which is no token.",
-    "other": "The share of attention that goes neither to special tokens nor to punctuation.",
-}
-
-
-_ENTROPIES = {
-    "entropy": ("entropy of the rows", "nats", "The entropy of a row of the map, as the mean over rows."),
-    "entropy_relative": (
-        "entropy as a share of uniform attention",
-        "%",
-        "The entropy of a row divided by that of uniform attention, as the mean over rows.",
-    ),
-}
-
-
-_SHARE = "The share of attention that goes to {}."
 
 
 def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
@@ -46,9 +26,12 @@ def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
     names = {"previous": "the previous token", "next": "the next token", "self": "the token itself"}
     names |= {"punctuation": "punctuation", "other": "other words", LEARNED_SINK: "the learned sink"}
     names |= {name: results.specials.get(name, name.replace("_", " ")) for name in ("first_special", "last_special")}
-    targets = [name for name in (*_CLASSES, *_POSITIONS) if has(heads, name)]
+    inputs = results.tables.counts.set_index("statistic")["inputs"].to_dict()
     return Contribution(
-        measures=(*_measures(results, heads, targets, names, kind), *_gradients(results)),
+        measures=(
+            *head_measures(SURFACE, heads, f"surface/{{column}}/{kind}", names, inputs, kind=kind),
+            *_gradients(results),
+        ),
         findings=tuple(_findings(results, heads, kind)),
         phrases=_phrases(heads, names),
         facts=_facts(heads, names, kind),
@@ -56,35 +39,11 @@ def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
     )
 
 
-def _measures(
-    results: SurfaceResults, heads: pd.DataFrame, targets: list[str], names: Mapping[str, str], kind: str
-) -> Iterator[Measure]:
-    described = [
-        (name, "Where attention goes", f"to {names[name]}", "%", _NOTES.get(name, _SHARE.format(names[name])))
-        for name in targets
-    ]
-    described += [(name, "How broadly", *about) for name, about in _ENTROPIES.items()]
-    inputs = results.tables.counts.set_index("statistic")["inputs"]
-    for name, group, label, unit, note in described:
-        values, n = values_of(heads, name), int(inputs[name])
-        yield Measure(f"surface/{name}/{kind}", group, label, kind, unit, values, n=n, note=note)
-
-
 def _gradients(results: SurfaceResults) -> Iterator[Measure]:
-    if results.gradients is None:
-        return
     names = class_names(results.specials)
-    for name, table in results.gradients.groupby("class", sort=False):
-        yield Measure(
-            id=f"surface/gradient/{name}",
-            group="How much attention matters to the loss",
-            label=f"gradient of attention to {names.get(str(name), str(name))}",
-            kind=None,
-            unit="",
-            values=values_of(table, "gradient"),
-            n=int(table["inputs"].iloc[0]),
-            note="The mean absolute derivative of the loss with respect to the attention weights of this class.",
-        )
+    for name, heads in () if results.gradients is None else results.gradients.groupby("class", sort=False):
+        target = names.get(str(name), str(name))
+        yield from head_measures(GRADIENTS, heads, f"surface/{{column}}/{name}", {"target": target})
 
 
 def _phrases(heads: pd.DataFrame, names: Mapping[str, str]) -> dict[str, tuple[str, ...]]:

@@ -62,7 +62,7 @@ def test_a_report_is_made_again_from_the_counts_alone(whole, tmp_path):
 
 def test_the_explorer_has_the_error_rate_of_every_head(whole):
     explorer = load_run(whole).explore().explorer
-    measure = next(each for each in explorer.measures if each.id == "alignment/error/AWI/norm")
+    measure = next(each for each in explorer.measures if each.id == "alignment/error_rate/AWI/norm")
     cells = pd.read_csv(whole / "tables" / "alignment.csv").query("setting == 'AWI' and measure == 'norm'")
     expected = cells[cells["heads"] == "single"].sort_values(["layer", "head"])["error_rate"]
     assert list(measure.values) == pytest.approx(list(expected))

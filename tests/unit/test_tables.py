@@ -1,4 +1,4 @@
-"""Tables as CSV hold exactly what is in them."""
+"""Tables as CSV hold exactly what is in them; the explorer shows the columns that say so."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from attentionology.reports.columns import TableColumn
+from attentionology.analyses.shared.explored import head_measures
+from attentionology.reports.columns import Explored, Schema, TableColumn
 from attentionology.reports.table import ShownTable
 from attentionology.reports.tables import write_csv
 
@@ -44,3 +45,32 @@ def test_headings_take_several_lines_before_one_of_them_is_cut():
     assert "heading 5" in printed(80)
     assert printed(70).count("heading") == 6
     assert "heading 5" not in printed(70)
+
+
+def test_the_explorer_shows_columns_of_heads():
+    shown = Explored("Errors", "{column}, {kind}", counted="total", low_is_best=True)
+    errors = TableColumn("error low high", "share", "the share of errors of {kind}", explored=shown)
+    plain = TableColumn("size", "number", "the size", explored=Explored("Sizes", "size", note="How large.", center=0))
+    heads = pd.DataFrame(
+        {
+            "layer": [1, 0, 0],
+            "head": [0, 1, 0],
+            "error": [0.3, 0.2, 0.1],
+            "low": [0.25, 0.15, 0.05],
+            "high": [0.35, 0.25, 0.123456],
+            "size": [3.0, float("nan"), 1.0],
+            "total": [9, 9, 9],
+        }
+    )
+    hidden = TableColumn("total", "count", "their number")
+    schema = Schema("heads", "A head.", (errors, plain, hidden, TableColumn("", "", "", "empty")))
+    error, size = head_measures(schema, heads, "test/{column}", {"kind": "norms"}, kind="norm")
+    assert (error.id, error.group, error.label, error.kind) == ("test/error", "Errors", "error, norms", "norm")
+    assert (vars(error)["values"], error.unit, error.n, error.low_is_best) == ((0.1, 0.2, 0.3), "%", 9, True)
+    assert (error.low, error.high) == ((0.05, 0.15, 0.25), (0.1235, 0.25, 0.35))
+    assert (error.note, size.note) == ("The share of errors of norms.", "How large.")
+    assert (vars(size)["values"], size.unit, size.n, size.low, size.center) == ((1.0, None, 3.0), "", None, None, 0)
+    (only,) = head_measures(schema, heads.drop(columns="error"), "{column}")
+    assert only.id == "size"
+    unbounded = head_measures(schema, heads.assign(low=float("nan")), "{column}", {"kind": ""})
+    assert next(unbounded).low is None
