@@ -8,11 +8,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
-from importlib.metadata import EntryPoint
 from typing import Any
 
-from ..storage.nearest import did_you_mean
-from ..storage.plugins import GROUPS, RegistryError, added, load_added, located, source_of
+from ..storage.nearest import unknown
+from ..storage.plugins import GROUPS, Plugins, RegistryError, located, source_of
 from .ablation.options import ABLATION
 from .clusters.options import CLUSTERS
 from .contract import Analysis, AnalysisRow, OptionError
@@ -26,6 +25,8 @@ ENTRY_POINTS = GROUPS["analysis"]
 
 _ROWS = (DEPENDENCY, SURFACE, CLUSTERS, NORMS, COREFERENCE, ABLATION)
 """The analyses of ``analyze``, in the order of the report. An analysis comes after those whose results it needs."""
+
+_PLUGINS = Plugins("analysis", lambda: [row.name for row in _ROWS])
 
 _OF_COMMANDS = {
     "alignment": "attentionology.analyses.alignment.analysis:Alignment",
@@ -41,7 +42,9 @@ def registered_analyses() -> dict[str, AnalysisRow]:
     rows: dict[str, AnalysisRow] = {}
     sources: dict[str, str] = {}
     own = [(row, "attentionology") for row in _ROWS]
-    for row, source in [*own, *((_row_of(point), source_of(point)) for point in added(ENTRY_POINTS))]:
+    base: Any = Analysis  # type checkers want a class without abstract methods
+    others = ((_row_of(kind(), point.value), source_of(point)) for kind, point in _PLUGINS.classes(base))
+    for row, source in [*own, *others]:
         if row.name in rows:
             raise RegistryError(
                 f"two analyses are called {row.name!r}: that of {sources[row.name]} and that of {source}"
@@ -81,10 +84,8 @@ def load_analysis(location: str) -> Analysis[Any, Any]:
     return analysis
 
 
-def _row_of(point: EntryPoint) -> AnalysisRow:
-    """Load the analysis that an entry point names, check its options, and return what it says of itself."""
-    base: Any = Analysis  # type checkers want a class without abstract methods
-    analysis = load_added("analysis", point, base)
+def _row_of(analysis: Analysis[Any, Any], location: str) -> AnalysisRow:
+    """Check the options of an analysis of another package, and return what it says of itself."""
     for group in analysis.options:
         if not (isinstance(group, type) and is_dataclass(group) and callable(getattr(group, "check", None))):
             raise RegistryError(
@@ -92,15 +93,14 @@ def _row_of(point: EntryPoint) -> AnalysisRow:
                 "check"
             )
     said = {field.name: getattr(analysis, field.name) for field in fields(AnalysisRow) if field.name != "location"}
-    return AnalysisRow(**said, location=point.value)
+    return AnalysisRow(**said, location=location)
 
 
 def choose_analyses(names: Sequence[str]) -> list[AnalysisRow]:
     """Return the rows of the analyses with these names, in the order of `registered_analyses`."""
     registered = registered_analyses()
-    if unknown := next((name for name in names if name not in registered), None):
-        near = did_you_mean(unknown, registered)
-        raise OptionError(f"unknown analysis {unknown!r}; choose from: {', '.join(registered)}{near}")
+    if wrong := next((name for name in names if name not in registered), None):
+        raise OptionError(unknown(_PLUGINS.what, wrong, registered))
     if len(set(names)) < len(names):
         raise OptionError("an analysis is named twice")
     return [row for name, row in registered.items() if name in names]

@@ -13,8 +13,8 @@ import functools
 from typing import Any, TypeVar
 
 from ..corpora_loaders import WordVectors
-from ..storage.nearest import did_you_mean
-from ..storage.plugins import GROUPS, RegistryError, added, checked, load_added
+from ..storage.nearest import unknown
+from ..storage.plugins import GROUPS, Plugins, RegistryError, checked
 from .probe import Probe
 from .syntax_probes import AttentionProbe, AttentionWordsProbe, WordsDistancesProbe
 
@@ -32,6 +32,7 @@ BUILTIN: dict[str, type[Probe]] = {
 """The probes of the toolkit, in the order of tables."""
 
 _registered: dict[str, type[Probe]] = {}
+_PLUGINS = Plugins("probe", lambda: BUILTIN)
 
 
 def register_probe(probe: Registered) -> Registered:
@@ -50,7 +51,7 @@ def register_probe(probe: Registered) -> Registered:
         True
         >>> unregister_probe("frozen")
     """
-    checked("probe", probe, Probe, f"{getattr(probe, '__module__', '')}.{getattr(probe, '__qualname__', probe)}")
+    checked(_PLUGINS.what, probe, Probe, f"{getattr(probe, '__module__', '')}.{getattr(probe, '__qualname__', probe)}")
     if probe.name in registered_probes():
         raise ProbeRegistryError(f"a probe {probe.name!r} is already registered")
     _registered[probe.name] = probe
@@ -112,7 +113,7 @@ def make_probe(name: str, vectors: WordVectors | None = None, **arguments: Any) 
     """
     known = registered_probes()
     if name not in known:
-        raise ValueError(f"unknown probe {name!r}; choose from: {', '.join(known)}{did_you_mean(name, known)}")
+        raise ValueError(unknown(_PLUGINS.what, name, known))
     # The constructor of a subclass may take arguments that the base class does not have.
     probe: Any = known[name]
     if not probe.reads_words:
@@ -128,8 +129,7 @@ def make_probe(name: str, vectors: WordVectors | None = None, **arguments: Any) 
 def _from_packages() -> dict[str, type[Probe]]:
     """The probes that other packages name, in the order of the names of their entry points."""
     probes: dict[str, type[Probe]] = {}
-    for point in added(ENTRY_POINTS):
-        probe = load_added("probe", point, Probe)
+    for probe, point in _PLUGINS.classes(Probe):
         if probe.name in {**BUILTIN, **probes}:
             raise ProbeRegistryError(f"the name {probe.name!r} of the probe {point.value} is taken")
         probes[probe.name] = probe

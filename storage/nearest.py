@@ -11,3 +11,9 @@ def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
     by_folded = {each.casefold(): each for each in known}
     near = [by_folded[each] for each in difflib.get_close_matches(str(name).casefold(), by_folded, most)]
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def unknown(what: str, name: str, choices: Iterable[str], near: Iterable[str] = ()) -> str:
+    """Return the message about an unknown name, with the choices and with the nearest of them or of other names."""
+    choices = list(choices)
+    return f"unknown {what} {name!r}; choose from: {', '.join(choices)}{did_you_mean(name, (*choices, *near))}"

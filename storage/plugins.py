@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
@@ -26,19 +28,41 @@ class RegistryError(AttentionologyError, ValueError):
     """A class of another package cannot be loaded, or cannot be part of one toolkit together with the others."""
 
 
-def added(group: str) -> list[EntryPoint]:
-    """Return what other packages name under a group of entry points, in the order of the names."""
-    return sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
+@functools.cache
+def points_of(what: str) -> tuple[EntryPoint, ...]:
+    """Return the entry points of other packages for a thing, in the order of their names."""
+    return tuple(sorted(entry_points(group=GROUPS[what]), key=lambda point: (point.name, point.value)))
 
 
-def added_by_name(what: str, own: Iterable[str]) -> dict[str, EntryPoint]:
-    """Return the entry points of a thing that is chosen by their names, which must differ from those of our own."""
-    points: dict[str, EntryPoint] = {}
-    for point in added(GROUPS[what]):
-        if point.name in own or point.name in points:
-            raise RegistryError(f"the {what} {point.name!r} of {source_of(point)} has a name that is taken")
-        points[point.name] = point
-    return points
+@dataclass(frozen=True)
+class Plugins:
+    """What can be chosen by name: what comes with the toolkit, and what other packages add.
+
+    Attributes:
+        what: what it is, as in messages: a key of `GROUPS`.
+        own: returns the names of what comes with the toolkit, which no other package may use.
+    """
+
+    what: str
+    own: Callable[[], Iterable[str]]
+
+    def added(self) -> dict[str, EntryPoint]:
+        """Return what other packages add by the names of the entry points, without loading it."""
+        own, points = set(self.own()), dict[str, EntryPoint]()
+        for point in points_of(self.what):
+            if point.name in own or point.name in points:
+                raise RegistryError(f"the {self.what} {point.name!r} of {source_of(point)} has a name that is taken")
+            points[point.name] = point
+        return points
+
+    def names(self) -> list[str]:
+        """Return all names, those of the toolkit first."""
+        return [*self.own(), *self.added()]
+
+    def classes(self, base: type[Base]) -> Iterator[tuple[type[Base], EntryPoint]]:
+        """Load the classes that other packages add. Their own ``name`` counts, not that of the entry point."""
+        for point in points_of(self.what):
+            yield checked(self.what, loaded(self.what, point), base, source_of(point)), point
 
 
 def package_of(what: str, name: str, module: str = "") -> dict[str, str]:
@@ -47,7 +71,7 @@ def package_of(what: str, name: str, module: str = "") -> dict[str, str]:
     The result is empty for what comes with the toolkit or was registered by a program.
     """
     top = module.partition(".")[0]
-    for point in added(GROUPS[what]):
+    for point in points_of(what):
         if point.dist is not None and (point.name == name or point.module.partition(".")[0] == top):
             return {"package": point.dist.name, "version": point.dist.version}
     return {}
@@ -90,11 +114,6 @@ def loaded(what: str, point: EntryPoint) -> Any:
         raise RegistryError(
             f"the {what} {point.name!r} of {source_of(point)} cannot be loaded: {type(error).__name__}: {error}"
         ) from error
-
-
-def load_added(what: str, point: EntryPoint, base: type[Base]) -> type[Base]:
-    """Load the class that an entry point names; ``what`` says in messages what it is, for example an analysis."""
-    return checked(what, loaded(what, point), base, source_of(point))
 
 
 def checked(what: str, kind: Any, base: type[Base], source: str) -> type[Base]:

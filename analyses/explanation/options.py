@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from tyro.conf import arg
 
 from ...reports.help.options import flag
-from ...storage.nearest import did_you_mean
-from ...storage.plugins import GROUPS, added
+from ...storage.nearest import unknown
+from ...storage.plugins import GROUPS, points_of
 from ..contract import OptionError, OptionGroup
 from ..option_groups import Bounds
 from ..shared.numbers import Count, Number, OptionalNumber
@@ -32,7 +32,7 @@ _STRUCTURED = {".csv", ".tsv", ".json", ".jsonl", ".zip"}
 
 def names_of_tests() -> tuple[str, ...]:
     """The names that ``--tests`` takes."""
-    return tuple(dict.fromkeys((*TESTS, *(point.name for point in added(ENTRY_POINTS)))))
+    return tuple(dict.fromkeys((*TESTS, *(point.name for point in points_of("explanation test")))))
 
 
 @dataclass(frozen=True)
@@ -175,9 +175,8 @@ class ExplanationTestOptions(OptionGroup):
         if not names:
             raise OptionError("--tests needs at least one name")
         known = names_of_tests()
-        if unknown := next((name for name in names if name not in (*known, "all")), None):
-            near = did_you_mean(unknown, (*known, "all"))
-            raise OptionError(f"unknown test {unknown!r}; choose from: {', '.join(known)}, all{near}")
+        if wrong := next((name for name in names if name not in (*known, "all")), None):
+            raise OptionError(unknown("test", wrong, (*known, "all")))
         return names
 
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import pandas as pd
 
-from ...storage.plugins import RegistryError, added, loaded, located, source_of
+from ...storage.plugins import RegistryError, loaded, located, points_of, source_of
 from .batch import Rows
 from .contract import SHARE, TVD, Column, Drawing, ExplanationTest
-from .options import ENTRY_POINTS, TESTS, ExplanationTestOptions
+from .options import TESTS, ExplanationTestOptions
 
 _DESCRIPTION = "states"  # it runs whatever tests are chosen
 
@@ -103,7 +103,7 @@ def _in_items(test: ExplanationTest) -> ExplanationTest:
 @functools.cache
 def _tests() -> dict[str, ExplanationTest]:
     own = [_own(name) for name in (*TESTS, _DESCRIPTION)]
-    tests = [*own[:-1], *(_added(point) for point in added(ENTRY_POINTS)), own[-1]]
+    tests = [*own[:-1], *(_added(point) for point in points_of("explanation test")), own[-1]]
     check_tests(tests)
     return {test.name: test for test in tests}
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from ...storage.nearest import did_you_mean
+from ...storage.nearest import unknown
 from ..contract import OptionError, OptionGroup
 from ..option_groups import Bounds
 from ..shared.builtin import SAMPLE, corpus_path
@@ -161,9 +161,8 @@ class ProbeOptions(OptionGroup):
         names = split_names(self.probe or ())
         if self.probe is not None and not names:
             raise OptionError("--probe needs at least one name")
-        if unknown := next((name for name in names if name not in known), None):
-            near = did_you_mean(unknown, known)
-            raise OptionError(f"unknown probe {unknown!r}; choose from: {', '.join(known)}{near}")
+        if wrong := next((name for name in names if name not in known), None):
+            raise OptionError(unknown("probe", wrong, known))
         if not names:
             names = list(BUILTIN) if has_vectors else list(BUILTIN)[:1]
         if not has_vectors and (reader := next((name for name in names if known[name].reads_words), None)):

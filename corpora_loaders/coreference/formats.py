@@ -14,13 +14,12 @@ import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ...storage.nearest import did_you_mean
-from ...storage.plugins import RegistryError, added_by_name, loaded, running, source_of
+from ...storage.nearest import unknown
+from ...storage.plugins import Plugins, RegistryError, loaded, running, source_of
 from ..conllu_file import read_conllu
 from ..errors import CorpusError
 from ..lines import WHOLE_NUMBER, numbered_lines
@@ -100,9 +99,11 @@ def format_of(path: str | Path) -> CorpusFormat:
     return next((corpus_format for corpus_format in FORMATS if corpus_format.recognize(beginning)), CONLLU)
 
 
-@functools.cache
-def _added() -> dict[str, EntryPoint]:
-    return added_by_name("corpus format", [each.name for each in FORMATS])
+def _own_names() -> list[str]:
+    return [each.name for each in FORMATS]
+
+
+_PLUGINS = Plugins("corpus format", _own_names)
 
 
 def list_formats() -> list[str]:
@@ -113,7 +114,7 @@ def list_formats() -> list[str]:
         >>> list_formats()[:3]
         ['conll2012', 'conllu', 'gap']
     """
-    return [*(each.name for each in FORMATS), *_added()]
+    return _PLUGINS.names()
 
 
 @functools.cache
@@ -134,17 +135,17 @@ def get_format(name: str) -> CorpusFormat:
     """
     if own := next((each for each in FORMATS if each.name == name), None):
         return own
-    if name not in _added():
-        choices = list_formats()
-        raise ValueError(f"unknown format {name!r}; choose from: {', '.join(choices)}{did_you_mean(name, choices)}")
-    found = loaded("corpus format", _added()[name])
+    point = _PLUGINS.added().get(name)
+    if point is None:
+        raise ValueError(unknown("format", name, list_formats()))
+    found = loaded(_PLUGINS.what, point)
     if isinstance(found, CorpusFormat):
         return found
     if not callable(found):
-        raise RegistryError(f"{source_of(_added()[name])} is neither a function of a path nor a CorpusFormat")
+        raise RegistryError(f"{source_of(point)} is neither a function of a path nor a CorpusFormat")
 
     def read_trees(path: str | Path) -> Iterator[Sentence]:
-        with running("corpus format", name, f"reading {path}"):
+        with running(_PLUGINS.what, name, f"reading {path}"):
             yield from found(path)
 
     def no_mentions(path: str | Path, *others: Any, **options: Any) -> Iterator[tuple[Document, Any]]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib.metadata import EntryPoint
 from typing import Any, TypeVar
 
 from jaxtyping import Float
 from torch import Tensor
 
-from ...storage.nearest import did_you_mean
-from ...storage.plugins import RegistryError, added_by_name, loaded, source_of
+from ...storage.nearest import unknown
+from ...storage.plugins import Plugins, RegistryError, loaded, source_of
 from ..layers import Layer
 from ..maps.map_batch import FLOAT32_NOISE
 
@@ -66,19 +64,20 @@ class MapKind:
 _KINDS: dict[str, MapKind] = {}
 
 
-@functools.cache
-def _added() -> dict[str, EntryPoint]:
-    """Return the kinds of other packages, which name their decorated functions as entry points."""
+def _own_names() -> list[str]:
     toolkit = __name__.partition(".")[0] + "."
-    own = [name for name, kind in _KINDS.items() if kind.layer_map.__module__.startswith(toolkit)]
-    return added_by_name("map kind", [*own, ROLLOUT])
+    return [ROLLOUT, *(name for name, kind in _KINDS.items() if kind.layer_map.__module__.startswith(toolkit))]
+
+
+_PLUGINS = Plugins("map kind", _own_names)
 
 
 def _registered(name: str) -> MapKind | None:
     """Return the kind of a name, after importing the package that adds it; None if there is none."""
-    point = _added().get(name)
+    # The entry point of a kind names its decorated function, so that the import registers the kind.
+    point = _PLUGINS.added().get(name)
     if point is not None and name not in _KINDS:
-        loaded("map kind", point)
+        loaded(_PLUGINS.what, point)
         if name not in _KINDS:
             raise RegistryError(f"{source_of(point)} has no @register_kind({name!r}, …), as its entry point says")
     return _KINDS.get(name)
@@ -149,9 +148,9 @@ def get_kind(name: str | MapKind) -> MapKind:
         )
     kind = _registered(name)
     if kind is None:
-        near = did_you_mean(name, (*list_kinds(), *(f"{ROLLOUT}:{kind}" for kind in list_kinds() if kind != ROLLOUT)))
-        kinds = ", ".join(list_kinds())
-        raise ValueError(f"unknown map kind {name!r}; choose from: {kinds}, rollout:KIND{near}")
+        kinds = list_kinds()
+        rollouts = [f"{ROLLOUT}:{kind}" for kind in kinds if kind != ROLLOUT]
+        raise ValueError(unknown(_PLUGINS.what, name, [*kinds, f"{ROLLOUT}:KIND"], rollouts))
     return kind
 
 
@@ -163,4 +162,4 @@ def list_kinds() -> list[str]:
         >>> "weight" in list_kinds(), "rollout" in list_kinds()
         (True, True)
     """
-    return sorted({*_KINDS, *_added(), ROLLOUT})
+    return sorted({*_KINDS, *_PLUGINS.names()})

@@ -153,9 +153,11 @@ def installed(monkeypatch):
     """The probe above, as if a package that is installed named it."""
     point = EntryPoint("opposite", f"{__name__}:Opposite", registry.ENTRY_POINTS)
     monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == registry.ENTRY_POINTS else [])
+    plugins.points_of.cache_clear()
     registry._from_packages.cache_clear()
     yield
     monkeypatch.undo()
+    plugins.points_of.cache_clear()
     registry._from_packages.cache_clear()
 
 

@@ -80,6 +80,7 @@ class FirstWord(ExplanationTest):
 
 
 def forget() -> None:
+    plugins.points_of.cache_clear()
     registry._tests.cache_clear()
     registry.owner_of.cache_clear()
 

@@ -15,6 +15,7 @@ from attentionology.corpora_loaders.coreference import formats
 from attentionology.extractors import get_kind
 from attentionology.extractors.kinds import registry
 from attentionology.scripts.cli import main
+from attentionology.storage import plugins
 from attentionology.storage.plugins import RegistryError, extensions, running
 from tests import tiny
 
@@ -62,7 +63,7 @@ number = tiny_kit:NUMBER
 
 def forget() -> None:
     """Look for packages again, and forget what they have registered."""
-    for cached in (registry._added, formats._added, formats.get_format):
+    for cached in (plugins.points_of, formats.get_format):
         cached.cache_clear()
     for name in ("halved", "broken"):
         registry._KINDS.pop(name, None)

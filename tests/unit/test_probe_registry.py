@@ -41,10 +41,12 @@ def packages(monkeypatch):
     def install(**values: str) -> None:
         points = [EntryPoint(name, value, registry.ENTRY_POINTS) for name, value in values.items()]
         monkeypatch.setattr(plugins, "entry_points", lambda group: [p for p in points if p.group == group])
+        plugins.points_of.cache_clear()
         registry._from_packages.cache_clear()
 
     yield install
     monkeypatch.undo()
+    plugins.points_of.cache_clear()
     registry._from_packages.cache_clear()
 
 
