@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -63,6 +63,8 @@ STYLE: Any = {
     "legend.fontsize": 7.5,
     "figure.titlesize": 8,
     "axes.unicode_minus": True,
+    "axes.axisbelow": True,
+    "grid.color": "#eeeeee",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "svg.hashsalt": "attentionology",  # the same input gives the same file
@@ -116,6 +118,14 @@ def panels(
     return figure, figure.subplots(rows, columns, squeeze=False, **sharing)
 
 
+def panel(width: float, height: float, grid: Literal["x", "y", "both"] | None = None) -> tuple[Figure, Axes]:
+    """Return a figure with one panel, and its axes, with a grid behind what is drawn in these directions."""
+    figure, ((axes,),) = panels(width, height)
+    if grid:
+        axes.grid(axis=grid)
+    return figure, axes
+
+
 def ticks(n: int) -> list[int]:
     """The 0-based positions of at most seven tick labels for ``n`` items. The first item always has one."""
     return list(range(0, n, max(1, math.ceil(n / 6))))
@@ -142,7 +152,7 @@ def by_layer(axes: Axes, layers: Iterable[Any], label: str) -> None:
     axes.set_xticks([position + 1 for position in positions], [str(position + 1) for position in positions])
     axes.set_xlabel("layer")
     axes.set_ylabel(label)
-    axes.grid(axis="y", color="#eeeeee", zorder=0)
+    axes.grid(axis="y")
 
 
 def finish(figure: Figure, axes: Axes, title: str, handles: Sequence[Any] = ()) -> None:

@@ -33,7 +33,7 @@ def name_rows(
     rows = range(len(left))
     axes.set_yticks(rows, left)
     axes.set_ylim(len(left) - 0.5, -0.5)
-    axes.grid(axis="y", color="#eeeeee", zorder=0)
+    axes.grid(axis="y")
     names = axes.secondary_yaxis("right")
     names.set_yticks(rows, right)
     names.tick_params(length=0)

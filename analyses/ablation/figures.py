@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ...reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, finish, number_ticks, panels, styled
+from ...reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, finish, number_ticks, panel, styled
 from ...reports.shapes import heatmap
 from .tables import AblationTables
 
@@ -39,32 +39,29 @@ def heads_figure(heads: pd.DataFrame, effect: str, *, title: str = "") -> Figure
     """Draw the effect of every head as a heatmap: layers are rows, the first on top, and heads are columns."""
     values = heads.pivot_table(effect, "layer", "head", dropna=False)
     values = values.reindex(index=range(1, heads["layer"].max() + 1), columns=range(1, heads["head"].max() + 1))
-    figure, axes = panels(COLUMN, 2.6)
-    panel = axes[0, 0]
-    image = heatmap(panel, values, min(0.0, np.nanmin(values.to_numpy())), np.nanmax(values.to_numpy()))
-    number_ticks(panel.xaxis, values.shape[1])
-    number_ticks(panel.yaxis, values.shape[0])
-    panel.set_xlabel("head")
-    panel.set_ylabel("layer")
-    figure.colorbar(image, ax=panel, label=_LABELS[effect])
-    finish(figure, panel, title)
+    figure, axes = panel(COLUMN, 2.6)
+    image = heatmap(axes, values, min(0.0, np.nanmin(values.to_numpy())), np.nanmax(values.to_numpy()))
+    number_ticks(axes.xaxis, values.shape[1])
+    number_ticks(axes.yaxis, values.shape[0])
+    axes.set_xlabel("head")
+    axes.set_ylabel("layer")
+    figure.colorbar(image, ax=axes, label=_LABELS[effect])
+    finish(figure, axes, title)
     return figure
 
 
 @styled
 def pruning_figure(pruning: pd.DataFrame, effect: str, *, title: str = "") -> Figure:
     """Draw the effect of removing heads against the share of heads that are gone, a line for each order."""
-    figure, axes = panels(COLUMN, 2.8)
-    panel = axes[0, 0]
+    figure, axes = panel(COLUMN, 2.8, "y")
     rows = pruning[pruning["effect"] == effect]
     for order, (color, marker) in _ORDERS.items():
         line = rows[rows["order"] == order]
         if len(line):
-            panel.plot(100 * line["share"], line["value"], color=color, marker=marker, ms=3.5, label=_NAMES[order])
+            axes.plot(100 * line["share"], line["value"], color=color, marker=marker, ms=3.5, label=_NAMES[order])
             if line["low"].notna().all():
-                panel.fill_between(100 * line["share"], line["low"], line["high"], color=color, alpha=0.25, lw=0)
-    panel.set_xlabel("heads switched off (%)")
-    panel.set_ylabel(_LABELS[effect])
-    panel.grid(axis="y", color="#eeeeee", zorder=0)
-    finish(figure, panel, title)
+                axes.fill_between(100 * line["share"], line["low"], line["high"], color=color, alpha=0.25, lw=0)
+    axes.set_xlabel("heads switched off (%)")
+    axes.set_ylabel(_LABELS[effect])
+    finish(figure, axes, title)
     return figure

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -19,7 +18,6 @@ from ...reports.drawing import (
     ORANGE,
     PAGE,
     REVERSED,
-    STYLE,
     TEXT,
     by_layer,
     finish,
@@ -108,29 +106,27 @@ def _link(layer: int, head: int) -> str:
     return PAGE + address(head=head_name(layer, head))
 
 
+@styled
 def example_figure(example: AlignedExample, *, title: str = "") -> Figure:
     """Draw a sentence pair as matrices from target words to source words: gold links, and each measure."""
     has_gold = bool(example.possible)
     count = len(example.maps) + has_gold
     height, width = 0.19 * len(example.rows) + 1.3, 0.19 * len(example.columns) + 0.5
     words = [column for column, special in enumerate(example.special) if not special]
-    with mpl.rc_context(STYLE):
-        figure, (drawn,) = panels(max(COLUMN, min(12.0, width * count + 0.9)), height, columns=count, sharey=True)
-        empty = np.zeros((len(example.rows), len(example.columns)))
-        matrices = [("gold links", empty)] if has_gold else []
-        matrices += [
-            (f"{each.measure}, {example.setting}", _by_largest(np.array(each.values))) for each in example.maps
-        ]
-        for axes, (name, values) in zip(drawn, matrices, strict=True):
-            heatmap(axes, values, 0, 1)
-            axes.set_aspect("equal")
-            axes.set_xticks(range(len(example.columns)), list(example.columns), rotation=90)
-            axes.set_yticks(range(len(example.rows)), list(example.rows))
-            axes.tick_params(length=0)
-            axes.set_title(name)
-            for link in example.possible:
-                _mark(axes, words[link[0]], link[1], sure=link in example.sure, filled=name == "gold links")
-        finish(figure, drawn[0], title)
+    figure, (drawn,) = panels(max(COLUMN, min(12.0, width * count + 0.9)), height, columns=count, sharey=True)
+    empty = np.zeros((len(example.rows), len(example.columns)))
+    matrices = [("gold links", empty)] if has_gold else []
+    matrices += [(f"{each.measure}, {example.setting}", _by_largest(np.array(each.values))) for each in example.maps]
+    for axes, (name, values) in zip(drawn, matrices, strict=True):
+        heatmap(axes, values, 0, 1)
+        axes.set_aspect("equal")
+        axes.set_xticks(range(len(example.columns)), list(example.columns), rotation=90)
+        axes.set_yticks(range(len(example.rows)), list(example.rows))
+        axes.tick_params(length=0)
+        axes.set_title(name)
+        for link in example.possible:
+            _mark(axes, words[link[0]], link[1], sure=link in example.sure, filled=name == "gold links")
+    finish(figure, drawn[0], title)
     return figure
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...reports.drawing import BLUE, GREY, ORANGE, PAGE, TEXT, finish, panels, styled
+from ...reports.drawing import BLUE, GREY, ORANGE, PAGE, TEXT, finish, panel, styled
 from ...reports.shapes import intervals, name_rows
 from ..surface.shown_tables import statistic_names
 from .differences import Difference
@@ -28,7 +28,7 @@ def contrast_figure(contrast: Contrast) -> Figure | None:
         return None
     names = [textwrap.fill(_label(row), _LABEL) for row in rows]
     lines = sum(1 + 0.6 * name.count("\n") for name in names)
-    figure, ((axes,),) = panels(TEXT, 1.15 + 0.2 * lines)
+    figure, axes = panel(TEXT, 1.15 + 0.2 * lines)
     # The kinds of maps of one run share its page, where the head that finds more can be looked at.
     links = [PAGE + view_of(contrast, row) if _chosen(contrast, row) else None for row in rows]
     texts = [_values(contrast, row) for row in rows]

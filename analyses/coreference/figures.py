@@ -12,7 +12,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.stats import binomtest
 
-from ...reports.drawing import BLACK, BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, PURPLE, SKY, TEXT, finish, panels, styled
+from ...reports.drawing import (
+    BLACK,
+    BLUE,
+    COLUMN,
+    GREEN,
+    GREY,
+    ORANGE,
+    PAGE,
+    PURPLE,
+    SKY,
+    TEXT,
+    finish,
+    panel,
+    panels,
+    styled,
+)
 from ...reports.format import ARROWS, best_head, head_name, rows_of
 from ...reports.shapes import apart, by_bins, heads_map, intervals, mark_head, name_rows
 from ..shared.explored import address
@@ -40,7 +55,7 @@ _Head = tuple[str, int, int]  # direction, layer, head
 def best_figure(best: pd.DataFrame, published: Mapping[str, Mapping[str, int]] | None, *, title: str = "") -> Figure:
     """Draw the accuracy of the best head by type of mention with its interval, beside the baselines."""
     rows = rows_of(best[best["total"] > 0])
-    figure, ((axes,),) = panels(TEXT, 1.5 + 0.36 * len(rows))
+    figure, axes = panel(TEXT, 1.5 + 0.36 * len(rows))
     y = np.arange(len(rows))
     low, high = ([100 * row[f"accuracy_{end}"] for row in rows] for end in ("low", "high"))
     intervals(axes, y, low, high)
@@ -119,7 +134,7 @@ def distance_figure(distances: pd.DataFrame, best: pd.DataFrame, policy: str, *,
         axes.set_xticks(range(len(labels)), labels)
         axes.set_xlabel(f"{unit} to the nearest antecedent (mentions)")
         axes.set_ylim(-2, 102)
-        axes.grid(axis="y", color="#eeeeee", zorder=0)
+        axes.grid(axis="y")
     grid[0].set_ylabel("antecedents found (%)")
     finish(figure, grid[0], title)
     return figure

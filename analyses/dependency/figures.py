@@ -10,7 +10,21 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ...reports.drawing import BLACK, BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, PURPLE, TEXT, finish, panels, styled
+from ...reports.drawing import (
+    BLACK,
+    BLUE,
+    COLUMN,
+    GREEN,
+    GREY,
+    ORANGE,
+    PAGE,
+    PURPLE,
+    TEXT,
+    finish,
+    panel,
+    panels,
+    styled,
+)
 from ...reports.format import best_head, head_name, shown_rows
 from ...reports.shapes import heads_map, intervals, mark_head, name_rows
 from ..shared.explored import address
@@ -24,7 +38,7 @@ def best_heads_figure(
     """Draw the accuracy of the best head per relation with its interval, beside that of the best fixed offset."""
     all_rows = list(shown_rows(best, min_count))
     rows = [row for row in all_rows if row["is_frequent"]] or all_rows
-    figure, ((axes,),) = panels(COLUMN, 1.9 + 0.17 * len(rows))
+    figure, axes = panel(COLUMN, 1.9 + 0.17 * len(rows))
     y = np.arange(len(rows))
     low, high = (100 * np.array([row[f"accuracy_{end}"] for row in rows]) for end in ("low", "high"))
     links = [_link(row["layer"], row["head"], row["relation"], row["direction"]) for row in rows]

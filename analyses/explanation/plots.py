@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -23,10 +21,10 @@ from ...reports.drawing import (
     ORANGE,
     PURPLE,
     SKY,
-    STYLE,
     TEXT,
     YELLOW,
     finish,
+    panel,
     panels,
     styled,
     ticks,
@@ -46,16 +44,6 @@ FEW = 10
 """With fewer values, points are drawn instead of a distribution."""
 
 _LONGEST = 24
-
-
-@contextmanager
-def panel(width: float, height: float, grid: Literal["x", "y", "both"] = "y") -> Iterator[tuple[Figure, Axes]]:
-    """Begin a figure of one panel, in inches, with a grid behind what is drawn."""
-    with mpl.rc_context(STYLE):
-        figure, ((axes,),) = panels(width, height)
-        axes.grid(axis=grid, color="#eeeeee", zorder=0)
-        axes.set_axisbelow(True)
-        yield figure, axes
 
 
 def has_values(table: pd.DataFrame, column: str) -> bool:
@@ -105,35 +93,36 @@ def max_attention_figure(column: str, label: str) -> Callable[[ExplainResults, s
     return draw
 
 
+@styled
 def violins(groups: Sequence[tuple[str, str, pd.DataFrame]], column: str, label: str, title: str) -> Figure:
     """Draw a violin with its median for each range of weights and each group of texts, or few texts as points."""
     counts = np.zeros(len(_BIN_NAMES), dtype=int)
     rng = np.random.default_rng(0)
-    with panel(TEXT, 3.0) as (figure, axes):
-        width = 0.8 / len(groups)
-        for g, (_, color, of_group) in enumerate(groups):
-            bins = np.digitize(of_group["max_attention"], _BINS)
-            for position in range(len(_BIN_NAMES)):
-                values = of_group[column].to_numpy(dtype=np.float64)[bins == position]
-                counts[position] += len(values)
-                middle = position + (g - (len(groups) - 1) / 2) * width
-                if len(values) >= FEW and values.std() > 1e-6:
-                    drawn: Any = axes.violinplot(values, [middle], widths=0.9 * width, showextrema=False)
-                    drawn["bodies"][0].set(facecolor=color, alpha=0.55, edgecolor=color)
-                else:
-                    spread = middle + width * rng.uniform(-0.2, 0.2, len(values))
-                    axes.scatter(spread, values, s=9, color=color, alpha=0.7, linewidths=0)
-                if len(values):
-                    ends = (middle - 0.3 * width, middle + 0.3 * width)
-                    axes.plot(ends, [np.median(values)] * 2, color=BLACK, linewidth=1.4, solid_capstyle="butt")
-        for edge in range(1, len(_BIN_NAMES)):
-            axes.axvline(edge - 0.5, color="#eeeeee", linewidth=0.6)
-        axes.set_xticks(range(len(_BIN_NAMES)), [f"{b}\nn = {n:,}" for b, n in zip(_BIN_NAMES, counts, strict=True)])
-        axes.set_xlim(-0.5, len(_BIN_NAMES) - 0.5)
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("attention to the most attended word")
-        axes.set_ylabel(label)
-        finish(figure, axes, title, [Patch(color=color, alpha=0.55, label=name) for name, color, _ in groups])
+    figure, axes = panel(TEXT, 3.0, "y")
+    width = 0.8 / len(groups)
+    for g, (_, color, of_group) in enumerate(groups):
+        bins = np.digitize(of_group["max_attention"], _BINS)
+        for position in range(len(_BIN_NAMES)):
+            values = of_group[column].to_numpy(dtype=np.float64)[bins == position]
+            counts[position] += len(values)
+            middle = position + (g - (len(groups) - 1) / 2) * width
+            if len(values) >= FEW and values.std() > 1e-6:
+                drawn: Any = axes.violinplot(values, [middle], widths=0.9 * width, showextrema=False)
+                drawn["bodies"][0].set(facecolor=color, alpha=0.55, edgecolor=color)
+            else:
+                spread = middle + width * rng.uniform(-0.2, 0.2, len(values))
+                axes.scatter(spread, values, s=9, color=color, alpha=0.7, linewidths=0)
+            if len(values):
+                ends = (middle - 0.3 * width, middle + 0.3 * width)
+                axes.plot(ends, [np.median(values)] * 2, color=BLACK, linewidth=1.4, solid_capstyle="butt")
+    for edge in range(1, len(_BIN_NAMES)):
+        axes.axvline(edge - 0.5, color="#eeeeee", linewidth=0.6)
+    axes.set_xticks(range(len(_BIN_NAMES)), [f"{b}\nn = {n:,}" for b, n in zip(_BIN_NAMES, counts, strict=True)])
+    axes.set_xlim(-0.5, len(_BIN_NAMES) - 0.5)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("attention to the most attended word")
+    axes.set_ylabel(label)
+    finish(figure, axes, title, [Patch(color=color, alpha=0.55, label=name) for name, color, _ in groups])
     return figure
 
 
@@ -169,7 +158,7 @@ def training_figure(history: pd.DataFrame, roles: Mapping[str, str], *, title: s
         axes.set_ylabel(label)
         axes.set_xticks([tick + 1 for tick in ticks(last)])
         axes.set_xlim(0.5, last + 0.5)
-        axes.grid(axis="y", color="#eeeeee", zorder=0)
+        axes.grid(axis="y")
         if not len(there):
             axes.text(0.5, 0.5, "no dev texts", transform=axes.transAxes, ha="center", color=GREY)
             axes.set_yticks([])

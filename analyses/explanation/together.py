@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from ...reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, PURPLE, SKY, TEXT, finish, panels, styled
-from .plots import clipped, has_values, panel, violins
+from ...reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, PURPLE, SKY, TEXT, finish, panel, panels, styled
+from .plots import clipped, has_values, violins
 from .registry import attending_to, in_items
 from .results import ExplainResults, HighlightedText
 from .tests.imitation import MOST_JSD, draw_adversaries
@@ -51,6 +51,7 @@ def _drawn(results: Mapping[str, ExplainResults], colors: Mapping[str, str]) -> 
     }
 
 
+@styled
 def curves_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, str]) -> Figure | None:
     """Draw the trained adversaries of each model: the change of the output against that of the attention."""
     curves = {}
@@ -63,16 +64,16 @@ def curves_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, st
         return None
     tolerances = {each.epsilon for each in results.values()}
     top = 1.15 * max(*tolerances, *(float(rows["tvd"].max()) for rows in curves.values()))
-    with panel(TEXT, 3.4, "both") as (figure, axes):
-        for epsilon in sorted(tolerances):
-            axes.axhline(epsilon, color=GREY, linewidth=0.8, linestyle=":", label=f"ε = {epsilon:g}")
-        axes.set_xlim(0, MOST_JSD)
-        axes.set_ylim(0, top)
-        for name, rows in curves.items():
-            draw_adversaries(axes, rows, colors[name], clipped(name), top)
-        axes.set_xlabel("difference of the attention (mean JSD, nats)")
-        axes.set_ylabel("change of the output\n(mean TVD)")
-        finish(figure, axes, "Trained adversaries, by λ")
+    figure, axes = panel(TEXT, 3.4, "both")
+    for epsilon in sorted(tolerances):
+        axes.axhline(epsilon, color=GREY, linewidth=0.8, linestyle=":", label=f"ε = {epsilon:g}")
+    axes.set_xlim(0, MOST_JSD)
+    axes.set_ylim(0, top)
+    for name, rows in curves.items():
+        draw_adversaries(axes, rows, colors[name], clipped(name), top)
+    axes.set_xlabel("difference of the attention (mean JSD, nats)")
+    axes.set_ylabel("change of the output\n(mean TVD)")
+    finish(figure, axes, "Trained adversaries, by λ")
     return figure
 
 
@@ -106,7 +107,7 @@ def words_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, str
         axes.set_ylim(-0.03, 1.03)
         axes.set_ylabel(f"p({clipped(of_runs[0].label)})")
         axes.set_xticks(range(len(of_runs[0].words)), [clipped(word) for word in of_runs[0].words], rotation=90)
-        axes.grid(axis="y", color="#eeeeee", zorder=0)
+        axes.grid(axis="y")
     finish(figure, grid[0, 0], in_items("Prediction from single words"))
     return figure
 

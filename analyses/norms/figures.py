@@ -26,6 +26,7 @@ from ...reports.drawing import (
     by_layer,
     finish,
     layer_line,
+    panel,
     panels,
     styled,
 )
@@ -126,7 +127,7 @@ def mixing_figure(mixing: pd.DataFrame, *, title: str = "") -> Figure:
 @styled
 def change_figure(change: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw how far each component of the feed-forward block rearranges the map, by layer."""
-    figure, ((axes,),) = panels(COLUMN, 2.6)
+    figure, axes = panel(COLUMN, 2.6)
     for name, group in change.groupby("component", sort=False):
         layer_line(axes, group.set_index("layer")["change"], *_COMPONENTS[str(name)], str(name))
     axes.set_ylim(bottom=0)
@@ -237,7 +238,7 @@ def block_figure(block: BlockTables, *, title: str = "") -> Figure:
 @styled
 def pairs_figure(pairs: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw the types of the pairs that FF amplifies most, layer by layer, beside those of all pairs."""
-    figure, ((axes,),) = panels(TEXT, 2.8)
+    figure, axes = panel(TEXT, 2.8)
     shares = pairs.pivot_table(index="layer", columns="type", values="share", aggfunc="sum").fillna(0)
     of_all = pairs.pivot_table(index="layer", columns="type", values="share_of_all", aggfunc="sum").fillna(0)
     shares.loc[0] = of_all.mean()

@@ -23,6 +23,7 @@ from ...reports.drawing import (
     YELLOW,
     finish,
     number_ticks,
+    panel,
     panels,
     styled,
     ticks,
@@ -53,7 +54,7 @@ def methods_figure(methods: pd.DataFrame, *, title: str) -> Figure:
     """Scores of all methods as bars with intervals; the control task as a hollow mark, trees as a filled one."""
     rows = methods[methods["decoding"] == "argmax"].to_dict("records")
     tree = _by_method(methods[methods["decoding"] == "tree"].to_dict("records"), "uas")
-    figure, ((axes,),) = panels(TEXT, 0.9 + 0.28 * len(rows))
+    figure, axes = panel(TEXT, 0.9 + 0.28 * len(rows), "x")
     for position, row in enumerate(rows):
         score = 100 * row["uas"]
         axes.barh(position, score, height=0.62, color=_COLORS.get(row["method"], BLACK), zorder=2)
@@ -72,7 +73,6 @@ def methods_figure(methods: pd.DataFrame, *, title: str) -> Figure:
             axes.scatter(values, positions, s=18, marker=marker, zorder=4, label=label, **style)
     name_rows(axes, [row["method"] for row in rows], [percent(row["uas"]) for row in rows])
     axes.grid(visible=False, axis="y")
-    axes.grid(axis="x", color="#eeeeee", zorder=0)
     axes.set_xlim(0, 100)
     axes.set_xlabel("unlabeled attachment score without punctuation (%)")
     finish(figure, axes, title)
@@ -92,7 +92,7 @@ def lengths_figure(lengths: pd.DataFrame, *, title: str) -> Figure:
     table = by_bin(lengths[(lengths["decoding"] == "argmax") & ~left_out])
     names = list(dict.fromkeys(table["bin"]))
     totals = table.groupby("bin", sort=False)["total"].first()
-    figure, ((axes,),) = panels(TEXT, 3.0)
+    figure, axes = panel(TEXT, 3.0, "y")
     for number, (method, rows) in enumerate(table.groupby("method", sort=False)):
         values = rows.set_index("bin")["uas"].reindex(names)
         color, marker = _COLORS.get(str(method), BLACK), "osD^vP"[number % 6]
@@ -101,7 +101,6 @@ def lengths_figure(lengths: pd.DataFrame, *, title: str) -> Figure:
     axes.set_xlabel("distance between word and head, in words")
     axes.set_ylabel("UAS (%)")
     axes.set_ylim(0, 100)
-    axes.grid(axis="y", color="#eeeeee", zorder=0)
     finish(figure, axes, title)
     return figure
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -18,11 +17,11 @@ from ...reports.drawing import (
     ORANGE,
     PURPLE,
     SKY,
-    STYLE,
     TEXT,
     YELLOW,
     finish,
     layer_shades,
+    panel,
     panels,
     styled,
     ticks,
@@ -48,6 +47,7 @@ _DARK = 0.6
 """The share of the color map from which on the text of an entry is white."""
 
 
+@styled
 def accuracies_figure(maker: MatrixMaker, relation: str) -> Figure | None:
     """Draw the held-out accuracy of one relation for each model and map (rows) on each treebank (columns)."""
     # Returns the figure; None if no cell has the relation.
@@ -59,25 +59,21 @@ def accuracies_figure(maker: MatrixMaker, relation: str) -> Figure | None:
     several = len(survey.maps) > 1
     labels = [f"{row['model']} ({row['map']})" if several else row["model"] for row in rows]
     columns = short_names(survey.treebanks)
-    with mpl.rc_context(STYLE):
-        height = 1.3 + 0.24 * len(labels)
-        figure = Figure(figsize=(2.2 + 0.55 * len(survey.treebanks), height), layout="constrained")
-        axes = figure.subplots()
-        image = heatmap(axes, 100 * values, 0, 100)
-        for y, entries in enumerate(matrix):
-            for x, entry in enumerate(entries):
-                dark = entry.value == entry.value and entry.value > _DARK
-                text = f"({entry.text})" if entry.weak else entry.text
-                axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
-        axes.set_yticks(range(len(labels)), labels)
-        axes.set_xticks(
-            range(len(survey.treebanks)), [columns[name] for name in survey.treebanks], rotation=35, ha="right"
-        )
-        axes.tick_params(length=0)
-        figure.colorbar(image, ax=axes, label="held-out accuracy (%)")
-        few = any(entry.weak for entries in matrix for entry in entries)
-        about = f"in parentheses: fewer than {survey.min_count} words" if few else ""
-        axes.set_title("\n".join(filter(None, [relation, about])), loc="left")
+    height = 1.3 + 0.24 * len(labels)
+    figure, axes = panel(2.2 + 0.55 * len(survey.treebanks), height)
+    image = heatmap(axes, 100 * values, 0, 100)
+    for y, entries in enumerate(matrix):
+        for x, entry in enumerate(entries):
+            dark = entry.value == entry.value and entry.value > _DARK
+            text = f"({entry.text})" if entry.weak else entry.text
+            axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_xticks(range(len(survey.treebanks)), [columns[name] for name in survey.treebanks], rotation=35, ha="right")
+    axes.tick_params(length=0)
+    figure.colorbar(image, ax=axes, label="held-out accuracy (%)")
+    few = any(entry.weak for entries in matrix for entry in entries)
+    about = f"in parentheses: fewer than {survey.min_count} words" if few else ""
+    axes.set_title("\n".join(filter(None, [relation, about])), loc="left")
     return figure
 
 
@@ -93,7 +89,7 @@ def differences_figure(survey: Survey) -> Figure | None:
         rows = _rows(survey, survey.means)
     if not rows or len(rows) > _MOST_CONTRASTS:
         return None
-    figure, ((axes,),) = panels(TEXT, 1.15 + 0.2 * len(rows))
+    figure, axes = panel(TEXT, 1.15 + 0.2 * len(rows))
     difference_rows(axes, [row for _, _, row in rows], 100, names=[f"{pair}, {place}" for pair, place, _ in rows])
     axes.set_xlabel("difference of held-out accuracies (percentage points)")
     finish(figure, axes, survey.relation)

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
-from ..drawing import BLACK, BLUE, GREY, ORANGE, STYLE
+from ..drawing import BLACK, BLUE, GREY, ORANGE, styled
 from .view import HeadView
 
 Layout = Literal["lines", "arcs"]
@@ -42,6 +41,7 @@ _LEGENDS: dict[Layout, str] = {
 }
 
 
+@styled
 def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines") -> Figure:
     """Draw heads on sentences.
 
@@ -67,22 +67,21 @@ def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines") -> Fi
     has_gold = any(any(head is not None for head in view.gold) for row in views for view in row)
     legend = 1.5 * _LINE if has_gold else 0.0
     total = sum(heights) + legend
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(sum(widths), total))
-        top = total
-        for of_sentence, height in zip(views, heights, strict=True):
-            left = 0.0
-            for view, width in zip(of_sentence, widths, strict=True):
-                position = (left / sum(widths), (top - height) / total, width / sum(widths), height / total)
-                axes = figure.add_axes(position)
-                axes.set_axis_off()
-                axes.set_xlim(0, width)  # the unit of both axes is an inch
-                axes.set_ylim(height, 0)
-                panel(axes, view)
-                left += width
-            top -= height
-        if has_gold:
-            figure.text(0.01, 0.3 * _LINE / total, _LEGENDS[layout], color=BLACK, ha="left", va="bottom", fontsize=7)
+    figure = Figure(figsize=(sum(widths), total))
+    top = total
+    for of_sentence, height in zip(views, heights, strict=True):
+        left = 0.0
+        for view, width in zip(of_sentence, widths, strict=True):
+            position = (left / sum(widths), (top - height) / total, width / sum(widths), height / total)
+            axes = figure.add_axes(position)
+            axes.set_axis_off()
+            axes.set_xlim(0, width)  # the unit of both axes is an inch
+            axes.set_ylim(height, 0)
+            panel(axes, view)
+            left += width
+        top -= height
+    if has_gold:
+        figure.text(0.01, 0.3 * _LINE / total, _LEGENDS[layout], color=BLACK, ha="left", va="bottom", fontsize=7)
     return figure
 
 

@@ -13,14 +13,14 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ....extractors.replaceable.attention_model import AttentionModel, LinearAttentionModel
-from ....reports.drawing import BLACK, BLUE, GREY, ORANGE, finish
+from ....reports.drawing import BLACK, BLUE, GREY, ORANGE, TEXT, finish, panel, styled
 from ....reports.format import number
 from ..batch import Rows, TextBatch, single_words_out
 from ..contract import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
 from ..exact_adversary import EPSILON, exact_jsd, exactly_normalized, solvable
 from ..measures import LN2, jsd, tvd
 from ..options import ExplanationTestOptions
-from ..plots import has_values, histogram, max_attention_figure, panel
+from ..plots import has_values, histogram, max_attention_figure
 from ..readings import curve_points
 from ..results import ExplainResults
 
@@ -100,33 +100,34 @@ def farthest_by_weight(results: ExplainResults, title: str) -> Figure | None:
     return max_attention_figure(column, f"largest JSD, {how}\n(nats)")(results, title)
 
 
+@styled
 def adversarial_figure(results: ExplainResults, title: str) -> Figure | None:
     """Draw how far attention can move without moving the output, as a histogram over texts with its bounds."""
     texts = results.texts
     if not any(has_values(texts, name) for name in ("exact_jsd", "adversarial_jsd")):
         return None
     bins = np.linspace(0, LN2, 29)
-    with panel(6.3, 2.9) as (figure, axes):
-        drawn: list[tuple[str, str, dict[str, Any]]] = [
-            ("exact_jsd", "exact maximum", {"color": BLUE, "alpha": 0.6}),
-            ("adversarial_jsd", "found by gradient", {"histtype": "step", "color": ORANGE, "linewidth": 1.4}),
-        ]
-        for column, label, style in drawn:
-            if has_values(texts, column):
-                values = texts[column].dropna().clip(0, LN2).to_numpy()
-                histogram(axes, values, bins, label=f"{label}, n = {len(values):,}", **style)
-        for column, label, dashes in (
-            ("permutation_jsd", "shuffled weights", "-."),
-            ("ceiling_jsd", "ceiling whatever the output", "--"),
-        ):
-            if has_values(texts, column):
-                mean = texts[column].mean()
-                axes.axvline(mean, color=BLACK, linewidth=1, linestyle=dashes, label=f"{label}, mean {number(mean)}")
-        axes.axvline(LN2, color=GREY, linewidth=1.4, label="ln 2, the bound of JSD")
-        axes.set_xlim(0, 0.72)
-        axes.set_xlabel("largest JSD to the attention of the model (nats)")
-        axes.set_ylabel("texts (%)")
-        finish(figure, axes, title)
+    figure, axes = panel(TEXT, 2.9, "y")
+    drawn: list[tuple[str, str, dict[str, Any]]] = [
+        ("exact_jsd", "exact maximum", {"color": BLUE, "alpha": 0.6}),
+        ("adversarial_jsd", "found by gradient", {"histtype": "step", "color": ORANGE, "linewidth": 1.4}),
+    ]
+    for column, label, style in drawn:
+        if has_values(texts, column):
+            values = texts[column].dropna().clip(0, LN2).to_numpy()
+            histogram(axes, values, bins, label=f"{label}, n = {len(values):,}", **style)
+    for column, label, dashes in (
+        ("permutation_jsd", "shuffled weights", "-."),
+        ("ceiling_jsd", "ceiling whatever the output", "--"),
+    ):
+        if has_values(texts, column):
+            mean = texts[column].mean()
+            axes.axvline(mean, color=BLACK, linewidth=1, linestyle=dashes, label=f"{label}, mean {number(mean)}")
+    axes.axvline(LN2, color=GREY, linewidth=1.4, label="ln 2, the bound of JSD")
+    axes.set_xlim(0, 0.72)
+    axes.set_xlabel("largest JSD to the attention of the model (nats)")
+    axes.set_ylabel("texts (%)")
+    finish(figure, axes, title)
     return figure
 
 

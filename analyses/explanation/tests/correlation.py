@@ -145,7 +145,7 @@ def tau_figure(results: ExplainResults, title: str) -> Figure | None:
     groups = list(by_class(results.texts, results.classes))
     figure, (row,) = panels(TEXT if len(columns) > 1 else COLUMN, 2.7, columns=len(columns), sharex=True, sharey=True)
     for axes, column in zip(row, columns, strict=True):
-        axes.grid(axis="y", color="#eeeeee", zorder=0)
+        axes.grid(axis="y")
         axes.axvline(0, color=GREY, linewidth=0.6)
         for position, (name, color, of_group) in enumerate(groups):
             values = of_group[column].dropna().to_numpy()

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from ....reports.columns import Row, TableColumn
-from ....reports.drawing import BLUE, GREY, SKY, TEXT, finish, panels, styled
+from ....reports.drawing import BLUE, GREY, SKY, TEXT, finish, panel, styled
 from ....reports.format import percent, rows_of
 from ....reports.shapes import intervals, name_rows
 from ....reports.table import ShownTable
@@ -111,7 +111,7 @@ def single_figure(results: ExplainResults, title: str) -> Figure | None:
         for row in rows_of(summary[summary["measure"] == f"single_{name}_difference"])
         if row["predicted"] in classes and row["n"]
     ]
-    figure, ((axes,),) = panels(TEXT, 1.0 + 0.2 * len(rows))
+    figure, axes = panel(TEXT, 1.0 + 0.2 * len(rows))
     overall = np.array([row["predicted"] == OVERALL for _, row in rows])
     means, low, high = (np.array([row[name] for _, row in rows]) for name in ("mean", "low", "high"))
     axes.axvline(0, color=GREY, lw=0.8, zorder=1)

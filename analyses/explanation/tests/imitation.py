@@ -12,10 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....probes.classifiers import LAMBDAS, Imitation
-from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, finish
+from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, TEXT, finish, panel, styled
 from ..batch import Values
 from ..contract import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
-from ..plots import max_attention_figure, panel
+from ..plots import max_attention_figure
 from ..readings import chance, curve_points, divergences, reading
 from ..results import ExplainResults
 from ..tested import Tested
@@ -74,6 +74,7 @@ def imitation(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
     )
 
 
+@styled
 def curve_figure(results: ExplainResults, title: str) -> Figure | None:
     """Draw the change of the output against the difference of the attention."""
     # The figure shows the trained adversaries by λ, the models with other seeds, and the adversaries of single texts.
@@ -85,26 +86,26 @@ def curve_figure(results: ExplainResults, title: str) -> Figure | None:
     if adversaries.empty:
         return None
     top = 1.15 * max(float(drawn["tvd"].max()), epsilon)
-    with panel(6.3, 3.4, "both") as (figure, axes):
-        axes.axhline(epsilon, color=GREY, linewidth=0.8, linestyle=":", label=f"ε = {epsilon:g}")
-        draw_adversaries(axes, adversaries, ORANGE, "trained adversaries, by λ", top)
-        floor, alone = adversaries[adversaries["lambda"] == 0], drawn[drawn["kind"] == "per text"]
-        exact = alone["name"] == "exact"
-        groups: tuple[tuple[str, str, pd.DataFrame, dict[str, Any]], ...] = (
-            ("floor", "λ = 0: imitation alone", floor, {"marker": "o", "facecolor": "white", "edgecolor": ORANGE}),
-            ("seed", "other seeds", drawn[drawn["kind"] == "seed"], {"marker": "^", "color": BLUE, "alpha": 0.8}),
-            ("per text", "text by text, exact", alone[exact], {"marker": "D", "color": GREEN}),
-            ("per text", "text by text", alone[~exact], {"marker": "s", "facecolor": "white", "edgecolor": GREEN}),
-        )
-        for kind, label, rows, style in groups:
-            if len(rows):
-                size = 36 if kind == "floor" else 24
-                axes.scatter(rows["jsd"], rows["tvd"], s=size, zorder=3, label=label, clip_on=False, **style)
-        axes.set_xlim(0, MOST_JSD)
-        axes.set_ylim(0, top)
-        axes.set_xlabel("difference of the attention (mean JSD, nats)")
-        axes.set_ylabel("change of the output\n(mean TVD)")
-        finish(figure, axes, title)
+    figure, axes = panel(TEXT, 3.4, "both")
+    axes.axhline(epsilon, color=GREY, linewidth=0.8, linestyle=":", label=f"ε = {epsilon:g}")
+    draw_adversaries(axes, adversaries, ORANGE, "trained adversaries, by λ", top)
+    floor, alone = adversaries[adversaries["lambda"] == 0], drawn[drawn["kind"] == "per text"]
+    exact = alone["name"] == "exact"
+    groups: tuple[tuple[str, str, pd.DataFrame, dict[str, Any]], ...] = (
+        ("floor", "λ = 0: imitation alone", floor, {"marker": "o", "facecolor": "white", "edgecolor": ORANGE}),
+        ("seed", "other seeds", drawn[drawn["kind"] == "seed"], {"marker": "^", "color": BLUE, "alpha": 0.8}),
+        ("per text", "text by text, exact", alone[exact], {"marker": "D", "color": GREEN}),
+        ("per text", "text by text", alone[~exact], {"marker": "s", "facecolor": "white", "edgecolor": GREEN}),
+    )
+    for kind, label, rows, style in groups:
+        if len(rows):
+            size = 36 if kind == "floor" else 24
+            axes.scatter(rows["jsd"], rows["tvd"], s=size, zorder=3, label=label, clip_on=False, **style)
+    axes.set_xlim(0, MOST_JSD)
+    axes.set_ylim(0, top)
+    axes.set_xlabel("difference of the attention (mean JSD, nats)")
+    axes.set_ylabel("change of the output\n(mean TVD)")
+    finish(figure, axes, title)
     return figure
 
 

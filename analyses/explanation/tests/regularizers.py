@@ -73,8 +73,7 @@ def regularizers_figure(results: ExplainResults, title: str) -> Figure | None:
                 _dot(axes, by_regularizer[name], row, factor, color)
         first = index % columns == 0
         name_rows(axes, [clipped(name) if first else "" for name in names], [""] * len(names))
-        axes.grid(axis="x", color="#eeeeee", zorder=0)
-        axes.set_axisbelow(True)
+        axes.grid(axis="x")
         axes.margins(x=0.12)
         axes.set_xlabel(textwrap.fill(with_unit(measures[index]), 30))
     finish(figure, grid[0, 0], title)

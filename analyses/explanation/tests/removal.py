@@ -10,7 +10,7 @@ from jaxtyping import Int
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, SKY, TEXT, finish, panels, styled
+from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, SKY, TEXT, finish, panel, styled
 from ....reports.shapes import direct_labels
 from ..batch import Rows, TextBatch
 from ..contract import SHARE, TVD, Column, Drawing, ExplanationTest, Question
@@ -76,7 +76,7 @@ def removal_figure(results: ExplainResults, title: str) -> Figure | None:
     names = [name for name in ORDERS if has_values(texts, f"removal_{name}_never")]
     if not any(has_values(texts, f"removal_{name}") for name in names):
         return None
-    figure, ((axes,),) = panels(TEXT, 2.8)
+    figure, axes = panel(TEXT, 2.8, "y")
     colors = dict(zip(ORDERS, (BLUE, GREEN, ORANGE, GREY, SKY), strict=True))
     ends = []
     for name in names:
@@ -86,7 +86,6 @@ def removal_figure(results: ExplainResults, title: str) -> Figure | None:
     axes.set_xlim(0, 100)
     axes.set_ylim(0, 102)
     direct_labels(axes, ends, 6)
-    axes.grid(axis="y", color="#eeeeee", zorder=0)
     count = int(texts[f"removal_{names[0]}_never"].notna().sum())
     axes.set_xlabel(f"words removed (% of the text; {count:,} texts)")
     axes.set_ylabel("texts with the same decision (%)")
