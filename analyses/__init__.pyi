@@ -1,10 +1,10 @@
 from .ablation.options import AblationOptions as AblationOptions
-from .ablation.section import AblationResults as AblationResults
+from .ablation.report import AblationResults as AblationResults
 from .alignment.options import AlignmentOptions as AlignmentOptions
 from .alignment.scores import score_links as score_links
 from .clusters.distances import HeadDistances as HeadDistances
 from .clusters.options import ClustersOptions as ClustersOptions
-from .clusters.section import ClusterResults as ClusterResults
+from .clusters.report import ClusterResults as ClusterResults
 from .comparison.results import Comparison as Comparison
 from .contract import Analysis as Analysis
 from .contract import Counted as Counted
@@ -19,7 +19,7 @@ from .contract import Setting as Setting
 from .contract import Titles as Titles
 from .coreference.accuracy import CoreferenceAccuracy as CoreferenceAccuracy
 from .coreference.options import CoreferenceOptions as CoreferenceOptions
-from .coreference.results import CoreferenceResults as CoreferenceResults
+from .coreference.shown_tables import CoreferenceResults as CoreferenceResults
 from .dependency.accuracy import DependencyAccuracy as DependencyAccuracy
 from .dependency.options import DependencyOptions as DependencyOptions
 from .dependency.section import DependencyResults as DependencyResults

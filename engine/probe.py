@@ -18,8 +18,7 @@ from ..analyses.probing.inputs import LoadedInputs, Workspace, read_inputs
 from ..analyses.probing.methods import RANDOM
 from ..analyses.probing.options import ProbeOptions, Role, TreebankOptions
 from ..analyses.probing.record import describe
-from ..analyses.probing.report import methods_table
-from ..analyses.probing.results import ProbeResults
+from ..analyses.probing.report import ProbeResults, methods_table
 from ..analyses.probing.run_options import ProbingOptions
 from ..analyses.probing.training import train_probes
 from ..analyses.shared.builtin import SAMPLE

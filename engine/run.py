@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from ..analyses.ablation.section import AblationResults
-    from ..analyses.clusters.section import ClusterResults
+    from ..analyses.ablation.report import AblationResults
+    from ..analyses.clusters.report import ClusterResults
     from ..analyses.comparison.results import Comparison
-    from ..analyses.coreference.results import CoreferenceResults
+    from ..analyses.coreference.shown_tables import CoreferenceResults
     from ..analyses.dependency.section import DependencyResults
     from ..analyses.norms.shown_tables import NormResults
     from ..analyses.surface.shown_tables import SurfaceResults

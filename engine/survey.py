@@ -22,10 +22,10 @@ from ..analyses.shared.input_options import LimitOptions, ModelOptions, paths_re
 from ..analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 from ..analyses.shared.part_options import PartOptions
 from ..analyses.shared.record import describe_command, flat_options
-from ..analyses.survey.cells import CellResult
 from ..analyses.survey.contrasts import Contrasts, Measurements
 from ..analyses.survey.results import Survey
 from ..analyses.survey.section import survey_section
+from ..analyses.survey.tables import CellResult
 from ..analyses.survey.training import LayerAccuracies, TrainingCurves, layer_accuracies
 from ..analyses.survey.transfer import KeptCounts, averaged, kept_counts, transfers
 from ..reports.page import write_report

@@ -227,7 +227,7 @@ _COLUMNS = (
         f"{_SURFACE}test_neighbors",
     ),
     Fault(
-        "analyses/clusters/section.py",
+        "analyses/clusters/report.py",
         "() if results.notes_shown else results.notes",
         "results.notes if results.notes_shown else ()",
         f"{_SURFACE}test_notes_of_the_clusters_are_shown_once",
@@ -464,7 +464,7 @@ _DRAWN = (
         "tests/unit/test_compare.py::test_the_figure_sorts_differences_and_fills_significant_dots",
     ),
     Fault(
-        "analyses/clusters/figures.py",
+        "analyses/clusters/report.py",
         "[order][:, order]",
         "[order]",
         "tests/unit/test_surface_reports.py::test_heads_are_in_the_order_of_their_tree",
@@ -557,13 +557,13 @@ _FOUND = (
         f"{_FINDINGS}test_heads_of_neighbors_are_counted_by_their_labels",
     ),
     Fault(
-        "analyses/clusters/explored.py",
+        "analyses/clusters/report.py",
         'row["p"] < 0.05',
         'row["p"] <= 0.05',
         f"{_FINDINGS}test_heads_of_a_layer_are_alike_only_below_five_percent",
     ),
     Fault(
-        "analyses/norms/explored.py",
+        "analyses/norms/report.py",
         '"less" if row["norm_share"] < row["weight"]',
         '"less" if row["norm_share"] > row["weight"]',
         f"{_FINDINGS}test_the_class_whose_weight_and_norm_differ_most",
@@ -789,13 +789,13 @@ _TAGGED = (
 
 _ABLATED = (
     Fault(
-        "analyses/ablation/section.py",
+        "analyses/ablation/report.py",
         'heads.sort_values(effect, ascending=False, kind="stable")',
         'heads.sort_values(effect, kind="stable")',
         f"{_ABLATION}test_what_is_shown_is_what_the_tables_say",
     ),
     Fault(
-        "analyses/ablation/section.py",
+        "analyses/ablation/report.py",
         'if row["p"] < LEVEL:',
         'if row["above"] > 0:',
         f"{_ABLATION}test_the_conclusion_hangs_on_the_joint_test",
@@ -807,7 +807,7 @@ _ABLATED = (
         f"{_ABLATION}test_relations_compare_the_best_head_with_its_layer",
     ),
     Fault(
-        "analyses/ablation/figures.py",
+        "analyses/ablation/report.py",
         'line = rows[rows["order"] == order]',
         'line = rows[rows["order"] != order]',
         f"{_ABLATION}test_curves_are_those_of_heads_that_are_off_together",

@@ -14,8 +14,7 @@ import pandas as pd
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.probing.attachment import Attempt, Task, attachment
 from attentionology.analyses.probing.head_weights import head_weights
-from attentionology.analyses.probing.report import probe_section
-from attentionology.analyses.probing.results import ProbeResults
+from attentionology.analyses.probing.report import ProbeResults, probe_section
 from attentionology.reports.page import Section, write_report
 from tests.maps import random_corpus
 from tests.unit.test_reports import RUN

@@ -18,11 +18,10 @@ from ..shared.merged_facts import key_of_texts, merges_by
 from ..shared.options import CountOptions
 from .counting import HeadEffects
 from .effects import AblationMaker, HeadMeans
-from .explored import explored_ablation
 from .options import ABLATION, AblationOptions
 from .predictions import PREDICTED, PredictionMaker, heads_to_show, sentences_to_show
 from .pruning import orders, pruned
-from .section import AblationResults, ablation_section, shown_table
+from .report import AblationResults, ablation_section, explored_ablation, shown_table
 from .tables import ablation_tables, pruning_table
 
 

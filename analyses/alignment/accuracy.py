@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,16 +14,39 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ...corpora_loaders.alignment import PairLinks
+from ...corpora_loaders.alignment import Link, PairLinks, SentencePair
 from ..shared.counting import Counting
 from ..shared.exact_sums import ExactMetric
 from ..shared.metric import Metric
 from ..shared.outcomes import SPLITS
 from ..shared.resampling import halves, poisson_weights
-from .baselines import BASELINES
 from .links import LinkedPairs
 from .scores import count_links
 from .series import FORWARD, TOGETHER, Series
+
+
+def diagonal(pair: SentencePair) -> set[Link]:
+    """Link target word k of m to source word ⌈k · n / m⌉ of n, all counted from 1."""
+    n, m = len(pair.source), len(pair)
+    return {(math.ceil(k * n / m) - 1, k - 1) for k in range(1, m + 1)}
+
+
+def same_form(pair: SentencePair) -> set[Link]:
+    """Link target words to the source word of the same form nearest to the diagonal; all others as `diagonal`."""
+    # Letter case is ignored. Of two source words at the same distance, the first is taken.
+    positions: dict[str, list[int]] = {}
+    for position, word in enumerate(pair.source):
+        positions.setdefault(word.casefold(), []).append(position)
+    links = set()
+    for source, target in diagonal(pair):
+        same = positions.get(pair.words[target].casefold(), [source])
+        links.add((min(same, key=lambda position: abs(position - source)), target))
+    return links
+
+
+BASELINES: Mapping[str, Callable[[SentencePair], set[Link]]] = {"diagonal": diagonal, "same form": same_form}
+"""The baselines by name."""
+
 
 RESTS = ("special", "punctuation", "word")
 """Where the largest value of a target word's row is: on a special token, on punctuation, or on another source word."""

@@ -14,8 +14,7 @@ from ...reports.page import Section
 from ..contract import Analysis, Counted, OptionSet, Plan, Reader, Request, Setting, Titles
 from ..shared.counting import CountWith
 from ..shared.merged_facts import merges_by
-from .accuracy import AlignmentAccuracy, AlignmentCounts, BaselineAccuracy, CountSeries
-from .baselines import BASELINES
+from .accuracy import BASELINES, AlignmentAccuracy, AlignmentCounts, BaselineAccuracy, CountSeries
 from .drawn import sampled_maps
 from .example import AlignedExample, first_example, read_example
 from .explored import explored_alignment

@@ -13,16 +13,60 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ...corpora_loaders.alignment import PairLinks, SentencePair
 from ...extractors import MapBatch, Merge, is_punctuation
 from ...extractors.translation import PairBatch
-from .decisions import SAME, columns_of, source_links, target_links
-from .itermax import iterated_links
+from .decisions import SAME, columns_of, rows_of, source_links, target_links
 from .series import FORWARD, ITERMAX, REVERSE, Series, map_makers, maps_of
 from .symmetrization import symmetrized
+
+ROUNDS, DISCOUNT = 2, 0.9
+"""The number of rounds, and the factor for the similarity of a word that has a link to one that has none."""
+
+_LEFT_OUT = -1.0
+
+
+def itermax(
+    cosines: Float[Tensor, "batch layers heads n m"], cells: Bool[Tensor, "batch n m"], tolerance: float
+) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, "batch layers heads"]]:
+    """Link the words of sentence pairs, and say where two similarities are too close to be compared."""
+    # Similarities are (1 + cosine) / 2, so that a discount makes them smaller. Of equal similarities, the first is
+    # taken.
+    cells = cells[:, None, None].to(cosines.device)
+    similarities = (1 + cosines) / 2
+    links = torch.zeros_like(cosines, dtype=torch.bool)
+    close = torch.zeros(cosines.shape[:3], dtype=torch.bool, device=cosines.device)
+    for _ in range(ROUNDS):
+        rows, columns = links.any(-1, keepdim=True), links.any(-2, keepdim=True)
+        candidates = torch.where(rows ^ columns, DISCOUNT * similarities, similarities)
+        candidates = candidates.masked_fill((rows & columns) | ~cells, _LEFT_OUT)
+        of_rows, close_rows = _best(candidates, tolerance)
+        of_columns, close_columns = _best(candidates.transpose(-1, -2), tolerance)
+        links |= of_rows & of_columns.transpose(-1, -2)
+        close |= close_rows | close_columns
+    return links, close
+
+
+def _best(
+    candidates: Float[Tensor, "batch layers heads n m"], tolerance: float
+) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, "batch layers heads"]]:
+    """Mark the first of the largest candidates of each row that has any, and return where there are several."""
+    largest = candidates.amax(-1, keepdim=True)
+    equal = (candidates >= largest - tolerance * largest) & (largest > _LEFT_OUT)
+    first = equal & (equal.cumsum(-1) == 1)
+    return first, (equal.sum(-1) > 1).any(-1)
+
+
+def iterated_links(
+    batch: MapBatch, tolerance: float
+) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, "batch layers"]]:
+    """Link the words of a batch, given the cosines of all words; see `itermax` and `target_links`."""
+    links, close = itermax(batch.maps, rows_of(batch)[:, :, None] & columns_of(batch).words[:, None], tolerance)
+    return links.cpu(), close.cpu().any(-1)
+
 
 Booleans = npt.NDArray[np.bool_]
 

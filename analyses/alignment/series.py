@@ -20,7 +20,7 @@ SYMMETRIZATIONS = ("intersection", "union", "grow-diag", "grow-diag-final")
 """The ways to put the links of both directions together."""
 
 ITERMAX = "itermax"
-"""The way to link similar words in two rounds, see `attentionology.analyses.alignment.itermax`."""
+"""The way to link similar words in two rounds, see `attentionology.analyses.alignment.links`."""
 
 CROSS, SIMILARITY, SELF = METHODS = ("cross-attention", "similarity", "self-attention")
 """The methods: the cross-attention of a translation model, and the similarity of word vectors and the self-attention of

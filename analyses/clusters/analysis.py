@@ -15,10 +15,9 @@ from ..shared.counting import CountMaps
 from ..surface.options import ReadingOptions
 from ..surface.reading import ReadingFacts, plan_reading, read_tables
 from .distances import SMOOTHING, HeadDistances
-from .explored import explored_clusters
 from .geography import geography
 from .options import CLUSTERS, ClustersOptions
-from .section import ClusterResults, clusters_section, neighbors_table
+from .report import ClusterResults, clusters_section, explored_clusters, neighbors_table
 
 
 @dataclass(frozen=True)

@@ -44,9 +44,8 @@ from .explored import explored_coreference
 from .failure_tables import failure_tables
 from .failures import CoreferenceFailures
 from .options import COREFERENCE, CoreferenceOptions
-from .results import CoreferenceResults
 from .section import coreference_section
-from .shown_tables import best_table
+from .shown_tables import CoreferenceResults, best_table
 
 _FEW_DOCUMENTS = 10
 _WINDOWS_AT_ONCE = 16

@@ -20,7 +20,7 @@ from .antecedents import DIRECTIONS
 from .choices import POLICIES
 from .columns import CELLS
 from .picks import PICKS
-from .results import CoreferenceResults
+from .shown_tables import CoreferenceResults
 
 _VERDICTS = {1: "more than", -1: "less than", 0: "neither clearly more nor clearly less than"}
 """How the best head compares with the rules, by `side_of_baseline`."""

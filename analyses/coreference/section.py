@@ -20,8 +20,15 @@ from .baselines import column_name
 from .choices import REASONS
 from .columns import EXAMPLES
 from .figures import best_figure, contrasts_figure, distance_figure, heads_figure
-from .results import CoreferenceResults
-from .shown_tables import best_of, candidates_in_words, candidates_table, choices, shown_contrasts, shown_tables
+from .shown_tables import (
+    CoreferenceResults,
+    best_of,
+    candidates_in_words,
+    candidates_table,
+    choices,
+    shown_contrasts,
+    shown_tables,
+)
 
 
 def coreference_section(results: CoreferenceResults, titles: Titles | None = None) -> Section:

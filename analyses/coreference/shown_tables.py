@@ -1,9 +1,9 @@
-"""The tables of the coreference analysis that people read."""
+"""The results of coreference and the tables that people read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -11,14 +11,57 @@ from ...reports.columns import Row, TableColumn
 from ...reports.format import ARROWS, head_name, interval, percent, rows_of
 from ...reports.table import ShownTable
 from ..shared.ensembles import shown_ensembles
+from ..shared.failures import FailureTables
+from ..shared.previews import results_html, results_line
 from .choices import POLICIES
 from .columns import BEST
 from .contrasts import by_comparison
 from .ensembles import ENSEMBLES
+from .examples import ShownExample
 from .failure_tables import shown_failures
 from .group_columns import CONTRASTS, LARGEST_CONTRASTS
-from .results import CoreferenceResults
 from .tables import CoreferenceTables
+
+
+class CoreferenceResults(NamedTuple):
+    """The results of the analysis ``coreference``. Layers and heads are 1-based, accuracies are shares of mentions.
+
+    Attributes:
+        tables: those of `attentionology.analyses.coreference.tables.CoreferenceTables`, which lists them: ``cells``,
+            ``best``, ``baselines``, ``distances`` and others. ``best`` has the columns of the control if there is one.
+        controls: the table of best heads of each randomly initialized copy.
+        examples: decisions of the best head.
+        account: see `attentionology.analyses.coreference.choices.account`.
+        candidates: the policy that the report is about.
+        singletons: ``"drop"`` or ``"keep"``.
+        published: in percent by method and type, if the model is the paper's.
+        map_facts, notes: sentences about the maps, and about how the numbers were computed.
+        asked: whether the corpus asks questions of its own, which come with candidates.
+        min_count: types with fewer mentions are grayed.
+        failures: what heads pick instead, with the option ``--failures``.
+        ensembles: the accuracies of ensembles of heads, with the option ``--ensembles``.
+    """
+
+    tables: CoreferenceTables
+    controls: tuple[pd.DataFrame, ...] = ()
+    examples: tuple[ShownExample, ...] = ()
+    account: Mapping[str, int] = {}
+    candidates: str = "preceding"
+    singletons: str = "drop"
+    published: Mapping[str, Mapping[str, int]] | None = None
+    map_facts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    asked: bool = False
+    min_count: int = 50
+    failures: FailureTables | None = None
+    ensembles: pd.DataFrame | None = None
+
+    def __repr__(self) -> str:
+        return results_line(self)
+
+    def _repr_html_(self) -> str:
+        return results_html(self)
+
 
 CANDIDATES = {
     "preceding": "head words of the preceding mentions",

@@ -100,7 +100,7 @@ def orderings(batch: TextBatch, draws: int = DRAWS) -> dict[str, Tensor]:
 
 def ranks(scores: Float[Tensor, "batch k n"], mask: Bool[Tensor, "batch n"]) -> Int[Tensor, "batch k n"]:
     """0 for the word with the highest score; the earlier of two equal words first; padding after all words."""
-    # Words whose scores only noise keeps apart are equal, as in `attentionology.analyses.explanation.ties.levels`:
+    # Words whose scores only noise keeps apart are equal, as in `attentionology.analyses.explanation.measures.levels`:
     # otherwise another batch, which changes last digits, would change which of them comes first.
     n = scores.shape[-1]
     ordered, order = scores.double().masked_fill(~mask[:, None], -torch.inf).sort(dim=-1, descending=True, stable=True)

@@ -1,10 +1,16 @@
-"""Distances between distributions, computed for many texts at once."""
+"""Distances between distributions, and the places of their values with ties."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+
+from ...extractors.maps.map_batch import FLOAT32_NOISE
+from .batch import Values
 
 LN2 = 0.6931471805599453
 """Upper bound of the Jensen-Shannon divergence in nats."""
@@ -31,3 +37,38 @@ def uniform(mask: Bool[Tensor, "*batch n"], dtype: torch.dtype = torch.float32) 
     """Return the same weight for every word; zeros for a text without words."""
     weights = mask.to(dtype)
     return weights / weights.sum(-1, keepdim=True).clamp(min=1)
+
+
+class Noise(NamedTuple):
+    """The largest difference between two scores of a text that can be noise."""
+
+    # The larger one of two bounds counts.
+
+    relative: float = 0.0  # the bound as a share of the larger score in magnitude
+    absolute: float = 0.0  # the bound itself
+
+
+WEIGHTS = Noise(FLOAT32_NOISE, float(np.finfo(np.float32).tiny))
+"""The noise of weights of a softmax and of norms of vectors. They all have the same number of correct digits, however
+small they are, down to the smallest number that float32 holds with full precision."""
+
+GRADIENTS = Noise(absolute=2e-6)
+"""The noise of gradient × input, whose scores sum to 1 in each text. A score is a sum over dimensions with both signs,
+so the error of a score near 0 is as large as that of a large score."""
+
+LEFT_OUT = Noise(absolute=2e-7)
+"""The noise of differences of probabilities. The error of a tiny difference is as large as that of the
+probabilities."""
+
+
+def levels(scores: Values, noise: Noise) -> Values:
+    """Rank scores from 0 upwards; ties share a rank."""
+    # The scores are sorted and cut wherever two neighbors are farther apart than the noise. The scores between two cuts
+    # are ties. This relation is transitive and does not depend on the order of the scores.
+    order = np.argsort(scores, kind="stable")
+    ascending = scores[order]
+    larger = np.maximum(np.abs(ascending[1:]), np.abs(ascending[:-1]))
+    cut = np.diff(ascending) > np.maximum(noise.relative * larger, noise.absolute)
+    ranks = np.empty(len(scores))
+    ranks[order] = np.concatenate([np.zeros(min(len(scores), 1)), np.cumsum(cut)])
+    return ranks

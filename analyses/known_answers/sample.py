@@ -24,7 +24,7 @@ from ..norms.options import NormsOptions
 from ..shared.options import CountOptions
 
 if TYPE_CHECKING:
-    from ..coreference.results import CoreferenceResults
+    from ..coreference.shown_tables import CoreferenceResults
     from ..dependency.section import DependencyResults
     from ..norms.shown_tables import NormResults
     from ..surface.shown_tables import SurfaceResults

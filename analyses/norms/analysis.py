@@ -29,13 +29,12 @@ from ..shared.counting import CountWith
 from ..shared.merged_facts import merges_by
 from ..shared.options import FeedForwardOptions
 from .block import CountBlock, FeedForwardBlock
-from .explored import explored_norms
 from .feed_forward import CountStages, FeedForwardChange, FeedForwardTables, ReadText, read_texts, with_examples
 from .frequency import FrequencyCorrelation, frequency_ranks
 from .mixing import MixingRatios
 from .options import NORMS, NormsOptions
 from .paper import published
-from .section import norms_section
+from .report import explored_norms, norms_section
 from .shares import NormShares
 from .shown_tables import NormResults, layers_table
 from .weights_and_norms import WeightsAndNorms

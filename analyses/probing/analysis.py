@@ -25,14 +25,12 @@ from ..shared.options import CountOptions
 from ..shared.published import published_probes
 from . import record
 from .attachment import Attempt, Task, TestedSentence, attachment
-from .explored import explored_probes
 from .folds import Arcs
 from .head_weights import head_weights
 from .inputs import ProbingInputs
 from .methods import contrasts, meaning
 from .outcomes import AttachmentOutcomes
-from .report import methods_table, probe_section
-from .results import ProbeResults
+from .report import ProbeResults, explored_probes, methods_table, probe_section
 from .run_options import ProbingOptions
 from .training import TrainedProbes
 

@@ -1,22 +1,63 @@
-"""What people see of a probing run: its tables, its figures and its section of the page, from results alone."""
+"""The results of probing, its section, and its part in the explorer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from ...reports.columns import Row, TableColumn
-from ...reports.format import interval, percent, rare_in_parentheses, rows_of
+from ...reports.explorer.contribution import Contribution
+from ...reports.explorer.data import Fact, Finding, Measure
+from ...reports.format import ARROWS, head_name, interval, percent, rare_in_parentheses, rows_of
 from ...reports.json_text import records
 from ...reports.page import Section
 from ...reports.table import ShownTable
 from ..contract import Titles
+from ..shared.explored import address, head_measures, share
+from ..shared.previews import results_html, results_line
+from .attachment import AttachmentTables
 from .columns import PROBE, PROBE_CONTRASTS, PROBE_WEIGHTS, PROBE_WEIGHTS_BY_RELATION
 from .figures import lengths_figure, methods_figure, training_figure, weights_figure
-from .results import ProbeResults, beside_paper, used_heads
+from .head_weights import HeadWeights
+
+
+class ProbeResults(NamedTuple):
+    """The results of probing."""
+
+    tables: AttachmentTables  # the scores of all methods
+    weights: Mapping[str, HeadWeights]  # which heads each attention probe uses
+    history: pd.DataFrame  # one row per training, split and epoch
+    published: Mapping[str, int] | None = None  # the paper's scores in percent by method, if the model is the paper's
+    min_count: int = 50  # relations with fewer words are grayed
+    facts: tuple[str, ...] = ()  # what was trained on what, a phrase each
+    notes: tuple[str, ...] = ()  # how the numbers came about, a sentence each
+    meanings: Mapping[str, str] = MappingProxyType({})  # what each method is, a phrase each
+
+    def __repr__(self) -> str:
+        return results_line(self)
+
+    def _repr_html_(self) -> str:
+        return results_html(self)
+
+
+def beside_paper(results: ProbeResults) -> pd.DataFrame:
+    """Return the methods, with the paper's scores as a share in ``paper_uas`` if the model is the paper's."""
+    methods = results.tables.methods
+    if results.published is None:
+        return methods
+    percent = methods["method"].map(dict(results.published))
+    return methods.assign(paper_uas=percent.where(methods["decoding"] == "argmax") / 100)
+
+
+def used_heads(results: ProbeResults) -> dict[str, HeadWeights]:
+    """Return the weights of the probes that have any; without an arc there are no weights."""
+    return {name: weights for name, weights in results.weights.items() if len(weights.relations)}
+
 
 _MOST_WEIGHTED = 10
 _TREE = TableColumn("tree_uas", "share", "", "as a tree", terminal="tree", optional=True)
@@ -167,3 +208,74 @@ def _score_of(method: str) -> TableColumn:
         cell=lambda row: share.text({"value": row[key]}),
         look=lambda row: "strong" if row[key] == row["best"] and row["best"] > 0 else "",
     )
+
+
+def explored_probes(results: ProbeResults) -> Contribution | None:
+    """Return the weights of all heads in all probes of attention; None if there are none."""
+    # The rank of a head in a probe is that of the larger of its weights in the two directions.
+    probes = used_heads(results)
+    if not probes:
+        return None
+    facts: dict[str, list[Fact]] = {}
+    phrases: dict[str, list[str]] = {}
+    for probe, weights in probes.items():
+        for head, fact, phrase in _facts(probe, weights.heads):
+            facts.setdefault(head, []).append(fact)
+            phrases.setdefault(head, []).append(phrase)
+    return Contribution(
+        measures=tuple(measure for name, weights in probes.items() for measure in _measures(name, weights.heads)),
+        findings=tuple(_findings(probes)),
+        phrases={head: tuple(each) for head, each in phrases.items()},
+        facts={head: tuple(each) for head, each in facts.items()},
+    )
+
+
+def _id(column: str, probe: str, direction: str) -> str:
+    return f"probing/{column}/{direction}/{probe}"
+
+
+def _measures(probe: str, heads: pd.DataFrame) -> Iterator[Measure]:
+    for direction, rows in heads.groupby("direction", sort=False):
+        facts = {"probe": probe, "arrow": ARROWS[str(direction)]}
+        yield from head_measures(
+            PROBE_WEIGHTS, rows, _id("{column}", probe, str(direction)), facts, direction=str(direction)
+        )
+
+
+def _best_directions(heads: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per head: its direction with the larger weight, and its rank by that weight."""
+    rows = heads.sort_values("weight", ascending=False, kind="stable").drop_duplicates(["layer", "head"])
+    return rows.assign(rank=rows["weight"].rank(ascending=False, method="min").astype(int)).sort_values(
+        ["layer", "head"]
+    )
+
+
+def _facts(probe: str, heads: pd.DataFrame) -> Iterator[tuple[str, Fact, str]]:
+    """Yield for each head its name, a line of its card and a phrase about it."""
+    best = _best_directions(heads)
+    for row in rows_of(best):
+        rank, weight, arrow = f"{row['rank']} of {len(best)}", f"{row['weight']:.3f}", ARROWS[row["direction"]]
+        text = f"{rank}; weight {weight}, {arrow}; alone {share(row['accuracy'])}"
+        fact = Fact(f"rank in the probe {probe}", text, _id("weight", probe, row["direction"]))
+        yield (
+            head_name(row["layer"], row["head"]),
+            fact,
+            f"has rank {rank} in the probe {probe}, by its weight of {weight} ({arrow})",
+        )
+
+
+def _findings(probes: Mapping[str, HeadWeights]) -> Iterator[Finding]:
+    """Yield the head with the largest weight, and whether heads that know more have larger weights."""
+    for probe, weights in probes.items():
+        row: Mapping[str, Any] = rows_of(weights.heads.nlargest(1, "weight"))[0]
+        head, arrow = head_name(row["layer"], row["head"]), ARROWS[row["direction"]]
+        measure = _id("weight", probe, row["direction"])
+        text = f"The probe {probe} gives its largest weight to head {head} ({arrow}, {row['weight']:.3f})."
+        yield Finding(text, address(head=head, measure=measure))
+        correlation = weights.correlations.set_index("of")["spearman"]["weight"]
+        if pd.notna(correlation):
+            text = (
+                f"Over all heads and directions, the weights in the probe {probe} and the accuracies of single heads "
+                f"have a rank correlation of {correlation:.2f}."
+            )
+            yield Finding(text, address(measure=_id("accuracy", probe, row["direction"])))

@@ -10,10 +10,9 @@ from typing import Any
 import pandas as pd
 
 from ...corpora_loaders.releases import grouped_reasons
-from .cells import CellFailure, CellResult
 from .columns import SURVEY_TRAINING, SURVEY_TRANSFER, SURVEY_TRANSFER_MEANS
 from .contrasts import SurveyContrast
-from .tables import cells_table, contrasts_table, means_table, rows_table, survey_table
+from .tables import CellFailure, CellResult, cells_table, contrasts_table, means_table, rows_table, survey_table
 
 _MOST_NAMED = 3
 """The number of cells that a warning names."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -10,9 +11,38 @@ import pandas as pd
 from ...extractors.tokens.text_fit import TextFit
 from ...reports.columns import Schema
 from ..comparison.results import row_of
-from .cells import CellResult
 from .columns import SURVEY, SURVEY_CELLS, SURVEY_CONTRASTS, SURVEY_MEANS
 from .contrasts import SurveyContrast
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One model on one treebank. All kinds of maps belong to one cell, because they are made in the same pass."""
+
+    model: str  # the names in tables
+    treebank: str
+
+
+@dataclass(frozen=True)
+class CellFailure:
+    """The reason why a cell, or one kind of maps in it, has no numbers."""
+
+    kind: str  # empty if all kinds of the cell failed for the same reason
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class CellResult:
+    """What came out of a cell."""
+
+    cell: Cell
+    # `attentionology.analyses.dependency.tables.DependencyTables.best` of each kind of map that could be counted, with
+    # the columns of the control if there is one
+    best: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    failures: tuple[CellFailure, ...] = ()  # why other kinds, or all of them, could not be counted
+    record: Mapping[str, Any] | None = None  # the run record; None if the whole cell failed
+    seconds: float = 0.0  # the time that the cell took in this run, which is short if its parts had been counted before
+
 
 _OF_BEST = {
     "total": "n",

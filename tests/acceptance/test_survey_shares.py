@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attentionology.analyses.survey.cells import CellFailure
+from attentionology.analyses.survey.tables import CellFailure
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.executors import ShareCounts
 from attentionology.engine.parts import PartCounter

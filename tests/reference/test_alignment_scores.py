@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from attentionology.analyses.alignment.accuracy import AlignmentAccuracy, AlignmentCounts, BaselineAccuracy
-from attentionology.analyses.alignment.baselines import BASELINES
-from attentionology.analyses.alignment.held_out import heldout_error_rate
+from attentionology.analyses.alignment.accuracy import BASELINES, AlignmentAccuracy, AlignmentCounts, BaselineAccuracy
 from attentionology.analyses.alignment.links import LinkedPairs
 from attentionology.analyses.alignment.scores import LinkCounts, count_links
 from attentionology.analyses.alignment.series import Series
-from attentionology.analyses.alignment.tables import tables
+from attentionology.analyses.alignment.tables import heldout_error_rate, tables
 from attentionology.analyses.shared.outcomes import SPLITS
 from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders.alignment import PairLinks, SentencePair

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attentionology.analyses.alignment.baselines import BASELINES as RULES
+from attentionology.analyses.alignment.accuracy import BASELINES as RULES
 from attentionology.analyses.alignment.scores import LinkCounts, count_links
 from attentionology.analyses.alignment.tables import tables
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy

@@ -17,9 +17,14 @@ from attentionology import analyze
 from attentionology.analyses import AblationOptions
 from attentionology.analyses.ablation.counting import HeadEffects
 from attentionology.analyses.ablation.effects import AblationMaker, EffectBatch, HeadMeans
-from attentionology.analyses.ablation.figures import heads_figure, pruning_figure
 from attentionology.analyses.ablation.pruning import orders, steps
-from attentionology.analyses.ablation.section import conclusion, heads_table, relations_table
+from attentionology.analyses.ablation.report import (
+    conclusion,
+    heads_figure,
+    heads_table,
+    pruning_figure,
+    relations_table,
+)
 from attentionology.analyses.ablation.tables import joint_p
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.options import CountOptions

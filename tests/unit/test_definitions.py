@@ -9,10 +9,10 @@ import pytest
 
 from attentionology.analyses.ablation import tables as ablation
 from attentionology.analyses.ablation.options import AblationOptions
-from attentionology.analyses.alignment import decisions, itermax
+from attentionology.analyses.alignment import decisions, links
 from attentionology.analyses.clusters import distances, geography
 from attentionology.analyses.clusters.options import ClustersOptions
-from attentionology.analyses.explanation import interventions, ties, verdict
+from attentionology.analyses.explanation import interventions, measures, verdict
 from attentionology.analyses.explanation.options import ExplanationTestOptions
 from attentionology.analyses.explanation.tests import correlation, eraser
 from attentionology.analyses.norms import frequency
@@ -56,8 +56,8 @@ noise, published, fine_tuning = FLOAT32_NOISE, classifier_training.PUBLISHED, cl
 reading, explained = ReadingOptions(), ExplanationTestOptions()
 PHRASES = [
     ("alignment", f"a relative difference below about {scientific(round(decisions.SAME * noise, 12))}"),
-    ("alignment", f"in {['', 'one', 'two'][itermax.ROUNDS]} rounds"),
-    ("alignment", f"a word without one is multiplied by {itermax.DISCOUNT}"),
+    ("alignment", f"in {['', 'one', 'two'][links.ROUNDS]} rounds"),
+    ("alignment", f"a word without one is multiplied by {links.DISCOUNT}"),
     ("coreference", f"With `--stride 0`, only the first {DOCUMENT_LENGTH} pieces of each document are read"),
     ("coreference", f"in windows of whole words with up to {LONG_WINDOW} pieces"),
     ("coreference", f"of GAP and WinoBias, whose documents are short, up to {LONG_WINDOW}"),
@@ -79,9 +79,9 @@ PHRASES = [
     ("explanation", f"`--epsilon`, {explained.epsilon:g}"),
     ("explanation", f"mean over those of {interventions.DRAWS} orders"),
     ("explanation", f"the best {', '.join(map(str, eraser.PERCENT[1:]))} % of the words"),
-    ("explanation", f"less than {scientific(ties.WEIGHTS.relative)} of the larger"),
-    ("explanation", f"{scientific(ties.LEFT_OUT.absolute)} for leave-one-out"),
-    ("explanation", f"{scientific(ties.GRADIENTS.absolute)} for gradient × input"),
+    ("explanation", f"less than {scientific(measures.WEIGHTS.relative)} of the larger"),
+    ("explanation", f"{scientific(measures.LEFT_OUT.absolute)} for leave-one-out"),
+    ("explanation", f"{scientific(measures.GRADIENTS.absolute)} for gradient × input"),
     ("explanation", f"fewer than {verdict.FEWEST} different texts"),
     ("explanation", f"Differences of up to {scientific(verdict.ROUNDING)} in a text"),
     ("files", f"a multiple of {power(2, -bits(exact_sums.SCALE))}"),

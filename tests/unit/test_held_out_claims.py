@@ -14,7 +14,7 @@ from attentionology.analyses.alignment.series import Series
 from attentionology.analyses.alignment.tables import AlignmentTables
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.coreference.explored import explored_coreference
-from attentionology.analyses.coreference.results import CoreferenceResults
+from attentionology.analyses.coreference.shown_tables import CoreferenceResults
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.section import DependencyResults

@@ -15,7 +15,7 @@ from attentionology.analyses.norms.feed_forward import FeedForwardChange, ReadTe
 from attentionology.analyses.norms.frequency import FrequencyCorrelation
 from attentionology.analyses.norms.mixing import MixingRatios
 from attentionology.analyses.norms.paper import PUBLISHED, published
-from attentionology.analyses.norms.section import norms_section
+from attentionology.analyses.norms.report import norms_section
 from attentionology.analyses.norms.shares import NormShares
 from attentionology.analyses.norms.shown_tables import NormResults, layers_table
 from attentionology.analyses.norms.weights_and_norms import WeightsAndNorms

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from attentionology.analyses.probing.explored import explored_probes
+from attentionology.analyses.probing.report import explored_probes
 from tests.probing_results import Case, results
 
 

@@ -12,8 +12,7 @@ import pytest
 from rich.console import Console
 
 from attentionology.analyses.probing.head_weights import head_weights
-from attentionology.analyses.probing.report import methods_table
-from attentionology.analyses.probing.results import ProbeResults
+from attentionology.analyses.probing.report import ProbeResults, methods_table
 from attentionology.reports.console import Terminal
 from attentionology.reports.format import interval, percent
 from tests.outlines import FIGURES

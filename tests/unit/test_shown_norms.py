@@ -10,7 +10,7 @@ import pytest
 
 from attentionology.analyses.norms.figures import block_figure, frequency_figure, grid_figure, pairs_figure
 from attentionology.analyses.norms.paper import Published
-from attentionology.analyses.norms.section import norms_section
+from attentionology.analyses.norms.report import norms_section
 from attentionology.analyses.norms.shown_tables import layers_table
 from tests.shown_tables import distinct, in_latex, in_terminal, on_page, percent
 from tests.unit.test_norm_reports import results as computed  # noqa: F401  # a fixture

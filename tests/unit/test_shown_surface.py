@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from attentionology.analyses.clusters.section import clusters_section, neighbors_table
+from attentionology.analyses.clusters.report import clusters_section, neighbors_table
 from attentionology.analyses.surface.shown_tables import layers_table, shown_tables
 from tests.shown_tables import distinct, in_latex, in_terminal, on_page, percent
 from tests.unit.test_surface_reports import results

@@ -10,9 +10,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from attentionology.analyses.clusters.distances import HeadDistances
-from attentionology.analyses.clusters.figures import distances_figure
 from attentionology.analyses.clusters.geography import geography
-from attentionology.analyses.clusters.section import ClusterResults, clusters_section
+from attentionology.analyses.clusters.report import ClusterResults, clusters_section, distances_figure
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.surface import section
 from attentionology.analyses.surface.figures import surface_figures
@@ -100,7 +99,7 @@ def test_all_that_is_promised_is_there(tmp_path, family, changes):
 @pytest.mark.parametrize(("most", "named"), [(72, 12), (5, 4)])
 def test_heads_are_in_the_order_of_their_tree(monkeypatch, most, named):
     """Each row and each column of the matrix belongs to the head whose name is written beside it."""
-    monkeypatch.setattr("attentionology.analyses.clusters.figures._MOST_NAMED", most)
+    monkeypatch.setattr("attentionology.analyses.clusters.report._MOST_NAMED", most)
     _, clusters = results("bert")
     figure = distances_figure(clusters.distances.per_row, clusters.geography, clusters.heads)
     axes = figure.axes[1]

@@ -10,7 +10,6 @@ import pytest
 
 from attentionology.analyses.shared.comparable import Comparable, Measured
 from attentionology.analyses.survey import shown_tables
-from attentionology.analyses.survey.cells import Cell, CellFailure, CellResult
 from attentionology.analyses.survey.contrasts import Contrasts, Measurements
 from attentionology.analyses.survey.figures import accuracies_figure, differences_figure
 from attentionology.analyses.survey.matrices import MatrixMaker
@@ -22,6 +21,7 @@ from attentionology.analyses.survey.shown_tables import (
     differences_table,
     failures_table,
 )
+from attentionology.analyses.survey.tables import Cell, CellFailure, CellResult
 from attentionology.reports.console import Terminal
 from attentionology.reports.drawing import BLUE, GREY
 from attentionology.reports.format import rows_of

@@ -18,10 +18,9 @@ from ....reports.drawing import BLACK, COLUMN, GREY, TEXT, finish, panels, style
 from ....reports.shapes import intervals
 from ..batch import Rows, TextBatch, Values, read
 from ..contract import SHARE, TAU, Column, Drawing, ExplanationTest, Findings, Question
-from ..measures import tvd
+from ..measures import GRADIENTS, LEFT_OUT, WEIGHTS, levels, tvd
 from ..plots import by_class, has_values, mean_of
 from ..results import ExplainResults
-from ..ties import GRADIENTS, LEFT_OUT, WEIGHTS, levels
 
 SIGNIFICANT = 0.05
 """The largest two-sided p value with which a τ counts as significant."""
@@ -39,7 +38,7 @@ def correlation(batch: TextBatch) -> Rows:
 
     Each text is read alone here. The last digits of its scores depend on the other texts of a batch, and a τ can depend
     on last digits, so a text would otherwise have different τ in different batches. Scores that differ only by noise
-    are ties, see ``attentionology.analyses.explanation.ties``.
+    are ties, see ``attentionology.analyses.explanation.measures``.
 
     Args:
         batch: the texts.

@@ -9,8 +9,12 @@ import pytest
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.coreference.contrasts import CONTRASTS
-from attentionology.analyses.coreference.results import CoreferenceResults
-from attentionology.analyses.coreference.shown_tables import best_table, candidates_table, shown_tables
+from attentionology.analyses.coreference.shown_tables import (
+    CoreferenceResults,
+    best_table,
+    candidates_table,
+    shown_tables,
+)
 from attentionology.analyses.shared.best_head import with_control
 from tests.documents import corpus, random_document, window
 from tests.maps import batch_of

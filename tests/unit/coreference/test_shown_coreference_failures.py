@@ -13,9 +13,8 @@ from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.coreference.explored import explored_coreference
 from attentionology.analyses.coreference.failure_tables import failure_tables
 from attentionology.analyses.coreference.failures import CoreferenceFailures
-from attentionology.analyses.coreference.results import CoreferenceResults
 from attentionology.analyses.coreference.section import coreference_section
-from attentionology.analyses.coreference.shown_tables import shown_tables
+from attentionology.analyses.coreference.shown_tables import CoreferenceResults, shown_tables
 from tests.documents import corpus, random_document, window
 from tests.maps import batch_of
 from tests.shown_tables import as_shown, distinct, in_latex, in_terminal, on_page

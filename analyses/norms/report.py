@@ -1,16 +1,22 @@
-"""The section of the analysis of norms in the report."""
+"""The section of norms, and its part in the explorer."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from ...reports.explorer.contribution import Contribution
+from ...reports.explorer.data import Fact, Finding
+from ...reports.format import head_name, rows_of
 from ...reports.json_text import records
 from ...reports.page import Section
 from ..contract import Titles
+from ..shared.explored import address, head_measures, share
+from .columns import SHARES
 from .figures import norm_figures
-from .shown_tables import NormResults, shown_tables
+from .shown_tables import NormResults, class_rows, shown_tables
 
 
 def norms_section(results: NormResults, titles: Titles | None = None) -> Section:
@@ -83,3 +89,35 @@ def with_published(results: NormResults) -> tuple[pd.DataFrame, pd.DataFrame, pd
     frequency = frequency.assign(published=[rhos.get(pair, float("nan")) for pair in pairs])
     rates = dict(enumerate(published.expansion_by_layer, start=1))
     return mixing, frequency, expansion.assign(published=[rates.get(n, float("nan")) for n in expansion["layer"]])
+
+
+def explored_norms(results: NormResults) -> Contribution:
+    """Return the shares of all heads by weight and by norm, and the class of tokens for which both differ most."""
+    measures = tuple(
+        measure
+        for name, heads in results.shares.groupby("class", sort=False)
+        for measure in head_measures(SHARES, heads, "norms/{column}/{class}", {"class": str(name)})
+    )
+    facts = {}
+    by_head: dict[str, list[dict[str, Any]]] = {}
+    for row in rows_of(results.shares):
+        by_head.setdefault(head_name(row["layer"], row["head"]), []).append(row)
+    for head, rows in by_head.items():
+        row = max(rows, key=lambda each: abs(each["weight"] - each["norm_share"]))
+        text = f"to {row['class']}: {share(row['weight'])} by weight, {share(row['norm_share'])} by norm"
+        facts[head] = (Fact("weight and norm", text, f"norms/norm_share/{row['class']}"),)
+    return Contribution(measures, _findings(results), facts=facts)
+
+
+def _findings(results: NormResults) -> tuple[Finding, ...]:
+    """Return the class of tokens for which weight and norm differ most."""
+    rows = class_rows(results.shares)
+    if not rows:
+        return ()
+    row = max(rows, key=lambda each: abs(each["weight"] - each["norm_share"]))
+    less = "less" if row["norm_share"] < row["weight"] else "more"
+    text = (
+        f"Attention to {row['class']} moves {less} than its weights suggest: it has {share(row['weight'])} of the "
+        f"weights and {share(row['norm_share'])} of what is moved by norm, on average over all heads."
+    )
+    return (Finding(text, address(measure=f"norms/norm_share/{row['class']}")),)

@@ -1,24 +1,87 @@
-"""The results of the analysis of ablation, and their section of the report."""
+"""The section, the figures and the part in the explorer of what changes if heads are switched off."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from ...reports.columns import TableColumn
-from ...reports.explorer.data import Predicted
-from ...reports.format import named_head, number, rows_of
+from ...reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, finish, number_ticks, panel, styled
+from ...reports.explorer.contribution import Contribution
+from ...reports.explorer.data import Fact, Finding, Predicted
+from ...reports.format import head_name, named_head, number, rows_of
 from ...reports.json_text import records
 from ...reports.page import Section
+from ...reports.shapes import heatmap
 from ...reports.table import ShownTable
 from ..comparison.differences import LEVEL
 from ..contract import Titles
+from ..shared.explored import address, head_measures
 from ..shared.previews import Previewed
-from .columns import DIGITS, EFFECTS, RELATIONS, effect_bounds
-from .figures import ablation_figures
+from .columns import ABLATION, DIGITS, EFFECTS, RELATIONS, effect_bounds
 from .tables import AblationTables
+
+_LABELS = {
+    "cosine": "1 − cosine of final vectors",
+    "l2": "relative change of final vectors",
+    "loss": "increase of −log p (nats)",
+}
+_ORDERS = {"effect": (BLUE, "o"), "importance": (GREEN, "s"), "random": (GREY, "^"), "reverse": (ORANGE, "v")}
+_NAMES = {
+    "effect": "smallest effect first",
+    "importance": "smallest importance first",
+    "random": "random (ten orders)",
+    "reverse": "largest effect first",
+}
+
+
+def ablation_figures(
+    tables: AblationTables, pruning: pd.DataFrame | None, effect: str, *, title: str = ""
+) -> dict[str, Figure]:
+    """Draw all figures, by the names of their files."""
+    figures = {"ablation_heads": heads_figure(tables.heads, effect, title=title)}
+    if pruning is not None:
+        figures["ablation_pruning"] = pruning_figure(pruning, effect, title=title)
+    return figures
+
+
+@styled
+def heads_figure(heads: pd.DataFrame, effect: str, *, title: str = "") -> Figure:
+    """Draw the effect of every head as a heatmap: layers are rows, the first on top, and heads are columns."""
+    values = heads.pivot_table(effect, "layer", "head", dropna=False)
+    values = values.reindex(index=range(1, heads["layer"].max() + 1), columns=range(1, heads["head"].max() + 1))
+    figure, axes = panel(COLUMN, 2.6)
+    image = heatmap(axes, values, min(0.0, np.nanmin(values.to_numpy())), np.nanmax(values.to_numpy()))
+    number_ticks(axes.xaxis, values.shape[1])
+    number_ticks(axes.yaxis, values.shape[0])
+    axes.set_xlabel("head")
+    axes.set_ylabel("layer")
+    figure.colorbar(image, ax=axes, label=_LABELS[effect])
+    finish(figure, axes, title)
+    return figure
+
+
+@styled
+def pruning_figure(pruning: pd.DataFrame, effect: str, *, title: str = "") -> Figure:
+    """Draw the effect of removing heads against the share of heads that are gone, a line for each order."""
+    figure, axes = panel(COLUMN, 2.8, "y")
+    rows = pruning[pruning["effect"] == effect]
+    for order, (color, marker) in _ORDERS.items():
+        line = rows[rows["order"] == order]
+        if len(line):
+            axes.plot(100 * line["share"], line["value"], color=color, marker=marker, ms=3.5, label=_NAMES[order])
+            if line["low"].notna().all():
+                axes.fill_between(100 * line["share"], line["low"], line["high"], color=color, alpha=0.25, lw=0)
+    axes.set_xlabel("heads switched off (%)")
+    axes.set_ylabel(_LABELS[effect])
+    finish(figure, axes, title)
+    return figure
+
 
 _TOP = 10
 
@@ -123,3 +186,33 @@ def conclusion(results: AblationResults) -> str:
         f"It was not shown that heads that find relations have a larger {what} than other heads of their layers: above "
         f"their mean {above}; {numbers}."
     )
+
+
+def explored_ablation(results: AblationResults, *, complete: bool) -> Contribution:
+    """Return the effects as measures, unless some heads were left out, and the heads that matter most."""
+    heads = results.tables.heads
+    measures = tuple(head_measures(ABLATION, heads, "ablation/{column}")) if complete else ()
+    facts = {
+        head_name(row["layer"], row["head"]): (
+            Fact("without it", f"{EFFECTS[results.effect]}: {number(row[results.effect], DIGITS)}",
+                 f"ablation/{results.effect}" if complete else None),
+        )
+        for row in rows_of(heads)
+    }  # fmt: skip
+    return Contribution(
+        measures, tuple(_findings(results, complete=complete)), facts=facts, predictions=results.predictions
+    )
+
+
+def _findings(results: AblationResults, *, complete: bool) -> Iterator[Finding]:
+    effect = results.effect
+    measure = f"ablation/{effect}" if complete else None
+    top = max(rows_of(results.tables.heads), key=lambda row: float(row[effect]))
+    head = head_name(top["layer"], top["head"])
+    value = f"{number(top[effect], DIGITS)} {effect_bounds(effect)(top)}".strip()
+    yield Finding(
+        f"Switching off {head} changes most: {EFFECTS[effect]} {value}.",
+        address(head=head, measure=measure),
+    )
+    if said := conclusion(results):
+        yield Finding(said, address(measure=measure))

@@ -1,0 +1,254 @@
+"""The section, the figures and the part in the explorer of the heads that attend alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from scipy.cluster.hierarchy import dendrogram
+
+from ...reports.columns import Row, TableColumn
+from ...reports.drawing import GREY, PAGE, REVERSED, TEXT, finish, layer_shades, styled
+from ...reports.explorer.contribution import Contribution
+from ...reports.explorer.data import Fact, Finding, Measure
+from ...reports.format import head_name, number, ranges, rows_of
+from ...reports.json_text import records
+from ...reports.page import Section
+from ...reports.table import ShownTable
+from ..contract import Titles
+from ..shared.explored import address, head_measures, names_of, share
+from ..shared.previews import Previewed
+from ..surface.shown_tables import label_names
+from .columns import HEAD_EMBEDDING, HEAD_NEIGHBOURS
+from .distances import HeadDistanceTables
+from .geography import Geography
+
+_MOST_NAMED = 72  # heads; of more, those with the largest gains have names
+_FAR = 0.97  # larger distances than this share of all are as light as this one
+_ROW = 0.1  # the height in inches of a row with a name
+
+
+@styled
+def distances_figure(distances: pd.DataFrame, geography: Geography, heads: pd.DataFrame, *, title: str = "") -> Figure:
+    """Draw the distances of all heads as a matrix in the order of the tree, which stands in its left margin."""
+    # Heads that attend alike are dark blocks. The names of heads have the colors of their layers.
+    columns = [name for name in ("layer", "head", "relation", "relation_gain") if name in heads]
+    points = geography.embedding.merge(heads[columns], on=["layer", "head"], how="left")
+    count, n_layers = len(points), int(points["layer"].max())
+    figure = Figure(figsize=(TEXT, 1.3 + max(1.0, _ROW * min(count, _MOST_NAMED))), layout="constrained")
+    grid = figure.add_gridspec(1, 2, width_ratios=(1, 4), wspace=0)
+    tree, axes = figure.add_subplot(grid[0]), figure.add_subplot(grid[1])
+    order = list(range(count))
+    if len(geography.merges):
+        drawn = dendrogram(
+            geography.merges, orientation="left", ax=tree, no_labels=True, color_threshold=0,
+            above_threshold_color=GREY,
+        )  # fmt: skip
+        order = drawn["leaves"]
+    tree.set_ylim(10 * count, 0)  # the matrix has its first row on top
+    tree.set_xlabel("distance (nats)")
+    tree.spines["left"].set_visible(False)
+    matrix = distances.to_numpy()[order][:, order]
+    far = float(np.quantile(matrix, _FAR))  # a head that is like no other would leave all others alike
+    # Thousands of cells are drawn as pixels, because each of them as a shape would make the page heavy.
+    # They are not resampled, so that each has a color of the palette, which a dark page can replace.
+    image = axes.imshow(matrix, cmap=REVERSED, vmin=0, vmax=far or 1.0, aspect="auto", interpolation="none")
+    rows = rows_of(points.iloc[order])
+    named = _named(rows)
+    axes.yaxis.tick_right()
+    axes.set_yticks(named, [_name(rows[position]) for position in named], fontsize=6.5)
+    axes.set_xticks([])
+    axes.tick_params(length=0, pad=2)
+    shades = layer_shades(n_layers)
+    for position, label in zip(named, axes.get_yticklabels(), strict=True):
+        row = rows[position]
+        label.set_color(shades[row["layer"] - 1])
+        label.set_url(PAGE + address(head=head_name(row["layer"], row["head"])))
+    figure.colorbar(
+        image, ax=[tree, axes], label="Jensen-Shannon divergence (nats)", location="bottom", aspect=50, extend="max"
+    )
+    shown = sorted({1, (n_layers + 1) // 2, n_layers})
+    layers = [Line2D([], [], ls="", marker="s", color=shades[layer - 1], label=f"layer {layer}") for layer in shown]
+    finish(figure, axes, title, layers)
+    return figure
+
+
+def _named(rows: list[dict[str, object]]) -> list[int]:
+    """Return the positions of the rows with names: all, or of each few neighbors the one with the largest gain."""
+    step = -(-len(rows) // _MOST_NAMED)
+    gains = pd.Series([row.get("relation_gain") for row in rows], dtype=float).fillna(-1.0).to_numpy()
+    return [start + int(gains[start : start + step].argmax()) for start in range(0, len(rows), step)]
+
+
+def _name(row: dict[str, object]) -> str:
+    relation = row.get("relation")
+    name = head_name(int(str(row["layer"])), int(str(row["head"])))
+    return f"{name} {relation}" if isinstance(relation, str) else name
+
+
+_NAMED = 40
+"""The number of heads of a cluster that the page names."""
+
+
+@dataclass(frozen=True, repr=False)
+class ClusterResults(Previewed):
+    """The results of the analysis ``clusters``. Layers and heads are 1-based, distances are in nats.
+
+    Attributes:
+        distances: the square tables ``distances.per_row`` and ``distances.sums``, whose rows and columns are heads,
+            such as ``3-9``.
+        geography: the map and the clusters that follow from the distances. ``geography.embedding`` has one row per
+            ``layer`` and ``head`` with its ``x``, ``y``, ``cluster``, ``nearest`` head and ``nearest_distance``;
+            ``geography.neighbors`` has one row per ``question`` about layers, with the value ``found`` and its ``p``.
+        heads: the surface statistics of the heads, as in `attentionology.analyses.SurfaceResults`.
+        specials, notes: as in `attentionology.analyses.SurfaceResults`.
+        notes_shown: whether the surface analysis of the same run shows the notes already.
+    """
+
+    distances: HeadDistanceTables
+    geography: Geography
+    heads: pd.DataFrame
+    specials: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+    notes_shown: bool = False
+
+
+def clusters_section(results: ClusterResults, titles: Titles | None = None) -> Section:
+    """Make the tables, the figures and the section of the page."""
+    title = (titles or Titles()).figure
+    geography, distances = results.geography, results.distances
+    columns = [name for name in ("layer", "head", "label", "labels", "relation") if name in results.heads]
+    embedding = geography.embedding.merge(results.heads[columns], on=["layer", "head"])
+    names = label_names(results.specials)
+    figures = {"head_distances": distances_figure(distances.per_row, geography, results.heads, title=title)}
+    return Section(
+        title="Which attention heads attend alike",
+        template=Path(__file__).with_name("section.html.j2"),
+        context={
+            "notes": results.notes,
+            "rows": distances.rows,
+            "silhouette": geography.silhouette,
+            "has_relations": "relation" in embedding and bool(embedding["relation"].notna().any()),
+            "neighbors": geography.neighbors.to_dict("records"),
+            "clusters": embedding["cluster"].nunique(),
+        },
+        shown=(neighbors_table(results), _clusters_table(embedding, names)),
+        summary={
+            "head_embedding": records(embedding),
+            "head_neighbours": records(geography.neighbors),
+            "head_geography": records(
+                pd.DataFrame([{"rows": distances.rows, "stress": geography.stress, "silhouette": geography.silhouette}])
+            ),
+        },
+        tables={
+            "head_distances": distances.per_row.reset_index(names="head"),
+            "head_distances_sum": distances.sums.reset_index(names="head"),
+            "head_embedding": embedding,
+            "head_neighbours": geography.neighbors,
+        },
+        figures=figures,
+    )
+
+
+def neighbors_table(results: ClusterResults) -> ShownTable:
+    """Return whether the heads of a layer attend alike."""
+    geography = results.geography
+    summary = (
+        f"Stress of the map in two dimensions: {number(geography.stress, 2)}. Number of clusters: "
+        f"{geography.embedding['cluster'].nunique()}, mean silhouette {number(geography.silhouette, 2)}."
+    )
+    return ShownTable(
+        "head_neighbours",
+        f"Which heads attend alike (Jensen-Shannon divergence, {results.distances.rows:,} rows)",
+        HEAD_NEIGHBOURS.columns,
+        rows_of(geography.neighbors),
+        notes=(summary, *(() if results.notes_shown else results.notes)),
+    )
+
+
+def _clusters_table(embedding: pd.DataFrame, names: Mapping[str, str]) -> ShownTable:
+    """Return the heads of each cluster, and the number of them that have each label."""
+    columns = [
+        TableColumn("cluster", "number from 1", "", "cluster"),
+        TableColumn("heads", "count", "", "heads", cell=lambda row: f"{len(row['heads']):,}"),
+        TableColumn("layers", "text", "", "layers", wraps=True),
+        TableColumn("labels", "text", "", "labels", cell=lambda row: ", ".join(row["labels"]), wraps=True),
+        TableColumn("heads", "text", "", "members", cell=_members, wraps=True),
+    ]
+    return ShownTable("head_clusters", "Clusters", columns, cluster_rows(embedding, names))
+
+
+def _members(row: Row) -> str:
+    return " ".join(row["heads"][:_NAMED]) + (" …" if len(row["heads"]) > _NAMED else "")
+
+
+def cluster_rows(embedding: pd.DataFrame, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the heads of each cluster, and the number of them that have each label."""
+    rows = []
+    for cluster, members in embedding.groupby("cluster"):
+        counts = members["label"].value_counts()
+        rows.append(
+            {
+                "cluster": cluster,
+                "heads": [head_name(*pair) for pair in zip(members["layer"], members["head"], strict=True)],
+                "labels": [f"{names.get(str(label), str(label))} {count}" for label, count in counts.items()],
+                "layers": ranges(sorted(set(members["layer"]))),
+            }
+        )
+    return rows
+
+
+_NEAREST = 5
+
+
+def explored_clusters(results: ClusterResults, kind: str) -> Contribution:
+    """Return the clusters, the nearest heads, and whether the heads of a layer are alike."""
+    geography, distances = results.geography, results.distances.per_row
+    embedding = geography.embedding.sort_values(["layer", "head"])
+    columns = ["layer", "head", "label"]
+    rows = cluster_rows(embedding.merge(results.heads[columns], on=["layer", "head"]), label_names(results.specials))
+    clusters = sorted({int(cluster) for cluster in embedding["cluster"]})
+    names = {int(row["cluster"]): f"{row['cluster']}: {', '.join(row['labels'][:2])}" for row in rows}
+    (measure,) = head_measures(
+        HEAD_EMBEDDING,
+        embedding,
+        f"clusters/{{column}}/{kind}",
+        kind=kind,
+        values=tuple(clusters.index(int(cluster)) for cluster in embedding["cluster"]),
+        categories=tuple(names[cluster] for cluster in clusters),
+    )
+    square = distances.to_numpy(dtype=float)
+    order = np.argsort(square + np.diag(np.full(len(square), np.inf)), axis=1, kind="stable")
+    heads = list(distances.index)
+    nearest = {
+        head: tuple(heads[other] for other in order[row][: min(_NEAREST, len(heads) - 1)])
+        for row, head in enumerate(heads)
+    }
+    facts = {}
+    for name, cluster in zip(names_of(embedding), embedding["cluster"], strict=True):
+        text = names[int(cluster)]
+        if nearest[name]:
+            distance = float(square[heads.index(name), heads.index(nearest[name][0])])
+            text += f"; nearest head {nearest[name][0]}, divergence {distance:.3f} nats"
+        facts[name] = (Fact("cluster", text, measure.id),)
+    return Contribution((measure,), _findings(results, measure), facts=facts, nearest=nearest)
+
+
+def _findings(results: ClusterResults, measure: Measure) -> tuple[Finding, ...]:
+    """Return whether the nearest head tends to be in the same layer."""
+    neighbors = results.geography.neighbors
+    if not len(neighbors):
+        return ()
+    row = neighbors.iloc[0]
+    verdict = "more often than" if row["p"] < 0.05 else "not clearly more often than"
+    text = (
+        f"The head that attends most alike is in the same layer for {share(float(row['found']))} of the heads, "
+        f"{verdict} if heads were assigned to layers at random ({share(float(row['shuffled']))}, p = {row['p']:.4f})."
+    )
+    return (Finding(text, address(measure=measure.id, kind=measure.kind)),)
