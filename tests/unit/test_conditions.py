@@ -84,13 +84,6 @@ def test_sentences_are_not_padded_where_padding_changes_attention(name):
     assert seen > 5
 
 
-@pytest.mark.parametrize("name", ["convbert", "nystromformer"])
-def test_sentences_of_the_same_length_are_still_read_together(name):
-    words = [Sentence(str(i), tuple("abc"[i:] + "abc"[:i])) for i in range(3)]
-    (batch,) = extract(encoder(name), words, log=ExtractionLog())
-    assert len(batch) == 3
-
-
 def test_the_control_is_read_in_the_same_batches_as_the_model():
     assert encoder("convbert").random_init(seed=0).batching == "equal lengths"
 

@@ -75,18 +75,6 @@ def test_a_model_of_the_default_implementation_is_switched_to_eager_attention(fa
     assert torch.equal(next(extract(encoder, sentences)).maps, expected)
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "modernbert"])
-def test_a_model_as_from_pretrained_loads_it_can_be_read(tmp_path, family):
-    tiny.model(family).save_pretrained(tmp_path)
-    tiny.fresh_tokenizer(tiny.FAMILIES[family][0]).save_pretrained(tmp_path)
-    loaded = transformers.AutoModel.from_pretrained(tmp_path)
-    assert loaded.config._attn_implementation == "sdpa"
-    sentences = [Sentence("1", ("Green", "ideas", "sleep", "."))]
-    encoder = Encoder(loaded, transformers.AutoTokenizer.from_pretrained(tmp_path))
-    maps = next(extract(encoder, sentences, kind="norm")).maps
-    assert torch.equal(maps, next(extract(Encoder.from_pretrained(tmp_path), sentences, kind="norm")).maps)
-
-
 def test_the_switch_is_made_without_the_advice_to_make_it():
     model = tiny.model("bert")
     model.set_attn_implementation("sdpa")
