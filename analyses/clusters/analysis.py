@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from rich.console import RenderableType
 
+from ...extractors import MapMaker
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
 from ..contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
@@ -40,7 +41,7 @@ class Clusters(Analysis[ClusterFacts, ClusterResults], row=CLUSTERS):
         counting = CountMaps(HeadDistances, (("smoothing", smoothing),))
         name = f"head-distances/{setting.maps.kind}"
         # Learned sinks take a share of every row, and distances are those of distributions over tokens.
-        maker = replace(shared.maker, normalize="row") if setting.encoder.has_sinks else shared.maker
+        maker = replace(cast(MapMaker, shared.maker), normalize="row") if setting.encoder.has_sinks else shared.maker
         request = Request(name, "clusters", setting.corpus, maker, counting)
         return Plan((shared, request), ClusterFacts(reading, request.name))
 

@@ -151,9 +151,9 @@ def test_a_run_shows_the_share_of_learned_sinks():
     assert [column.text(row) for row in shown.rows] == [f"{100 * value:.1f}" for value in layers["learned_sink"]]
     figure = statistics_figure(heads, run.surface.specials)
     panel = next(axes for axes in figure.axes if axes.get_ylabel() == "to the learned sink (%)")
-    np.testing.assert_allclose(panel.collections[0].get_offsets()[:, 1], 100 * heads["learned_sink"])
+    np.testing.assert_allclose(np.asarray(panel.collections[0].get_offsets())[:, 1], 100 * heads["learned_sink"])
     measure = next(each for each in explored_surface(run.surface, "weight").measures if "learned_sink" in each.id)
-    np.testing.assert_allclose(np.ravel(measure.values), heads["learned_sink"], atol=1e-6)
+    np.testing.assert_allclose(np.array(measure.values, dtype=float), heads["learned_sink"], atol=1e-6)
     assert any("learned sinks" in note for note in run.surface.notes)
     by_row = MapOptions(("weight",), normalize="row")
     divided = analyze(tiny.randomised("gpt_oss"), load_treebank(SAMPLE_TREEBANK, limit=4), options=by_row)
