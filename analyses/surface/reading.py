@@ -68,9 +68,7 @@ def plan_reading(options: OptionSet, setting: Setting) -> tuple[Request, Reading
     specials = special_names(setting)
     if setting.encoder.causal:
         notes.append(_CAUSAL if "first_special" in specials else f"{_CAUSAL} {_FIRST_WORD}")
-    sinks = (
-        setting.encoder.has_sinks and maker.attention_is_map and not maker.kind.rollout and maker.normalize == "none"
-    )
+    sinks = setting.encoder.has_sinks and maker.kind.name == "weight" and maker.normalize == "none"
     if sinks:
         notes.append(_SINKS)
     arguments = {
