@@ -63,7 +63,7 @@ export function ExplorerApp({ data, hash, opening }: { data: Explorer; hash: boo
             ))}
           </ul>
           <button type="button" class="link" aria-expanded={all} onClick={() => setAll(!all)}>
-            {all ? "Findings in one line each" : `All ${data.findings.length} findings in full`}
+            {all ? "Findings in one line each" : data.findings.length === 1 ? "The finding in full" : `All ${data.findings.length} findings in full`}
           </button>
         </section>
       )}

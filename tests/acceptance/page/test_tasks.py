@@ -1,0 +1,96 @@
+"""What people come for takes at most three clicks from the top of the page, and what they then see is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.page.test_sentences import listed, verdicts
+from tests.acceptance.page.waiting import assert_count
+
+Data = dict[str, Any]
+MOST = 3
+
+
+class Reader:
+    """Counts the clicks on a page; text is typed and Enter is pressed without any."""
+
+    def __init__(self, page: Any) -> None:
+        self.page, self.clicks = page, 0
+        page.locator(".drawing").wait_for()
+
+    def click(self, target: Any) -> None:
+        target.click()
+        self.clicks += 1
+        assert self.clicks <= MOST
+
+    def choose(self, name: str) -> None:
+        self.click(self.page.locator(".choices label", has_text=name).first)
+
+
+@pytest.fixture
+def reader(open_page: Callable[..., Any], pages: dict[str, Path]) -> Reader:
+    return Reader(open_page(pages["small"]))
+
+
+def test_which_head_finds_subjects_and_where_does_it_fail(reader: Reader, small: Data) -> None:
+    box = reader.page.get_by_role("combobox", name="Color by")
+    reader.click(box)
+    box.fill("nsubj")
+    box.press("Enter")
+    reader.choose("wrong")
+    [measure] = [each for each in small["measures"] if each["id"] == "dependency/nsubj/dep->head/accuracy/weight"]
+    best = max(range(72), key=lambda head: measure["values"][head])
+    layer, head = best // 12 + 1, best % 12 + 1
+    assert reader.page.locator(".card h3").text_content() == f"Head {layer}-{head}"
+    failed = {
+        each["id"] for each in small["sample"]["sentences"] if False in verdicts(small, each, (layer, head), "nsubj")
+    }
+    assert set(listed(reader.page)) == failed != set()
+
+
+def test_what_does_a_head_do(reader: Reader, small: Data) -> None:
+    reader.click(reader.page.locator('.matrix [data-head="12"]'))
+    card = reader.page.locator(".card").first
+    assert card.locator("h3").text_content() == "Head 2-1"
+    [measure] = [each for each in small["measures"] if each["id"] == "dependency/obj/dep->head/accuracy/weight"]
+    value, low, high = (100 * measure[name][12] for name in ("values", "low", "high"))
+    line = card.locator("dl > div", has=reader.page.get_by_text("obj", exact=True))
+    assert line.get_by_role("button").text_content() == f"{value:.1f} % [{low:.1f}, {high:.1f}]"
+    better = sum(other > measure["values"][12] for other in measure["values"])
+    assert line.locator("small").text_content() == f"n = {measure['n']} · baseline 40.0 · rank {better + 1} of 72"
+    assert reader.page.get_by_label("Relation", exact=True).input_value() == "obj"  # what the head is asked
+
+
+def test_all_heads_and_both_maps_on_a_sentence(reader: Reader) -> None:
+    reader.choose("all heads")
+    assert_count(reader.page.locator(".thumbnail"), 72)
+    reader.choose("lines")
+    reader.choose("norm")
+    assert_count(reader.page.locator(".drawing .title"), 2)
+    titles = reader.page.locator(".drawing .title").all_text_contents()
+    assert [title.split(" · ")[1] for title in titles] == ["weight", "norm"]
+
+
+def test_sentences_with_a_word(reader: Reader, small: Data) -> None:
+    box = reader.page.get_by_role("searchbox", name="Contains")
+    reader.click(box)
+    box.fill("because")
+    having = {each["id"] for each in small["sample"]["sentences"] if "because" in map(str.lower, each["rows"])}
+    assert_count(reader.page.locator(".example"), len(having))
+    assert set(listed(reader.page)) == having != set()
+
+
+def test_a_picture_and_a_link(reader: Reader) -> None:
+    reader.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    with reader.page.expect_download() as download:
+        reader.click(reader.page.locator(".drawn .buttons button", has_text="SVG"))
+    assert "</svg>" in Path(download.value.path()).read_text("utf-8")
+    reader.click(reader.page.locator('.matrix [data-head="12"]'))
+    reader.click(reader.page.get_by_role("button", name="Copy link"))
+    reader.page.get_by_role("status").get_by_text("Copied.").wait_for()
+    assert reader.page.evaluate("navigator.clipboard.readText()") == reader.page.url
+    assert "#head=2-1&" in reader.page.url
