@@ -23,6 +23,7 @@ _COLORS: dict[str, tuple[str, str]] = {
     },
 }
 _IMAGE = re.compile(r'<image xlink:href="data:image/png;base64,([^"]*)"( id="[^"]*")?')
+_SAME = 1.5 / 255
 _NAMES = {light.lower(): name for name, (light, _) in _COLORS.items()}
 
 
@@ -35,7 +36,7 @@ def palette_styles() -> str:
 def themed(svg: str) -> str:
     """Let the colors of the palette follow the page, and links lead to the explorer of this page.
 
-    Drawings that are pixels are there twice, of which a style sheet shows one.
+    Drawings that are pixels, in the scale of matrices, are there twice, of which a style sheet shows one.
 
     Example:
         >>> themed('<path style="fill: #0072b2; stroke: #123456"/>')
@@ -54,10 +55,11 @@ def themed(svg: str) -> str:
 def _with_dark(image: re.Match[str]) -> str:
     """Return an image, and the same image in the colors of a dark page."""
     pixels = imread(BytesIO(base64.b64decode(image[1])))
-    levels = np.rint(255 * pixels[..., :3]).astype(int)
     dark = pixels.copy()
-    for light, color in _COLORS.values():
-        dark[(levels == np.rint(255 * np.array(to_rgb(light)))).all(-1), :3] = to_rgb(color)
+    for light, color in (_COLORS[f"{SCALE.name}-{level}"] for level in range(SCALE.N)):
+        # A scale that is reversed rounds its colors in another way.
+        apart = np.abs(pixels[..., :3] - to_rgb(light)).max(-1)
+        dark[apart < _SAME, :3] = to_rgb(color)
     written = BytesIO()
     imsave(written, dark, format="png")
     text = base64.b64encode(written.getvalue()).decode()

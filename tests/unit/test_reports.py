@@ -20,7 +20,18 @@ from attentionology.analyses.contract import Titles
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.section import DependencyResults, best_table, dependency_section
 from attentionology.analyses.shared.best_head import with_control
-from attentionology.reports.drawing import PAGE, PALETTE, REVERSED, STYLE, figure_formats, panels, save, styled
+from attentionology.reports.drawing import (
+    DARK_SCALE,
+    PAGE,
+    PALETTE,
+    REVERSED,
+    SCALE,
+    STYLE,
+    figure_formats,
+    panels,
+    save,
+    styled,
+)
 from attentionology.reports.format import interval, percent, shown_rows
 from attentionology.reports.json_text import records, to_json
 from attentionology.reports.page import save_figures, write_report, write_section
@@ -281,14 +292,15 @@ def test_a_page_gives_figures_the_colors_of_its_scheme_and_links_to_itself(tmp_p
 
 def test_pixels_have_the_colors_of_a_dark_page_too(tmp_path):
     figure, ((axes,),) = panels(2, 2)
-    axes.imshow([[0.0, 1.0]], cmap=REVERSED, vmin=0, vmax=1, interpolation="none")
+    levels = np.linspace(0, 1, REVERSED.N)[None]
+    axes.imshow(levels, cmap=REVERSED, vmin=0, vmax=1, interpolation="none")
     save(figure, tmp_path, "pixels")
     shown = themed((tmp_path / "pixels.svg").read_text(encoding="utf-8"))
     images = re.findall(r'<image class="on-(light|dark)" xlink:href="data:image/png;base64,([^"]*)"', shown)
-    colors = {
-        scheme: [to_hex(pixel) for pixel in imread(io.BytesIO(base64.b64decode(text)))[0, :, :3]]
-        for scheme, text in images
-    }
-    scales = PALETTE["sequential"]
-    assert colors == {scheme: [scales[scheme][-1], scales[scheme][0]] for scheme in ("light", "dark")}
+    colors = {scheme: imread(io.BytesIO(base64.b64decode(text)))[0, :, :3] for scheme, text in images}
+    for scheme, scale in (("light", SCALE), ("dark", DARK_SCALE)):
+        np.testing.assert_allclose(colors[scheme], scale(np.arange(scale.N)[::-1])[:, :3], atol=1.5 / 255)
+        assert [to_hex(colors[scheme][end]) for end in (-1, 0)] == [
+            PALETTE["sequential"][scheme][end] for end in (0, -1)
+        ]
     assert len(re.findall(r'id="image', shown)) == 1
