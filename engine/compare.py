@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +16,12 @@ from ..analyses.option_groups import Bounds
 from ..analyses.shared.options import CountOptions
 from ..analyses.shared.record import describe_command
 from ..reports.help.options import flag
-from ..reports.page import Section, write_report
+from ..reports.page import Section
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
 from ..storage.nearest import did_you_mean
 from .compared import Compared, ComparedRun, load_compared_run, names_of, pairing_of
+from .run import Run, write_run
 from .stored_run import registered_analysis
 
 if TYPE_CHECKING:
@@ -101,7 +103,12 @@ def compare(
     analyses = dict.fromkeys(name for run in runs for name in run.analyses)
     if left_out := [name for name in analyses if not any(run.analyses.get(name) for run in runs)]:
         notes.append(f"Analyses without statistics that can be compared: {', '.join(left_out)}.")
-    return Comparison(tuple(contrasts), min_count, tuple(notes))
+    comparison = Comparison(tuple(contrasts), min_count, tuple(notes))
+    shown = {"names": labels, "min_count": min_count, "relations": list(relations)}
+    written = functools.cache(
+        lambda: _written(comparison, dict(zip(labels, runs, strict=True)), shown, "attentionology.compare(…)", Stages())
+    )
+    return replace(comparison, written=written)
 
 
 def _restricted(runs: Sequence[ComparedRun], relations: Sequence[str]) -> list[ComparedRun]:
@@ -198,16 +205,21 @@ def compare_folders(
         labels = list(names) or names_of(runs)
         with stages("compare"):
             comparison = compare(*runs, names=labels, min_count=min_count, relations=relations)
-        with stages("tables and figures"):
-            together = _together(dict(zip(labels, runs, strict=True)))
-            section = comparison_section(comparison, name=TABLE, title=_title(labels), together=together)
-        record = describe_command(command, {**(shown_options or {}), "out": str(out)}, 0, stages)
-        record |= {
-            "runs": [_describe(*described) for described in zip(labels, folders, runs, strict=True)],
-            "warnings": [],
-        }
-        write_report(target.path, run=record, sections=[section], template="comparison.html.j2")
-    return comparison, section
+        named = {label: replace(run, folder=folder) for label, run, folder in zip(labels, runs, folders, strict=True)}
+        written = _written(comparison, named, {**(shown_options or {}), "out": str(out)}, command, stages)
+        write_run(target.path, written)
+    return comparison, written.sections[0]
+
+
+def _written(
+    comparison: Comparison, runs: Mapping[str, ComparedRun], shown: Mapping[str, Any], command: str, stages: Stages
+) -> Run:
+    """Return what a comparison writes, which is the folder of a run."""
+    with stages("tables and figures"):
+        section = comparison_section(comparison, name=TABLE, title=_title(list(runs)), together=_together(runs))
+    record = describe_command(command, shown, 0, stages)
+    record |= {"runs": [_describe(name, run) for name, run in runs.items()], "warnings": []}
+    return Run((), record=record, sections=(section,), template="comparison.html.j2")
 
 
 def _together(runs: Mapping[str, ComparedRun]) -> dict[str, tuple[Figure, str]]:
@@ -227,12 +239,12 @@ def _title(names: Sequence[str]) -> str:
     return "Comparison of " + " and ".join([", ".join(quoted[:-1]), quoted[-1]])
 
 
-def _describe(name: str, folder: Path, run: ComparedRun) -> dict[str, Any]:
+def _describe(name: str, run: ComparedRun) -> dict[str, Any]:
     """Describe a run for the record: its folder, and what identifies its model and its corpus."""
     model, corpus = run.record["model"], run.record["corpus"]
     return {
         "name": name,
-        "folder": str(folder),
+        "folder": None if run.folder is None else str(run.folder),
         "command": run.record["command"],
         "model": model["name"],
         "revision": model["revision"],

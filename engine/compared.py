@@ -34,6 +34,7 @@ class ComparedRun:
         default_factory=dict
     )  # by the name of the analysis, where it has one kind of map
     inputs: frozenset[str] | None = None  # ids of inputs that were read; None if they are unknown
+    folder: Path | None = None
 
     @classmethod
     def of(cls, run: Compared) -> ComparedRun:
@@ -43,7 +44,7 @@ class ComparedRun:
         families = {(part.analysis.name, part.kind or ""): part.analysis.comparable(part.counted) for part in run.parts}
         names = [part.analysis.name for part in run.parts]
         results = {part.analysis.name: part.results for part in run.parts if names.count(part.analysis.name) == 1}
-        return cls(run.titles, run.record, families, results)
+        return cls(run.titles, run.record, families, results, folder=run.folder)
 
     @property
     def analyses(self) -> dict[str, list[str]]:

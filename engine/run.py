@@ -63,6 +63,7 @@ class Run:
         samples: inputs with their maps that were kept to be looked at, by the names of their requests.
         described: tables that describe the corpus, by name.
         stored: returns what `save` stores of the counts; None for a run that keeps none.
+        template: the file in ``reports/templates`` that the page is made of.
 
     Example:
         >>> import attentionology
@@ -91,6 +92,7 @@ class Run:
     samples: Mapping[str, InputSample] = field(default_factory=dict)
     described: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     stored: Callable[[], RunStates] | None = field(default=None, repr=False)
+    template: str = field(default="report.html.j2", repr=False)
 
     @overload
     def __getitem__(self, key: Literal["dependency"] | tuple[Literal["dependency"], str]) -> DependencyResults: ...
@@ -266,7 +268,7 @@ def write_run(folder: Path, run: AnyRun) -> AnyRun:
         run = replace(run, record={**run.record, "warnings": [*run.record["warnings"], unstored]})
     for name, table in run.described.items():
         write_csv(table, folder / "tables" / f"{name}.csv")
-    explorer = run.explorer() if "layers" in run.record["model"] else None
+    explorer = run.explorer() if "layers" in run.record.get("model", {}) else None
     shown = script_json(explorer) if explorer and (explorer.measures or explorer.sample) else None
-    write_report(folder, run=dict(run.record), sections=list(run.sections), explorer=shown)
+    write_report(folder, run=dict(run.record), sections=list(run.sections), template=run.template, explorer=shown)
     return run

@@ -28,7 +28,6 @@ from ..analyses.survey.section import survey_section
 from ..analyses.survey.tables import CellResult
 from ..analyses.survey.training import LayerAccuracies, TrainingCurves, layer_accuracies
 from ..analyses.survey.transfer import KeptCounts, averaged, kept_counts, transfers
-from ..reports.page import write_report
 from ..reports.progress import Stages, showing
 from ..reports.run_folder import RunFolder
 from ..storage.nearest import did_you_mean
@@ -36,6 +35,7 @@ from .compared import pairing_of
 from .corpus import CorpusOptions
 from .execution import execute
 from .preparing import Job
+from .run import Run, write_run
 from .surveying.cells import CellCounter, read_treebank
 from .surveying.options import CellOptions, GridOptions, SurveyOptions
 
@@ -123,22 +123,33 @@ def execute_survey(
 ) -> Survey:
     """Run a survey, and write its tables, figures and page."""
     options.check()
-    if out is None:
-        return count_grid(options)
     stages, grid = Stages(), options.grid
-    with RunFolder(out, overwrite=overwrite, reads=paths_read(grid.models, grid.treebanks)) as folder:
+    shown = {**flat_options(options), **options.long_run.described()}
+
+    def counted() -> Survey:
         with stages("cells"):
             survey = count_grid(options)
-        with stages("tables and figures"):
-            section = survey_section(survey)
-        shown = {**flat_options(options), **options.long_run.described(), "out": str(out)}
-        record = {
-            **describe_command(command, shown, options.seed, stages),
-            "survey": _described(options, survey),
-            "warnings": survey.warnings,
-        }
-        write_report(folder.path, run=record, sections=[section], template="survey.html.j2")
+        return replace(survey, written=functools.cache(lambda: _written(options, survey, shown, command, stages)))
+
+    if out is None:
+        return counted()
+    shown["out"] = str(out)
+    with RunFolder(out, overwrite=overwrite, reads=paths_read(grid.models, grid.treebanks)) as folder:
+        survey = counted()
+        write_run(folder.path, _written(options, survey, shown, command, stages))
     return survey
+
+
+def _written(options: SurveyOptions, survey: Survey, shown: Mapping[str, Any], command: str, stages: Stages) -> Run:
+    """Return what a survey writes, which is the folder of a run."""
+    with stages("tables and figures"):
+        section = survey_section(survey)
+    record = {
+        **describe_command(command, shown, options.seed, stages),
+        "survey": _described(options, survey),
+        "warnings": survey.warnings,
+    }
+    return Run((), record=record, sections=(section,), template="survey.html.j2")
 
 
 def _described(options: SurveyOptions, survey: Survey) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from ...reports.saved import Saved
 from ..shared.comparable import Comparable
 from .columns import COMPARISON
 from .differences import Difference, differences
@@ -76,7 +77,7 @@ class Contrast:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Saved):
     """The differences of all statistics that the compared runs have.
 
     Attributes:

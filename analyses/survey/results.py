@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ...corpora_loaders.releases import grouped_reasons
+from ...reports.saved import Saved
 from .columns import SURVEY_TRAINING, SURVEY_TRANSFER, SURVEY_TRANSFER_MEANS
 from .contrasts import SurveyContrast
 from .tables import CellFailure, CellResult, cells_table, contrasts_table, means_table, rows_table, survey_table
@@ -19,7 +20,7 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True, repr=False)
-class Survey:
+class Survey(Saved):
     """The results of a survey of models, treebanks and kinds of maps.
 
     Attributes:
