@@ -503,6 +503,12 @@ _DRAWN = (
 
 _FOUND = (
     Fault(
+        "analyses/shared/ensembles.py",
+        'ensemble["gain_low"] > 0',
+        'ensemble["gain_low"] >= 0',
+        "tests/unit/test_held_out_claims.py::test_heads_find_more_together_only_with_the_whole_interval",
+    ),
+    Fault(
         "analyses/shared/explored.py",
         'ordered = table.sort_values(["layer", "head"])',
         "ordered = table",
@@ -557,9 +563,9 @@ _FOUND = (
         f"{_FINDINGS}test_heads_of_neighbors_are_counted_by_their_labels",
     ),
     Fault(
-        "analyses/clusters/report.py",
-        'row["p"] < 0.05',
-        'row["p"] <= 0.05',
+        "analyses/comparison/differences.py",
+        "return p < LEVEL",
+        "return p <= LEVEL",
         f"{_FINDINGS}test_heads_of_a_layer_are_alike_only_below_five_percent",
     ),
     Fault(
@@ -796,7 +802,7 @@ _ABLATED = (
     ),
     Fault(
         "analyses/ablation/report.py",
-        'if row["p"] < LEVEL:',
+        'if is_significant(row["p"]):',
         'if row["above"] > 0:',
         f"{_ABLATION}test_the_conclusion_hangs_on_the_joint_test",
     ),

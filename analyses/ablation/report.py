@@ -19,7 +19,7 @@ from ...reports.json_text import records
 from ...reports.page import Section
 from ...reports.shapes import heatmap
 from ...reports.table import ShownTable
-from ..comparison.differences import LEVEL
+from ..comparison.differences import is_significant
 from ..contract import Titles
 from ..shared.explored import address, head_measures
 from ..shared.previews import Previewed
@@ -177,7 +177,7 @@ def conclusion(results: AblationResults) -> str:
     what = f"effect on their words ({EFFECTS[results.effect]})"
     numbers = f"mean relative rank {number(row['mean_rank'], 2)}, where 0.5 is chance; p = {number(row['p'], 4)}"
     above = f"for {row['above']} of {row['relations']} relations"
-    if row["p"] < LEVEL:
+    if is_significant(row["p"]):
         return (
             f"Heads that find relations have a larger {what} than other heads of their layers: above their mean "
             f"{above}; {numbers}."

@@ -21,6 +21,7 @@ from ...reports.format import head_name, number, ranges, rows_of
 from ...reports.json_text import records
 from ...reports.page import Section
 from ...reports.table import ShownTable
+from ..comparison.differences import is_significant
 from ..contract import Titles
 from ..shared.explored import address, head_measures, names_of, share
 from ..shared.previews import Previewed
@@ -246,7 +247,7 @@ def _findings(results: ClusterResults, measure: Measure) -> tuple[Finding, ...]:
     if not len(neighbors):
         return ()
     row = neighbors.iloc[0]
-    verdict = "more often than" if row["p"] < 0.05 else "not clearly more often than"
+    verdict = "more often than" if is_significant(row["p"]) else "not clearly more often than"
     text = (
         f"The head that attends most alike is in the same layer for {share(float(row['found']))} of the heads, "
         f"{verdict} if heads were assigned to layers at random ({share(float(row['shuffled']))}, p = {row['p']:.4f})."

@@ -41,6 +41,11 @@ _ROUNDING = 1e-12
 _NAN = float("nan")
 
 
+def is_significant(p: float) -> bool:
+    """Whether a p value is below `LEVEL`, so that a sentence may claim what it tests."""
+    return p < LEVEL
+
+
 @dataclass(frozen=True, eq=False)
 class Difference:
     """The difference of one statistic between two runs, first minus second."""
@@ -66,7 +71,7 @@ class Difference:
     @property
     def significant(self) -> bool:
         """Whether the adjusted p value is below `LEVEL`."""
-        return self.p_holm < LEVEL
+        return is_significant(self.p_holm)
 
 
 def differences(

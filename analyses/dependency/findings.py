@@ -9,6 +9,7 @@ import numpy as np
 
 from ...reports.explorer.data import Finding
 from ...reports.format import head_name, rows_of
+from ..shared.ensembles import finds_more
 from ..shared.explored import address, points, share
 from ..shared.failures import clear_mistake
 from ..shared.held_out import side_of_zero
@@ -117,7 +118,7 @@ def _together(results: DependencyResults, kind: str) -> Iterator[Finding]:
     if results.ensembles is None or not len(results.ensembles):
         return
     rows = rows_of(results.ensembles)
-    better = sorted((row for row in rows if row["gain_low"] > 0), key=lambda row: -row["gain"])
+    better = sorted(filter(finds_more, rows), key=lambda row: -row["gain"])
     counted = f"{len(rows)} relation{'s' if len(rows) > 1 else ''} with at least {results.min_count} words"
     best = {row["relation"]: row for row in rows_of(results.best)}
     if not better:

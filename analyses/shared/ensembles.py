@@ -26,6 +26,11 @@ Array = npt.NDArray[Any]
 _ARROWS = "←↔"
 
 
+def finds_more(ensemble: Mapping[str, Any]) -> bool:
+    """Whether an ensemble clearly finds more than its first head alone: the whole interval of its gain is above 0."""
+    return bool(ensemble["gain_low"] > 0)
+
+
 def ensemble_schema(
     name: str, rows: str, keys: tuple[TableColumn, ...], *, of: str, found: str, units: str, arrows: str
 ) -> Schema:

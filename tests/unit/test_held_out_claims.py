@@ -12,12 +12,14 @@ from attentionology.analyses.alignment.explored import explored_alignment
 from attentionology.analyses.alignment.results import AlignmentResults, LayerChoice
 from attentionology.analyses.alignment.series import Series
 from attentionology.analyses.alignment.tables import AlignmentTables
+from attentionology.analyses.comparison.differences import is_significant
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.coreference.explored import explored_coreference
 from attentionology.analyses.coreference.shown_tables import CoreferenceResults
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.section import DependencyResults
+from attentionology.analyses.shared.ensembles import finds_more
 from attentionology.analyses.shared.held_out import gain_columns, side_of_baseline
 from attentionology.reports.explorer.contribution import Contribution
 from tests.documents import corpus, random_document, window
@@ -48,6 +50,18 @@ WORSE = {"heldout_gain": -0.1, "heldout_gain_low": -0.2, "heldout_gain_high": -0
 )
 def test_a_claim_needs_both_gains_on_its_side(changes, side):
     assert side_of_baseline({**BETTER, **changes}) == side
+
+
+def test_heads_find_more_together_only_with_the_whole_interval():
+    assert finds_more({"gain": 0.1, "gain_low": 0.001})
+    assert not finds_more({"gain": 0.1, "gain_low": 0.0})
+    assert not finds_more({"gain": 0.1, "gain_low": NAN})
+
+
+def test_a_p_value_of_five_percent_is_not_significant():
+    assert is_significant(0.0499)
+    assert not is_significant(0.05)
+    assert not is_significant(NAN)
 
 
 def test_a_table_without_a_gain_on_the_same_data_goes_by_the_held_out_gain_alone():
