@@ -26,7 +26,7 @@ def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
     names = {"previous": "the previous token", "next": "the next token", "self": "the token itself"}
     names |= {"punctuation": "punctuation", "other": "other words", LEARNED_SINK: "the learned sink"}
     names |= {name: results.specials.get(name, name.replace("_", " ")) for name in ("first_special", "last_special")}
-    inputs = results.tables.counts.set_index("statistic")["inputs"].to_dict()
+    inputs = {str(name): int(n) for name, n in results.tables.counts.set_index("statistic")["inputs"].items()}
     return Contribution(
         measures=(
             *head_measures(SURFACE, heads, f"surface/{{column}}/{kind}", names, inputs, kind=kind),
