@@ -11,13 +11,14 @@ from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..analyses.contract import OptionError
 from ..reports.drawing import STYLE
 from ..reports.explorer.data import Explorer
 from ..reports.explorer.view import cell_name, mounted, page
-from ..reports.heads import HeadView, Layout, as_text, draw
+from ..reports.heads import HeadView, Layout, as_text, draw, draw_into
 from ..reports.heads.explored import as_explorer, opening
 from ..reports.tables import csv_text
 from ..storage.durable import write_durably
@@ -90,6 +91,16 @@ class Shown:
     def figure(self) -> Figure:
         """Draw the heads; see `attentionology.reports.heads.draw`."""
         return draw(self.drawn, layout=self.layout)
+
+    def draw(self, axes: Axes) -> None:
+        """Draw one head on one sentence into axes of another figure.
+
+        Raises:
+            OptionError: there are several heads or sentences.
+        """
+        if len(self.drawn) != 1 or len(self.drawn[0]) != 1:
+            raise OptionError("axes take one head on one sentence; give each its own axes")
+        draw_into(axes, self.drawn[0][0], self.layout)
 
     def table(self) -> pd.DataFrame:
         """Return all values as a table with a row for each pair of words.

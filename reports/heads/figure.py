@@ -61,7 +61,7 @@ def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines") -> Fi
     """
     if not views or not views[0] or len({len(row) for row in views}) > 1:
         raise ValueError("each sentence needs the same number of heads, at least one")
-    size, panel = (_line_size, _lines) if layout == "lines" else (_arc_size, _arcs)
+    size = _line_size if layout == "lines" else _arc_size
     widths = [max(size(row[column]).width for row in views) for column in range(len(views[0]))]
     heights = [max(size(view).height for view in row) for row in views]
     has_gold = any(any(head is not None for head in view.gold) for row in views for view in row)
@@ -73,16 +73,22 @@ def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines") -> Fi
         left = 0.0
         for view, width in zip(of_sentence, widths, strict=True):
             position = (left / sum(widths), (top - height) / total, width / sum(widths), height / total)
-            axes = figure.add_axes(position)
-            axes.set_axis_off()
-            axes.set_xlim(0, width)  # the unit of both axes is an inch
-            axes.set_ylim(height, 0)
-            panel(axes, view)
+            draw_into(figure.add_axes(position), view, layout, _Size(width, height))
             left += width
         top -= height
     if has_gold:
         figure.text(0.01, 0.3 * _LINE / total, _LEGENDS[layout], color=BLACK, ha="left", va="bottom", fontsize=7)
     return figure
+
+
+def draw_into(axes: Axes, view: HeadView, layout: Layout = "lines", size: _Size | None = None) -> None:
+    """Draw one head into axes, which should be as large as the head needs in inches if no size is given."""
+    needed, panel = (_line_size, _lines) if layout == "lines" else (_arc_size, _arcs)
+    size = size or needed(view)
+    axes.set_axis_off()
+    axes.set_xlim(0, size.width)  # the unit of both axes is an inch
+    axes.set_ylim(size.height, 0)
+    panel(axes, view)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
 from attentionology.reports.drawing import BLUE, GREY, ORANGE
 from attentionology.reports.explorer.encoding import inflated
-from attentionology.reports.heads import HeadView, as_text, draw
+from attentionology.reports.heads import HeadView, Layout, as_text, draw, draw_into
 from attentionology.reports.heads.explored import as_explorer, opening
 
 WORDS = ("[CLS]", "The", "old", "dog", "barks", "[SEP]")
@@ -47,6 +48,19 @@ def test_a_line_for_each_value_that_can_be_seen():
     ]
     assert drawn_lines(VIEW) == expected
     assert len(expected) == 12
+
+
+@pytest.mark.parametrize("layout", ["lines", "arcs"])
+def test_axes_of_another_figure_get_what_a_figure_has(layout: Layout):
+    [expected] = draw([[VIEW]], layout=layout).axes
+    axes = Figure().subplots(1, 2)[1]
+    draw_into(axes, VIEW, layout)
+    assert [*axes.get_xlim(), *axes.get_ylim()] == pytest.approx([*expected.get_xlim(), *expected.get_ylim()])
+    for drawn in (lambda each: each.texts, lambda each: each.lines, lambda each: each.patches):
+        assert len(drawn(axes)) == len(drawn(expected))
+    words = [[(text.get_text(), text.get_position()) for text in each.texts] for each in (axes, expected)]
+    assert words[0] == words[1]
+    assert len(words[0]) >= 6
 
 
 def test_lines_connect_the_rows_of_their_words():
