@@ -128,7 +128,8 @@ class DependencyAccuracy(OutcomeCounts):
         try:
             words = ScoredWords.of(batch.sentences, self._index, arcs)
         except KeyError as error:
-            raise ValueError(f"relation {error} is not in the inventory") from None
+            needed = "which needs all relations of the corpus; choose rows after counting"
+            raise ValueError(f"relation {error} is not in the inventory, {needed}") from None
         predicted = np.clip(words.number[:, None] + np.array(OFFSETS), 1, words.length[:, None])
         baselines = [predicted == words.head[:, None]]
         if self.causal:  # words whose head stands before them, and after them

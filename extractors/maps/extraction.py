@@ -90,14 +90,14 @@ def extract(
 
 
 def extract_many(
-    encoder: Encoder, sentences: Texts, makers: Sequence[BatchMaker[Any]], **options: Any
+    encoder: Encoder, sentences: Texts, makers: Sequence[BatchMaker[Any] | str], **options: Any
 ) -> Iterator[tuple[Any, ...]]:
     """Yield what several makers make of the same forward passes, one tuple per batch.
 
     Args:
         encoder: the model.
         sentences: as in `extract`.
-        makers: for example a `MapMaker` of each of several kinds.
+        makers: the names of several kinds of word maps, or for example a `MapMaker` of each.
         options: see `attentionology.extractors.shared_batches`. The bound ``batch_cells`` holds for all kinds of
             maps together.
 
@@ -106,19 +106,19 @@ def extract_many(
 
     Example:
         >>> from attentionology import load_encoder
-        >>> from attentionology.extractors import MapMaker, extract_many, get_kind
-        >>> makers = [MapMaker(get_kind(kind)) for kind in ("weight", "norm")]
-        >>> for weights, norms in extract_many(load_encoder("demo"), "Cats sleep.", makers):
+        >>> from attentionology.extractors import extract_many
+        >>> for weights, norms in extract_many(load_encoder("demo"), "Cats sleep.", ["weight", "norm"]):
         ...     print(weights.kind, norms.kind)
         weight norm
     """
-    options["batch_cells"] = shared_cells(makers, options.get("batch_cells", DEFAULT_BATCH_CELLS))
-    hidden_states = any(maker.reads_weights for maker in makers)
+    made = [MapMaker(get_kind(maker)) if isinstance(maker, str) else maker for maker in makers]
+    options["batch_cells"] = shared_cells(made, options.get("batch_cells", DEFAULT_BATCH_CELLS))
+    hidden_states = any(maker.reads_weights for maker in made)
     if not isinstance(encoder, Encoder):
         raise TypeError(f"expected an encoder, see load_encoder, not {encoder!r:.80}")
     # The texts are checked here, by the call, and not when the first map is asked for.
     batches = shared_batches(encoder, as_sentences(sentences), hidden_states=hidden_states, **options)
-    return (make_batches(makers, batch) for batch in batches)
+    return (make_batches(made, batch) for batch in batches)
 
 
 def make_batches(makers: Sequence[BatchMaker[Any]], batch: Any) -> tuple[Any, ...]:
