@@ -17,7 +17,7 @@ class Saved:
     """Results that can be written as their command would write them.
 
     Attributes:
-        written: makes the `attentionology.engine.Run` that is written; None for results that are a part of another run.
+        written: makes the `attentionology.Run` that is written; None for results that are a part of another run.
 
     Example:
         >>> import tempfile

@@ -80,6 +80,8 @@ class Contrast:
 class Comparison(Saved):
     """The differences of all statistics that the compared runs have.
 
+    Like `attentionology.Run`, it has ``tables``, ``figures``, ``report()`` and ``save(folder)``.
+
     Attributes:
         contrasts: the families of statistics, each between two sides.
         min_count: groups with fewer decisions in either run are listed, but not tested.

@@ -56,7 +56,7 @@ class Metric:
             dist_reduce_fx: how the states of two parts become one: their sum, minimum or maximum, the tensors of both
                 lists, or a function of the two stacked tensors.
             persistent: has no effect, since all states are stored. Like the name of the rule, it is here so that a
-                metric that was written for `torchmetrics` needs no other change than its base class.
+                metric that was written for ``torchmetrics`` needs no other change than its base class.
         """
         self._defaults[name] = default
         self._reductions[name] = dist_reduce_fx

@@ -23,6 +23,8 @@ _MOST_NAMED = 3
 class Survey(Saved):
     """The results of a survey of models, treebanks and kinds of maps.
 
+    Like `attentionology.Run`, it has ``tables``, ``figures``, ``report()`` and ``save(folder)``.
+
     Attributes:
         models: the names of the models in order.
         treebanks: the names of the treebanks in order.
