@@ -551,13 +551,13 @@ _FOUND = (
         f"{_CLAIMS}test_heads_beat_the_rules_only_if_they_do_held_out",
     ),
     Fault(
-        "analyses/surface/explored.py",
+        "analyses/surface/report.py",
         "return max(rows_of(heads[heads[column].notna()])",
         "return min(rows_of(heads[heads[column].notna()])",
         f"{_FINDINGS}test_the_sink_and_the_head_with_most_of_it",
     ),
     Fault(
-        "analyses/surface/explored.py",
+        "analyses/surface/report.py",
         "label = max(counts, key",
         "label = min(counts, key",
         f"{_FINDINGS}test_heads_of_neighbors_are_counted_by_their_labels",
@@ -909,7 +909,7 @@ _EXPLORED = (
         "tests/unit/test_compare.py::test_kinds_of_one_run_are_compared_as_two_runs_are",
     ),
     Fault(
-        "analyses/surface/explored.py",
+        "analyses/surface/report.py",
         'set_index("statistic")["inputs"]',
         'set_index("statistic")["rows"]',
         f"{_FINDINGS}test_the_shares_of_the_surface_say_how_many_inputs_they_are_means_of",

@@ -2,16 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import pandas as pd
 
+from ...reports.columns import Schema, TableColumn
+from ...reports.explorer.data import Finding
 from ...reports.saved import Saved
+from ..dependency.tables import TOTALS
 from ..shared.comparable import Comparable
-from .columns import COMPARISON
+from ..shared.explored import address, points, share
 from .differences import Difference, differences
+
+COMPARISON = Schema(
+    "comparison",
+    "One row per statistic and pair of runs or kinds.",
+    (
+        TableColumn(
+            "analysis family group",
+            "text",
+            "the analysis, the family of statistics, and the statistic, such as a relation",
+        ),
+        TableColumn(
+            "run_a map_a run_b map_b", "text", "the two sides: the first run or kind of the command, and another one"
+        ),
+        TableColumn("n_a n_b", "count", "words, mentions or inputs on each side"),
+        TableColumn("value_a value_b", "as `unit` says", "the values; shares, if the unit is `%`"),
+        TableColumn("difference low high", "as `unit` says", "`value_a` − `value_b`"),
+        TableColumn("p p_holm", "p", "the p value, and the one that is adjusted for all tests of the family"),
+        TableColumn("choice_a choice_b", "text", "the head that the value belongs to, if one was chosen"),
+        TableColumn("unit", "text", "the unit of the values; `%` if they are shares"),
+        TableColumn(
+            "paired", "text", "whether both sides read the same inputs: `paired`, `partly paired` or `unpaired`"
+        ),
+        TableColumn("reason", "text", "why a number is missing"),
+    ),
+)
+
+KINDS = replace(COMPARISON, name="contrasts", rows="The same for the kinds of maps of one run.")
+
+SCHEMAS = (COMPARISON, KINDS)
+"""The tables of comparisons of runs, and of kinds of maps."""
+
 
 Pairing = Literal["paired", "partly paired", "unpaired"]
 """Whether both sides of a comparison read the same inputs, some of the same inputs, or different ones."""
@@ -109,7 +143,7 @@ class Comparison(Saved):
     def table(self) -> pd.DataFrame:
         """All differences, one row per analysis, family, group and pair of sides.
 
-        The columns are those of `attentionology.analyses.comparison.columns.COMPARISON`.
+        The columns are those of `attentionology.analyses.comparison.results.COMPARISON`.
         """
         rows = [row_of(one, difference) for one in self.contrasts for difference in one.differences]
         return pd.DataFrame(rows, columns=COMPARISON.names).astype({"n_a": "Int64", "n_b": "Int64"})
@@ -207,3 +241,54 @@ def contrasts_of_kinds(
         "made of the same inputs, so the intervals are paired."
     )
     return Comparison(tuple(contrasts), min_count, (note,))
+
+
+_NAMED = 2  # the groups that a finding names
+
+
+def kinds_findings(comparison: Comparison) -> Iterator[Finding]:
+    """Yield for each family of chosen heads which kind of map finds more on sentences that did not choose them."""
+    for contrast in comparison.contrasts:
+        rows = sorted(filter(is_about_chosen_heads, contrast.tested), key=lambda row: -abs(row.difference))
+        if not rows:
+            continue
+        kinds = f"the maps “{contrast.first.name}” and “{contrast.second.name}”"
+        counted = f"{len(rows)} tested {contrast.family}" if len(rows) > 1 else "the one tested group"
+        if apart := [row for row in rows if is_apart(row)]:
+            text = (
+                f"Heads that were chosen on one half of the text find clearly different shares of the other half by "
+                f"{kinds} in {len(apart)} of {counted}: {'; '.join(_named(contrast, row) for row in apart[:_NAMED])}"
+                f"{'; …' if len(apart) > _NAMED else '.'}"
+            )
+        else:
+            text = (
+                f"In none of {counted}, it is clear whether {kinds} find more with heads that were chosen on one half "
+                f"of the text and scored on the other. The largest difference: {_named(contrast, rows[0])}."
+            )
+        yield Finding(text, view_of(contrast, (apart or rows)[0]))
+
+
+def is_about_chosen_heads(row: Difference) -> bool:
+    """Whether both sides chose a head for the group, and the group is no total of others."""
+    return bool(row.first and row.first.choice and row.second and row.second.choice) and row.group not in TOTALS
+
+
+def is_apart(row: Difference) -> bool:
+    """Whether the difference is significant among all tested groups of its family."""
+    return row.significant
+
+
+def _named(contrast: Contrast, row: Difference) -> str:
+    """Write the values of a group on both sides, their number, and the difference with its interval."""
+    sides = ((contrast.first, row.first), (contrast.second, row.second))
+    values = ", ".join(f"{side.name} {share(one.value)}" for side, one in sides if one)
+    count = row.first.n if row.first else 0
+    return f"{row.group} ({values}, n = {count:,}; {points(row.difference, row.low, row.high)})"
+
+
+def view_of(contrast: Contrast, row: Difference) -> str:
+    """Return the view of the head that finds more."""
+    side, better = (contrast.first, row.first) if row.difference > 0 else (contrast.second, row.second)
+    head, _, direction = better.choice.partition(" ") if better else ("", "", "")
+    relation = row.group if contrast.analysis == "dependency" else None
+    return address(head=head, relation=relation, direction=direction if relation else None, kind=side.map)

@@ -16,11 +16,10 @@ from ..contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Tit
 from ..shared.comparable import Comparable, Measured
 from ..shared.counting import CountWith
 from ..shared.merged_facts import merges_by
-from .explored import explored_surface
 from .gradients import GradientImportance
 from .options import SURFACE, SurfaceOptions
 from .reading import ReadingFacts, plan_reading, read_tables
-from .section import surface_section
+from .report import explored_surface, surface_section
 from .shown_tables import SurfaceResults, layers_table
 from .statistics import SurfaceStatistics
 

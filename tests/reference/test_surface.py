@@ -11,9 +11,9 @@ import torch
 
 from attentionology import analyze
 from attentionology.analyses.shared.options import CountOptions, MapOptions
-from attentionology.analyses.surface.explored import explored_surface
 from attentionology.analyses.surface.figures import statistics_figure
 from attentionology.analyses.surface.labels import Thresholds, label_heads
+from attentionology.analyses.surface.report import explored_surface
 from attentionology.analyses.surface.shown_tables import layers_table
 from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import Sentence, load_treebank

@@ -11,9 +11,8 @@ from matplotlib.colors import same_color
 
 import attentionology
 from attentionology.analyses.alignment.options import BitextOptions
-from attentionology.analyses.comparison.columns import COMPARISON
 from attentionology.analyses.comparison.figures import contrast_figure
-from attentionology.analyses.comparison.results import contrasts_of_kinds
+from attentionology.analyses.comparison.results import COMPARISON, contrasts_of_kinds
 from attentionology.analyses.comparison.section import comparison_section, comparison_tables
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.coreference.choices import POLICIES

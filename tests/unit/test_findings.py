@@ -14,7 +14,7 @@ from attentionology.analyses.alignment.series import Series
 from attentionology.analyses.alignment.tables import AlignmentTables
 from attentionology.analyses.clusters.report import explored_clusters
 from attentionology.analyses.norms.report import explored_norms
-from attentionology.analyses.surface.explored import explored_surface
+from attentionology.analyses.surface.report import explored_surface
 from tests.unit.test_norm_reports import results as norms  # noqa: F401  # a fixture
 from tests.unit.test_surface_reports import results as surface_results
 

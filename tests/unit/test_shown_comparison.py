@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attentionology.analyses.comparison.findings import kinds_findings
-from attentionology.analyses.comparison.results import Comparison, Side, contrast
+from attentionology.analyses.comparison.results import Comparison, Side, contrast, kinds_findings
 from attentionology.analyses.comparison.section import comparison_section, comparison_tables, contrast_table
 from attentionology.analyses.shared.comparable import Comparable, Measured
 from attentionology.reports.console import Terminal

@@ -13,11 +13,11 @@ from attentionology.analyses.clusters.distances import HeadDistances
 from attentionology.analyses.clusters.geography import geography
 from attentionology.analyses.clusters.report import ClusterResults, clusters_section, distances_figure
 from attentionology.analyses.contract import Titles
-from attentionology.analyses.surface import section
+from attentionology.analyses.surface import report
 from attentionology.analyses.surface.figures import surface_figures
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.labels import label_heads
-from attentionology.analyses.surface.section import surface_section
+from attentionology.analyses.surface.report import surface_section
 from attentionology.analyses.surface.shown_tables import SurfaceResults
 from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import Sentence
@@ -134,8 +134,8 @@ def test_a_figure_that_the_template_does_not_place_follows_it(tmp_path, monkeypa
     def figures(found, title):
         return {**surface_figures(found, title), "surface_more": more}
 
-    monkeypatch.setattr(section, "surface_figures", figures)
-    made = section.surface_section(surface)
+    monkeypatch.setattr(report, "surface_figures", figures)
+    made = report.surface_section(surface)
     write_report(tmp_path, run={**RUN, "options": {"map": "weight", "limit": None, **OPTIONS}}, sections=[made])
     page = (tmp_path / "report.html").read_text()
     assert page.count("The caption of &lt;one&gt; more figure.") == 1
