@@ -268,7 +268,7 @@ def test_hostile_words_are_text(open_page, pages):
     labels = page.locator(".word").evaluate_all("words => words.map(word => word.getAttribute('aria-label'))")
     assert [label.split(", ")[0] for label in labels] == [f"from {word}" for word in HOSTILE]
     assert page.evaluate("window.hacked") is None
-    assert_count(page.locator("#explorer img, #explorer script, #explorer i:not(.ramp i)"), 0)
+    assert_count(page.locator("#explorer img, #explorer script, #explorer i:not(.ramp i, .bar i)"), 0)
     page.get_by_text("<i>hostile</i>").wait_for(state="attached")  # in the list, which is drawn later
     path, _ = saved(page, ".drawn", "SVG")
     assert "<img" not in path.read_text("utf-8")
@@ -295,10 +295,11 @@ def test_mentions_are_marked_and_joined(open_page, pages, small):
 def test_a_long_sentence_of_a_large_model_stays_light(open_page, pages):
     page = open_page(pages["large"], "#head=3-3&sentence=long-126&special=on")
     page.locator(".base path").first.wait_for()
-    assert_count(page.get_by_role("gridcell"), 24 * 16)
+    assert_count(page.get_by_role("gridcell"), 24 * (16 + 1))  # the heads, and a summary of each layer
     assert_count(page.locator(".word"), 256)
     assert page.locator(".base path").count() <= 255
-    page.locator(".word").first.hover()
+    entered = "word => word.dispatchEvent(new PointerEvent('pointerenter', { pointerType: 'mouse' }))"
+    page.locator(".word").first.evaluate(entered)
     assert_count(page.locator(".base.shown"), 1)
 
 
