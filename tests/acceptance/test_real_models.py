@@ -10,8 +10,9 @@ import torch
 import transformers
 
 import attentionology
-from attentionology.analyses import CountOptions, DependencyOptions, EnsembleOptions
+from attentionology.analyses import DependencyOptions, EnsembleOptions
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.extractors import Encoder, ExtractionLog, extract
 from tests.reference import naive
@@ -105,6 +106,6 @@ def test_ensembles_on_ewt_find_more_than_one_head(demo_encoder, data_file):
     treebank = load_treebank(data_file("ud/en_ewt-dev.conllu"), limit=700)
     options = [DependencyOptions(coarse=True), EnsembleOptions(ensembles=4), CountOptions(replicates=0)]
     run = attentionology.analyze(demo_encoder, treebank, analyses="dependency", options=options)
-    found = run.dependency.ensembles.set_index("relation")["heldout_accuracy"]
+    found = run.tables["dependency_ensembles"].set_index("relation")["heldout_accuracy"]
     assert found["case"] == pytest.approx(0.802, abs=0.002)
     assert found["aux"] == pytest.approx(0.791, abs=0.002)

@@ -58,6 +58,7 @@ def own(**options: bool) -> Encoder:
 def naive(encoder: Encoder, sentence: Sentence) -> np.ndarray:
     """The attention of each piece in float64, one number at a time, for a text whose words are pieces."""
     (pieces,) = encoder.align([sentence])
+    assert isinstance(pieces, Pieces)
     x = encoder.model.embeddings.weight[list(pieces.ids)].double()
     maps = []
     for layer in encoder.model.layers:
