@@ -30,16 +30,19 @@ class DependencyAccuracy(OutcomeCounts):
     sentences. It takes ``relations × replicates × (2 · layers · heads + 11) × 4`` bytes.
 
     Args:
-        relations: the inventory of relations, which must contain the relation of every word.
+        relations: the relations that are counted. Words of other relations are left out, also of the totals, so for
+            totals over all words give all relations of the corpus, as in ``list(treebank.relations)``.
         n_layers, n_heads: the shape of the maps.
-        coarse: whether to count universal relations (`coarse_relation`) instead of subtypes as given.
+        coarse: whether to count universal relations (`coarse_relation`) instead of subtypes as given. All words whose
+            universal relation is among those of ``relations`` are then counted.
         both: whether maps are also read in both directions at once, as α_ij + α_ji.
         causal: whether words see only the words before. Maps are then read in both directions at once, too, and the
             words whose syntactic head each direction can reach are counted.
         trees: the gold: the ``"basic"`` tree, or the ``"enhanced"`` dependencies, of which a word may have several. A
             word then counts once for each of its relations, and once in each of the totals and ``unions``, and is
             right if any of its heads of this relation, or of these relations, is found. The root and empty nodes are
-            no heads of words; the state ``left_out`` has the numbers of both, and of words that have no other head.
+            no heads of words; the state ``left_out`` has the numbers of both, and of words that have no other head,
+            whatever their relations.
         unions: with enhanced dependencies, groups of relations that are counted, each with its relations.
         replicates: the number of bootstrap replicates; 0 for no bootstrap.
         seed: the seed of the bootstrap and of the splits into halves.
@@ -55,7 +58,7 @@ class DependencyAccuracy(OutcomeCounts):
         >>> sentence = Sentence("s1", ("Birds", "sing"), heads=(2, 0), relations=("nsubj", "root"))
         >>> maps = torch.tensor([[0.1, 0.2, 0.6, 0.1]] * 4)[None, None, None]  # [CLS] Birds sing [SEP], one head
         >>> special = torch.tensor([[True, False, False, True]])
-        >>> metric = DependencyAccuracy(["nsubj", "root"], n_layers=1, n_heads=1, replicates=0)
+        >>> metric = DependencyAccuracy(["nsubj"], n_layers=1, n_heads=1, replicates=0)
         >>> metric.update(MapBatch(maps, torch.tensor([4]), special, (sentence,)))
         >>> metric.compute().best[["relation", "total", "correct"]].query("relation == 'nsubj'").values.tolist()
         [['nsubj', 1, 1]]
@@ -97,8 +100,8 @@ class DependencyAccuracy(OutcomeCounts):
         )
         if trees == "enhanced":
             self.add_state("left_out", torch.zeros(3, dtype=torch.int64), "sum")
-        index = {name: i for i, name in enumerate(names)}
-        self._index = {relation: index[coarse_relation(relation) if coarse else relation] for relation in relations}
+        self.coarse = coarse
+        self._index = {name: i for i, name in enumerate(names)}
 
     @staticmethod
     def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -116,7 +119,7 @@ class DependencyAccuracy(OutcomeCounts):
         """Count a batch of word-level maps.
 
         Raises:
-            ValueError: the maps are at token level or have another shape, or a relation is not in the inventory.
+            ValueError: the maps are at token level or have another shape.
             CorpusError: the enhanced dependencies of a sentence cannot be read.
             TooManyDecisionsError: a relation has more words than the bootstrap can count.
         """
@@ -125,11 +128,7 @@ class DependencyAccuracy(OutcomeCounts):
         self.check_shape(batch.maps.shape[1:3])
         enhanced = [enhanced_heads(each) for each in batch.sentences] if self.trees == "enhanced" else None
         arcs = None if enhanced is None else [each.arcs for each in enhanced]
-        try:
-            words = ScoredWords.of(batch.sentences, self._index, arcs)
-        except KeyError as error:
-            needed = "which needs all relations of the corpus; choose rows after counting"
-            raise ValueError(f"relation {error} is not in the inventory, {needed}") from None
+        words = ScoredWords.of(batch.sentences, self._index, arcs, coarse=self.coarse)
         predicted = np.clip(words.number[:, None] + np.array(OFFSETS), 1, words.length[:, None])
         baselines = [predicted == words.head[:, None]]
         if self.causal:  # words whose head stands before them, and after them

@@ -21,7 +21,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ...corpora_loaders import Sentence
+from ...corpora_loaders import Sentence, coarse_relation
 from ...extractors import DIRECTIONS, MapBatch
 from ..shared.picked import read_in
 
@@ -48,12 +48,18 @@ class ScoredWords:
         sentences: tuple[Sentence, ...],
         relation_index: Mapping[str, int],
         arcs: Sequence[Sequence[tuple[int, int, str]]] | None = None,
+        *,
+        coarse: bool = False,
     ) -> ScoredWords:
-        """Collect the words that have a head: that of the tree, or those of arcs (word, head, relation)."""
+        """Collect the words that have a head: that of the tree, or those of arcs (word, head, relation).
+
+        Words whose relation, or whose universal relation if ``coarse``, is not in the index are left out.
+        """
         rows = [
-            (index, number, head, relation_index[relation], len(sentence))
+            (index, number, head, relation_index[name], len(sentence))
             for index, sentence in enumerate(sentences)
             for number, head, relation in (_tree(sentence) if arcs is None else arcs[index])
+            if (name := coarse_relation(relation) if coarse else relation) in relation_index
         ]
         return cls(*np.array(rows, dtype=np.int64).reshape(-1, 5).T)
 

@@ -42,6 +42,32 @@ def test_counts_on_random_maps(seed):
     }
 
 
+@pytest.mark.parametrize("counted", [["nsubj"], ["punct", "obj", "root"]])
+@pytest.mark.parametrize("coarse", [False, True])
+def test_a_subset_of_relations_counts_its_words_alone(counted, coarse):
+    """Each relation has the counts of the whole inventory, and the totals are the sums over what is counted."""
+    texts, maps = random_corpus(12)
+    accuracy = DependencyAccuracy(counted, 2, 3, coarse=coarse, replicates=0)
+    accuracy.update(batch_of(texts, maps))
+    cells = accuracy.compute().cells
+    of = {name: name.split(":")[0] if coarse else name for name in RELATIONS}
+    right, total = naive.dependency_counts(texts, [m.astype(np.float64) for m in maps])
+    totals = {
+        "all": set(counted),
+        "all-nopunct": set(counted) - {"punct"},
+        "all-nopunct-noroot": set(counted) - {"punct", "root"},
+    }
+    rows = {**totals, **{name: {name} for name in counted}}
+    assert set(cells["relation"]) == set(rows)
+    for relation, direction, layer, head, n, correct in cells[
+        ["relation", "direction", "layer", "head", "total", "correct"]
+    ].itertuples(index=False):
+        members = [name for name in RELATIONS if of[name] in rows[relation]]
+        assert n == sum(total[name] for name in members)
+        assert correct == sum(right[name, direction, layer, head] for name in members)
+    assert total["nsubj:pass"]
+
+
 def test_near_ties_are_decided_exactly_whatever_float32_says():
     """Two candidates that differ by less than float32 resolves: only the recomputed maps can tell them apart."""
     texts, maps = random_corpus(11, sentences=8)
