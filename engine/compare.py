@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from ..analyses.comparison.results import Comparison, Contrast, Pairing, Side, contrasts_of
 from ..analyses.comparison.section import comparison_section
@@ -18,6 +20,7 @@ from ..analyses.shared.record import describe_command
 from ..reports.help.options import flag
 from ..reports.page import Section
 from ..reports.progress import Stages
+from ..reports.run_files import EVERY_RUN
 from ..reports.run_folder import RunFolder
 from ..storage.nearest import did_you_mean
 from .compared import Compared, ComparedRun, load_compared_run, names_of, pairing_of
@@ -206,17 +209,35 @@ def compare_folders(
         with stages("compare"):
             comparison = compare(*runs, names=labels, min_count=min_count, relations=relations)
         named = {label: replace(run, folder=folder) for label, run, folder in zip(labels, runs, folders, strict=True)}
-        written = _written(comparison, named, {**(shown_options or {}), "out": str(out)}, command, stages)
+        shown = {**(shown_options or {}), "out": str(out)}
+        written = _written(comparison, named, shown, command, stages, reports=_reports(named, out))
         write_run(target.path, written)
     return comparison, written.sections[0]
 
 
+def _reports(runs: Mapping[str, ComparedRun], out: Path) -> dict[str, str]:
+    """Return the addresses of the reports of runs from the folder of the comparison, by the names of the runs."""
+    pages = {name: run.folder / EVERY_RUN[0] for name, run in runs.items() if run.folder is not None}
+    return {
+        name: quote(Path(os.path.relpath(page.resolve(), out.resolve())).as_posix())
+        for name, page in pages.items()
+        if page.is_file()
+    }
+
+
 def _written(
-    comparison: Comparison, runs: Mapping[str, ComparedRun], shown: Mapping[str, Any], command: str, stages: Stages
+    comparison: Comparison,
+    runs: Mapping[str, ComparedRun],
+    shown: Mapping[str, Any],
+    command: str,
+    stages: Stages,
+    *,
+    reports: Mapping[str, str] | None = None,
 ) -> Run:
     """Return what a comparison writes, which is the folder of a run."""
     with stages("tables and figures"):
-        section = comparison_section(comparison, name=TABLE, title=_title(list(runs)), together=_together(runs))
+        title, together = _title(list(runs)), _together(runs)
+        section = comparison_section(comparison, name=TABLE, title=title, together=together, reports=reports)
     record = describe_command(command, shown, 0, stages)
     record |= {"runs": [_describe(name, run) for name, run in runs.items()], "warnings": []}
     return Run((), record=record, sections=(section,), template="comparison.html.j2")

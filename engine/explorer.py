@@ -8,7 +8,8 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-from ..analyses.comparison.results import Comparison, kinds_findings
+from ..analyses.comparison.findings import kinds_findings
+from ..analyses.comparison.results import Comparison
 from ..analyses.contract import OptionSet, Titles
 from ..analyses.shared.input_sample import MOST_ROWS, InputSample
 from ..analyses.shared.sampled_input import SampledInput

@@ -66,6 +66,7 @@ class TableColumn:
         optional: whether the column is left out if no row has a value.
         look: returns ``weak`` or ``strong`` for a cell that differs from the others of its row, else an empty text.
         shade: returns how dark the background of a cell is on the page, from 0 to 1.
+        link: returns the address to which a cell leads on the page, else an empty text.
         markup: makes the content of a cell that only the page has, such as a bar.
         explored: how the explorer shows the column, if it has a value for each head.
 
@@ -93,6 +94,7 @@ class TableColumn:
     optional: bool = False
     look: Callable[[Row], str] = field(default=lambda row: "")
     shade: Callable[[Row], float] | None = None
+    link: Callable[[Row], str] = field(default=lambda row: "")
     markup: Callable[[Row], Markup] | None = None
     explored: Explored | None = None
 

@@ -41,6 +41,16 @@ def interval(low: float, high: float) -> str:
     return "" if math.isnan(low) or low == high else f"[{100 * low:.1f}, {100 * high:.1f}]"
 
 
+def signed(value: float) -> str:
+    """A number with its sign and three decimals; a dash for NaN."""
+    return "–" if math.isnan(value) else f"{value:+.3f}"
+
+
+def number_interval(low: float, high: float) -> str:
+    """An interval of numbers, such as ``[0.123, 0.456]``; empty if there is none."""
+    return f"[{low:.3f}, {high:.3f}]" if low < high else ""
+
+
 def ranges(numbers: Sequence[int]) -> str:
     """Ascending whole numbers as ranges, such as ``1–3, 5``."""
     parts: list[list[int]] = []

@@ -211,6 +211,8 @@ def _td(column: TableColumn, row: Row) -> Markup:
     shown = _unbroken(text) if column.wraps else text
     if column.is_left and is_right_to_left([text]):
         shown = Markup('<bdi dir="rtl">{}</bdi>').format(shown)
+    if address := column.link(row):
+        shown = Markup('<a href="{}">{}</a>').format(address, shown)
     content = shown, small, below
     return Markup("<td{}{}>{}{}{}</td>").format(_class(" ".join(filter(None, words))), background, *content)
 

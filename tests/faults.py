@@ -329,6 +329,42 @@ _COLUMNS = (
         f"{_COMPARISON}test_significant_rows_are_bold_and_untested_ones_gray",
     ),
     Fault(
+        "analyses/comparison/findings.py",
+        "above = sum(row.difference > 0",
+        "above = sum(row.difference < 0",
+        f"{_COMPARISON}test_the_headline_of_a_comparison_says_what_its_table_says",
+    ),
+    Fault(
+        "analyses/comparison/findings.py",
+        "    return row.significant",
+        "    return row.p < 0.06",
+        f"{_COMPARISON}test_the_headline_of_a_comparison_says_what_its_table_says",
+    ),
+    Fault(
+        "analyses/comparison/section.py",
+        "side, row[key])}",
+        "contrast.second, row[key])}",
+        f"{_COMPARISON}test_heads_lead_to_the_report_of_their_run_where_there_is_one",
+    ),
+    Fault(
+        "analyses/survey/section.py",
+        "for row in contrast.tested if row",
+        "for row in contrast.differences if row",
+        f"{_SURVEY}test_the_headline_says_which_model_finds_more_and_where_most",
+    ),
+    Fault(
+        "analyses/probing/findings.py",
+        'if math.isnan(row["low"]) else row["low"]) > 0',
+        'if math.isnan(row["low"]) else row["high"]) > 0',
+        f"{_PROBES}test_a_probe_is_clearly_better_only_with_the_whole_interval",
+    ),
+    Fault(
+        "analyses/probing/findings.py",
+        "points(row['selectivity'])",
+        "points(row['uas'])",
+        f"{_PROBES}test_the_headline_of_a_probe_says_what_the_tables_say",
+    ),
+    Fault(
         "analyses/survey/matrices.py",
         'percent(row["heldout_accuracy"])',
         'percent(row["offset_accuracy"])',

@@ -12,7 +12,8 @@ from ...reports.drawing import BLUE, GREY, ORANGE, PAGE, TEXT, finish, panel, st
 from ...reports.shapes import intervals, name_rows
 from ..surface.shown_tables import statistic_names
 from .differences import Difference
-from .results import Contrast, view_of
+from .findings import view_of
+from .results import Contrast
 
 _LABEL = 48  # characters of a label in one line
 

@@ -14,32 +14,44 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 
 from ...reports.columns import Row, TableColumn, bounds
+from ...reports.format import number_interval, signed
 from ...reports.json_text import records
 from ...reports.page import Section
 from ...reports.table import ShownTable
 from ...reports.terminal import WIDE
 from .figures import contrast_figure
-from .results import Comparison, Contrast, row_of
+from .findings import comparison_findings, view_of_side
+from .results import Comparison, Contrast, Side, row_of
 
 _LONGEST = 40
 """The most rows of a table in a terminal. Longer tables are left to the report."""
 
 
 def comparison_section(
-    comparison: Comparison, *, name: str, title: str, together: Mapping[str, tuple[Figure, str]] | None = None
+    comparison: Comparison,
+    *,
+    name: str,
+    title: str,
+    together: Mapping[str, tuple[Figure, str]] | None = None,
+    reports: Mapping[str, str] | None = None,
 ) -> Section:
     """Make the table, the figures and the section of the page."""
+    # `reports` has the addresses of the reports of runs by the names of the runs, to which their heads lead.
     # `together` has figures that show the results of all runs, each with its caption.
     together = together or {}
     figures: dict[str, Figure] = {}
     parts: list[dict[str, Any]] = []
-    tables = [contrast_table(one, name=f"{name}_{number}") for number, one in enumerate(comparison.contrasts, start=1)]
+    tables = [
+        contrast_table(one, name=f"{name}_{number}", reports=reports)
+        for number, one in enumerate(comparison.contrasts, start=1)
+    ]
     for contrast, table in zip(comparison.contrasts, tables, strict=True):
         drawn, figure_name = contrast_figure(contrast), _figure_name(name, contrast, figures)
         if drawn is not None:
             figures[figure_name] = drawn
         parts.append(
             {
+                "id": f"contrast-{len(parts) + 1}",  # to which the findings lead
                 "contrast": contrast,
                 "heading": heading(contrast),
                 "table": table,
@@ -60,6 +72,7 @@ def comparison_section(
         summary={name: records(comparison.table)},
         tables={name: comparison.table},
         figures={**figures, **{figure: drawn for figure, (drawn, _) in together.items()}},
+        findings=comparison_findings(comparison, reports),
     )
 
 
@@ -76,6 +89,7 @@ def sections_by_analysis(comparison: Comparison, *, name: str) -> dict[str, Sect
             context={**whole.context, "parts": parts},
             shown=[part["table"] for part in parts],
             figures={figure: whole.figures[figure] for figure in drawn},
+            findings=(),
             tables={} if sections else whole.tables,
             summary={} if sections else whole.summary,
         )
@@ -108,11 +122,13 @@ def _in_terminal(contrast: Contrast, min_count: int, width: int) -> RenderableTy
     return replace(whole, rows=shown, notes=notes).terminal(width)
 
 
-def contrast_table(contrast: Contrast, name: str = "") -> ShownTable:
+def contrast_table(contrast: Contrast, name: str = "", reports: Mapping[str, str] | None = None) -> ShownTable:
     """Return all rows of a contrast, the tested ones first."""
     ordered = [*contrast.tested, *contrast.others]
     rows = [{**row_of(contrast, row), "tested": row.tested, "significant": row.significant} for row in ordered]
-    return ShownTable(name, f"{heading(contrast)} (in {contrast.unit})", shown_columns(contrast), rows, style=_style)
+    return ShownTable(
+        name, f"{heading(contrast)} (in {contrast.unit})", shown_columns(contrast, reports or {}), rows, style=_style
+    )
 
 
 def _style(row: Row) -> str:
@@ -132,7 +148,7 @@ def _figure_name(name: str, contrast: Contrast, taken: dict[str, Figure]) -> str
     return next(candidate for candidate in names if candidate not in taken)
 
 
-def shown_columns(contrast: Contrast) -> list[TableColumn]:
+def shown_columns(contrast: Contrast, reports: Mapping[str, str]) -> list[TableColumn]:
     """Return the columns in which a contrast is shown, whose values have the unit of the contrast."""
     names, is_share = (contrast.first.name, contrast.second.name), contrast.unit == "%"
     value = "share" if is_share else "number"
@@ -146,17 +162,19 @@ def shown_columns(contrast: Contrast) -> list[TableColumn]:
             "points" if is_share else "number",
             "",
             "difference",
-            cell=None if is_share else lambda row: _signed(row["difference"]),
-            beside=bounds() if is_share else _limits,
+            cell=None if is_share else lambda row: signed(row["difference"]),
+            beside=bounds() if is_share else lambda row: number_interval(row["low"], row["high"]),
             beside_in="any",
         ),
         TableColumn("p", "p", "", "p", cell=lambda row: _p_value(row["p"]), room="page"),
     ]
     if contrast.tested:
         columns.append(TableColumn("p_holm", "p", "", "p (Holm)", cell=lambda row: _p_value(row["p_holm"])))
-    for key, name in zip(("choice_a", "choice_b"), names, strict=True):
+    for key, side in (("choice_a", contrast.first), ("choice_b", contrast.second)):
         if has_choices:
-            columns.append(TableColumn(key, "text", "", f"chosen by {name}", cell=_arrow(key), room="wide", wraps=True))
+            link = _to_head(contrast, side, key, reports)
+            heading = f"chosen by {side.name}"
+            columns.append(TableColumn(key, "text", "", heading, cell=_arrow(key), link=link, room="wide", wraps=True))
     columns.append(TableColumn("reason", "text", "", "not tested because", cell=_reason, room="page", wraps=True))
     return columns
 
@@ -164,14 +182,6 @@ def shown_columns(contrast: Contrast) -> list[TableColumn]:
 def _numbers(row: Row) -> str:
     """Write the numbers of decisions on both sides, once if they are the same."""
     return " / ".join(dict.fromkeys(f"{row[name]:,}" for name in ("n_a", "n_b") if not pd.isna(row[name])))
-
-
-def _signed(value: float) -> str:
-    return "–" if pd.isna(value) else f"{value:+.3f}"
-
-
-def _limits(row: Row) -> str:
-    return f"[{row['low']:.3f}, {row['high']:.3f}]" if row["low"] < row["high"] else ""
 
 
 def _p_value(p: float) -> str:
@@ -182,6 +192,12 @@ def _p_value(p: float) -> str:
 
 def _arrow(key: str) -> Callable[[Row], str]:
     return lambda row: str(row[key]).replace("->", "→")
+
+
+def _to_head(contrast: Contrast, side: Side, key: str, reports: Mapping[str, str]) -> Callable[[Row], str]:
+    """Return what finds the address of the head that a side chose for a row; empty where there is no report."""
+    report = reports.get(side.run, "")
+    return lambda row: report and row[key] and f"{report}{view_of_side(contrast, row['group'], side, row[key])}"
 
 
 def _reason(row: Row) -> str:

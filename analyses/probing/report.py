@@ -23,6 +23,7 @@ from ..shared.previews import results_html, results_line
 from .attachment import AttachmentTables
 from .columns import PROBE, PROBE_CONTRASTS, PROBE_WEIGHTS, PROBE_WEIGHTS_BY_RELATION
 from .figures import lengths_figure, methods_figure, training_figure, weights_figure
+from .findings import score_texts, trained_probes
 from .head_weights import HeadWeights
 
 
@@ -87,6 +88,7 @@ def probe_section(results: ProbeResults, titles: Titles) -> Section:
         tables["probe_weights_by_relation"] = _of_all_probes({name: w.relations for name, w in used.items()})
         tables["probe_weights_correlation"] = _of_all_probes({name: w.correlations for name, w in used.items()})
     argmax = methods[methods["decoding"] == "argmax"]
+    trained = trained_probes(results.history)
     return Section(
         title=f"What the attention heads of {titles.model} together know of syntax",
         template=Path(__file__).with_name("section.html.j2"),
@@ -114,6 +116,7 @@ def probe_section(results: ProbeResults, titles: Titles) -> Section:
         },
         tables=tables,
         figures=figures,
+        findings=[Finding(text, "#methods") for _, text in score_texts(scores.methods, scores.contrasts, trained)],
     )
 
 
@@ -224,7 +227,7 @@ def explored_probes(results: ProbeResults) -> Contribution | None:
             phrases.setdefault(head, []).append(phrase)
     return Contribution(
         measures=tuple(measure for name, weights in probes.items() for measure in _measures(name, weights.heads)),
-        findings=tuple(_findings(probes)),
+        findings=(*_scores(results, probes), *_of_weights(probes)),
         phrases={head: tuple(each) for head, each in phrases.items()},
         facts={head: tuple(each) for head, each in facts.items()},
     )
@@ -264,7 +267,7 @@ def _facts(probe: str, heads: pd.DataFrame) -> Iterator[tuple[str, Fact, str]]:
         )
 
 
-def _findings(probes: Mapping[str, HeadWeights]) -> Iterator[Finding]:
+def _of_weights(probes: Mapping[str, HeadWeights]) -> Iterator[Finding]:
     """Yield the head with the largest weight, and whether heads that know more have larger weights."""
     for probe, weights in probes.items():
         row: Mapping[str, Any] = rows_of(weights.heads.nlargest(1, "weight"))[0]
@@ -279,3 +282,14 @@ def _findings(probes: Mapping[str, HeadWeights]) -> Iterator[Finding]:
                 f"have a rank correlation of {correlation:.2f}."
             )
             yield Finding(text, address(measure=_id("accuracy", probe, row["direction"])))
+
+
+def _scores(results: ProbeResults, probes: Mapping[str, HeadWeights]) -> Iterator[Finding]:
+    """Yield how each probe does, with the view of its weights if it has any."""
+    scores = results.tables
+    for probe, text in score_texts(scores.methods, scores.contrasts, trained_probes(results.history)):
+        view = ""
+        if probe in probes:
+            direction = str(rows_of(probes[probe].heads.nlargest(1, "weight"))[0]["direction"])
+            view = address(measure=_id("weight", probe, direction))
+        yield Finding(text, view)

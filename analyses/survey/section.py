@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ...reports.explorer.data import Finding
 from ...reports.json_text import records
 from ...reports.page import Section
+from ..comparison.findings import clear_first, difference_text
+from ..dependency.tables import TOTALS
 from .figures import accuracies_figure, differences_figure, training_figure, transfer_figure
 from .matrices import MatrixMaker, relations_of
 from .results import Survey, grid_size
@@ -94,4 +97,23 @@ def survey_section(survey: Survey) -> Section:
             **{name: table for name, table in further.items() if len(table)},
         },
         figures={name: figure for name, figure in figures.items() if figure is not None},
+        findings=survey_findings(survey),
     )
+
+
+def survey_findings(survey: Survey) -> tuple[Finding, ...]:
+    """Return for each pair of models or kinds of maps in how many relations one finds clearly more, and where most."""
+    # A pair with means over treebanks is not listed by treebank again.
+    with_means = {(one.about, one.contrast.first, one.contrast.second) for one in survey.means}
+    found = []
+    for one in (*survey.means, *survey.contrasts):
+        contrast = one.contrast
+        rows = [row for row in contrast.tested if row.group not in TOTALS]
+        if not rows or (one.treebank and (one.about, contrast.first, contrast.second) in with_means):
+            continue
+        several = max(one.treebanks.values(), default=1)
+        where = f" of {one.treebank}" if one.treebank else f", as means over up to {several} treebanks"
+        noun, model = ("the map ", f"{contrast.first.run}: ") if one.about == "maps" else ("", "")
+        text = difference_text(contrast, rows, heads=True, noun=noun, where=where)
+        found.append((rows, Finding(f"{model}{text}", "#contrasts")))
+    return clear_first(found)

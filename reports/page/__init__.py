@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -16,6 +17,7 @@ from matplotlib.figure import Figure
 
 from ...storage.errors import AttentionologyError
 from ..drawing import save
+from ..explorer.data import Finding
 from ..format import ARROWS, best_direction, best_head, best_offset, interval, number, percent
 from ..json_text import to_json
 from ..run_files import RUN_RECORD, files_of_run
@@ -41,6 +43,8 @@ class Section:
         tables: the tables, which are written to ``tables/NAME.csv``.
         shown: tables that people read, which are also written as LaTeX to ``tables/NAME.tex``.
         figures: the figures, which are written to ``figures/NAME.svg``.
+        findings: what was found, a sentence each. They stand at the top of a page without an explorer, which has
+            findings of its own.
         suffix: a suffix for the names of figures and of elements of the page. It is needed if a page has several
             sections of one analysis.
         tab: a short name, which the page writes on the tab of the section; its title if it is empty.
@@ -70,12 +74,16 @@ class Section:
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     shown: Sequence[ShownTable] = ()
     figures: Mapping[str, Figure] = field(default_factory=dict)
+    findings: Sequence[Finding] = ()
     suffix: str = ""
     tab: str = ""
     map: str = ""
 
 
 _FIGURE = Markup("\n<figure>{svg}<figcaption>{caption}</figcaption></figure>")
+
+
+_NAMED_HEAD = re.compile(r"(?<=\bhead )(\d+-\d+)(?![\d-])")
 
 
 class _Placed(dict[str, str]):
@@ -133,6 +141,7 @@ def write_report(
         "best_direction": best_direction,
         "direction": lambda row: ARROWS[row["direction"]],
         "best_offset": best_offset,
+        "chips": _chips,
     }
     rendered: list[dict[str, Any]] = []
     for position, section in enumerate(sections, start=1):
@@ -152,6 +161,7 @@ def write_report(
             "title": section.title,
             "tab": section.tab or section.title,
             "map": section.map,
+            "findings": section.findings,
         }
         rendered.append({**about, "html": escaped, "headings": headings})
     page = environment.get_template(template).render(
@@ -172,6 +182,14 @@ def write_report(
     (folder / "summary.json").write_text(to_json(summary), encoding="utf-8")
     record = {**run, "files": files_of_run(folder)}  # --overwrite deletes these files only
     (folder / RUN_RECORD).write_text(to_json(record), encoding="utf-8")
+
+
+def _chips(text: str) -> Markup:
+    """Return a text in which every head that it names is marked."""
+    parts = _NAMED_HEAD.split(text)  # every second part is a name
+    return Markup().join(
+        Markup('<b class="chip">{}</b>').format(part) if i % 2 else part for i, part in enumerate(parts)
+    )
 
 
 def write_section(folder: Path, section: Section) -> dict[str, str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 
 import pandas as pd
 import pytest
@@ -57,6 +59,10 @@ def test_the_command_writes_the_table_of_the_call(runs, tmp_path, capsys):
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Both runs read the same inputs: the intervals are paired." in page
     assert all(sha in page for sha in weights)
+    report = os.path.relpath(runs / "a" / "report.html", tmp_path / "out")
+    choice = table["choice_a"].dropna().iloc[0].partition(" ")[0]
+    assert re.search(f'<a href="{re.escape(report)}#head={choice}&amp;[^"]*kind=weight"><span>{choice}</span>', page)
+    assert re.search(r'aria-label="Findings"><ul>\s*<li><a href="[^"]*report.html#head=', page)
 
 
 def test_several_runs_are_compared_with_the_first(runs, tmp_path, capsys):

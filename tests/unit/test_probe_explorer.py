@@ -39,10 +39,11 @@ def test_findings_lead_to_the_head_with_the_largest_weight():
     states = [dict(part.split("=", 1) for part in each.address[1:].split("&")) for each in explorer.findings]
     assert all(unquote(state["measure"]) in ids for state in states)
     best = max(probed.weights["attention"].heads.to_dict("records"), key=lambda row: row["weight"])
-    assert states[0]["head"] == f"{best['layer']}-{best['head']}"
+    assert "head" not in states[0]  # the scores come first
+    assert states[1]["head"] == f"{best['layer']}-{best['head']}"
     correlations = probed.weights["attention"].correlations.set_index("of")
     spearman = correlations["spearman"]["weight"]
-    assert f"{spearman:.2f}" in explorer.findings[1].text
+    assert f"{spearman:.2f}" in explorer.findings[2].text
 
 
 def test_without_weights_there_is_nothing_to_explore():

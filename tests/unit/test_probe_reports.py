@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from attentionology.analyses.probing.findings import adds, is_selective, score_texts
 from attentionology.analyses.probing.head_weights import head_weights
 from attentionology.analyses.probing.report import ProbeResults, methods_table
 from attentionology.reports.console import Terminal
@@ -247,3 +248,42 @@ def test_weights_of_nothing_are_left_out(tmp_path):
     assert "Which heads the probes use" not in page
     assert not (tmp_path / "tables" / "probe_weights.csv").exists()
     assert section.summary["probe_weights"] == {}
+
+
+def test_the_headline_of_a_probe_says_what_the_tables_say(usual):
+    """Its score beside the control task, and what it adds to something simpler, each with its interval."""
+    scores = usual.shown.headed("method", "UAS %")
+    by_method = {row["method"]: row for row in scores}
+    added = {row["difference of"]: row for row in usual.shown.headed("difference of", "and")}
+    texts = dict(score_texts(usual.found.tables.methods, usual.found.tables.contrasts, [*by_method]))
+    row, more = by_method["attention"], added["attention"]
+    uas, _, limits = row["UAS %"].partition(" ")
+    difference, _, bounds = more["points of UAS"].partition(" ")
+    total = usual.found.tables.methods["total"][0]
+    assert texts["attention"] == (
+        f"The probe attention finds the syntactic heads of {uas} % {limits} of {total:,} words of sentences that did "
+        f"not train it, as a mean of 3 runs, clearly more than on its control task ({row['control task %']} %, "
+        f"{row['selectivity']} points). It finds clearly more than “best offset” ({difference} points {bounds})."
+    )
+    assert [finding.text for finding in usual.section.findings] == [
+        texts[name] for name in ("attention", "attention+words", "words+distances")
+    ]
+    assert {finding.address for finding in usual.section.findings} == {"#methods"}
+    assert 'id="methods"' in usual.page
+
+
+def test_a_probe_is_clearly_better_only_with_the_whole_interval():
+    assert adds({"difference": 0.1, "low": 0.001, "high": 0.2})
+    assert not adds({"difference": 0.1, "low": 0.0, "high": 0.2})
+    assert adds({"difference": 0.001, "low": math.nan, "high": math.nan})  # no bootstrap
+    assert not adds({"difference": 0.0, "low": math.nan, "high": math.nan})
+    assert is_selective({"uas": 0.6, "uas_low": 0.501, "control_accuracy": 0.5})
+    assert not is_selective({"uas": 0.6, "uas_low": 0.5, "control_accuracy": 0.5})
+    assert not is_selective({"uas": 0.5, "uas_low": math.nan, "control_accuracy": 0.5})
+
+
+def test_what_a_probe_does_not_clearly_beat_is_named_as_such(usual):
+    contrasts = usual.found.tables.contrasts.assign(low=-0.001)
+    texts = dict(score_texts(usual.found.tables.methods.assign(uas_low=0.1), contrasts, ["attention"]))
+    assert "It finds not clearly more than “best offset” (" in texts["attention"]
+    assert ", not clearly more than on its control task (" in texts["attention"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from attentionology.analyses.comparison.results import Comparison, Side, contrast, kinds_findings
+from attentionology.analyses.comparison.findings import kinds_findings
+from attentionology.analyses.comparison.results import Comparison, Contrast, Side, contrast
 from attentionology.analyses.comparison.section import comparison_section, comparison_tables, contrast_table
 from attentionology.analyses.shared.comparable import Comparable, Measured
 from attentionology.reports.console import Terminal
@@ -120,21 +122,82 @@ def test_a_finding_says_which_kind_of_map_finds_more():
     (row,) = (row for row in found.tested if row.significant)
     interval = f"+20.0 points [{100 * row.low:.1f}, {100 * row.high:.1f}]"
     assert finding.text == (
-        "Heads that were chosen on one half of the text find clearly different shares of the other half by the maps "
-        f"“norm” and “weight” in 1 of 2 tested relations: det (norm 80.0 %, weight 60.0 %, n = 100; {interval})."
+        "The map “norm” clearly finds more than the map “weight” in 1 of 2 tested relations, and less in none (heads "
+        "chosen on one half of the text and scored on the other). The largest difference: det (norm 80.0 % by head "
+        f"3-9, weight 60.0 % by head 1-2, n = 100 / 101; {interval})."
     )
     assert finding.address == "#head=3-9&relation=det&direction=dep->head&kind=norm"
 
 
-@pytest.mark.parametrize(("p", "said"), [(0.049, "clearly different shares"), (0.051, "In none of 2 tested relations")])
+def with_p(found: Contrast, p: float) -> Comparison:
+    """The comparison in which the difference of one relation has another adjusted p value."""
+    rows = (replace(row, p_holm=p) if row.group == "det" else row for row in found.differences)
+    return Comparison((replace(found, differences=tuple(rows)),), 50)
+
+
+@pytest.mark.parametrize(
+    ("p", "said"),
+    [(0.0499, "clearly finds more than"), (0.05, "In none of 2 tested relations, the map “norm”")],
+)
 def test_a_finding_about_kinds_of_maps_hangs_on_the_adjusted_p(p, said):
-    found = compared("%")
-    rows = tuple(
-        replace(row, p_holm=p if row.tested and row.group == "det" else row.p_holm) for row in found.differences
-    )
-    (finding,) = kinds_findings(Comparison((replace(found, differences=rows),), 50))
+    (finding,) = kinds_findings(with_p(compared("%"), p))
     assert said in finding.text
-    assert "det (norm 80.0 %, weight 60.0 %, n = 100;" in finding.text
+    assert "det (norm 80.0 % by head 3-9, weight 60.0 % by head 1-2, n = 100 / 101;" in finding.text
+
+
+@pytest.mark.parametrize("unit", ["%", "nats"])
+@pytest.mark.parametrize("p", [0.0499, 0.05])
+def test_the_headline_of_a_comparison_says_what_its_table_says(unit, p):
+    """The groups in which each side is clearly above, and the largest difference; the heads lead to their reports."""
+    comparison = with_p(compared(unit), p)
+    section = comparison_section(comparison, name="comparison", title="", reports={"one": "../a%20b/report.html"})
+    (finding,) = section.findings
+    rows = {row["group"]: row for row in on_page(section.shown[0])}
+    mark = " %" if unit == "%" else ""
+    values = [rows["det"][f"{name}{mark}"] for name in ("norm", "weight")]
+    difference, _, limits = rows["det"]["difference"].partition(" ")
+    named = (
+        f"det (norm {values[0]}{mark} by head 3-9, weight {values[1]}{mark} by head 1-2, n = {rows['det']['n']}; "
+        f"{difference} {'points' if unit == '%' else unit} {limits})."
+    )
+    how = "(heads chosen on one half of the text and scored on the other)"
+    if p < 0.05:
+        said = f"“norm” clearly finds more than “weight” in 1 of 2 tested relations, and less in none {how}."
+    else:
+        said = f"In none of 2 tested relations, “norm” clearly finds more or less than “weight” {how}."
+    assert finding.text == f"{said} The largest difference: {named}"
+    assert finding.address == "../a%20b/report.html#head=3-9&relation=det&direction=dep->head&kind=norm"
+
+
+def test_heads_lead_to_the_report_of_their_run_where_there_is_one():
+    table = contrast_table(compared("%"), reports={"one": "../a/report.html"})
+    links = re.findall(r'<a href="([^"]*)"><span>([^<]*)</span>', str(table))
+    first = {"3-9": "dep-&gt;head&amp;kind=norm", "1-2": "head-&gt;dep&amp;kind=weight"}
+    assert links == [
+        (f"../a/report.html#head={head}&amp;relation={group}&amp;direction={rest}", head)
+        for group in ("det", "obj", "iobj")
+        for head, rest in first.items()
+    ]
+    comparison = Comparison((compared("%"),), 50)
+    section = comparison_section(comparison, name="comparison", title="", reports={"another": "../a/report.html"})
+    assert "<a " not in str(section.shown[0])
+    assert [finding.address for finding in section.findings] == ["#contrast-1"]
+
+
+def test_statistics_without_heads_have_a_headline_of_their_own():
+    found = compared("nats")
+    rows = (
+        replace(row, first=replace(row.first, choice=""), second=replace(row.second, choice=""))
+        for row in found.differences
+        if row.first and row.second
+    )
+    entropy = replace(found, analysis="surface", family="entropy", quantity="mean entropy", differences=tuple(rows))
+    (finding,) = comparison_section(Comparison((entropy,), 50), name="comparison", title="").findings
+    assert finding.text.startswith(
+        "“norm” clearly has larger values than “weight” in 1 of 2 tested groups (surface, entropy), and smaller ones "
+        "in none (mean entropy). The largest difference: det (norm 0.800, weight 0.600, n = 100 / 101; +0.200 nats ["
+    )
+    assert finding.address == "#contrast-1"
 
 
 def test_without_chosen_heads_there_is_no_finding_about_kinds():

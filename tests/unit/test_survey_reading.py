@@ -166,3 +166,35 @@ def test_the_page_shows_the_offset_and_grays_what_is_not_tested(tmp_path):
     assert "2-1 dep→head, (n = 3), offset 45.0" in page
     assert '<td class="wrapped weak">-33.3 <span class="range">[-100.0, ' in page
     assert "which are not\nadjusted for their number; bold ones are significant, and gray ones are not tested." in page
+
+
+def headed(p: float) -> tuple[Survey, str]:
+    """The survey in which the tested difference has another adjusted p value, and its headline."""
+    survey = surveyed()
+    contrasts = []
+    for one in survey.contrasts:
+        rows = tuple(replace(row, p_holm=p) if row.tested else row for row in one.contrast.differences)
+        contrasts.append(replace(one, contrast=replace(one.contrast, differences=rows)))
+    changed = replace(survey, contrasts=tuple(contrasts))
+    (finding,) = survey_section(changed).findings
+    assert finding.address == "#contrasts"
+    return changed, finding.text
+
+
+@pytest.mark.parametrize(
+    ("p", "said"),
+    [
+        (0.0499, "“a” clearly finds more than “b” in 1 of 1 tested relations of many, and less in none"),
+        (0.05, "In none of 1 tested relations of many, “a” clearly finds more or less than “b”"),
+    ],
+)
+def test_the_headline_says_which_model_finds_more_and_where_most(p: float, said: str) -> None:
+    """The values are those of the tables; treebanks without a tested relation have no headline."""
+    survey, text = headed(p)
+    (row,) = on_page(differences_table(MatrixMaker(survey), "obj"))
+    accuracies = {row["model"]: row["many"].split()[0] for row in on_page(accuracies_table(MatrixMaker(survey), "obj"))}
+    difference, _, limits = row["many"].partition(" ")
+    assert text == (
+        f"{said} (heads chosen on one half of the text and scored on the other). The largest difference: obj "
+        f"(a {accuracies['a']} %, b {accuracies['b']} %, n = 100; {difference} points {limits})."
+    )

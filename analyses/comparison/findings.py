@@ -1,0 +1,131 @@
+"""What is said of the differences of a comparison, each finding under its condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...reports.explorer.data import Finding
+from ...reports.format import number, number_interval, signed
+from ..dependency.tables import TOTALS
+from ..shared.comparable import Measured
+from ..shared.explored import address, points, share
+from .differences import Difference
+from .results import Comparison, Contrast, Side
+
+_NAMED = 2  # the groups that a finding names
+_MOST = 6  # the findings of a page about differences
+
+
+def kinds_findings(comparison: Comparison) -> Iterator[Finding]:
+    """Yield for each family of chosen heads which kind of map finds more on sentences that did not choose them."""
+    for contrast in comparison.contrasts:
+        if rows := list(filter(is_about_chosen_heads, contrast.tested)):
+            view = view_of(contrast, clearest(rows)[0])
+            yield Finding(difference_text(contrast, rows, noun="the map ", heads=True), view)
+
+
+def comparison_findings(comparison: Comparison, reports: Mapping[str, str] | None = None) -> tuple[Finding, ...]:
+    """Return in how many groups of each family the runs differ clearly, and where most."""
+    # `reports` has the address of the report of a run, by its name. Other findings lead to the table of their family.
+    found: dict[bool, list[tuple[list[Difference], Finding]]] = {True: [], False: []}  # those about chosen heads first
+    for position, contrast in enumerate(comparison.contrasts, start=1):
+        chosen = list(filter(is_about_chosen_heads, contrast.tested))
+        rows = chosen or [row for row in contrast.tested if row.group not in TOTALS]
+        if not rows:
+            continue
+        first = clearest(rows)[0]
+        view = view_of_better(contrast, first, reports or {}) if chosen else ""
+        text = difference_text(contrast, rows, heads=bool(chosen))
+        found[bool(chosen)].append((rows, Finding(text, view or f"#contrast-{position}")))
+    return (*clear_first(found[True]), *clear_first(found[False]))[:_MOST]
+
+
+def clear_first(found: Sequence[tuple[Sequence[Difference], Finding]]) -> tuple[Finding, ...]:
+    """Return the first few findings, of which those about a clear difference come first."""
+    ordered = sorted(found, key=lambda each: not is_apart(clearest(each[0])[0]))
+    return tuple(finding for _, finding in ordered[:_MOST])
+
+
+def difference_text(
+    contrast: Contrast, rows: Sequence[Difference], *, heads: bool, noun: str = "", where: str = ""
+) -> str:
+    """Say in how many of the tested groups a side is clearly above the other, and name the largest differences."""
+    # `heads`: whether the values are held-out accuracies of chosen heads; `where`: what stands after the groups.
+    shown = clearest(rows)
+    first, second = (f"{noun}“{side.name}”" for side in (contrast.first, contrast.second))
+    groups = contrast.family if contrast.family == "relations" else f"groups ({contrast.analysis}, {contrast.family})"
+    counted = f"{len(rows)} tested {groups}{where}"
+    more, less = ("finds more than", "less") if heads else ("has larger values than", "smaller ones")
+    how = "heads chosen on one half of the text and scored on the other" if heads else contrast.quantity
+    plural = "s" if len(shown[:_NAMED]) > 1 else ""
+    named = f"{'; '.join(_named(contrast, row) for row in shown[:_NAMED])}{'; …' if len(shown) > _NAMED else '.'}"
+    if is_apart(shown[0]):
+        above = sum(row.difference > 0 for row in shown)
+        said = (
+            f"{first} clearly {more} {second} in {above or 'none'} of {counted}, and {less} in "
+            f"{len(shown) - above or 'none'} ({how}). The largest difference{plural}: {named}"
+        )
+        return said[0].upper() + said[1:]
+    either = "more or less" if heads else "larger or smaller values"
+    verb = "finds" if heads else "has"
+    said = f"In none of {counted}, {first} clearly {verb} {either} than {second} ({how})."
+    return f"{said} The largest difference: {_named(contrast, shown[0])}."
+
+
+def is_about_chosen_heads(row: Difference) -> bool:
+    """Whether both sides chose a head for the group, and the group is no total of others."""
+    return bool(row.first and row.first.choice and row.second and row.second.choice) and row.group not in TOTALS
+
+
+def is_apart(row: Difference) -> bool:
+    """Whether the difference is significant among all tested groups of its family."""
+    return row.significant
+
+
+def clearest(rows: Sequence[Difference]) -> list[Difference]:
+    """Return the clear differences, or all if none is clear, the largest one first."""
+    ordered = sorted(rows, key=lambda row: -abs(row.difference))
+    return list(filter(is_apart, ordered)) or ordered
+
+
+def _named(contrast: Contrast, row: Difference) -> str:
+    """Write the values of a group on both sides, their numbers, and the difference with its interval."""
+    sides = [(side, one) for side, one in ((contrast.first, row.first), (contrast.second, row.second)) if one]
+    values = ", ".join(f"{side.name} {_value(contrast, one)}" for side, one in sides)
+    counts = " / ".join(dict.fromkeys(f"{one.n:,}" for _, one in sides))
+    if contrast.unit == "%":
+        difference = points(row.difference, row.low, row.high)
+    else:
+        difference = f"{signed(row.difference)} {contrast.unit} {number_interval(row.low, row.high)}".rstrip()
+    return f"{row.group} ({values}, n = {counts}; {difference})"
+
+
+def _value(contrast: Contrast, one: Measured) -> str:
+    """Write a value as its table does, with the head that was chosen for it."""
+    head = one.choice.partition(" ")[0]
+    value = share(one.value) if contrast.unit == "%" else number(one.value)
+    return f"{value} by head {head}" if head else value
+
+
+def view_of(contrast: Contrast, row: Difference) -> str:
+    """Return the view of the head that finds more."""
+    return view_of_side(contrast, row.group, *_better(contrast, row))
+
+
+def view_of_better(contrast: Contrast, row: Difference, reports: Mapping[str, str]) -> str:
+    """Return the view of the head that finds more in the report of its run; empty if there is no report."""
+    side, better = _better(contrast, row)
+    report = reports.get(side.run)
+    return f"{report}{view_of_side(contrast, row.group, side, better)}" if report else ""
+
+
+def _better(contrast: Contrast, row: Difference) -> tuple[Side, str]:
+    side, better = (contrast.first, row.first) if row.difference > 0 else (contrast.second, row.second)
+    return side, better.choice if better else ""
+
+
+def view_of_side(contrast: Contrast, group: str, side: Side, choice: str) -> str:
+    """Return the view of the head that a side chose for a group."""
+    head, _, direction = choice.partition(" ")
+    relation = group if contrast.analysis == "dependency" else None
+    return address(head=head, relation=relation, direction=direction if relation else None, kind=side.map)

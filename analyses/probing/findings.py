@@ -1,0 +1,59 @@
+"""What is said of the scores of probes, each claim under its condition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from ...reports.format import rows_of
+from ..shared.explored import points, share
+from .methods import RANDOM
+
+
+def trained_probes(history: pd.DataFrame) -> list[str]:
+    """Return the probes that were trained on the model itself."""
+    names = history["method"].unique() if len(history) else ()
+    return [str(name) for name in names if not str(name).endswith(RANDOM)]
+
+
+def score_texts(methods: pd.DataFrame, contrasts: pd.DataFrame, probes: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each probe and how it does beside its control task and beside what is simpler."""
+    for row in rows_of(methods[methods["decoding"] == "argmax"]):
+        if row["method"] not in probes or not row["total"]:
+            continue
+        runs = f", as a mean of {row['runs']} runs" if row["runs"] > 1 else ""
+        text = (
+            f"The probe {row['method']} finds the syntactic heads of "
+            f"{share(row['uas'], row['uas_low'], row['uas_high'])} of {row['total']:,} words of sentences that did not "
+            f"train it{runs}"
+        )
+        if not math.isnan(row["control_accuracy"]):
+            more = "clearly more" if is_selective(row) else "not clearly more"
+            text += (
+                f", {more} than on its control task ({share(row['control_accuracy'])}, {points(row['selectivity'])})"
+            )
+        compared = [each for each in rows_of(contrasts) if each["first"] == row["method"]]
+        better, others = [[each for each in compared if adds(each) == is_more] for is_more in (True, False)]
+        said = [
+            f"{words} than {', '.join(map(_beside, beside))}"
+            for words, beside in (("clearly more", better), ("not clearly more", others))
+            if beside
+        ]
+        yield row["method"], f"{text}." + (f" It finds {' and '.join(said)}." if said else "")
+
+
+def is_selective(row: Mapping[str, Any]) -> bool:
+    """Whether the score is above the accuracy on the control task with its whole interval, if it has one."""
+    return bool((row["uas"] if math.isnan(row["uas_low"]) else row["uas_low"]) > row["control_accuracy"])
+
+
+def adds(row: Mapping[str, Any]) -> bool:
+    """Whether a difference of two methods is above 0 with its whole interval, if it has one."""
+    return bool((row["difference"] if math.isnan(row["low"]) else row["low"]) > 0)
+
+
+def _beside(row: Mapping[str, Any]) -> str:
+    return f"“{row['second']}” ({points(row['difference'], row['low'], row['high'])})"
