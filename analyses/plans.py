@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -142,15 +142,53 @@ class Guesses:
         of: a function that takes a batch of maps and returns the guesses, integers of shape (batch, names, layers,
             heads, positions). A guess is the 0-based position that a head picks for a position, −1 if it picks none. It
             must be the decision that the analysis counts.
+        cases: the name of the cases that the guesses are about, for example "agreement", under which the page lists
+            them beside the relations; empty if the page judges the guesses by the trees, mentions or links of the
+            corpus.
+        right: a function that takes an input and returns its cases: for the 0-based indices of words, the indices of
+            the words that are right. Inputs that have cases are sampled before all others.
+
+    Raises:
+        ValueError: only one of ``cases`` and ``right`` is given.
 
     Example:
-        >>> most_attended = Guesses(("row",), lambda batch: batch.maps.argmax(-1)[:, None])
-        >>> most_attended.names
-        ('row',)
+        >>> from attentionology import Sentence
+        >>> def most_attended(batch):
+        ...     return batch.maps.argmax(-1)[:, None]
+        >>> def subjects(sentence):
+        ...     arcs = enumerate(zip(sentence.heads, sentence.relations))
+        ...     return {head - 1: {word} for word, (head, relation) in arcs if relation == "nsubj"}
+        >>> guesses = Guesses(("verb->subject",), most_attended, cases="subject", right=subjects)
+        >>> guesses.right(Sentence("s1", ("Birds", "sing"), heads=(2, 0), relations=("nsubj", "root")))
+        {1: {0}}
     """
 
     names: tuple[str, ...]
     of: Callable[[MapBatch], Tensor]
+    cases: str = ""
+    right: Callable[[Sentence], Mapping[int, Collection[int]]] | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.cases) != (self.right is not None):
+            raise ValueError(
+                "guesses have both the name of their cases and a function that says what is right, or none"
+            )
+
+    def cases_of(self, sentence: Sentence) -> list[tuple[int, list[int]]]:
+        """Return the cases of an input in order: the index of each word and those of the words that are right.
+
+        Raises:
+            ValueError: an index is not that of a word.
+        """
+        cases = [] if self.right is None else [(word, sorted(right)) for word, right in self.right(sentence).items()]
+        for word, right in cases:
+            # A negative index would silently count from the end.
+            if wrong := [index for index in (word, *right) if not 0 <= index < len(sentence)]:
+                raise ValueError(
+                    f"the case {self.cases!r} of the input {sentence.id!r} names word {wrong[0]}, but its words have "
+                    f"the indices 0 to {len(sentence) - 1}"
+                )
+        return sorted(cases)
 
 
 @dataclass(frozen=True)

@@ -146,6 +146,8 @@ def _sample(samples: Mapping[str, InputSample], layers: int, heads: int, *, caus
         f"{len(sentences):,} of {read:,} inputs, sampled by a hash of their ids from as many documents as possible."
     )
     notes = [f"All {read:,} inputs." if read == len(sentences) else chosen]
+    if read != len(sentences) and (names := sorted({case.name for each in sentences for case in each.cases})):
+        notes.append(f"Inputs with a case of {' or '.join(names)} come first.")
     notes += ["Values are rounded to 255 levels; guesses are stored exactly."]
     if too_long := sum(int(metric.too_long) for metric in first):
         notes.append(f"Inputs of more than {MOST_ROWS} words are not stored: {too_long:,}.")

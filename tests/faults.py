@@ -963,6 +963,18 @@ _EXPLORED = (
         "tests/reference/test_ensembles.py::test_a_run_keeps_its_ensembles",
     ),
     Fault(
+        "analyses/shared/input_sample.py",
+        "ranked.append((document >= 0, seen",
+        "ranked.append((True, seen",
+        "tests/unit/test_cases.py::test_cases_come_first_and_are_judged_by_the_analysis",
+    ),
+    Fault(
+        "analyses/shared/annotation.py",
+        "tuple(row_of[each] for each in right)",
+        "tuple(right)",
+        "tests/unit/test_cases.py::test_cases_come_first_and_are_judged_by_the_analysis",
+    ),
+    Fault(
         "analyses/ablation/predictions.py",
         "log_p[range(len(gold)), gold].sum()",
         "log_p[0, gold[0]]",

@@ -10,10 +10,11 @@ from typing import Any
 from ...corpora_loaders import Sentence
 from ...corpora_loaders.alignment import PairLinks, SentencePair
 from ...extractors import Columns, MapBatch, Window
-from ...reports.explorer.data import AnnotatedInput, Link, ShownMention
+from ...reports.explorer.data import AnnotatedInput, Link, ShownCase, ShownMention
+from ..plans import Guesses
 
-_OF_SOME = ("tags", "columns", "special_columns", "links")
-"""The fields that only sentence pairs and words with parts of speech have. They are not written for other inputs."""
+_OF_SOME = ("tags", "columns", "special_columns", "links", "cases")
+"""The fields that only some inputs have, for example sentence pairs. They are not written for other inputs."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,8 @@ class Annotation(AnnotatedInput):
     """What the corpus says about an input of the stored sample, which is stored as JSON."""
 
     @classmethod
-    def of(cls, batch: MapBatch, index: int) -> Annotation:
-        """Return the annotation of one input of a batch."""
+    def of(cls, batch: MapBatch, index: int, guessers: Sequence[Guesses] = ()) -> Annotation:
+        """Return the annotation of one input of a batch, with the cases that the guessers judge."""
         sentence, length = batch.sentences[index], int(batch.lengths[index])
         special = batch.special[index, :length].tolist()
         row_of = [row for row in range(length) if not special[row]]
@@ -52,6 +53,11 @@ class Annotation(AnnotatedInput):
             relations=tuple(relations),
             tags=tuple(tags.get(row) for row in range(length)) if tags else (),
             mentions=tuple(_mentions(sentence, row_of)),
+            cases=tuple(
+                ShownCase(row_of[word], tuple(row_of[each] for each in right), guesser.cases, guesser.names)
+                for guesser in guessers
+                for word, right in guesser.cases_of(sentence)
+            ),
         )
 
     def encoded(self) -> bytes:
@@ -65,10 +71,14 @@ class Annotation(AnnotatedInput):
         plain: dict[str, Any] = json.loads(content)
         mentions = tuple(ShownMention(**mention) for mention in plain.pop("mentions"))
         links = tuple(Link(**link) for link in plain.pop("links", ()))
+        cases = tuple(
+            ShownCase(case["row"], tuple(case["right"]), case["name"], tuple(case["guesses"]))
+            for case in plain.pop("cases", ())
+        )
         fields: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
         }
-        return cls(**fields, mentions=mentions, links=links)
+        return cls(**fields, mentions=mentions, links=links, cases=cases)
 
 
 def document_of(sentence: Sentence) -> str | None:

@@ -2,12 +2,14 @@
 
 Inputs are drawn by hashes of their ids, so that the draw does not depend on the order of the corpus or on how it is cut
 into parts. They should come from as many documents as possible: the inputs of a document are ranked by their hashes,
-and inputs of rank 0 come first, in the order of the hashes of their documents, then those of rank 1, and so on.
+and inputs of rank 0 come first, in the order of the hashes of their documents, then those of rank 1, and so on. If an
+analysis judges cases of its own (`Guesses.right`), all inputs with cases are drawn in this way before any others are.
 
 Parts of a corpus merge to the sample of the whole. Let x be in the sample of the whole corpus. In a part, x has at most
 the rank that it has in the whole; and of every other document, as many inputs or fewer come before x. So x comes no
 later in the order of a part than in that of the whole, and is in the sample of its part. All inputs that come before x
-are in the samples of their parts for the same reason, so the merged sample ranks x as the whole corpus does.
+are in the samples of their parts for the same reason, so the merged sample ranks x as the whole corpus does. This
+holds for the inputs with cases and for the others alike, as no part has more inputs with cases than the whole.
 """
 
 from __future__ import annotations
@@ -88,7 +90,7 @@ class InputSample(ExactMetric):
         short = [index for index, size in enumerate(source.sizes()) if size <= MOST_ROWS]
         self.inputs += len(source.sentences)
         self.too_long += len(source.sentences) - len(short)
-        identities = _identities([source.sentences[index] for index in short], self.seed)
+        identities = self._identities([source.sentences[index] for index in short])
         kept = self._kept()
         # An input whose hash equals that of a kept one is a candidate, too: the content decides between them.
         order = [(each.document, each.key, b"-") for each in kept]
@@ -135,7 +137,20 @@ class InputSample(ExactMetric):
         widths = batch.lengths if batch.columns is None else batch.columns.lengths
         for index, (rows, columns) in enumerate(zip(batch.lengths.tolist(), widths.tolist(), strict=True)):
             maps = batch.maps[index, ..., :rows, :columns]
-            yield Annotation.of(batch, index), maps, guesses[index, ..., :rows]
+            yield Annotation.of(batch, index, self.guessers), maps, guesses[index, ..., :rows]
+
+    def _identities(self, sentences: Sequence[Sentence]) -> list[tuple[int, int]]:
+        """Return the hashes of the documents and of the ids of inputs."""
+        # The lowest bit of a hash is dropped, so that int64 fits. The bits of the document are inverted if the input
+        # has cases: the number is then negative, by which `drawn` knows these inputs, also those of stored samples.
+        keys = _hashes([sentence.id for sentence in sentences], self.seed)
+        documents = _hashes([document_of(sentence) or "" for sentence in sentences], self.seed)
+        identities = []
+        for sentence, key, document in zip(sentences, keys, documents, strict=True):
+            owner = key if document_of(sentence) is None else document
+            has_cases = any(guesser.cases_of(sentence) for guesser in self.guessers)
+            identities.append((~owner if has_cases else owner, key))
+        return identities
 
     def _kept(self) -> list[SampledInput]:
         """Return the inputs that are held. Restored states hold all of them in one tensor."""
@@ -192,19 +207,10 @@ def drawn(order: Sequence[tuple[int, int, bytes]], size: int) -> list[int]:
     ranked = []
     for index in sorted(range(len(order)), key=lambda index: order[index]):
         document = order[index][0]
-        ranked.append((seen[document], index))
+        ranked.append((document >= 0, seen[document], index))
         seen[document] += 1
-    return [index for _, index in sorted(ranked, key=lambda pair: (pair[0], order[pair[1]]))[:size]]
-
-
-def _identities(sentences: Sequence[Sentence], seed: int) -> list[tuple[int, int]]:
-    """Return the hashes of the documents and of the ids of inputs. The lowest bit is dropped, so that int64 fits."""
-    keys = _hashes([sentence.id for sentence in sentences], seed)
-    documents = _hashes([document_of(sentence) or "" for sentence in sentences], seed)
-    return [
-        (key if document_of(sentence) is None else document, key)
-        for sentence, key, document in zip(sentences, keys, documents, strict=True)
-    ]
+    ranked.sort(key=lambda each: (*each[:2], order[each[2]]))
+    return [index for *_, index in ranked[:size]]
 
 
 def _hashes(names: Sequence[str], seed: int) -> list[int]:

@@ -33,7 +33,7 @@ class SampledInput:
     """An input of the sample."""
 
     key: int  # the hash of its id, by which it is drawn
-    document: int  # the hash of the id of its document, or of its own id if it has none
+    document: int  # the hash of the id of its document, or of its own id if it has none; inverted if it has cases
     shape: Shape  # the numbers of layers, heads, rows, columns and guesses
     content: UInt8[Tensor, " bytes"]  # the quantized maps, guesses, scales and annotation, one after another
     annotation_bytes: int  # the number of bytes of the annotation

@@ -142,6 +142,16 @@ class Link:
 
 
 @dataclass(frozen=True)
+class ShownCase:
+    """A word of which an analysis says which words heads should pick for it."""
+
+    row: int
+    right: tuple[int, ...]  # the rows that are right
+    name: str  # what the case is about, which is listed beside the relations
+    guesses: tuple[str, ...]  # the names of the guesses that it judges
+
+
+@dataclass(frozen=True)
 class EncodedMap:
     """The maps of one kind of one input."""
 
@@ -172,6 +182,7 @@ class AnnotatedInput:
     columns: tuple[str, ...] | None = None
     special_columns: tuple[bool, ...] | None = None  # which columns are special tokens; None if `columns` is None
     links: tuple[Link, ...] = ()  # the gold links of a sentence pair. A pair without gold links has none
+    cases: tuple[ShownCase, ...] = ()  # what analyses judge by gold of their own
 
 
 @dataclass(frozen=True)

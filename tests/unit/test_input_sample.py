@@ -37,11 +37,18 @@ def batch(rng: np.random.Generator, names: list[str], owners: list[str | None]) 
     return batch_of(sentences, maps)
 
 
-def sample(size: int, **options: object) -> InputSample:
-    return InputSample(LAYERS, HEADS, size=size, unit=False, guesses=READINGS, guessers=GUESSERS, **options)  # type: ignore[arg-type]
+def sample(size: int, *, preferring: bool = False, **options: object) -> InputSample:
+    guessers = PREFERRING if preferring else GUESSERS
+    return InputSample(LAYERS, HEADS, size=size, unit=False, guesses=READINGS, guessers=guessers, **options)  # type: ignore[arg-type]
+
+
+def long_ones(sentence: Sentence) -> dict[int, set[int]]:
+    """A case in sentences of four words and more."""
+    return {0: {2}} if len(sentence) > 3 else {}
 
 
 GUESSERS = (Guesses(READINGS, partial(head_guesses, readings=len(READINGS))),)
+PREFERRING = (replace(GUESSERS[0], cases="long", right=long_ones),)
 
 
 def states(metric: InputSample) -> dict[str, bytes]:
@@ -53,9 +60,10 @@ def states(metric: InputSample) -> dict[str, bytes]:
 
 @pytest.mark.slow
 @settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 2**32), size=st.integers(1, 9), repeated=st.booleans())
-@example(seed=39916800, size=3, repeated=True)  # an id occurs twice in a batch, and only one of both inputs is drawn
-def test_any_split_order_and_nesting_gives_the_same_bytes(seed, size, repeated):
+@given(seed=st.integers(0, 2**32), size=st.integers(1, 9), repeated=st.booleans(), preferring=st.booleans())
+# An id occurs twice in a batch, and only one of both inputs is drawn.
+@example(seed=39916800, size=3, repeated=True, preferring=False)
+def test_any_split_order_and_nesting_gives_the_same_bytes(seed, size, repeated, preferring):
     rng, choices = np.random.default_rng(seed), random.Random(seed)
     owners = [None, "a", "b", "c"]
     batches = []
@@ -63,13 +71,13 @@ def test_any_split_order_and_nesting_gives_the_same_bytes(seed, size, repeated):
         count = choices.randint(1, 4)
         names = [f"s{choices.randint(0, 6)}" if repeated else f"s{number}-{row}" for row in range(count)]
         batches.append(batch(rng, names, [choices.choice(owners) for _ in names]))
-    whole = sample(size)
+    whole = sample(size, preferring=preferring)
     for each in batches:
         whole.update(each)
     choices.shuffle(batches)
     parts = []
     while batches:
-        part = sample(size)
+        part = sample(size, preferring=preferring)
         for each in [batches.pop() for _ in range(choices.randint(0, len(batches)))]:
             part.update(each)
         parts.append(part)
@@ -88,6 +96,21 @@ def test_inputs_come_from_as_many_documents_as_possible():
     documents_of_inputs = [each.annotation.document for each in metric.sampled()]
     assert Counter(documents_of_inputs) == {"long": 4, "short": 3, "single": 1}
     assert set(documents_of_inputs[:3]) == {"long", "short", "single"}
+
+
+def test_inputs_with_cases_come_first_from_as_many_documents_as_possible():
+    rng = np.random.default_rng(0)
+    owners: list[str | None] = [*["long"] * 50, *["short"] * 3, "single"]
+    given_batch = batch(rng, [f"s{number}" for number in range(len(owners))], owners)
+    having = {sentence.id: sentence.document for sentence in given_batch.sentences if long_ones(sentence)}
+    metric = sample(len(having) + 2, preferring=True)
+    metric.update(given_batch)
+    drawn = [each.annotation.id for each in metric.sampled()]
+    assert set(drawn[: len(having)]) == set(having)
+    assert not having.keys() & set(drawn[len(having) :])
+    of_documents = [having[name] for name in drawn[: len(having)]]
+    assert len(set(of_documents[: len(set(of_documents))])) == len(set(having.values())) > 1
+    assert [each.annotation.cases[0].right for each in metric.sampled()[: len(having)]] == [(3,)] * len(having)
 
 
 def test_another_seed_draws_others():

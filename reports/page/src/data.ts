@@ -112,6 +112,8 @@ export interface SampledSentence {
   mentions: Mention[];
   /** The gold links of an alignment, from target words (rows) to source words (columns). */
   links: { row: number; column: number; sure: boolean }[];
+  /** What analyses judge by gold of their own: the rows that are right for a row, and the guesses that this judges. */
+  cases?: { row: number; right: number[]; name: string; guesses: string[] }[];
   /** The maps by kind. `heads` are the heads that are stored; null for all. */
   maps: Record<string, { data: string; scales: number[]; heads?: number[] | null }>;
   guesses: Record<string, string>;

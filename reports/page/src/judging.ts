@@ -29,12 +29,17 @@ export function reachOf(data: Explorer, direction: string | null): Reach {
 /** The directions in which the sample has guesses for a relation, for any kind of map. */
 export function directionsOf(sentences: SampledSentence[], relation: string | null): string[] {
   const all = new Set<string>();
+  const cases = sentences.flatMap((sentence) => sentence.cases ?? []);
+  const own = cases.filter(({ name }) => name === relation).flatMap(({ guesses }) => guesses);
+  if (own.length) return [...new Set(own)];
+  const ofCases = new Set(cases.flatMap(({ guesses }) => guesses));
   for (const sentence of sentences) {
     for (const key of Object.keys(sentence.guesses)) all.add(key.slice(key.indexOf("/") + 1));
   }
   const coreference = (direction: string): boolean => direction.includes("mention");
   const dependency = (direction: string): boolean => direction.includes("dep") || direction === "both";
   return [...all].filter((direction) => {
+    if (ofCases.has(direction)) return false;
     if (relation === COREFERENCE) return coreference(direction);
     if (relation === ALIGNMENT) return !coreference(direction) && !dependency(direction);
     return dependency(direction);

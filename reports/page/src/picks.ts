@@ -23,9 +23,10 @@ const CORE = ["nsubj", "csubj", "obj", "iobj", "ccomp", "xcomp", "dobj", "nsubjp
 
 /** What the guess of a wrong decision about a syntactic head is to the word; null for other decisions. */
 export function pickOf(sentence: SampledSentence, decision: Decision): Pick | null {
-  const { guess, verdict, relation } = decision;
+  const { guess, verdict, relation, syntactic } = decision;
   const [row] = decision.rows;
-  if (verdict !== "wrong" || guess === null || row === undefined || relation === COREFERENCE || relation === ALIGNMENT) return null;
+  if (verdict !== "wrong" || guess === null || row === undefined) return null;
+  if (syntactic === false || relation === COREFERENCE || relation === ALIGNMENT) return null;
   const bare = sentence.relations[guess]?.split(":")[0]?.toLowerCase() ?? "";
   const head = sentence.heads[row] ?? -1;
   if (bare === "punct") return "punctuation";

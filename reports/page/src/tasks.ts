@@ -24,6 +24,8 @@ export interface Task {
   sure?: number[];
   /** Of a word of a translation: the columns of special tokens. A guess at one of them is no link. */
   nowhere?: number[];
+  /** False if what is right is no syntactic head, but a case of an analysis. */
+  syntactic?: boolean;
 }
 
 export type Verdict = "right" | "wrong" | null;
@@ -87,11 +89,17 @@ function alignment(sentence: SampledSentence): Task[] {
   });
 }
 
+/** The cases that an analysis judges by gold of its own. */
+function cases(sentence: SampledSentence, name: string | null): Task[] {
+  const named = sentence.cases?.filter((each) => each.name === name) ?? [];
+  return named.map(({ row, right }) => ({ rows: [row], targets: right, gold: right, relation: name ?? "", syntactic: false }));
+}
+
 /** The decisions of a sentence that are of one relation, or of any dependency relation if it is null or "all". */
 export function tasks(sentence: SampledSentence, relation: string | null): Task[] {
   if (relation === COREFERENCE) return coreference(sentence);
   if (relation === ALIGNMENT) return alignment(sentence);
-  const result: Task[] = [];
+  const result = cases(sentence, relation);
   sentence.heads.forEach((head, row) => {
     const name = sentence.relations[row] ?? null;
     if (head === null || !includes(relation, name)) return;
@@ -146,6 +154,7 @@ export function relationsOf(sentences: SampledSentence[]): [string, number][] {
     for (const relation of sentence.relations) {
       if (relation !== null) counts.set(relation, (counts.get(relation) ?? 0) + 1);
     }
+    for (const { name } of sentence.cases ?? []) counts.set(name, (counts.get(name) ?? 0) + 1);
     for (const [name, list] of [
       [COREFERENCE, coreference(sentence).filter((task) => !task.optional)],
       [ALIGNMENT, alignment(sentence)],

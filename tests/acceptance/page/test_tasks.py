@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tests.acceptance.page.test_sentences import listed, verdicts
+from tests.acceptance.page.conftest import written
+from tests.acceptance.page.test_sentences import listed, shape_of, unpacked, verdicts
 from tests.acceptance.page.waiting import assert_count
 
 Data = dict[str, Any]
@@ -50,6 +53,30 @@ def test_which_head_finds_subjects_and_where_does_it_fail(reader: Reader, small:
         each["id"] for each in small["sample"]["sentences"] if False in verdicts(small, each, (layer, head), "nsubj")
     }
     assert set(listed(reader.page)) == failed != set()
+
+
+def test_cases_of_an_analysis_are_judged_by_its_own_gold(open_page: Any, tmp_path: Path, small: Data) -> None:
+    """The words that an analysis calls right are right, and the trees have no say."""
+    data = copy.deepcopy(small)
+    judged: list[bool] = []
+    for sentence in data["sample"]["sentences"]:
+        sentence["guesses"]["weight/verb->subject"] = sentence["guesses"]["weight/dep->head"]
+        picked = unpacked(sentence["guesses"]["weight/dep->head"], np.uint16, shape_of(data, sentence))[0, 0]
+        rows = range(2, min(len(sentence["rows"]) - 2, 5))  # the head picks the word before
+        cases = [(row, [row - 1, row + 1] if row % 2 else [row + 1]) for row in rows]
+        judged += [int(picked[row]) in right for row, right in cases]
+        fixed = {"name": "distant subject", "guesses": ["verb->subject"]}
+        sentence["cases"] = [{"row": row, "right": right, **fixed} for row, right in cases]
+    assert 0 < sum(judged) < len(judged)
+    page = open_page(written(tmp_path, data), "#head=1-1&relation=distant%20subject&view=arcs")
+    page.locator(".drawing").wait_for()
+    assert f"{sum(judged)} of {len(judged)} right" in page.locator(".sentences h3").text_content()
+    chosen = page.get_by_label("Relation", exact=True)
+    assert chosen.locator("option:checked").text_content() == f"distant subject (n = {len(judged)})"
+    assert page.locator(".drawing .annotated").count() > 0
+    chosen.select_option("det")
+    page.get_by_text("dep → head").first.wait_for()
+    assert page.get_by_text("verb → subject").count() == 0
 
 
 def test_what_does_a_head_do(reader: Reader, small: Data) -> None:
