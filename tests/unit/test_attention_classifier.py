@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from attentionology.analyses import examine
 from attentionology.corpora_loaders import WordVectors
 from attentionology.extractors.replaceable.attention_model import AttentionModel, LinearAttentionModel, probabilities
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
@@ -169,3 +170,27 @@ def test_embeddings_begin_with_the_vectors():
 def test_sizes_that_are_not_possible(options, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         AttentionClassifier(**{"dimensions": 12} | options).build(Vocabulary(tuple(WORDS)), "ab")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_explanation_test_may_take_gradients_of_decoded_outputs(workers):
+    """Gradients with respect to attention are those of finite differences, in whatever thread the test runs."""
+    model = built("lstm", classes=3).double()
+    texts = some_texts([7, 1, 3, 12])
+
+    def slopes(batch):
+        alpha = batch.alpha[:, None].clone().requires_grad_()
+        batch.decoded(alpha)[..., 0].sum().backward()
+        expected = torch.zeros_like(batch.weights)
+        for word in range(batch.weights.shape[1]):
+            step = torch.zeros_like(alpha)
+            step[..., word] = 1e-6
+            with torch.no_grad():
+                there, back = (batch.decoded(alpha + sign * step)[:, 0, 0] for sign in (1, -1))
+            expected[:, word] = (there - back) / 2e-6
+        of_words = alpha.grad[:, 0, 0] * batch.mask
+        torch.testing.assert_close(of_words, expected * batch.mask, rtol=1e-5, atol=1e-8)
+        return {"slope": of_words.abs().amax(-1).numpy()}
+
+    table = examine(model, list("abcd"), texts, {"slopes": slopes}, workers=workers)
+    assert (table["slope"] > 0).all()

@@ -1,5 +1,6 @@
 """Sums in fixed point: the same bits in any order, an error instead of an overflow."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
@@ -119,3 +120,46 @@ def test_merged_sums_that_are_too_large_are_refused(as_dictionary):
     assert metric.compute() == 2.0**29  # the metric is as it was
     metric.merge_state(total_of(-1.5))
     assert metric.compute() == 2.0**29 - 1.5
+
+
+@dataclass(frozen=True)
+class Mean:
+    """What `Means` computes: a frozen dataclass, to whose fields nothing can be assigned."""
+
+    value: float
+    n: int
+
+
+class Means(ExactMetric):
+    """The mean of numbers."""
+
+    total: torch.Tensor
+    n: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_state("total", torch.tensor(0), "sum")
+        self.add_state("n", torch.tensor(0), "sum")
+
+    def update(self, numbers: torch.Tensor) -> None:
+        """Add numbers."""
+        self.total = self.added(self.total, numbers)
+        self.n += len(numbers)
+
+    def compute(self) -> Mean:
+        """Their mean."""
+        return Mean(float(self.floating(self.total)) / int(self.n), int(self.n))
+
+
+def test_what_compute_returns_may_be_a_frozen_dataclass():
+    """Of a metric that was merged, copied or restored, too, and again after more was counted."""
+    first, second, restored = Means(), Means(), Means()
+    first.update(torch.tensor([1.0, 2.0]))
+    second.update(torch.tensor([6.0]))
+    assert first.compute() == Mean(1.5, 2)
+    first.merge_state(second)
+    restored.load_state_dict(first.metric_state)
+    for metric in (first, first.clone(), restored):
+        assert metric.compute() == Mean(3.0, 3)
+        metric.update(torch.tensor([7.0]))
+        assert metric.compute() == Mean(4.0, 4)
