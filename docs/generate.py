@@ -166,9 +166,9 @@ def explain_columns() -> str:
     return "\n".join(["| column | type | test | meaning |", "|---|---|---|---|", *rows])
 
 
-def tables(analysis: str) -> str:
-    """The tables of an analysis, as its columns are declared."""
-    module = import_module(f"attentionology.analyses.{analysis}.columns")
+def tables(analysis: str, file: str = "columns") -> str:
+    """The tables of an analysis, as its columns are declared in one of its files."""
+    module = import_module(f"attentionology.analyses.{analysis}.{file}")
     return "\n\n".join(schema.reference() for schema in module.SCHEMAS)
 
 

@@ -20,6 +20,7 @@ from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPL
 from attentionology.extractors import Encoder, extract
 from attentionology.scripts.analyze import analyze_command
 from attentionology.scripts.cli import main
+from attentionology.storage.plugins import points_of
 from tests import documentation, tiny
 from tests.acceptance.conftest import REPOSITORY
 from tests.programs import Programs
@@ -204,7 +205,7 @@ def forgetful():
     """The analyses are looked up anew before the test and after it."""
 
     def forget() -> None:
-        for cached in (registered_analyses, load_analysis, analyze_command):
+        for cached in (points_of, registered_analyses, load_analysis, analyze_command):
             cached.cache_clear()
         sys.modules.pop("wrong", None)
 
