@@ -9,6 +9,9 @@ import type { Explorer } from "./data";
 /** Shows another view. With `replace`, the button Back skips the view that was shown before. */
 export type Go = (view: View, replace?: boolean) => void;
 
+/** Shows no other view: what is asked of a drawing whose view is no longer the current one. */
+export const ignored: Go = () => undefined;
+
 function viewOf(hash: string, base: View, data: Explorer): { view: View; missing: string[] } {
   const values = parameters(hash);
   return values ? restore(values, base, data) : { view: base, missing: [] };

@@ -1,6 +1,6 @@
 // Sentences of the sample: those that a head gets right and those that it gets wrong, and one of them drawn.
 
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { View } from "./address";
 import { CopyLink, Drawings, Heads, OneOf, SomeOf } from "./controls";
 import type { Explorer, Sample, SampledSentence } from "./data";
@@ -10,7 +10,7 @@ import { Figure } from "./drawing/figure";
 import { ensembleName, ensembleOf } from "./ensembles";
 import { arrow, count, percent } from "./format";
 import type { Go } from "./hooks";
-import { useName, usePromise } from "./hooks";
+import { ignored, useName, usePromise } from "./hooks";
 import { canInflate, Maps } from "./inflate";
 import type { Example, Shown } from "./judging";
 import { directionsOf, examples, filtered, first, picksIn } from "./judging";
@@ -21,6 +21,7 @@ import { Predictions } from "./predictions";
 import { search } from "./search";
 import type { Sort } from "./sorting";
 import { SORTS, SORT_NAMES, sorted } from "./sorting";
+import type { Task } from "./tasks";
 import { relationsOf, tasks } from "./tasks";
 
 interface Props {
@@ -28,6 +29,15 @@ interface Props {
   sample: Sample;
   view: View;
   go: Go;
+}
+
+/** What is drawn of a sentence. */
+interface Drawn {
+  view: View;
+  sentence: SampledSentence;
+  asked: Task[];
+  guesses: string;
+  title: string;
 }
 
 /** The view with another relation and direction, and with the measure of the same group that is about them. */
@@ -100,6 +110,12 @@ export function Sentences({ data, sample, view, go }: Props) {
   const { right, judged } = sums(list ?? []);
   const judgedHere = useMemo(() => (chosen ? tasks(chosen, relation) : []), [chosen, relation]);
   const title = [chosen?.id, data.model, relation, direction && arrow(direction)].filter(Boolean).join(" · ");
+  // While the sample of a head is read, no sentence is chosen yet, and what was drawn before stays.
+  const held = useRef<Drawn | null>(null);
+  const reading = list === null && chosen === null;
+  if (!reading) held.current = chosen && { view: current, sentence: chosen, asked: judgedHere, guesses: direction ?? "", title };
+  const drawn = held.current;
+  const goOn = reading ? ignored : go;
   const position = shown.findIndex((example) => example.sentence === chosen);
   const choose = (sentence: SampledSentence | undefined, replace = false): void => {
     if (sentence) go({ ...view, sentence: sentence.id, word: null }, replace);
@@ -149,8 +165,8 @@ export function Sentences({ data, sample, view, go }: Props) {
         )}
         <Heads data={data} heads={view.heads} onChange={(heads) => go({ ...view, heads })} />
       </div>
-        <div class="drawn">
-          {chosen && (
+        <div class="drawn" aria-busy={reading}>
+          {drawn && (
             <>
               <div class="pager">
                 <button type="button" disabled={position <= 0} onClick={() => choose(shown[position - 1]?.sentence)} aria-label={`Previous ${noun}`}>
@@ -166,18 +182,18 @@ export function Sentences({ data, sample, view, go }: Props) {
                 </button>
                 <CopyLink />
                 <small>
-                  <bdi>{chosen.id}</bdi>
-                  {place(chosen) !== chosen.id && (
+                  <bdi>{drawn.sentence.id}</bdi>
+                  {place(drawn.sentence) !== drawn.sentence.id && (
                     <>
                       {" "}
-                      · <bdi>{place(chosen)}</bdi>
+                      · <bdi>{place(drawn.sentence)}</bdi>
                     </>
                   )}{" "}
-                  · {size(chosen)}
+                  · {size(drawn.sentence)}
                 </small>
               </div>
-              {view.drawing === "all" ? <AllHeads data={data} view={view} go={go} maps={maps} sentence={chosen} /> : <Figure data={data} view={current} go={go} maps={maps} sentence={chosen} asked={judgedHere} guesses={direction ?? ""} title={title} />}
-              <Predictions data={data} view={view} go={go} sentence={chosen} />
+              {drawn.view.drawing === "all" ? <AllHeads data={data} view={drawn.view} go={goOn} maps={maps} sentence={drawn.sentence} /> : <Figure data={data} go={goOn} maps={maps} {...drawn} />}
+              <Predictions data={data} view={drawn.view} go={goOn} sentence={drawn.sentence} />
             </>
           )}
         </div>

@@ -128,8 +128,7 @@ def test_a_measure_leads_to_its_maps_and_its_address_restores_them(open_page, pa
     page.get_by_role("combobox", name="Color by").click()
     page.keyboard.type("AWO weight all heads")
     page.get_by_role("option", name="Alignment error rate: AWO, by weight, all heads together").click()
-    page.locator(".drawing .title").wait_for()
-    assert "AWO-weight-all" in page.locator(".drawing .title").text_content()
+    page.locator(".drawing .title", has_text="AWO-weight-all").wait_for()
     assert "kind=AWO-weight-all" in page.url
     page.reload()
     page.locator(".drawing .title").wait_for()

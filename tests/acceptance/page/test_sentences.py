@@ -262,6 +262,27 @@ def test_the_direction_and_the_relation_lead_to_their_measure(open_page, pages):
     assert page.get_by_role("combobox", name="Color by").input_value() == "Dependency accuracy: obj, head → dep"
 
 
+def test_the_drawing_stays_until_the_next_one_is_there(open_page, pages):
+    """The sample of a head takes a moment to read; until then, the drawing of the head before stays."""
+    page = open_page(pages["small"], f"{DET}&special=on")
+    page.locator(".drawn .drawing").wait_for()
+    page.evaluate(
+        """() => {
+            window.drawn = new Set()
+            const title = () => document.querySelector(".drawn .drawing")?.textContent.slice(0, 12) ?? ""
+            new MutationObserver(() => window.drawn.add(title())).observe(document.body, {
+                childList: true, subtree: true, characterData: true, attributes: true,
+            })
+        }"""
+    )
+    for head, index in (("2-3", 12 + 2), ("4-5", 3 * 12 + 4)):
+        page.locator(f".matrix [data-head='{index}']").first.click()
+        page.wait_for_function("head => document.querySelector('.drawn .drawing').textContent.includes(head)", arg=head)
+    seen = page.evaluate("[...window.drawn]")
+    assert "" not in seen
+    assert {"2-3", "4-5"} <= {text[:3] for text in seen}
+
+
 def test_hostile_words_are_text(open_page, pages):
     page = open_page(pages["small"], "#sentence=hostile <b>%26\"'%23%3D&view=arcs")
     page.locator(".word").first.wait_for()

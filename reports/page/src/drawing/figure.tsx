@@ -8,7 +8,7 @@ import { columnsOf, headName, rowsOf, runningText, storedHead } from "../data";
 import { ensembleName, ensembleOf, together } from "../ensembles";
 import type { Cell } from "../export";
 import type { Go } from "../hooks";
-import { moved, usePromise, useWidth } from "../hooks";
+import { ignored, moved, usePromise, useWidth } from "../hooks";
 import type { Maps } from "../inflate";
 import { valueAt } from "../inflate";
 import { reachOf, reversed } from "../judging";
@@ -115,14 +115,26 @@ function Scales({ panels }: { panels: Panel[] }) {
   );
 }
 
+/** The drawing of a view. While its maps are read, what was drawn before stays. */
 export function Figure(props: Props) {
-  const { data, view, go, maps, sentence, asked, every = false, guesses, title } = props;
-  const [frame, width] = useWidth<HTMLDivElement>();
-  const svg = useRef<SVGSVGElement>(null);
+  const { maps, sentence, asked, guesses, view } = props;
   const panels = usePromise(
     () => panelsOf(props),
     [maps, sentence, asked, guesses, view.relation, view.direction, view.heads.join(), view.kinds.join(), view.ensemble, view.scale, view.drawing === "difference" && (view.special ? "all" : "words")],
   );
+  const held = useRef<Props & { panels: Panel[] }>(null);
+  if (panels) held.current = { ...props, panels };
+  if (!held.current) return <div class="frame" aria-busy="true" style={{ minHeight: 200 }} />;
+  return (
+    <div aria-busy={panels === null}>
+      <Drawing {...held.current} go={panels ? props.go : ignored} />
+    </div>
+  );
+}
+
+function Drawing({ data, view, go, sentence, asked, every = false, title, panels }: Props & { panels: Panel[] }) {
+  const [frame, width] = useWidth<HTMLDivElement>();
+  const svg = useRef<SVGSVGElement>(null);
   const [pointed, setPointed] = useState<Word | null>(null);
   const [focused, setFocused] = useState<Word | null>(null);
   useEffect(() => setPointed(null), [sentence]);
@@ -171,7 +183,7 @@ export function Figure(props: Props) {
 
   const room = Math.max(240, width);
   const laid = useMemo(() => {
-    const many = panels?.length ?? 1;
+    const many = panels.length;
     const share = Math.floor((room + APART) / Math.min(many, Math.max(1, Math.floor(room / 270)))) - APART;
     const layout =
       drawing === "arcs"
@@ -179,12 +191,12 @@ export function Figure(props: Props) {
         : (drawing === "matrix" ? gridLayout : linesLayout)({ sentence, rows, columns, width: share });
     const beside = Math.max(1, Math.floor((room + APART) / (layout.width + APART)));
     return { layout, beside };
-  }, [drawing, sentence, rows, columns, room, panels?.length]);
-  const drawn = panels !== null && width > 0;
+  }, [drawing, sentence, rows, columns, room, panels.length]);
+  const drawn = width > 0;
   useEffect(() => {
     if (drawn) performance.mark("attentionology: sentence");
-  }, [drawn]);
-  if (!panels || !width) return <div ref={frame} class="frame" aria-busy="true" style={{ minHeight: 200 }} />;
+  }, [drawn, panels]);
+  if (!drawn) return <div ref={frame} class="frame" aria-busy="true" style={{ minHeight: 200 }} />;
 
   const { layout, beside } = laid;
   const across = Math.min(beside, panels.length);
