@@ -140,7 +140,7 @@ class LabelledFile:
 
     def _json_record(self, number: int, line: str) -> Record:
         try:
-            value = json.loads(line)
+            value = json.loads(line, object_pairs_hook=_object)
             json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is not a character
         except (ValueError, RecursionError) as error:
             raise self.fault(f"expected a JSON object on every line: {error}", number) from error
@@ -228,6 +228,15 @@ class LabelledFile:
             expected = " and ".join(map(repr, (text, label, *query)))
             advice = "name those to read with text= and label= (--text-column, --label-column)"
             raise self.fault(f"expected {noun} {expected}, found {listed}; {advice}", number)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; of a key that occurs twice, Python would keep the last value without a word."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} occurs twice")
+    return value
 
 
 FORMATS: Mapping[str, Callable[[LabelledFile], Iterator[Record | None]]] = {

@@ -238,6 +238,8 @@ DEEP = "[" * 100_000
         ("a.jsonl", '{"text":"x","label":null}', "1: 'label' must be a string, whole number or boolean, not None"),
         ("a.jsonl", '{"text":"x","label":{}}', "1: 'label' must be a string, whole number or boolean, not {}"),
         ("a.jsonl", '{"text":"x","label":""}', "1: the label is empty"),
+        ("a.jsonl", JSONL + '{"text":"x","label":1,"label":2}', "3: .*: the key 'label' occurs twice"),
+        ("a.jsonl", '{"text":"x","label":1,"m":{"a":1,"a":1}}', "1: .*: the key 'a' occurs twice"),
         ("a.jsonl", '{"text":"x","label":' + "1" * 5000 + "}", "1: expected a JSON object on every line: "),
         ("a.jsonl", DEEP, "1: expected a JSON object on every line: "),
         ("a.txt", "1 x\r0 y\n", "1: found a carriage return"),
