@@ -230,6 +230,7 @@ class Plan(Generic[Facts]):
         corpus: the corpus as it is read, if the analysis divides it in its own way (for example into windows).
         sampled: the maps of the inputs of the first request that the report shows; empty for the kinds that ``--map``
             chooses.
+        follow_up_passes: about how many forward passes of single inputs `Analysis.follow_up` makes, for ``--dry-run``.
 
     Example:
         >>> from attentionology import Sentence
@@ -246,6 +247,7 @@ class Plan(Generic[Facts]):
     facts: Facts
     corpus: Corpus | None = None
     sampled: tuple[SampledMaps, ...] = ()
+    follow_up_passes: int = 0
 
 
 @dataclass(frozen=True)

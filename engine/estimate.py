@@ -65,6 +65,7 @@ class RunEstimate:
     memory_of_worker: int  # that of each process which counts parts
     disk: int  # the bytes of the counts in the results folder
     disk_of_parts: int  # the bytes of all parts in the folder of the parts
+    follow_up_passes: int = 0  # the forward passes of single inputs that analyses make after all others
 
     def lines(self) -> Iterator[str]:
         """Yield the estimate as lines of text: one for each pass, and the sums."""
@@ -75,6 +76,8 @@ class RunEstimate:
             yield f"Pass of {each}: {parts}{'' if each.failure else needs + work}"
         there = "" if self.counted is None else f", of which {self.counted:,} are in the folder"
         yield f"Corpus: {self.inputs:,} {self.unit}. All passes together read {self.read:,}."
+        if self.follow_up_passes:
+            yield f"After these passes: about {self.follow_up_passes:,} more forward passes of single {self.unit}"
         yield f"Parts: {self.parts:,}{there}"
         of_batch = max(each.maps for each in self.passes)
         on_gpu = f", on {self.device}" if self.device != "cpu" else ""
@@ -145,6 +148,7 @@ def estimate_run(
         memory_of_worker=reading + max(states),
         disk=sum(each.disk for each in passes),
         disk_of_parts=sum(each.disk_of_parts for each in passes),
+        follow_up_passes=sum(plan.follow_up_passes for _, _, plan in planned.plans),
     )
 
 

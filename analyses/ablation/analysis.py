@@ -20,7 +20,7 @@ from .counting import HeadEffects
 from .effects import AblationMaker, HeadMeans
 from .options import ABLATION, AblationOptions
 from .predictions import PREDICTED, PredictionMaker, heads_to_show, sentences_to_show
-from .pruning import orders, pruned
+from .pruning import orders, pruned, sets_of
 from .report import AblationResults, ablation_section, explored_ablation, shown_table
 from .tables import ablation_tables, pruning_table
 
@@ -86,7 +86,8 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
         n_heads = encoder.n_layers * encoder.n_heads
         names = tuple(request.name for request in requests)
         facts = AblationFacts(names, heads, n_heads, chosen.ablate, gave_means, setting.seed, tuple(notes))
-        return Plan(tuple(requests), facts)
+        passes = len(corpus.sentences[: chosen.pruning_sentences]) * sets_of(len(heads)) * len(makers)
+        return Plan(tuple(requests), facts, follow_up_passes=passes if len(heads) > 1 else 0)
 
     def follow_up(
         self, options: OptionSet, plan: Plan[AblationFacts], counted: Counted[AblationFacts], read: Reader

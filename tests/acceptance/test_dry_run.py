@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from attentionology import CorpusOptions, CountOptions
-from attentionology.analyses import ExampleOptions, SurfaceOptions
+from attentionology.analyses import AblationOptions, ExampleOptions, SurfaceOptions
+from attentionology.analyses.ablation.pruning import orders, sets_of, steps
 from attentionology.analyses.contract import OptionSet
 from attentionology.analyses.shared.options import ControlOptions
 from attentionology.analyses.shared.part_options import PartOptions
+from attentionology.corpora_loaders import load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.analyze import AnalyzeJob
 from attentionology.engine.estimate import RunEstimate, estimate_run
 from attentionology.engine.parts import PartCounter
 from attentionology.scripts.cli import main
+from tests import tiny
 
 FACTOR = 2.5
 """The factor within which sizes are right; they are usually too large."""
@@ -162,3 +167,16 @@ def test_kept_sentences_grow_up_to_their_bound():
     none, ten, eighty, all_of_them, more = map(states, (0, 10, 80, 157, 1000))
     assert 0 < none < ten < eighty < all_of_them
     assert all_of_them <= more < none + (eighty - none) * 157 / 64
+
+
+def test_a_dry_run_counts_the_passes_of_pruning():
+    """Each set of heads that an order leaves is one pass of each sentence, and sets that orders share are made once."""
+    heads = [(layer, head) for layer in range(6) for head in range(12)]
+    effect, importance = np.random.default_rng(0).random((2, 72))
+    order = orders(heads, effect, importance, 0)
+    assert len({tuple(ordered[:n]) for ordered in order.values() for n in steps(72)}) == sets_of(72) == 118
+    job = AnalyzeJob(OptionSet([AblationOptions(pruning_sentences=3)]), analyses=("ablation",))
+    estimate = estimate_run(job, model=tiny.encoder(), corpus=load_treebank(SAMPLE_TREEBANK, limit=5))
+    assert estimate.follow_up_passes == 3 * sets_of(12)
+    line = f"After these passes: about {3 * sets_of(12)} more forward passes of single sentences"
+    assert line in list(estimate.lines())
