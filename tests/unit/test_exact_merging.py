@@ -12,6 +12,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -35,12 +36,13 @@ from attentionology.analyses.shared.metric import Metric
 from attentionology.analyses.shared.metric_states import MetricStates
 from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.analyses.surface.gradients import GradientImportance
-from attentionology.analyses.surface.statistics import SurfaceStatistics
+from attentionology.analyses.surface.statistics import STATISTICS, SurfaceStatistics
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MIXING_VARIANTS, TOKEN_CLASSES, GradientBatch, MapBatch, NormBatch, StageBatch
 from attentionology.extractors.maps.stage_batch import LEFT_OUT
 from tests import documents
 from tests.maps import RELATIONS, batch_of, random_sentence
+from tests.reference import naive_surface
 
 LAYERS, HEADS, DIM, VOCABULARY = 2, 3, 5, 12
 COMPONENTS = ("FF", "RES", "LN")
@@ -347,3 +349,40 @@ def test_changes_without_a_rank_correlation_are_left_out():
         twice = row["layer"] == 1 and row["component"] in ("RES", "LN")
         assert row["sentences"] == sentences * (2 if twice else 1)
         assert row["change"] == pytest.approx(one["change"], rel=0, abs=1e-9)
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean without rounding errors of a sum in floating point."""
+    return float(sum(map(Fraction, values)) / len(values)) if values else math.nan
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_means_of_surface_statistics(seed):
+    rng = np.random.default_rng(seed)
+    batches = [map_batch(rng) for _ in range(4)]
+    for batch in batches:
+        batch.maps[:] = batch.maps.double().mul(64).round() / 64  # sums over rows are then exact in float32
+        remainder = 1 - batch.maps.sum(-1)
+        batch.maps[..., 0] += torch.where(batch.maps.sum(-1) > 0, remainder, 0)
+    metric = SurfaceStatistics(LAYERS, HEADS)
+    for batch in batches:
+        metric.update(batch)
+    heads = {(row["layer"], row["head"]): row for row in metric.compute().heads.to_dict("records")}
+    shares = [name for name in STATISTICS if "entropy" not in name]
+    for layer in range(LAYERS):
+        for head in range(HEADS):
+            by_input = [
+                naive_surface.statistics(
+                    maps[layer, head], batch.special[row, : maps.shape[-1]].tolist(), batch.forms[row]
+                )
+                for batch in batches
+                for row, (_, maps) in enumerate(batch.unpadded())
+            ]
+            for name in shares:
+                defined = [statistics[name] for statistics in by_input if statistics[name][1]]
+                macro = mean([total / rows for total, rows in defined])
+                rows = sum(rows for _, rows in defined)
+                pooled = mean([total for total, _ in defined]) * len(defined) / rows if rows else math.nan
+                row = heads[layer + 1, head + 1]
+                assert row[name] == pytest.approx(macro, rel=0, abs=1e-9, nan_ok=True), name
+                assert row[name + "_pooled"] == pytest.approx(pooled, rel=0, abs=1e-9, nan_ok=True), name
