@@ -227,7 +227,8 @@ class SentenceLines:
             self._fail(f"the relation (column 8) of word {word_id} is {columns[7][:40]!r}, not a name or _", line)
 
     def _read_empty_node(self, word_before: int, columns: list[str], line: int) -> None:
-        # Such a word is understood but not written, so it is not among the words, but a mention may consist of it.
+        # An empty node stands for a word that the text leaves out. It is not among the words of the sentence, but a
+        # mention may consist of it.
         # The id of an empty node names the word that it follows. If the node were somewhere else in the file, the
         # mentions that start or end on it would be lost or misplaced.
         if self._next not in (None, word_before + 1) or any(row[0] == columns[0] for row in self._empty_rows):

@@ -105,7 +105,7 @@ class _Converting(nn.Module):
 
 
 class _CastAfterLookUp(nn.Module):
-    """Looks up rows of a table and converts them. The table itself is not a submodule, so it is not converted."""
+    """Looks up rows of a table of words, and converts only these. The table is kept out of the submodules for that."""
 
     def __init__(self, table: nn.Module, dtype: torch.dtype) -> None:
         super().__init__()

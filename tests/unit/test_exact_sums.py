@@ -152,7 +152,7 @@ class Means(ExactMetric):
 
 
 def test_what_compute_returns_may_be_a_frozen_dataclass():
-    """Of a metric that was merged, copied or restored, too, and again after more was counted."""
+    """A metric that was merged, copied or restored returns it, too, and so does one that goes on counting."""
     first, second, restored = Means(), Means(), Means()
     first.update(torch.tensor([1.0, 2.0]))
     second.update(torch.tensor([6.0]))
