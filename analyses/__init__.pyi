@@ -1,6 +1,7 @@
 from .ablation.options import AblationOptions as AblationOptions
 from .ablation.report import AblationResults as AblationResults
 from .alignment.options import AlignmentOptions as AlignmentOptions
+from .alignment.results import AlignmentResults as AlignmentResults
 from .alignment.scores import score_links as score_links
 from .clusters.distances import HeadDistances as HeadDistances
 from .clusters.options import ClustersOptions as ClustersOptions
@@ -29,6 +30,7 @@ from .explanation.contract import ExplanationTest as ExplanationTest
 from .explanation.contract import Question as Question
 from .explanation.options import ExplanationTestOptions as ExplanationTestOptions
 from .explanation.options import TextOptions as TextOptions
+from .explanation.results import ExplainResults as ExplainResults
 from .explanation.run_options import ClassifierOptions as ClassifierOptions
 from .explanation.run_options import ClassifierTrainingOptions as ClassifierTrainingOptions
 from .explanation.run_options import TransformerOptions as TransformerOptions
@@ -42,6 +44,7 @@ from .probing.options import ProbedMapOptions as ProbedMapOptions
 from .probing.options import ProbeOptions as ProbeOptions
 from .probing.options import ProbeTrainingOptions as ProbeTrainingOptions
 from .probing.options import TreebankOptions as TreebankOptions
+from .probing.report import ProbeResults as ProbeResults
 from .shared.comparable import Comparable as Comparable
 from .shared.comparable import Measured as Measured
 from .shared.comparable import measured_heads as measured_heads

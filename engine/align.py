@@ -133,7 +133,7 @@ def align(
         progress: whether to show progress bars. Default: in an interactive session and in a notebook.
 
     Returns:
-        the results, as ``run["alignment"]``.
+        the results, as ``run.alignment``.
 
     Raises:
         OptionError: an option cannot be used, or contradicts another one.
@@ -148,7 +148,7 @@ def align(
         >>> run = align("sample", options=[BitextOptions(limit=20), AlignmentOptions(replicates=0)])
         >>> run
         Run(alignment of made-up pair on pairs.txt, first 20 sentence pairs)
-        >>> best = run["alignment"].tables.best.set_index(["setting", "measure", "heads"])
+        >>> best = run.alignment.tables.best.set_index(["setting", "measure", "heads"])
         >>> bool(best.loc[("AWI", "norm", "all"), "error_rate"] < 0.15)
         True
     """

@@ -36,6 +36,7 @@ from ..reports.page import Section
 from ..reports.progress import showing
 from ..reports.run_folder import RunFolder
 from .corpus import title_of_files
+from .former_tables import FormerTables
 from .parts import check_folder
 from .passes import PassCounts
 from .results import Part, complete_record, with_results
@@ -119,9 +120,10 @@ class Explanation(Run):
         return self.results.texts
 
     @property
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """All tables by name, as they are written to the results folder."""
-        return {name.removeprefix("explain_"): table for name, table in self.section.tables.items()}
+    def tables(self) -> FormerTables:
+        """The tables by name, as they are in the run folder."""
+        tables = super().tables
+        return FormerTables(tables, {name.removeprefix("explain_"): name for name in tables})
 
     def show(self, width: int) -> RenderableType:
         """What a terminal of ``width`` columns shows."""

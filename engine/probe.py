@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from ..analyses.contract import Counted, OptionGroup, OptionSet, Titles
 from ..analyses.option_groups import names_in
 from ..analyses.probing.analysis import NAME, ProbeFacts, Probing, RightWords, found
-from ..analyses.probing.attachment import AttachmentTables
 from ..analyses.probing.inputs import LoadedInputs, Workspace, read_inputs
 from ..analyses.probing.methods import RANDOM
 from ..analyses.probing.options import ProbeOptions, Role, TreebankOptions
@@ -30,6 +29,7 @@ from ..reports.progress import showing
 from ..reports.run_folder import RunFolder
 from ..storage.durable import delete
 from .corpus import title_of_files
+from .former_tables import FormerTables
 from .passes import PassCounts
 from .results import Part, complete_record, sections_of, with_results
 from .run import Run, write_run
@@ -49,6 +49,15 @@ _GROUPS: dict[str, type[Any]] = {
 }
 """The option groups by the fields of `ProbingOptions`."""
 
+_FORMER = {
+    "methods": "probe",
+    "runs": "probe_runs",
+    "relations": "probe_by_relation",
+    "lengths": "probe_by_length",
+    "contrasts": "probe_contrasts",
+}
+"""The tables that were attributes of `ProbingRun.tables` in version 0.2."""
+
 
 @dataclass(frozen=True, repr=False)
 class ProbingRun(Run):
@@ -66,7 +75,7 @@ class ProbingRun(Run):
         >>> from attentionology.analyses import ProbeOptions, ProbeTrainingOptions, TreebankOptions
         >>> groups = [TreebankOptions(limit=12, folds=2), ProbeOptions(controls=("none",))]
         >>> run = probe("demo", options=[*groups, ProbeTrainingOptions(recipe="paper", seeds=1)])
-        >>> run.tables.methods["method"].tolist()[-2:]
+        >>> run.tables["probe"]["method"].tolist()[-2:]
         ['best single head', 'attention']
         >>> run
         ProbingRun(attention of all-MiniLM-L6-v2 on en_sample.conllu)
@@ -89,9 +98,9 @@ class ProbingRun(Run):
         return self.shown_sections[0]
 
     @property
-    def tables(self) -> AttachmentTables:  # type: ignore[override]  # the files are those of ``section.tables``
-        """The scores of all methods; ``run.tables.methods`` has one row per method and decoding."""
-        return self.results.tables
+    def tables(self) -> FormerTables:
+        """The tables by name, as they are in the run folder; ``"probe"`` has one row per method and decoding."""
+        return FormerTables(super().tables, _FORMER)
 
     def show(self, width: int) -> RenderableType:
         """What a terminal of ``width`` columns shows."""
@@ -153,7 +162,7 @@ def probe(
         >>> from attentionology.analyses import ProbeOptions, ProbeTrainingOptions, TreebankOptions
         >>> groups = [TreebankOptions(limit=12, folds=2), ProbeOptions(controls=("none",))]
         >>> run = probe("demo", options=[*groups, ProbeTrainingOptions(recipe="paper", seeds=1)])
-        >>> run.tables.methods["method"].tolist()[-2:]
+        >>> run.tables["probe"]["method"].tolist()[-2:]
         ['best single head', 'attention']
     """
     groups, encoder = model_or_encoder(model, OptionSet.of(options, _GROUPS.values(), "probe"))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..analyses.ablation.report import AblationResults
+    from ..analyses.alignment.results import AlignmentResults
     from ..analyses.clusters.report import ClusterResults
     from ..analyses.comparison.results import Comparison
     from ..analyses.coreference.shown_tables import CoreferenceResults
@@ -105,6 +106,8 @@ class Run:
     @overload
     def __getitem__(self, key: Literal["coreference"] | tuple[Literal["coreference"], str]) -> CoreferenceResults: ...
     @overload
+    def __getitem__(self, key: Literal["alignment"]) -> AlignmentResults: ...
+    @overload
     def __getitem__(self, key: Literal["ablation"] | tuple[Literal["ablation"], str]) -> AblationResults: ...
     @overload
     def __getitem__(self, key: str | tuple[str, str]) -> Any: ...
@@ -159,6 +162,12 @@ class Run:
     def ablation(self) -> AblationResults:
         """The results of the analysis ``ablation``."""
         results: AblationResults = self._named("ablation")
+        return results
+
+    @property
+    def alignment(self) -> AlignmentResults:
+        """The results of `attentionology.align`."""
+        results: AlignmentResults = self._named("alignment")
         return results
 
     @cached_property

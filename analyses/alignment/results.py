@@ -19,6 +19,7 @@ from ...corpora_loaders.alignment import Link
 from ...extractors import Merge
 from ...extractors.maps.batching import WINDOW
 from ..contract import Reader
+from ..shared.previews import Previewed
 from .accuracy import AlignmentCounts
 from .example import AlignedExample
 from .links import LinkMaker, links_of
@@ -35,24 +36,33 @@ class LayerChoice:
     by_gold: bool  # whether it was chosen by its error rate; otherwise by its mean norm
 
 
-@dataclass(frozen=True, eq=False)
-class AlignmentResults:
-    """What the analysis found."""
+@dataclass(frozen=True, eq=False, repr=False)
+class AlignmentResults(Previewed):
+    """The results of word alignment. Layers and heads are 1-based, and head 0 stands for all heads together.
 
-    method: str  # what aligns words
+    Attributes:
+        method: what aligns words: ``"cross-attention"``, ``"similarity"`` or ``"self-attention"``.
+        tables: ``tables.cells`` has one row per ``setting``, ``measure``, ``direction``, ``layer`` and ``head``, with
+            ``links``, ``hits_sure``, the alignment ``error_rate`` with its interval (``low``, ``high``),
+            ``precision``, ``recall`` and ``f1``; ``tables.best`` has the best layer and head of each series, with its
+            error rate on other sentence pairs; ``tables.contrasts`` has the differences of two series,
+            ``tables.correlations`` those of norm and error rate over layers and heads, and ``tables.baselines`` the
+            error rates of links from files.
+        controls: the table of the best layers and heads of each copy with random weights.
+        chosen: the series and the layer whose links are written.
+        example: a sentence pair with its maps; None if none was kept.
+    """
+
+    method: str
     tables: AlignmentTables
-    controls: Sequence[pd.DataFrame]  # the table of the best layers and heads of each copy with random weights
-    chosen: LayerChoice  # whose links are written
+    controls: Sequence[pd.DataFrame]
+    chosen: LayerChoice
     example: AlignedExample | None = None
 
     @property
     def has_gold(self) -> bool:
         """Whether there were gold links."""
         return self.chosen.by_gold
-
-    def _repr_html_(self) -> str:
-        """Return the table of the best layers and heads for notebooks."""
-        return str(self.tables.best.to_html(index=False, border=0))
 
 
 def choose(counted: Mapping[Series, AlignmentCounts], direction: str, *, has_gold: bool) -> LayerChoice:

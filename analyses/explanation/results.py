@@ -36,22 +36,44 @@ class HighlightedText:
 
 
 class ExplainResults(NamedTuple):
-    """The results of the explanation tests. Tests that did not run have no columns and no rows."""
+    """The results of the explanation tests. Tests that did not run have no columns and no rows.
 
-    texts: pd.DataFrame  # one row per tested text, with the columns of the tests that ran
-    summary: pd.DataFrame  # the means of these columns, overall and by predicted class
-    verdicts: pd.DataFrame  # one row per question; without columns if there is no question
-    models: pd.DataFrame  # `model, role, accuracy, low, high, macro_f1, f1, auc`
-    curve: pd.DataFrame  # `kind, name, lambda, jsd, tvd` of other attention, as means over the texts
-    tables: Mapping[str, pd.DataFrame]  # further tables of single tests, by their names
-    history: pd.DataFrame  # `model, epoch, loss, dev_auc` of every training
-    classes: tuple[str, ...]  # the names of the classes, in the order of `predicted`
-    examples: tuple[HighlightedText, ...] = ()  # texts with the weights of their words
-    epsilon: float = 0.05  # changes of the output up to this value count as no change
-    facts: tuple[str, ...] = ()  # what was tested on which texts, one phrase each
-    notes: tuple[str, ...] = ()  # remarks on how the numbers were computed, one sentence each
-    left_out: tuple[tuple[str, str], ...] = ()  # the tests that did not run, each with the reason
-    item: str = "word"  # what attention runs over: `word`, or `sentence` for documents
+    Attributes:
+        texts: one row per tested text: ``id``, ``words``, ``label``, the ``predicted`` class with its ``probability``,
+            and the columns of the tests that ran, such as ``tau_gradient``, ``adversarial_jsd`` or ``uniform_flip``.
+        summary: the ``mean``, ``sd`` and ``median`` of each ``measure`` of a ``test``, over all texts and by
+            ``predicted`` class. ``n`` counts the texts, ``low`` and ``high`` are 95 % intervals of the mean.
+        verdicts: one row per ``test`` and ``question``: ``compared`` says what is compared with what, ``difference``
+            is the mean difference with its interval from ``low`` to ``high``, and ``verdict`` is ``"passes"``,
+            ``"fails"`` or ``"undecided"``. Without columns if there is no question.
+        models: one row per ``model`` and ``role``: ``accuracy`` with its interval, ``macro_f1``, ``f1`` and ``auc``.
+        curve: means over the texts of the change of the output (``tvd``) and of attention (``jsd``), by ``kind``,
+            ``name`` and ``lambda`` of the other attention.
+        tables: further tables of single tests by name, such as ``tables["regularizers"]``.
+        history: one row per ``model``, ``role`` and ``epoch`` of a training, with ``loss`` and ``dev_auc``.
+        classes: the names of the classes, in the order of ``predicted``.
+        examples: texts with the weights of their words.
+        epsilon: changes of the output up to this value count as no change.
+        facts: what was tested on which texts, one phrase each.
+        notes: remarks on how the numbers were computed, one sentence each.
+        left_out: the tests that did not run, each with the reason.
+        item: what attention runs over, ``"word"``, or ``"sentence"`` for documents.
+    """
+
+    texts: pd.DataFrame
+    summary: pd.DataFrame
+    verdicts: pd.DataFrame
+    models: pd.DataFrame
+    curve: pd.DataFrame
+    tables: Mapping[str, pd.DataFrame]
+    history: pd.DataFrame
+    classes: tuple[str, ...]
+    examples: tuple[HighlightedText, ...] = ()
+    epsilon: float = 0.05
+    facts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    item: str = "word"
 
     def table(self, name: str) -> pd.DataFrame:
         """Return a further table of a test; an empty one if the test did not make it."""

@@ -28,16 +28,35 @@ from .head_weights import HeadWeights
 
 
 class ProbeResults(NamedTuple):
-    """The results of probing."""
+    """The results of probing. Layers and heads are 1-based, scores are shares of words.
 
-    tables: AttachmentTables  # the scores of all methods
-    weights: Mapping[str, HeadWeights]  # which heads each attention probe uses
-    history: pd.DataFrame  # one row per training, split and epoch
-    published: Mapping[str, int] | None = None  # the paper's scores in percent by method, if the model is the paper's
-    min_count: int = 50  # relations with fewer words are grayed
-    facts: tuple[str, ...] = ()  # what was trained on what, a phrase each
-    notes: tuple[str, ...] = ()  # how the numbers came about, a sentence each
-    meanings: Mapping[str, str] = MappingProxyType({})  # what each method is, a phrase each
+    Attributes:
+        tables: the scores of all methods. ``tables.methods`` has one row per ``method`` and ``decoding``, with the
+            unlabelled attachment score ``uas``, its interval (``uas_low``, ``uas_high``), the ``control_accuracy`` and
+            the ``selectivity``; ``tables.runs`` has one row per training ``run``; ``tables.relations`` and
+            ``tables.lengths`` have the score by ``relation`` and by ``length`` of the arc; and ``tables.contrasts``
+            has the ``difference`` of two methods on the same words, with its interval.
+        weights: which heads each attention probe uses, by the name of the probe. ``heads`` has one row per
+            ``direction``, ``layer`` and ``head``, with its ``weight``, ``contribution`` and ``accuracy``;
+            ``relations`` has the head with the largest weight by ``relation``; and ``correlations`` has the
+            correlations of weight and contribution with accuracy over all heads.
+        history: one row per ``method``, ``task``, ``run``, ``fold`` and ``epoch``, with ``loss``, ``train_uas`` and
+            ``dev_uas``.
+        published: the paper's scores in percent by method, if the model is the paper's.
+        min_count: relations with fewer words are grayed.
+        facts: what was trained on what, one phrase each.
+        notes: how the numbers were computed, one sentence each.
+        meanings: what each method is, one phrase each.
+    """
+
+    tables: AttachmentTables
+    weights: Mapping[str, HeadWeights]
+    history: pd.DataFrame
+    published: Mapping[str, int] | None = None
+    min_count: int = 50
+    facts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    meanings: Mapping[str, str] = MappingProxyType({})
 
     def __repr__(self) -> str:
         return results_line(self)

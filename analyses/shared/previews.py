@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
 from typing import Any
@@ -14,8 +14,12 @@ _ROWS, _COLUMNS = 5, 30
 
 def tables_of(results: Any) -> dict[str, pd.DataFrame]:
     """Return the tables of a dataclass or named tuple, by the expressions that reach them from it."""
-    names = [field.name for field in fields(results)] if is_dataclass(results) else results._fields
-    return {path: table for name in names for path, table in _tables(name, getattr(results, name))}
+    return {path: table for name in _names(results) for path, table in _tables(name, getattr(results, name))}
+
+
+def _names(value: Any) -> Sequence[str]:
+    """Return the names of the fields of a dataclass or of a named tuple; none of anything else."""
+    return [field.name for field in fields(value)] if is_dataclass(value) else getattr(value, "_fields", ())
 
 
 def _tables(path: str, value: Any) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -24,10 +28,12 @@ def _tables(path: str, value: Any) -> Iterator[tuple[str, pd.DataFrame]]:
     elif isinstance(value, Mapping):
         for key, member in value.items():
             yield from _tables(f"{path}[{key!r}]", member)
+    elif names := _names(value):
+        for name in names:
+            yield from _tables(f"{path}.{name}", getattr(value, name))
     elif isinstance(value, tuple):
-        names: tuple[str, ...] | None = getattr(value, "_fields", None)  # of a named tuple
         for index, member in enumerate(value):
-            yield from _tables(f"{path}[{index}]" if names is None else f"{path}.{names[index]}", member)
+            yield from _tables(f"{path}[{index}]", member)
 
 
 def results_line(results: Any) -> str:

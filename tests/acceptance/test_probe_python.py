@@ -79,7 +79,7 @@ def test_loaded_inputs_give_the_same_and_nothing_is_written(done, model, vectors
     assert run.folder is None
     assert not list(tmp_path.iterdir())
     written = pd.read_csv(done / "tables" / "probe.csv")
-    pd.testing.assert_frame_equal(run.tables.methods, written, check_dtype=False)
+    pd.testing.assert_frame_equal(run.tables["probe"], written, check_dtype=False)
     assert run.record["options"]["test"] == [str(SAMPLE_TREEBANK)]
     assert run.record["options"]["model"] == encoder.name
     assert repr(run) == (
@@ -105,7 +105,7 @@ def test_treebanks_and_vectors_without_files(model):
             CountOptions(replicates=0),
         ],
     )
-    assert list(run.tables.methods["method"])[-1] == "words+distances"
+    assert list(run.tables["probe"]["method"])[-1] == "words+distances"
     assert run.record["probes"]["splits"] == [{"train": 16, "dev": None, "test": 8}]
     assert repr(run) == f"ProbingRun(words+distances of {run.record['model']['name']} on a treebank)"
 

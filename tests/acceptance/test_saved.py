@@ -84,7 +84,12 @@ def test_probes(model, tmp_path):
     run = probe(model, options=[*groups, ProbeTrainingOptions(recipe="paper", seeds=1)])
     check(run, tmp_path / "run", "attentionology.probe")
     again = report_run(tmp_path / "run", tmp_path / "again")
-    assert again.tables["probe"]["correct"].tolist() == run.tables.methods["correct"].tolist()
+    assert again.tables.keys() == run.tables.keys()
+    assert again.tables["probe"]["correct"].tolist() == run.tables["probe"]["correct"].tolist()
+    with pytest.warns(DeprecationWarning, match=r"`tables.contrasts` is now `tables\['probe_contrasts'\]`"):
+        assert run.tables.contrasts.equals(again.tables["probe_contrasts"])
+    with pytest.raises(AttributeError, match="method"):
+        _ = run.tables.method
 
 
 @pytest.mark.slow
