@@ -145,11 +145,12 @@ def test_right_words_add_up_to_the_counts_of_the_tables(whole):
     run = run_of(corpus, examples=PAIRS)
     kept = sample_of(run).sentences
     assert len(kept) == PAIRS
-    cells = run["alignment"].tables.cells.query("heads == 'single'").set_index(["setting", "measure", "layer", "head"])
-    for (setting, measure, layer, head), row in cells.iterrows():
+    cells = run.alignment.tables.cells.query("heads == 'single'")
+    for row in cells.to_dict("records"):
+        layer, head = row["layer"], row["head"]
         links = sure = possible = 0
         for sentence in kept:
-            picked = guesses_of(sentence, f"{setting}-{measure}", 4)[layer - 1, head - 1]
+            picked = guesses_of(sentence, f"{row['setting']}-{row['measure']}", 4)[layer - 1, head - 1]
             gold = {(link.row, link.column): link.sure for link in sentence.links}
             made = [(k, column) for k, column in enumerate(picked) if column < len(sentence.columns or ()) - 1]
             links += len(made)
