@@ -117,6 +117,25 @@ def test_lines_are_as_strong_as_the_weights(open_page, pages, small, kind, word)
     np.testing.assert_allclose(sorted(strengths), visible, atol=1e-4)
 
 
+@pytest.mark.parametrize("view", ["lines", "matrix"])
+def test_bars_behind_words_are_as_strong_as_the_weights_of_the_word_at_hand(open_page, pages, small, view):
+    """They follow the pointer from word to word, and so does the mark of the word itself."""
+    sentence = sentence_of(small, "garden-03")
+    page = open_page(pages["small"], f"#head=3-5&sentence=garden-03&special=on&view={view}")
+    layers, heads, n = shape_of(small, sentence)
+    weights = unpacked(sentence["maps"]["weight"]["data"], np.uint8, (layers, heads, n, n))[2, 4] / 255
+    for side, index in (("row", 1), ("row", 2), ("column", 3)):
+        page.locator(f"[data-word='{side}-{index}']").hover()
+        assert_count(page.locator(f".word.focus[data-word='{side}-{index}'][aria-pressed='true']"), 1)
+        assert_count(page.locator(".word.focus, .word[aria-pressed='true']"), 1)
+        bars = page.locator(".share").evaluate_all(
+            "bars => bars.map(bar => [bar.nextElementSibling.dataset.word, +getComputedStyle(bar).fillOpacity])"
+        )
+        other, values = ("column", weights[index]) if side == "row" else ("row", weights[:, index])
+        expected = {f"{other}-{i}": value for i, value in enumerate(values) if value > 0}
+        assert dict(bars) == pytest.approx(expected, abs=1e-5)
+
+
 def test_special_tokens_are_shown_on_demand(open_page, pages, small):
     page = open_page(pages["small"], "#sentence=garden-03")
     n = len(sentence_of(small, "garden-03")["rows"])

@@ -162,7 +162,8 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
             <DrawnWord
               key={row}
               sentence={sentence}
-              word={{ side: focus?.index === row ? focus.side : "row", index: row }}
+              side={focus?.index === row ? focus.side : "row"}
+              index={row}
               panel={panel.key}
               x={x}
               y={y}
@@ -172,7 +173,9 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
               stop={stop.index === row}
               state={state}
               share={value ? value.byte / 255 : 0}
-              box={{ x: x - wide / 2, width: wide, height: tall }}
+              left={x - wide / 2}
+              width={wide}
+              height={tall}
               handlers={handlers}
             />
           );

@@ -21,7 +21,7 @@ import type { GridLayout } from "./grid";
 import { Grid, gridLayout } from "./grid";
 import type { LinesLayout } from "./lines";
 import { Lines, linesLayout } from "./lines";
-import type { Panel } from "./panel";
+import type { Panel, WordHandlers } from "./panel";
 import { many, sentenceAbout, shownValue } from "./panel";
 
 interface Props {
@@ -149,37 +149,40 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
   const [first = 0] = rows;
   const stop = focused ?? pinned ?? { side: "row", index: first };
 
-  const handlers = {
-    onPoint: setPointed,
-    onFocus: setFocused,
-    onPin: (word: Word) => {
-      const same = view.word?.side === word.side && view.word.index === word.index;
-      setPointed(null);
-      go({ ...view, sentence: sentence.id, word: same ? null : word }, true);
-    },
-    onMove: (event: KeyboardEvent, word: Word, panel: string) => {
-      const key = mirrored ? (OPPOSITE[event.key] ?? event.key) : event.key;
-      if (event.key === "Enter" || event.key === " ") {
+  const handlers = useMemo((): WordHandlers => {
+    const own = {
+      onPoint: setPointed,
+      onFocus: setFocused,
+      onPin: (word: Word) => {
+        const same = view.word?.side === word.side && view.word.index === word.index;
+        setPointed(null);
+        go({ ...view, sentence: sentence.id, word: same ? null : word }, true);
+      },
+      onMove: (event: KeyboardEvent, word: Word, panel: string) => {
+        const key = mirrored ? (OPPOSITE[event.key] ?? event.key) : event.key;
+        if (event.key === "Enter" || event.key === " ") {
+          event.preventDefault();
+          own.onPin(word);
+          return;
+        }
+        if (event.key === "Escape") {
+          if (view.word) go({ ...view, sentence: sentence.id, word: null }, true);
+          return;
+        }
+        const list = word.side === "row" ? rows : columns;
+        const across = drawing !== "arcs" && (key === "ArrowRight" || key === "ArrowLeft");
+        const target: Word | null = across
+          ? { side: key === "ArrowRight" ? "column" : "row", index: word.index }
+          : { side: word.side, index: list[moved(key, list.indexOf(word.index), list.length) ?? -1] ?? -1 };
+        if (target.index < 0) return;
         event.preventDefault();
-        handlers.onPin(word);
-        return;
-      }
-      if (event.key === "Escape") {
-        if (view.word) go({ ...view, sentence: sentence.id, word: null }, true);
-        return;
-      }
-      const list = word.side === "row" ? rows : columns;
-      const across = drawing !== "arcs" && (key === "ArrowRight" || key === "ArrowLeft");
-      const target: Word | null = across
-        ? { side: key === "ArrowRight" ? "column" : "row", index: word.index }
-        : { side: word.side, index: list[moved(key, list.indexOf(word.index), list.length) ?? -1] ?? -1 };
-      if (target.index < 0) return;
-      event.preventDefault();
-      const select = (side: string): SVGElement | null | undefined =>
-        svg.current?.querySelector<SVGElement>(`[data-panel="${panel}"] [data-word="${side}-${target.index}"], [data-panel="${panel}"][data-word="${side}-${target.index}"]`);
-      (select(target.side) ?? select("row"))?.focus();
-    },
-  };
+        const select = (side: string): SVGElement | null | undefined =>
+          svg.current?.querySelector<SVGElement>(`[data-panel="${panel}"] [data-word="${side}-${target.index}"], [data-panel="${panel}"][data-word="${side}-${target.index}"]`);
+        (select(target.side) ?? select("row"))?.focus();
+      },
+    };
+    return own;
+  }, [view, go, sentence, rows, columns, drawing, mirrored]);
 
   const room = Math.max(240, width);
   const laid = useMemo(() => {

@@ -90,7 +90,8 @@ export function Grid(props: DrawingProps & { layout: GridLayout }) {
       <DrawnWord
         key={index}
         sentence={sentence}
-        word={{ side, index }}
+        side={side}
+        index={index}
         panel={panel.key}
         x={x}
         y={y}
@@ -100,7 +101,9 @@ export function Grid(props: DrawingProps & { layout: GridLayout }) {
         stop={stop.side === side && stop.index === index}
         state={focused || across ? "focus" : ""}
         share={value ? value.byte / 255 : 0}
-        box={side === "row" ? { x: mirrored ? right + 2 : 0, width: layout.left - 2, height: step } : { x: -SPACE + 2, width: top - TITLE, height: step }}
+        left={side === "column" ? -SPACE + 2 : mirrored ? right + 2 : 0}
+        width={side === "row" ? layout.left - 2 : top - TITLE}
+        height={step}
         handlers={handlers}
       />
     );

@@ -62,13 +62,14 @@ export function Lines(props: DrawingProps & { layout: LinesLayout }) {
     const judged = !pair || side === "row" ? asked.get(index) : undefined;
     const looks = !faint && (side === "column") === panel.reversed && judged !== undefined;
     const atLeft = (side === "row") !== mirrored;
-    const box = atLeft ? { x: VALUE - 4, width: left + 7 - VALUE, height: step } : { x: right - 3, width: layout.width - VALUE + 7 - right, height: step };
+    const box = atLeft ? { left: VALUE - 4, width: left + 7 - VALUE } : { left: right - 3, width: layout.width - VALUE + 7 - right };
     return (
       <>
         <DrawnWord
           key={`${side}-${index}`}
           sentence={sentence}
-          word={{ side, index }}
+          side={side}
+          index={index}
           panel={panel.key}
           x={atLeft ? left : right}
           y={y}
@@ -78,7 +79,8 @@ export function Lines(props: DrawingProps & { layout: LinesLayout }) {
           stop={stop.side === side && stop.index === index}
           state={`${focused ? "focus" : ""} ${looks ? "asked" : ""} ${looks ? (judged ?? "") : ""}`}
           share={value ? value.byte / 255 : 0}
-          box={box}
+          {...box}
+          height={step}
           handlers={handlers}
         />
         {value && value.byte >= 3 && (
