@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from attentionology.reports.page import Section, write_report
-from tests.acceptance.page.made_up import as_text, long_sentence, made_up, sentences
+from tests.acceptance.page.made_up import as_text, made_up, sentences
 from tests.unit.test_reports import RUN
 
 Data = dict[str, Any]
@@ -36,12 +36,6 @@ def small() -> Data:
     return made_up(sentences(30))
 
 
-@pytest.fixture(scope="session")
-def large() -> Data:
-    """A sentence of 128 tokens beside short ones, in the shape of BERT-large."""
-    return made_up([*sentences(4), long_sentence(126)], layers=24, heads=16)
-
-
 def written(folder: Path, data: Data) -> Path:
     template = folder / "section.html.j2"
     template.write_text("<h2>A section</h2><p>Text.</p>", encoding="utf-8")
@@ -50,10 +44,8 @@ def written(folder: Path, data: Data) -> Path:
 
 
 @pytest.fixture(scope="session")
-def pages(tmp_path_factory: pytest.TempPathFactory, small: Data, large: Data) -> dict[str, Path]:
-    """The page of each data set."""
-    data = {"small": small, "large": large}
-    return {name: written(tmp_path_factory.mktemp(name), value) for name, value in data.items()}
+def small_page(tmp_path_factory: pytest.TempPathFactory, small: Data) -> Path:
+    return written(tmp_path_factory.mktemp("small"), small)
 
 
 @pytest.fixture

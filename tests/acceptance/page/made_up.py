@@ -33,7 +33,7 @@ HOSTILE = (
 
 def packed(values: NDArray[Any]) -> str:
     """Deflate an array without a header, and encode it in base64."""
-    compressor = zlib.compressobj(9, zlib.DEFLATED, -15)
+    compressor = zlib.compressobj(1, zlib.DEFLATED, -15)
     return base64.b64encode(compressor.compress(values.tobytes()) + compressor.flush()).decode()
 
 

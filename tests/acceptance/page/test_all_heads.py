@@ -15,9 +15,9 @@ from tests.acceptance.page.waiting import assert_count
 PIXELS = "canvas => [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data]"
 
 
-def test_every_head_is_drawn_and_a_click_opens_it(open_page, pages, small):
+def test_every_head_is_drawn_and_a_click_opens_it(open_page, small_page, small):
     sentence = small["sample"]["sentences"][2]
-    page = open_page(pages["small"], f"#head=1-2&sentence={sentence['id']}&view=all")
+    page = open_page(small_page, f"#head=1-2&sentence={sentence['id']}&view=all")
     thumbnails = page.locator(".thumbnail")
     assert_count(thumbnails, 72)
     inner = slice(1, -1)  # between the special tokens
@@ -36,10 +36,10 @@ def test_every_head_is_drawn_and_a_click_opens_it(open_page, pages, small):
 @pytest.mark.parametrize(
     ("chosen", "shared"), [("head=1-2,2-1&kind=weight", False), ("head=2-1&kind=weight,norm", True)]
 )
-def test_the_difference_is_that_of_the_values(open_page, pages, small, chosen, shared):
+def test_the_difference_is_that_of_the_values(open_page, small_page, small, chosen, shared):
     """Maps of two kinds have no common unit, so that they are compared as shares among words."""
     sentence = small["sample"]["sentences"][2]
-    page = open_page(pages["small"], f"#{chosen}&view=difference&sentence={sentence['id']}")
+    page = open_page(small_page, f"#{chosen}&view=difference&sentence={sentence['id']}")
     page.locator(".grid").wait_for()
     maps = [("weight", 2, 1), ("norm", 2, 1)] if shared else [("weight", 1, 2), ("weight", 2, 1)]
     first, second = (drawn_values(small, sentence, *each)[1:-1, 1:-1] for each in maps)
@@ -53,8 +53,8 @@ def test_the_difference_is_that_of_the_values(open_page, pages, small, chosen, s
     assert page.locator(".cells.less path").count() > 0
 
 
-def test_sentences_are_sorted(open_page, pages, small):
-    by_length = listed(open_page(pages["small"], f"{DET}&sort=length"))
+def test_sentences_are_sorted(open_page, small_page, small):
+    by_length = listed(open_page(small_page, f"{DET}&sort=length"))
     lengths = [len(sentence_of(small, name)["rows"]) for name in by_length]
     assert lengths == sorted(lengths)
 
@@ -63,7 +63,7 @@ def test_sentences_are_sorted(open_page, pages, small):
         return stored[layer - 1, head - 1]
 
     weights, differing = [], []
-    for name in listed(open_page(pages["small"], f"{DET}&sort=weight")):
+    for name in listed(open_page(small_page, f"{DET}&sort=weight")):
         sentence = sentence_of(small, name)
         asked = [row for row, relation in enumerate(sentence["relations"]) if relation == "det"]
         values, picked = drawn_values(small, sentence, "weight", 1, 1), guesses(sentence, 1, 1)
@@ -71,7 +71,7 @@ def test_sentences_are_sorted(open_page, pages, small):
     assert weights == sorted(weights, reverse=True)
     assert weights[0] > weights[-1]
     two = DET.replace("head=1-1", "head=1-1,1-2")
-    for name in listed(open_page(pages["small"], f"{two}&sort=disagreement")):
+    for name in listed(open_page(small_page, f"{two}&sort=disagreement")):
         sentence = sentence_of(small, name)
         asked = [row for row, relation in enumerate(sentence["relations"]) if relation == "det"]
         first, second = guesses(sentence, 1, 1), guesses(sentence, 1, 2)

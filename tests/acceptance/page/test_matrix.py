@@ -8,6 +8,7 @@ import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.acceptance.page.waiting import assert_count
@@ -24,8 +25,8 @@ def measure_of(data, name):
     return next(measure for measure in data["measures"] if measure["id"] == name)
 
 
-def test_cells_show_the_numbers_of_the_data(open_page, pages, small):
-    page = open_page(pages["small"], OBJ)
+def test_cells_show_the_numbers_of_the_data(open_page, small_page, small):
+    page = open_page(small_page, OBJ)
     measure = measure_of(small, "dependency/obj/dep->head/accuracy/weight")
     heads = page.get_by_role("gridcell", name=re.compile("^Head"))
     labels = heads.evaluate_all("cells => cells.map(cell => cell.getAttribute('aria-label'))")
@@ -38,10 +39,15 @@ def test_cells_show_the_numbers_of_the_data(open_page, pages, small):
         assert labels[index].startswith(f"{name}{interval}, rank {rank} ")
         assert abs(int(texts[index]) - 100 * value) <= 0.5 + 1e-9
     assert_count(page.get_by_text("n = 27 · baseline 40.0 %"), 1)
+    fills = heads.locator(".swatch").evaluate_all("all => all.map(each => getComputedStyle(each).fill)")
+    darkness = [-sum(map(float, re.findall(r"[\d.]+", fill)[:3])) for fill in fills]
+    assert len(set(darkness)) > 5
+    order = np.argsort(measure["values"], kind="stable")
+    assert (np.diff(np.array(darkness)[order]) >= 0).all()  # larger values are never lighter
 
 
-def test_the_matrix_is_operated_by_keyboard(open_page, pages):
-    page = open_page(pages["small"], OBJ)
+def test_the_matrix_is_operated_by_keyboard(open_page, small_page):
+    page = open_page(small_page, OBJ)
     stops = page.locator(".matrix [tabindex='0']")
     assert_count(stops, 1)
     stops.focus()
@@ -61,8 +67,8 @@ def test_the_matrix_is_operated_by_keyboard(open_page, pages):
         assert page.locator(":focus").get_attribute("aria-label").startswith(f"Head {head}:")
 
 
-def test_pointing_at_a_head_shows_its_number(open_page, pages, small):
-    page = open_page(pages["small"], OBJ)
+def test_pointing_at_a_head_shows_its_number(open_page, small_page, small):
+    page = open_page(small_page, OBJ)
     value = measure_of(small, "dependency/obj/dep->head/accuracy/weight")["values"][3 * 12 + 4]
     cell(page, "4-5").hover()
     readout = page.locator(".heads-section .readout")
@@ -77,11 +83,11 @@ def test_pointing_at_a_head_shows_its_number(open_page, pages, small):
     assert page.get_by_role("heading", name="Head 4-5", exact=True).is_visible()
 
 
-def test_a_head_is_asked_what_it_is_best_at(open_page, pages, small):
+def test_a_head_is_asked_what_it_is_best_at(open_page, small_page, small):
     """Where the matrix shows no single relation, a click asks the best relation of the card."""
     measures = {measure["id"]: measure for measure in small["measures"]}
     whole = next(m for m in small["measures"] if not m["relation"] or m["relation"].startswith("all"))
-    page = open_page(pages["small"], f"#head=1-1&measure={whole['id']}")
+    page = open_page(small_page, f"#head=1-1&measure={whole['id']}")
     for index, card in enumerate(small["cards"]):
         asked = [measures[fact["measure"]] for fact in card["facts"] if fact["measure"] in measures]
         best = next((each for each in asked if each["relation"] and each["direction"]), None)
@@ -92,13 +98,13 @@ def test_a_head_is_asked_what_it_is_best_at(open_page, pages, small):
     else:
         raise AssertionError("no card of the made-up data names a relation")
     single = next(m for m in small["measures"] if m["relation"] and not m["relation"].startswith("all"))
-    page = open_page(pages["small"], f"#head=1-1&measure={single['id']}")
+    page = open_page(small_page, f"#head=1-1&measure={single['id']}")
     cell(page, "2-2").click()
     assert page.get_by_label("Relation").input_value() == single["relation"]
 
 
-def test_measures_are_searched_and_chosen(open_page, pages, small):
-    page = open_page(pages["small"])
+def test_measures_are_searched_and_chosen(open_page, small_page, small):
+    page = open_page(small_page)
     field = page.get_by_role("combobox", name="Color by")
     options = page.get_by_role("listbox", name="Measures").get_by_role("option")
     field.click()
@@ -129,13 +135,13 @@ def test_measures_are_searched_and_chosen(open_page, pages, small):
         ("clusters/cluster", "1-3", "Head 1-3: C"),
     ],
 )
-def test_undefined_values_and_categories(open_page, pages, name, head, text):
-    page = open_page(pages["small"], f"#measure={name}")
+def test_undefined_values_and_categories(open_page, small_page, name, head, text):
+    page = open_page(small_page, f"#measure={name}")
     assert cell(page, head).get_attribute("aria-label") == text
 
 
-def test_the_card_leads_to_measures_and_heads(open_page, pages, small):
-    page = open_page(pages["small"], OBJ)
+def test_the_card_leads_to_measures_and_heads(open_page, small_page, small):
+    page = open_page(small_page, OBJ)
     card = small["cards"][12]
     page.locator(".card .words summary").click()
     assert page.locator(".card .summary").text_content() == card["summary"]
@@ -155,26 +161,26 @@ def test_the_card_leads_to_measures_and_heads(open_page, pages, small):
     assert profile == expected
 
 
-def test_an_address_that_names_what_is_not_there_is_reported(open_page, pages):
-    page = open_page(pages["small"], "#head=99-1&measure=nothing&relation=obj&%E0%A4%A=1")
+def test_an_address_that_names_what_is_not_there_is_reported(open_page, small_page):
+    page = open_page(small_page, "#head=99-1&measure=nothing&relation=obj&%E0%A4%A=1")
     alert = page.get_by_role("alert")
     assert alert.text_content() == "This report does not have measure “nothing”, head “99-1”."
     assert_count(page.get_by_role("gridcell"), 72 + 6)  # the heads, and a summary of each layer
 
 
-def test_links_to_other_parts_of_the_page_leave_the_view_alone(open_page, pages):
-    page = open_page(pages["small"], "#head=3-4")
+def test_links_to_other_parts_of_the_page_leave_the_view_alone(open_page, small_page):
+    page = open_page(small_page, "#head=3-4")
     page.locator(".contents summary").click()
     page.get_by_role("link", name="Provenance").click()
     assert page.url.endswith("#provenance")
     assert page.get_by_role("heading", name="Head 3-4", exact=True).is_visible()
 
 
-def test_the_best_head_of_an_error_has_the_smallest_value(open_page, pages, small):
+def test_the_best_head_of_an_error_has_the_smallest_value(open_page, small_page, small):
     values = measure_of(small, "surface/entropy as an error")["values"]
     best = values.index(min(values))
     name = f"{best // 12 + 1}-{best % 12 + 1}"
-    page = open_page(pages["small"], "#measure=surface/entropy as an error")
+    page = open_page(small_page, "#measure=surface/entropy as an error")
     assert page.get_by_role("heading", name=f"Head {name}", exact=True).is_visible()
     assert cell(page, name).get_attribute("aria-label").endswith(", rank 1 of 72")
     assert_count(cell(page, name).locator(".best"), 1)
@@ -186,8 +192,8 @@ def saved(page, group, name):
     return Path(download.value.path()), download.value.suggested_filename
 
 
-def test_the_matrix_is_saved(open_page, pages, small):
-    page = open_page(pages["small"], OBJ, color_scheme="dark")
+def test_the_matrix_is_saved(open_page, small_page, small):
+    page = open_page(small_page, OBJ, color_scheme="dark")
     path, name = saved(page, ".heads-section", "CSV")
     assert name.endswith(".csv")
     rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
@@ -206,10 +212,10 @@ def test_the_matrix_is_saved(open_page, pages, small):
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
-def test_layers_have_their_mean_and_best(open_page, pages, small):
+def test_layers_have_their_mean_and_best(open_page, small_page, small):
     """Of an error rate the best is the smallest; heads without a value are left out."""
     for name, best in (("surface/entropy", max), ("surface/entropy as an error", min), ("surface/punctuation", max)):
-        page = open_page(pages["small"], f"#measure={name}")
+        page = open_page(small_page, f"#measure={name}")
         found = page.locator(".of-layer").evaluate_all("all => all.map(each => each.getAttribute('aria-label'))")
         values = measure_of(small, name)["values"]
         for layer, said in enumerate(found):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.acceptance.page.test_sentences import shape_of, unpacked
+from tests.acceptance.page.waiting import assert_texts
 
 
 def drawn_values(data, sentence, kind, layer, head):
@@ -25,23 +26,23 @@ def domains(page):
     return {match[1]: match[2] for match in said if match}
 
 
-def test_all_heads_of_a_kind_have_one_scale(open_page, pages, small):
+def test_all_heads_of_a_kind_have_one_scale(open_page, small_page, small):
     sentence = small["sample"]["sentences"][2]
-    page = open_page(pages["small"], f"#head=1-2,2-1,5-3&kind=weight,norm&sentence={sentence['id']}")
+    page = open_page(small_page, f"#head=1-2,2-1,5-3&kind=weight,norm&sentence={sentence['id']}")
     largest = max(drawn_values(small, sentence, "norm", *head).max() for head in [(1, 2), (2, 1), (5, 3)])
     found = domains(page)
     assert found["weight"] == "100 %"
     assert float(found["norm"]) == pytest.approx(largest, rel=0.06)  # two digits
 
 
-def test_shares_are_those_among_words(open_page, pages, small):
+def test_shares_are_those_among_words(open_page, small_page, small):
     sentence = small["sample"]["sentences"][2]
     inner = slice(1, -1)  # between the special tokens
     address = f"#head=2-1&kind=norm&sentence={sentence['id']}&word=from-2"
     values = drawn_values(small, sentence, "norm", 2, 1)[1, inner]
     expected = sorted(100 * values / values.sum())[::-1]
     for special in ("off", "on"):
-        page = open_page(pages["small"], f"{address}&special={special}&scale=words")
+        page = open_page(small_page, f"{address}&special={special}&scale=words")
         assert domains(page) == {None: "100 %"}
         readout = page.locator(".drawn .readout").text_content()
         shown = [float(value) for value in re.findall(r"([\d.]+) %", readout)]
@@ -51,13 +52,15 @@ def test_shares_are_those_among_words(open_page, pages, small):
     assert " %" not in page.locator(".drawn .readout").text_content()
 
 
-def test_names_of_relations_lie_beside_each_other(open_page, pages, small):
+def test_names_of_relations_lie_beside_each_other(open_page, small_page, small):
+    page = open_page(small_page, "#head=1-1&view=arcs&relation=all", width=1600)
     for sentence in small["sample"]["sentences"][:12]:
-        page = open_page(pages["small"], f"#head=1-1&view=arcs&relation=all&sentence={sentence['id']}", width=1600)
-        page.locator(".drawing .label").first.wait_for()
+        page.evaluate(f"location.hash = '#head=1-1&view=arcs&relation=all&sentence={sentence['id']}'")
+        assert_texts(page.locator(".drawing .word > text"), sentence["rows"][1:-1])
         boxes = page.locator(".drawing .label").evaluate_all(
             "labels => labels.map(each => each.getBBox()).map(b => [b.x, b.x + b.width, b.y, b.y + b.height])"
         )
+        assert len(boxes) == len(sentence["rows"]) - 2
         for i, (left, right, top, bottom) in enumerate(boxes):
             for other in boxes[:i]:
                 beside = right <= other[0] or other[1] <= left

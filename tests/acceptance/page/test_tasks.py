@@ -35,8 +35,8 @@ class Reader:
 
 
 @pytest.fixture
-def reader(open_page: Callable[..., Any], pages: dict[str, Path]) -> Reader:
-    return Reader(open_page(pages["small"]))
+def reader(open_page: Callable[..., Any], small_page: Path) -> Reader:
+    return Reader(open_page(small_page))
 
 
 def test_which_head_finds_subjects_and_where_does_it_fail(reader: Reader, small: Data) -> None:
@@ -100,15 +100,6 @@ def test_all_heads_and_both_maps_on_a_sentence(reader: Reader) -> None:
     assert_count(reader.page.locator(".drawing .title"), 2)
     titles = reader.page.locator(".drawing .title").all_text_contents()
     assert [title.split(" · ")[1] for title in titles] == ["weight", "norm"]
-
-
-def test_sentences_with_a_word(reader: Reader, small: Data) -> None:
-    box = reader.page.get_by_role("searchbox", name="Contains")
-    reader.click(box)
-    box.fill("because")
-    having = {each["id"] for each in small["sample"]["sentences"] if "because" in map(str.lower, each["rows"])}
-    assert_count(reader.page.locator(".example"), len(having))
-    assert set(listed(reader.page)) == having != set()
 
 
 def test_a_picture_and_a_link(reader: Reader) -> None:

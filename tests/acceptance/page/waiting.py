@@ -10,3 +10,10 @@ def assert_count(locator: Any, number: int) -> None:
     from playwright.sync_api import expect
 
     expect(locator).to_have_count(number)
+
+
+def assert_texts(locator: Any, texts: list[str]) -> None:
+    """Wait until the elements of a locator have these texts, and fail if they do not get them within five seconds."""
+    from playwright.sync_api import expect
+
+    expect(locator).to_have_text(texts)
