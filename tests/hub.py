@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -76,7 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
             elif fault in ("403", "500") or (fault == "gated" and file):
                 self._answer(500 if fault == "500" else 403, code="GatedRepo" if fault == "gated" else "")
             elif fault == "slow":
-                time.sleep(30)
+                threading.Event().wait(30)  # time.sleep does not wait here
             elif fault == "html":
                 self._answer(200, b"<html>Please log in to this network.</html>")
             elif path.startswith("/api/models"):

@@ -1,4 +1,4 @@
-"""One Hub, and one process that reads from it, for all tests."""
+"""One Hub for all tests."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ from tests.acceptance.hub.session import Hub
 def hub(tmp_path_factory) -> Iterator[Hub]:
     running = Hub(tmp_path_factory.mktemp("home"))
     yield running
-    running.close()
+    running.mirror.shutdown()

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import functools
 import hashlib
+import io
 import json
-import os
-import subprocess
+import socket
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 import transformers
+from huggingface_hub import constants
 
+from attentionology.extractors import ModelError
+from attentionology.extractors.model.loading import find_model
+from attentionology.scripts.cli import main
 from tests import tiny
 from tests.hub import Mirror, Repository
 
@@ -54,30 +63,12 @@ NUMBERS = count()
 
 
 class Hub:
-    """The mirror, and a process that runs commands with it."""
+    """The mirror, and commands of this process that reach no other host."""
 
     def __init__(self, home: Path) -> None:
         self.mirror = Mirror()
         self.endpoint = self.mirror.endpoint
-        self.cache = home / "hub"
-        environment = {
-            name: value for name, value in os.environ.items() if not name.startswith(("HF_", "TRANSFORMERS"))
-        }
-        self.environment = {
-            **environment,
-            "HF_ENDPOINT": self.endpoint,
-            "HF_HOME": str(home),
-            "HF_HUB_DISABLE_TELEMETRY": "1",
-            "HF_HUB_ETAG_TIMEOUT": "1",
-            "HF_HUB_DOWNLOAD_TIMEOUT": "1",
-        }
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.hub_driver"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=self.environment,
-        )
+        self.home, self.cache = home, home / "hub"
 
     def add(self, content: dict[str, bytes], *refs: str) -> tuple[str, Repository, str]:
         """A new repository; returns its name, the repository and the commit."""
@@ -88,15 +79,59 @@ class Hub:
         return name, repository, repository.commit({**content, "README.md": name.encode()}, *refs)
 
     def tell(self, **task: Any) -> dict[str, Any]:
-        """Run one task of the process; the requests it takes are in ``log``."""
+        """Run a command line, or find a model; the requests it takes are in ``log``.
+
+        Args:
+            task: the words ``argv``, or a ``model`` and a ``revision``; and, as HF_HUB_OFFLINE, HF_HUB_CACHE,
+                HF_ENDPOINT and HF_HUB_DISABLE_SYMLINKS, ``offline``, ``cache``, ``endpoint`` and ``links``.
+
+        Returns:
+            The attributes of the model, ``status``, ``out`` and ``err``.
+        """
         self.mirror.log.clear()
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps(task) + "\n")
-        self.process.stdin.flush()
-        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
-        assert answer["hosts"] == [], "a host other than 127.0.0.1 was looked up"
-        return answer
+        answer: dict[str, Any] = {"status": 0}
+        out, err = io.StringIO(), io.StringIO()
+        with self._alone(task) as others, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                if "argv" in task:
+                    answer["status"] = main(task["argv"])
+                else:
+                    answer |= dataclasses.asdict(find_model(task["model"], task.get("revision")))
+            except ModelError as error:
+                answer["status"] = 1
+                print(f"attentionology: {error}", file=sys.stderr)
+        assert others == [], "a host other than 127.0.0.1 was looked up"
+        return {**answer, "out": out.getvalue(), "err": err.getvalue()}
+
+    @contextlib.contextmanager
+    def _alone(self, task: dict[str, Any]) -> Iterator[list[str]]:
+        """Let huggingface_hub see nothing but the mirror; yields the other hosts that are looked up."""
+        others: list[str] = []
+        look_up = socket.getaddrinfo
+
+        def loopback_only(host: Any, *arguments: Any, **options: Any) -> Any:
+            if host != "127.0.0.1":
+                others.append(str(host))
+                raise socket.gaierror(f"{host} is not 127.0.0.1")
+            return look_up(host, *arguments, **options)
+
+        constants_here = {
+            "HF_HUB_OFFLINE": task.get("offline", False),
+            "HF_HUB_CACHE": task.get("cache", str(self.cache)),
+            "ENDPOINT": task.get("endpoint", self.endpoint),
+            "HUGGINGFACE_CO_URL_TEMPLATE": f"{self.endpoint}/{{repo_id}}/resolve/{{revision}}/{{filename}}",
+            "HF_HUB_DISABLE_SYMLINKS": not task.get("links", True),
+            "HF_HUB_DISABLE_TELEMETRY": True,
+            "HF_HUB_ETAG_TIMEOUT": 1,
+            "HF_HUB_DOWNLOAD_TIMEOUT": 1,
+            "HF_TOKEN_PATH": str(self.home / "token"),
+        }
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in constants_here.items():
+                patch.setattr(constants, name, value)
+            patch.setattr(socket, "getaddrinfo", loopback_only)
+            patch.setattr(time, "sleep", lambda _: None)  # huggingface_hub waits before it tries again
+            yield others
 
     def find(self, name: str, revision: str | None = None, **settings: Any) -> dict[str, Any]:
         answer = self.tell(model=name, revision=revision, **settings)
@@ -122,9 +157,3 @@ class Hub:
     def blob(self, name: str, commit: str, file: str = WEIGHTS) -> Path:
         """The file in the cache that a name in a commit stands for."""
         return (self.cache / f"models--{name.replace('/', '--')}" / "snapshots" / commit / file).resolve()
-
-    def close(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait(30)
-        self.mirror.shutdown()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -135,7 +136,8 @@ def test_the_environment_is_enough(hub, tmp_path):
     command = [sys.executable, "-m", "attentionology", "doctor", "--model", name, "--sentences", "2", "--json"]
 
     def run(home: Path, **more: str) -> subprocess.CompletedProcess[str]:
-        environment = {**hub.environment, "HF_HOME": str(home), **more}
+        usual = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "TRANSFORMERS"))}
+        environment = {**usual, "HF_ENDPOINT": hub.endpoint, "HF_HOME": str(home), **more}
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
     fetched = json.loads(run(tmp_path / "first").stdout)
