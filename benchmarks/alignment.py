@@ -107,7 +107,7 @@ def make_bitext(number: int) -> Bitext:
     return add_links(Bitext(tuple(pairs), total=number), file)
 
 
-def align_all(model: Translator, bitext: Bitext, *, examples: int = ExampleOptions.examples) -> None:
+def align_all(model: Translator, bitext: Bitext, *, examples: int | None = None) -> None:
     """Count everything that the analysis counts, and keep some pairs to show."""
     options = AlignJob(OptionSet([ExampleOptions(examples)]))
     prepared = options.prepare(model=model, corpus=bitext)
@@ -192,7 +192,7 @@ def main() -> None:
     times = {contestant: statistics.median(taken) for contestant, taken in seconds.items()}
     print(f"{model!r}, {options.pairs} pairs, {close_share(model, bitext):.1%} of which are read again in float64")
     print(f"plain forward pass {times['plain']:.2f} s, up to cross-attention {times['attention']:.2f} s")
-    for name, what in (("align", "alignment"), ("whole", f"with {ExampleOptions.examples} pairs to show")):
+    for name, what in (("align", "alignment"), ("whole", "with pairs to show")):
         ratios = [f"{ratio(seconds[name], seconds[base]):.2f}" for base in ("plain", "attention")]
         print(f"{what} {times[name]:.2f} s: {ratios[0]} × plain, {ratios[1]} × up to cross-attention")
     if options.no_memory:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _NO_RESULT = (
     *("out", "overwrite", "json", "device", "batch_cells", "parts", "part", "workers", "engine", "address"),
-    *("cache", "train_device"),
+    *("cache", "train_device", "examples"),
 )
 """The options that do not decide what a run counts."""
 

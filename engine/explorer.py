@@ -35,7 +35,15 @@ MOST_FINDINGS = 8
 
 _USUAL_HEADS = 144
 _MOST_BYTES = {True: 5_000_000, False: 12_000_000}
-"""The number of bytes that the maps may take in the page, for models of at most 144 heads and for larger ones."""
+"""The bytes that maps and guesses may take in the page, for models of at most 144 heads and for larger ones."""
+
+_COMPRESSED = 0.75
+"""The bytes in the page of one cell of a map, with its share of the guesses; for the demo, they are 0.79. A little more
+is kept than fits, so that little space stays empty."""
+
+SPREAD = 60
+"""The number of inputs that are kept from as many documents as possible, whatever their length, unless a number is
+asked for."""
 
 
 _ByKind = dict[str, tuple[InputSample, SampledInput]]
@@ -80,6 +88,11 @@ def explorer_of(
         predictions=tuple(each for _, of in contributed for each in of.predictions if each.sentence in shown),
         sample=sample,
     )
+
+
+def cells_to_fill(layers: int, heads: int, kinds: int) -> int:
+    """Return the number of cells of one head's map of one kind that fill the page, all inputs together."""
+    return round(_MOST_BYTES[layers * heads <= _USUAL_HEADS] / _COMPRESSED / (layers * heads * kinds))
 
 
 def _for_all_heads(measure: Measure, layers: int, heads: int) -> Measure:
@@ -135,16 +148,18 @@ def _sample(samples: Mapping[str, InputSample], layers: int, heads: int, *, caus
     sentences: list[SampledSentence] = []
     for by_kind in inputs:
         sentence = _sentence(by_kind, heads)
-        size = sum(len(encoded.data) for encoded in sentence.maps.values())
+        size = sum(map(len, [*(encoded.data for encoded in sentence.maps.values()), *sentence.guesses.values()]))
         if sentences and used + size > most:
             continue  # a shorter input may still fit
         used += size
         sentences.append(sentence)
     first = [next(iter(by_kind.values())) for by_kind in sets.values()]
     read = sum(int(metric.inputs) for metric in first)
-    chosen = (
-        f"{len(sentences):,} of {read:,} inputs, sampled by a hash of their ids from as many documents as possible."
-    )
+    spread = sum(metric.size for metric in first)
+    of_documents = "from as many documents as possible"
+    if spread < sum(metric.compute() for metric in first):
+        of_documents += f" ({spread:,} of them) and then by these hashes alone"
+    chosen = f"{len(sentences):,} of {read:,} inputs, sampled by a hash of their ids {of_documents}."
     notes = [f"All {read:,} inputs." if read == len(sentences) else chosen]
     if read != len(sentences) and (names := sorted({case.name for each in sentences for case in each.cases})):
         notes.append(f"Inputs with a case of {' or '.join(names)} come first.")

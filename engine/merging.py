@@ -120,8 +120,10 @@ def _check(both: str, first: RunStates, other: RunStates) -> None:
     if analyses[0] != analyses[1]:
         raise MergeError(f"{both} have different analyses or kinds of maps: {analyses[0]} and {analyses[1]}")
     options, other_options = first.record["options"], other.record["options"]
+    both_keep = 0 not in (options.get("examples"), other_options.get("examples"))
+    may_differ = (*_MAY_DIFFER, "examples") if both_keep else _MAY_DIFFER
     for name in dict.fromkeys([*options, *other_options]):
-        if name not in _MAY_DIFFER and options.get(name) != other_options.get(name):
+        if name not in may_differ and options.get(name) != other_options.get(name):
             raise MergeError(f"{both} differ in {flag(name)}: {options.get(name)} and {other_options.get(name)}")
     if first.record["corpus"]["unit"] != other.record["corpus"]["unit"]:
         raise MergeError(f"{both} have read inputs of different kinds")
@@ -166,11 +168,6 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
     counts = _added(corpus["counts"] for corpus in corpora)
     if "relations" in counts:
         counts["relations"] = len(relations)  # different relations, not relations of words
-    inputs = {
-        option: [name for record in records for name in record["options"].get(option) or []]
-        for option in ("corpus", "test")
-        if option in records[0]["options"]
-    }
     fits = [TextFit.recorded(record["text_fit"]) for record in records if "text_fit" in record]
     fit = {"text_fit": sum(fits, TextFit()).record()} if len(fits) == len(records) else {}
     return {
@@ -181,7 +178,7 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
         "seconds": {name: round(seconds, 3) for name, seconds in _added(each["seconds"] for each in records).items()},
         "versions": versions(),
         "git_commit": git_commit(),
-        "options": {**records[0]["options"], **inputs},
+        "options": _merged_options([record["options"] for record in records]),
         "corpus": {
             **corpora[0],
             "files": [file for corpus in corpora for file in corpus["files"]],
@@ -197,6 +194,17 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
             for name, record in zip(names, records, strict=True)
         ],
     }
+
+
+def _merged_options(options: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the options of all runs together: those of the first, with all inputs and the smallest sample."""
+    merged = dict(options[0])
+    for name in ("corpus", "test"):
+        if name in merged:
+            merged[name] = [file for each in options for file in each.get(name) or []]
+    if numbers := [each["examples"] for each in options if each.get("examples") is not None]:
+        merged["examples"] = min(numbers)
+    return merged
 
 
 def _total(values: Sequence[Any]) -> Any:

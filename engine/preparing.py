@@ -21,6 +21,7 @@ from ..extractors import MapMaker, Segments
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.progress import Stages
 from ..storage.plugins import extensions, running
+from .explorer import SPREAD, cells_to_fill
 from .passes import Limits, Pass, plan_passes, same_inputs
 from .run import Run
 from .states import to_plain
@@ -184,15 +185,20 @@ def _samples(plans: list[PlannedAnalysis], prepared: Prepared) -> tuple[Request,
                 break
         else:
             groups.append((plan, {analysis.name: analysis}))
-    examples, requests = prepared.options[ExampleOptions].examples, []
+    asked, requests = prepared.options[ExampleOptions].examples, []
+    examples = SPREAD if asked is None else asked
     for number, (plan, analyses) in enumerate(groups):
         size = examples // len(groups) + (number < examples % len(groups))
         if not size:
             continue
         first, prefix = plan.requests[0], f"{_PREFIX}-{number + 1}" if number else _PREFIX
         of_pieces = isinstance(first.inputs, Segments)
-        for sampled in plan.sampled or _maps_of_the_run(list(analyses.values()), prepared, of_pieces=of_pieces):
+        kinds = plan.sampled or tuple(_maps_of_the_run(list(analyses.values()), prepared, of_pieces=of_pieces))
+        cells = cells_to_fill(prepared.model.n_layers, prepared.model.n_heads, len(kinds)) // len(groups)
+        for sampled in kinds:
             arguments: dict[str, Any] = {"size": size, "seed": prepared.setting.seed, "unit": sampled.shares}
+            if asked is None:
+                arguments["cells"] = cells
             if plan.sampled:
                 arguments["kind"] = sampled.kind
             counting = CountSample(tuple(arguments.items()), sampled.guesses)

@@ -969,6 +969,18 @@ _EXPLORED = (
         "tests/unit/test_cases.py::test_cases_come_first_and_are_judged_by_the_analysis",
     ),
     Fault(
+        "analyses/shared/input_sample.py",
+        "if taken >= most:",
+        "if taken + spaces[index] > most:",
+        "tests/unit/test_input_sample.py::test_any_split_order_and_nesting_gives_the_same_bytes",
+    ),
+    Fault(
+        "engine/explorer.py",
+        "if spread < sum(metric.compute() for metric in first):",
+        "if spread > sum(metric.compute() for metric in first):",
+        "tests/acceptance/test_examples.py::test_the_page_holds_what_the_states_hold",
+    ),
+    Fault(
         "analyses/shared/annotation.py",
         "tuple(row_of[each] for each in right)",
         "tuple(right)",

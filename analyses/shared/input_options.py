@@ -12,7 +12,7 @@ from tyro.conf import arg
 
 from ..contract import OptionError, OptionGroup, OptionSet
 from .builtin import DEMO, SAMPLE, check_revision, load_encoder
-from .numbers import Count, OptionalNumber
+from .numbers import OptionalCount, OptionalNumber
 from .option_types import BatchCells, Device, TooLongInputs
 
 if TYPE_CHECKING:
@@ -139,9 +139,10 @@ class ExampleOptions(OptionGroup):
         attentionology.analyses.option_groups.OptionError: --examples must be at least 0, not -1
     """
 
-    examples: Count = 60
+    examples: OptionalCount = None
     """The number of sentences, or of sentence pairs, whose maps are kept, so that the report can show them. They are
-    sampled by a hash of their ids, from as many documents as possible. With 0, no maps are kept."""
+    sampled by a hash of their ids, from as many documents as possible. With 0, no maps are kept. By default, all are
+    kept for which the page has space (5 MB, or 12 MB for models of more than 144 heads), or 60 if that is more."""
 
 
 @dataclass(frozen=True)

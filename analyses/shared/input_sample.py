@@ -10,12 +10,17 @@ the rank that it has in the whole; and of every other document, as many inputs o
 later in the order of a part than in that of the whole, and is in the sample of its part. All inputs that come before x
 are in the samples of their parts for the same reason, so the merged sample ranks x as the whole corpus does. This
 holds for the inputs with cases and for the others alike, as no part has more inputs with cases than the whole.
+
+Further inputs may fill a given space, in the order of their own hashes: each is drawn as long as those before it take
+less than the space. This order is the same in the parts. In a part, less comes before x than in the whole, so x is in
+the sample of its part. And where the whole leaves an input out, those before it fill the space, and all of them are
+among the merged ones, so it is left out of these, too.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -30,11 +35,18 @@ from .annotation import Annotation, document_of
 from .drawable import Drawable, drawable
 from .exact_sums import ExactMetric
 from .metric import Metric
+from .metric_states import equal_but
 from .resampling import sentence_keys
 from .sampled_input import SampledInput, Shape, content_sizes
 
 MOST_ROWS = 128
 """The largest number of words, special tokens included, of an input that is kept; of a sentence pair, on each side."""
+
+MOST_FURTHER = 600
+"""The number of further inputs that fill the whole space, however short they are: a list of more is slow to show."""
+
+_SIZES = ("size", "cells")
+"""The arguments in which samples may differ that are added up."""
 
 _NUMBERS = 7  # key, document, layers, heads, rows, guesses, bytes of the annotation
 _NUMBERS_OF_PAIRS = 8  # the same with the number of columns after that of rows
@@ -54,14 +66,17 @@ class InputSample(ExactMetric):
         n_heads: int,
         *,
         size: int,
+        cells: int = 0,
         seed: int = 0,
         unit: bool = True,
         kind: str | None = None,
         guesses: Sequence[str] = (),
         guessers: Sequence[Guesses] = (),
     ) -> None:
+        # `size` inputs come from as many documents as possible; further ones fill maps of `cells` cells of each head.
         super().__init__()
-        self.n_layers, self.n_heads, self.size, self.seed, self.unit = n_layers, n_heads, size, seed, unit
+        self.n_layers, self.n_heads, self.seed, self.unit = n_layers, n_heads, seed, unit
+        self.size, self.cells = size, cells
         self.kind, self.guesses, self.guessers = kind, tuple(guesses), tuple(guessers)
         self._numbers = _NUMBERS if kind is None else _NUMBERS_OF_PAIRS
         # One row of numbers and one run of bytes for each input.
@@ -74,20 +89,32 @@ class InputSample(ExactMetric):
     def state_bytes(cls, **arguments: Any) -> int:
         """Return the bytes that the sample takes at most, apart from the words."""
         shape = arguments["n_layers"], arguments["n_heads"], MOST_ROWS, MOST_ROWS, 2
-        return int(arguments["size"]) * sum(content_sizes(shape))
+        # The guesses and scales of an input of two rows or more take at most three times as much as its map.
+        further = 4 * arguments["n_layers"] * arguments["n_heads"] * arguments.get("cells", 0)
+        return int(arguments["size"] * sum(content_sizes(shape)) + further)
+
+    @classmethod
+    def joined_arguments(cls, arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the arguments for samples of several sizes: of them all, the smallest can be made."""
+        equal_but(arguments, *_SIZES)
+        smallest = {name: min(each.get(name, 0) for each in arguments) for name in _SIZES}
+        return {name: smallest.get(name, value) for name, value in arguments[0].items() if smallest.get(name, 1)}
 
     def most_bytes(self) -> float:
         """Return the bytes of the states of a full sample, if its inputs are as long as those that are kept now."""
         kept = self._kept()
         taken = sum(each.content.nbytes + 8 * self._numbers for each in kept)
-        return taken * max(self.size / len(kept), 1) if kept else float("inf")
+        if not kept:
+            return float("inf")
+        return taken * max(self.size / len(kept) + self.cells / sum(self._spaces(_sides(kept))), 1)
 
     def update(self, batch: MapBatch | Drawable) -> None:
         """Draw from a batch."""
         source = drawable(batch)
         if source.shape(self.kind) != (self.n_layers, self.n_heads):
             raise ValueError(f"maps of another shape than {self.n_layers} layers × {self.n_heads} heads")
-        short = [index for index, size in enumerate(source.sizes()) if size <= MOST_ROWS]
+        sizes = source.sizes()
+        short = [index for index, size in enumerate(sizes) if size <= MOST_ROWS]
         self.inputs += len(source.sentences)
         self.too_long += len(source.sentences) - len(short)
         identities = self._identities([source.sentences[index] for index in short])
@@ -96,7 +123,8 @@ class InputSample(ExactMetric):
         order = [(each.document, each.key, b"-") for each in kept]
         order += [(document, key, b"") for document, key in identities]
         # So are all inputs of the batch with the same hash.
-        candidates = {order[index][:2] for index in drawn(order, self.size) if index >= len(kept)}
+        spaces = self._spaces([*_sides(kept), *(sizes[index] for index in short)])
+        candidates = {order[index][:2] for index in drawn(order, self.size, spaces, self.cells) if index >= len(kept)}
         if candidates:
             indices = [index for index, identity in zip(short, identities, strict=True) if identity in candidates]
             chosen = [identity for identity in identities if identity in candidates]
@@ -119,6 +147,10 @@ class InputSample(ExactMetric):
         """Add the sample of another part of the corpus."""
         super().merge_state(incoming_state)
         self._hold(self._kept())
+
+    def absorb(self, other: InputSample) -> None:
+        """Add a sample of another size, which is not smaller."""
+        self.merge_state(other)
 
     def rename_files(self, moved: Mapping[str, str]) -> None:
         """Replace the paths of files that were moved after they were counted; see `metric_states.NamesFiles`."""
@@ -164,9 +196,14 @@ class InputSample(ExactMetric):
 
     def _hold(self, inputs: Sequence[SampledInput]) -> None:
         """Keep the inputs that are drawn, in their order."""
-        chosen = [inputs[index] for index in drawn(_order(inputs), self.size)]
+        spaces = self._spaces(_sides(inputs))
+        chosen = [inputs[index] for index in drawn(_order(inputs), self.size, spaces, self.cells)]
         self.keys = [torch.tensor([self._numbers_of(each)], device=self.inputs.device) for each in chosen]
         self.content = [each.content.to(self.inputs.device) for each in chosen]
+
+    def _spaces(self, sides: Iterable[int]) -> list[int]:
+        """Return the cells that inputs take, given the number of rows or columns of each, whichever is larger."""
+        return [max(side**2, self.cells // MOST_FURTHER) for side in sides]
 
     def _numbers_of(self, each: SampledInput) -> list[int]:
         """Return the numbers that are stored of an input. The columns of a square map are not among them."""
@@ -192,6 +229,10 @@ def _shape(numbers: Sequence[int]) -> Shape:
     return layers, heads, rows, columns[0] if columns else rows, guesses
 
 
+def _sides(inputs: Sequence[SampledInput]) -> list[int]:
+    return [max(each.shape[2:4]) for each in inputs]
+
+
 def _order(inputs: Sequence[SampledInput]) -> list[tuple[int, int, bytes]]:
     """Return what inputs are sorted by. Ids of merged corpora may repeat; the content then decides."""
     times = Counter(each.key for each in inputs)
@@ -201,8 +242,15 @@ def _order(inputs: Sequence[SampledInput]) -> list[tuple[int, int, bytes]]:
     ]
 
 
-def drawn(order: Sequence[tuple[int, int, bytes]], size: int) -> list[int]:
-    """Return the indices of the inputs that are drawn, in the order of the draw; see the module."""
+def drawn(order: Sequence[tuple[int, int, bytes]], size: int, spaces: Sequence[int] = (), most: int = 0) -> list[int]:
+    """Return the indices of the inputs that are drawn, in the order of the draw; see the module.
+
+    Args:
+        order: the hashes of the document and of the id of each input, and what decides between equal ones.
+        size: the number of inputs from as many documents as possible.
+        spaces: the space that each input takes.
+        most: the space that is filled in the order of the hashes of the ids, into which the last input need not fit.
+    """
     seen: Counter[int] = Counter()
     ranked = []
     for index in sorted(range(len(order)), key=lambda index: order[index]):
@@ -210,7 +258,13 @@ def drawn(order: Sequence[tuple[int, int, bytes]], size: int) -> list[int]:
         ranked.append((document >= 0, seen[document], index))
         seen[document] += 1
     ranked.sort(key=lambda each: (*each[:2], order[each[2]]))
-    return [index for *_, index in ranked[:size]]
+    chosen, taken = dict.fromkeys(index for *_, index in ranked[:size]), 0
+    for index in sorted(range(len(order)), key=lambda index: (order[index][0] >= 0, order[index][1], order[index])):
+        if taken >= most:
+            break
+        chosen[index] = None
+        taken += spaces[index]
+    return list(chosen)
 
 
 def _hashes(names: Sequence[str], seed: int) -> list[int]:

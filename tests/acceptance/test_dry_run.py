@@ -160,13 +160,14 @@ def test_an_alignment_is_estimated(tmp_path, monkeypatch, capsys):
 def test_kept_sentences_grow_up_to_their_bound():
     """The demo's sample has 157 sentences, of which 64 are read; counts do not grow, and kept sentences do."""
 
-    def states(examples: int) -> int:
+    def states(examples: int | None) -> int:
         options = AnalyzeJob(OptionSet([ExampleOptions(examples)]), ("dependency",))
         return estimate_run(options).passes[0].states
 
     none, ten, eighty, all_of_them, more = map(states, (0, 10, 80, 157, 1000))
     assert 0 < none < ten < eighty < all_of_them
     assert all_of_them <= more < none + (eighty - none) * 157 / 64
+    assert states(None) == all_of_them
 
 
 def test_a_dry_run_counts_the_passes_of_pruning():

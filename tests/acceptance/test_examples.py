@@ -18,6 +18,7 @@ from attentionology.scripts.cli import main
 from tests import tiny
 
 KINDS = ("weight", "norm")
+SPREAD, KEPT = 60, 602  # short sentences count as longer ones, so that not all of them are kept
 COUNT_ONLY = ["--analyses", "dependency", "--replicates", "10"]
 NO_GUESS = 65535
 
@@ -86,10 +87,14 @@ def test_the_page_holds_what_the_states_hold(whole, tmp_path):
     assert main(["report", str(whole), "--out", str(tmp_path / "again")]) == 0
     assert (tmp_path / "again" / "report.html").read_bytes() == (whole / "report.html").read_bytes()
     sample = data_of(whole)["sample"]
-    assert len(sample["sentences"]) == 60
+    names = [sentence["id"] for sentence in sample["sentences"]]
+    assert len(names) == len(set(names)) == KEPT
     assert sample["kinds"] == list(KINDS)
-    assert len({sentence["document"] for sentence in sample["sentences"]}) == -(-(WINDOW + 500) // 40)
-    assert "60 of 1,524 inputs" in sample["note"]
+    assert len({sentence["document"] for sentence in sample["sentences"][:SPREAD]}) == -(-(WINDOW + 500) // 40)
+    assert sample["note"].startswith(
+        f"{KEPT} of 1,524 inputs, sampled by a hash of their ids from as many documents as possible (60 of them) and "
+        "then by these hashes alone."
+    )
 
 
 def test_values_are_those_of_extract(folder, whole):
@@ -107,7 +112,7 @@ def test_values_are_those_of_extract(folder, whole):
                 assert (np.abs(shown - maps) <= scale / 255).all()
                 assert [word for word in kept[sentence.id].rows if word[0] != "["] == list(sentence.words)
                 seen += 1
-    assert seen == 2 * 60
+    assert seen == 2 * KEPT
 
 
 @pytest.mark.slow
@@ -142,6 +147,35 @@ def test_merged_runs_keep_what_one_run_would_keep(folder, whole, tmp_path):
         for kind in KINDS:
             difference = np.abs(quantized(sentence, kind, merged) - quantized(other, kind, expected))
             assert difference.max() <= 1.01 * max(sentence.maps[kind].scales) / 255
+
+
+@pytest.mark.slow
+def test_the_page_of_the_demo_has_all_sentences(demo_encoder, tmp_path):
+    """By default, all 157 sentences of the sample treebank fit into 5 MB of maps and guesses."""
+    assert main(["analyze", *COUNT_ONLY, "--out", str(tmp_path / "demo")]) == 0
+    sample = data_of(tmp_path / "demo")["sample"]
+    assert len(sample["sentences"]) == 157
+    assert sample["note"].startswith("All 157 inputs. Values")
+    arrays = [
+        array for each in sample["sentences"] for array in (each["maps"]["weight"]["data"], *each["guesses"].values())
+    ]
+    assert 4_000_000 < sum(map(len, arrays)) < 5_000_000
+    assert (tmp_path / "demo" / "report.html").stat().st_size < 8_000_000
+
+
+@pytest.mark.slow
+def test_runs_with_samples_of_other_sizes_add_up_to_the_smallest(folder, tmp_path):
+    """As of a run that an earlier version has made, which kept 60 sentences, and a run of this one."""
+    runs = [analyze(folder, "a", tmp_path / "a", "--examples", 40), analyze(folder, "b", tmp_path / "b")]
+    assert main(["merge", *map(str, runs), "--out", str(tmp_path / "ab")]) == 0
+    merged = load_run(tmp_path / "ab")
+    whole = load_run(analyze(folder, "ab", tmp_path / "whole", "--examples", 40))
+    samples = [run.explorer().sample for run in (merged, whole)]
+    names = [[each.id for each in sample.sentences] for sample in samples if sample is not None]
+    assert names[0] == names[1]
+    assert len(names[0]) == merged.record["options"]["examples"] == 40
+    none = analyze(folder, "b", tmp_path / "none", "--examples", 0)
+    assert main(["merge", str(runs[0]), str(none), "--out", str(tmp_path / "no")]) == 1
 
 
 def test_no_examples_leave_no_maps(folder, tmp_path):

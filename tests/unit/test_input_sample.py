@@ -19,6 +19,8 @@ from attentionology.analyses.coreference.choices import POLICIES, choices_of
 from attentionology.analyses.dependency.decisions import READINGS, ScoredWords, head_guesses, head_hits
 from attentionology.analyses.plans import Guesses
 from attentionology.analyses.shared.input_sample import MOST_ROWS, InputSample
+from attentionology.analyses.shared.metric_states import MetricStates, added_up
+from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.analyses.shared.sampled_input import LEVELS, NO_GUESS
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MapBatch
@@ -60,10 +62,18 @@ def states(metric: InputSample) -> dict[str, bytes]:
 
 @pytest.mark.slow
 @settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 2**32), size=st.integers(1, 9), repeated=st.booleans(), preferring=st.booleans())
+@given(
+    seed=st.integers(0, 2**32),
+    size=st.integers(1, 9),
+    cells=st.integers(0, 400),
+    repeated=st.booleans(),
+    preferring=st.booleans(),
+)
 # An id occurs twice in a batch, and only one of both inputs is drawn.
-@example(seed=39916800, size=3, repeated=True, preferring=False)
-def test_any_split_order_and_nesting_gives_the_same_bytes(seed, size, repeated, preferring):
+@example(seed=39916800, size=3, cells=0, repeated=True, preferring=False)
+# The input that no longer fits is in another part than one after it, which would fit.
+@example(seed=20698, size=1, cells=41, repeated=False, preferring=False)
+def test_any_split_order_and_nesting_gives_the_same_bytes(seed, size, cells, repeated, preferring):
     rng, choices = np.random.default_rng(seed), random.Random(seed)
     owners = [None, "a", "b", "c"]
     batches = []
@@ -71,13 +81,13 @@ def test_any_split_order_and_nesting_gives_the_same_bytes(seed, size, repeated, 
         count = choices.randint(1, 4)
         names = [f"s{choices.randint(0, 6)}" if repeated else f"s{number}-{row}" for row in range(count)]
         batches.append(batch(rng, names, [choices.choice(owners) for _ in names]))
-    whole = sample(size, preferring=preferring)
+    whole = sample(size, cells=cells, preferring=preferring)
     for each in batches:
         whole.update(each)
     choices.shuffle(batches)
     parts = []
     while batches:
-        part = sample(size, preferring=preferring)
+        part = sample(size, cells=cells, preferring=preferring)
         for each in [batches.pop() for _ in range(choices.randint(0, len(batches)))]:
             part.update(each)
         parts.append(part)
@@ -86,6 +96,60 @@ def test_any_split_order_and_nesting_gives_the_same_bytes(seed, size, repeated, 
         first.merge_state(second if choices.random() < 0.5 else copy.deepcopy(second.metric_state))
         parts.append(first)
     assert states(parts[0]) == states(whole)
+
+
+@pytest.mark.parametrize("cells", [0, 1, 60, 200, 10**6])
+@pytest.mark.parametrize("preferring", [False, True])
+def test_further_inputs_fill_the_space_by_their_hashes(cells: int, preferring: bool) -> None:
+    """One input after the other is added by its hash alone, those with cases first, until the space is full."""
+    given_batch = batch(np.random.default_rng(0), [f"s{number}" for number in range(30)], ["long"] * 20 + ["b"] * 10)
+    metrics = [sample(3, cells=space, preferring=preferring) for space in (0, cells)]
+    for metric in metrics:
+        metric.update(given_batch)
+    spread, drawn = ([each.annotation.id for each in metric.sampled()] for metric in metrics)
+    by_hash = sorted(given_batch.sentences, key=lambda each: int(sentence_keys([each.id], 0)[0]) >> 1)
+    if preferring:
+        by_hash.sort(key=lambda each: not long_ones(each))
+    further, taken = list[str](), 0
+    while taken < cells and by_hash:
+        sentence = by_hash.pop(0)
+        further.append(sentence.id)
+        taken += max((len(sentence) + 2) ** 2, cells // 600)
+    assert len(spread) == 3
+    assert drawn == [*spread, *(name for name in further if name not in spread)]
+
+
+def test_a_full_sample_takes_what_was_said() -> None:
+    """The bound by which memory is checked is above what is kept, and that of a dry run is near it."""
+    rng = np.random.default_rng(0)
+    few, full = sample(2, cells=2000), sample(2, cells=2000)
+    few.update(batch(rng, [f"a{number}" for number in range(10)], [None] * 10))
+    for start in range(0, 200, 20):
+        full.update(batch(rng, [f"s{start + number}" for number in range(20)], [None] * 20))
+    taken = sum(tensor.nbytes for tensor in [*full.keys, *full.content])
+    words = sum(each.annotation_bytes for each in full.sampled())
+    assert 12 * taken > InputSample.state_bytes(n_layers=LAYERS, n_heads=HEADS, size=2, cells=2000) > taken - words
+    assert taken / 1.5 < few.most_bytes() < 1.5 * taken
+
+
+def test_the_smaller_of_two_samples_is_that_of_all_inputs() -> None:
+    """Samples that were kept with other limits add up to what the smallest would have kept of everything."""
+    rng = np.random.default_rng(3)
+    batches = [batch(rng, [f"{name}{number}" for number in range(20)], [name] * 20) for name in "ab"]
+    sizes = [{"size": 4, "cells": 300}, {"size": 9}]
+    stored = []
+    for each, limits in zip(batches, sizes, strict=True):
+        metric = sample(**limits)
+        metric.update(each)
+        arguments = {"n_layers": LAYERS, "n_heads": HEADS, **limits, "unit": False, "guesses": list(READINGS)}
+        stored.append(MetricStates.of(metric, arguments))
+    whole = sample(4)
+    for each in batches:
+        whole.update(each)
+    for order in (stored, stored[::-1]):
+        merged, arguments = added_up(order, InputSample)
+        assert arguments == {"n_layers": 2, "n_heads": 3, "size": 4, "unit": False, "guesses": list(READINGS)}
+        assert states(merged) == states(whole)
 
 
 def test_inputs_come_from_as_many_documents_as_possible():
