@@ -108,9 +108,12 @@ def compare(
         notes.append(f"Analyses without statistics that can be compared: {', '.join(left_out)}.")
     comparison = Comparison(tuple(contrasts), min_count, tuple(notes))
     shown = {"names": labels, "min_count": min_count, "relations": list(relations)}
-    written = functools.cache(
-        lambda: _written(comparison, dict(zip(labels, runs, strict=True)), shown, "attentionology.compare(…)", Stages())
-    )
+    named = dict(zip(labels, runs, strict=True))
+
+    @functools.cache
+    def written(folder: Path | None) -> Run:
+        return _written(comparison, named, shown, "attentionology.compare(…)", Stages(), folder)
+
     return replace(comparison, written=written)
 
 
@@ -210,7 +213,7 @@ def compare_folders(
             comparison = compare(*runs, names=labels, min_count=min_count, relations=relations)
         named = {label: replace(run, folder=folder) for label, run, folder in zip(labels, runs, folders, strict=True)}
         shown = {**(shown_options or {}), "out": str(out)}
-        written = _written(comparison, named, shown, command, stages, reports=_reports(named, out))
+        written = _written(comparison, named, shown, command, stages, out)
         write_run(target.path, written)
     return comparison, written.sections[0]
 
@@ -231,11 +234,11 @@ def _written(
     shown: Mapping[str, Any],
     command: str,
     stages: Stages,
-    *,
-    reports: Mapping[str, str] | None = None,
+    out: Path | None,
 ) -> Run:
-    """Return what a comparison writes, which is the folder of a run."""
+    """Return what a comparison writes, which is the folder of a run. Heads lead to the reports of runs from there."""
     with stages("tables and figures"):
+        reports = None if out is None else _reports(runs, out)
         title, together = _title(list(runs)), _together(runs)
         section = comparison_section(comparison, name=TABLE, title=title, together=together, reports=reports)
     record = describe_command(command, shown, 0, stages)

@@ -129,7 +129,7 @@ def execute_survey(
     def counted() -> Survey:
         with stages("cells"):
             survey = count_grid(options)
-        return replace(survey, written=functools.cache(lambda: _written(options, survey, shown, command, stages)))
+        return replace(survey, written=functools.cache(lambda _: _written(options, survey, shown, command, stages)))
 
     if out is None:
         return counted()

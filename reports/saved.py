@@ -17,7 +17,8 @@ class Saved:
     """Results that can be written as their command would write them.
 
     Attributes:
-        written: makes the `attentionology.Run` that is written; None for results that are a part of another run.
+        written: makes the `attentionology.Run` that is written, given the folder from which the links of its page lead
+            to other pages, or None; None for results that are a part of another run.
 
     Example:
         >>> import tempfile
@@ -32,29 +33,28 @@ class Saved:
     """
 
     # The results of analyses cannot make it themselves, because only the engine knows runs.
-    written: Callable[[], Any] | None = field(default=None, kw_only=True, repr=False, compare=False)
+    written: Callable[[Path | None], Any] | None = field(default=None, kw_only=True, repr=False, compare=False)
 
-    @property
-    def _run(self) -> Any:
+    def _run(self, folder: Path | None = None) -> Any:
         if self.written is None:
             raise ValueError(f"this {type(self).__name__} is a part of a run; save the run")
-        return self.written()
+        return self.written(folder)
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
         """The tables that the folder of the command has as ``tables/NAME.csv``, by name."""
-        tables: dict[str, pd.DataFrame] = self._run.tables
+        tables: dict[str, pd.DataFrame] = self._run().tables
         return tables
 
     @property
     def figures(self) -> dict[str, Figure]:
         """The matplotlib figures that the folder of the command has as ``figures/NAME.svg``, by name."""
-        figures: dict[str, Figure] = self._run.figures
+        figures: dict[str, Figure] = self._run().figures
         return figures
 
     def report(self) -> str:
         """The page ``report.html`` as text, which can be written to a file or shown by a notebook."""
-        page: str = self._run.report()
+        page: str = self._run().report()
         return page
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
@@ -70,5 +70,5 @@ class Saved:
         Raises:
             RunFolderError: the folder exists, or cannot be written.
         """
-        self._run.save(folder, overwrite=overwrite)
+        self._run(Path(folder)).save(folder, overwrite=overwrite)
         return Path(folder)

@@ -53,6 +53,12 @@ _CAUSAL = "tests/reference/test_causal_heads.py::"
 
 _COLUMNS = (
     Fault(
+        "engine/compare.py",
+        'shown, "attentionology.compare(…)", Stages(), folder)',
+        'shown, "attentionology.compare(…)", Stages(), None)',
+        "tests/acceptance/test_saved.py::test_survey_and_comparison",
+    ),
+    Fault(
         "reports/heads/view.py",
         "return None if head is None or self.is_out_of_reach(row) else",
         "return None if head is None else",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from attentionology import CorpusOptions, CountOptions, analyze, compare, explain, probe, report_run, survey
+from attentionology import CorpusOptions, CountOptions, analyze, compare, explain, load_run, probe, report_run, survey
 from attentionology.analyses import (
     ClassifierOptions,
     ClassifierTrainingOptions,
@@ -20,6 +21,8 @@ from attentionology.analyses import (
 )
 from attentionology.scripts.cli import main
 from tests import tiny
+
+LINK = re.compile(r'href="([^"]*report\.html[^"]*)"')
 
 FEW = [CorpusOptions(limit=6), CountOptions(replicates=20, min_count=3)]
 
@@ -72,6 +75,10 @@ def test_survey_and_comparison(model, tmp_path):
     assert main(["compare", *folders, "--min-count", "3", "--out", str(tmp_path / "by command")]) == 0
     (table,) = (tmp_path / "by command" / "tables").glob("*.csv")
     assert table.read_bytes() == (tmp_path / "compared" / "tables" / table.name).read_bytes()
+    linked = compare(*map(load_run, folders), min_count=3).save(tmp_path / "deeper" / "linked")
+    links = [LINK.findall((folder / "report.html").read_text("utf-8")) for folder in (tmp_path / "by command", linked)]
+    assert {link.partition("#")[0] for link in links[0]} == {"../norm/report.html", "../weight/report.html"}
+    assert [f"../{link}" for link in links[0]] == links[1]
 
 
 def test_what_is_a_part_of_a_run_is_not_saved_alone():
