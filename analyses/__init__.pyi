@@ -51,7 +51,6 @@ from .shared.comparable import measured_heads as measured_heads
 from .shared.counting import Counting as Counting
 from .shared.counting import CountMaps as CountMaps
 from .shared.counting import CountWith as CountWith
-from .shared.drawable import Drawable as Drawable
 from .shared.exact_sums import ExactMetric as ExactMetric
 from .shared.input_options import ExampleOptions as ExampleOptions
 from .shared.input_options import LimitOptions as LimitOptions
@@ -64,6 +63,7 @@ from .shared.options import FeedForwardOptions as FeedForwardOptions
 from .shared.outcomes import OutcomeCounts as OutcomeCounts
 from .shared.part_options import PartOptions as PartOptions
 from .shared.part_options import ShareOptions as ShareOptions
+from .shared.sampled_input import Drawable as Drawable
 from .surface.options import ReadingOptions as ReadingOptions
 from .surface.options import SurfaceOptions as SurfaceOptions
 from .surface.shown_tables import SurfaceResults as SurfaceResults

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from ..extractors import BatchMaker, Encoder, ExtractionLog, MapBatch, MapMaker
     from ..extractors.model.loaded_model import LoadedModel
     from .shared.counting import Counting
-    from .shared.metric import Metric
-    from .shared.metric_states import StoredMetrics
+    from .shared.metric import Metric, StoredMetrics
 
 Counts = TypeVar("Counts", bound="Metric")
 Facts = TypeVar("Facts")
@@ -199,7 +198,7 @@ class SampledMaps:
 
     Attributes:
         kind: the name of the kind in the report, without slashes and commas.
-        maker: makes batches from which inputs can be drawn, see `attentionology.analyses.shared.drawable.Drawable`.
+        maker: makes batches from which inputs can be drawn, see `attentionology.analyses.Drawable`.
         shares: whether values are shares of attention, of which 1 is the largest.
         guesses: the guesses of the heads.
 
@@ -285,7 +284,7 @@ class Counted(Generic[Facts]):
             TypeError: the metric is of another class.
             StateError: its states are stored, and are those of another class or another version.
         """
-        from .shared.metric_states import StoredMetrics
+        from .shared.metric import StoredMetrics
 
         if isinstance(self.metrics, StoredMetrics):
             return self.metrics.metric(name, kind)

@@ -25,8 +25,7 @@ from typing import Any
 from attentionology.analyses.explanation.registry import BASIC_COLUMNS, registered_tests
 from attentionology.reports.help.options import OptionHelp, option_sections
 from attentionology.reports.help.pages import HELP_OPTION, blocks
-from attentionology.scripts.cli import main
-from attentionology.scripts.commands import COMMANDS
+from attentionology.scripts.cli import COMMANDS, main
 from docs import names
 
 REPOSITORY = Path(__file__).resolve().parents[1]

@@ -21,9 +21,8 @@ from ..analyses.shared.input_options import (
     model_or_encoder,
     paths_read,
 )
-from ..analyses.shared.map_facts import map_makers
 from ..analyses.shared.numbers import SEEDS
-from ..analyses.shared.options import FeedForwardOptions, MapOptions
+from ..analyses.shared.options import FeedForwardOptions, MapOptions, map_makers
 from ..analyses.shared.part_options import PartOptions
 from ..corpora_loaders import Corpus, PlainText, Sentence, Treebank
 from ..corpora_loaders.coreference import Documents

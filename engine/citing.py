@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..corpora_loaders.errors import AttentionologyError
-from ..reports.run_files import read_record
+from ..reports.run_folder import read_record
 
 _TOOL = """@software{attentionology,
   title   = {attentionology},

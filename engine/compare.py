@@ -20,8 +20,7 @@ from ..analyses.shared.record import describe_command
 from ..reports.help.options import flag
 from ..reports.page import Section
 from ..reports.progress import Stages
-from ..reports.run_files import EVERY_RUN
-from ..reports.run_folder import RunFolder
+from ..reports.run_folder import EVERY_RUN, RunFolder
 from ..storage.nearest import did_you_mean
 from .compared import Compared, ComparedRun, load_compared_run, names_of, pairing_of
 from .run import Run, write_run

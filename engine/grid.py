@@ -23,7 +23,7 @@ from ..corpora_loaders import AttentionologyError
 from ..reports.columns import Row, TableColumn
 from ..reports.format import number, rows_of
 from ..reports.progress import progress_bar
-from ..reports.run_files import read_record
+from ..reports.run_folder import read_record
 from ..reports.table import ShownTable
 from ..storage.durable import write_durably
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..analyses.contract import OptionError
 from ..analyses.shared.merged_facts import MergeError, merged_facts
-from ..analyses.shared.metric_states import StoredMetrics
+from ..analyses.shared.metric import StoredMetrics
 from ..analyses.shared.record import warnings_of
 from ..extractors.tokens.text_fit import TextFit
 from ..reports.help.options import flag

@@ -32,7 +32,7 @@ from typing import Any
 from torch import Tensor
 
 from ..analyses.contract import Request
-from ..analyses.shared.metric_states import NamesFiles
+from ..analyses.shared.metric import NamesFiles
 from ..analyses.shared.part_options import KEPT
 from ..corpora_loaders import Sentence
 from ..extractors import ExtractionError

@@ -26,8 +26,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..analyses.contract import Masking, Reader, Request
-from ..analyses.shared.metric import Metric
-from ..analyses.shared.metric_states import MetricStates
+from ..analyses.shared.metric import Metric, MetricStates
 from ..corpora_loaders import Corpus, Sentence
 from ..corpora_loaders.errors import out_of_memory
 from ..extractors import (

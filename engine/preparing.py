@@ -12,10 +12,10 @@ import pandas as pd
 
 from ..analyses.contract import Analysis, Guesses, OptionSet, Plan, Request, SampledMaps, Setting
 from ..analyses.shared.counting import Counting
-from ..analyses.shared.drawable import drawable
 from ..analyses.shared.input_options import ExampleOptions, ModelOptions
 from ..analyses.shared.input_sample import InputSample
 from ..analyses.shared.metric import Metric
+from ..analyses.shared.sampled_input import drawable
 from ..corpora_loaders import Corpus
 from ..extractors import MapMaker, Segments
 from ..extractors.model.loaded_model import LoadedModel

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 from ..analyses.contract import OptionSet, Titles
 from ..analyses.shared.input_sample import InputSample
-from ..analyses.shared.metric_states import StateError
-from ..reports.explorer.data import Explorer
-from ..reports.explorer.encoding import script_json
+from ..analyses.shared.metric import StateError
+from ..reports.explorer.data import Explorer, script_json
 from ..reports.explorer.view import ExplorerView
 from ..reports.page import Section, write_report
-from ..reports.run_files import EVERY_RUN, read_record
-from ..reports.run_folder import RunFolder
+from ..reports.run_folder import EVERY_RUN, RunFolder, read_record
 from ..reports.tables import write_csv
 from ..storage.nearest import did_you_mean
 from .explorer import explorer_of

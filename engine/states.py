@@ -19,10 +19,10 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
-from ..analyses.shared.metric_states import MetricStates, StateError
+from ..analyses.shared.metric import MetricStates, StateError
 from ..corpora_loaders.errors import AttentionologyError
 from ..extractors import ExtractionError, ModelError
-from ..reports.run_files import RUN_RECORD, identity_of, read_record
+from ..reports.run_folder import RUN_RECORD, identity_of, read_record
 from ..storage.sealed import DamagedError, digest_in, read_json, write_json
 from ..storage.tensors import pack, read_tensors, unpack, write_tensors
 

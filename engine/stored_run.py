@@ -14,7 +14,7 @@ import pandas as pd
 from ..analyses.contract import Analysis, Counted, OptionError, OptionSet, Titles
 from ..analyses.registry import find_analysis
 from ..analyses.shared.input_sample import InputSample
-from ..analyses.shared.metric_states import StateError, StoredMetrics
+from ..analyses.shared.metric import StateError, StoredMetrics
 from ..analyses.shared.options import CountOptions
 from ..corpora_loaders import Sentence
 from .passes import PassCounts

@@ -38,13 +38,13 @@ from .maps.stage_batch import StageMaker as StageMaker
 from .maps.store_reader import StoredMaps as StoredMaps
 from .maps.store_writer import StoreType as StoreType
 from .maps.store_writer import store_maps as store_maps
+from .model.conditions import ReadableModel as ReadableModel
 from .model.encoder import Encoder as Encoder
 from .model.forward_pass import Forward as Forward
 from .model.heads import load_causal_lm as load_causal_lm
 from .model.heads import load_classifier as load_classifier
 from .model.heads import load_masked_lm as load_masked_lm
 from .model.loading import load_tokenizer as load_tokenizer
-from .model.protocol import ReadableModel as ReadableModel
 from .replaceable.attention_model import Attend as Attend
 from .replaceable.attention_model import AttentionModel as AttentionModel
 from .replaceable.attention_model import LinearAttentionModel as LinearAttentionModel

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
-
-from .terminal import visible
 
 READER_GONE = 141
 """The exit status when the reader of the output has closed it: that of a program which SIGPIPE ends."""
@@ -103,3 +102,19 @@ def _discard(stream: TextIO) -> None:
     """Send what is still to be written to nowhere, or the interpreter would fail on it when it ends."""
     with suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())
+
+
+WIDE = 130
+"""The least number of columns of a terminal that shows tables with intervals."""
+
+_CONTROL = re.compile(
+    r"[\x00-\x09\x0b-\x1f\x7f-\x9f"  # C0 but the line feed, DEL, C1
+    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks, embeddings, overrides and isolates of direction
+    r"\u2028\u2029\ud800-\udfff]"  # line separators; lone surrogates, as in file names that are not UTF-8
+)
+
+
+def visible(text: str) -> str:
+    r"""The text with control characters written as ``\u001b``, which within JSON strings is the same character."""
+    # Line feeds stay. So do joiners (U+200C, U+200D), which some scripts are not written without.
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 from markupsafe import Markup
@@ -13,10 +13,11 @@ from rich import box
 from rich.console import Console, Group
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from ..storage.writing import is_right_to_left
 from .columns import Room, Row, TableColumn
-from .terminal import WIDE
+from .streams import WIDE, visible
 
 _TERMINAL_STYLES = {
     "rare": "dim", "weak": "dim", "strong": "bold", "passes": "green", "fails": "red", "undecided": "yellow",
@@ -225,3 +226,21 @@ def _unbroken(text: str) -> Markup:
 
 def _class(words: str) -> Markup:
     return Markup(' class="{}"').format(words) if words else Markup()
+
+
+class Terminal(Console):
+    """A rich console that shows control characters in strings, table cells included, instead of obeying them."""
+
+    # Renderables must hold strings, with markup or escaped by `rich.markup.escape`; a `rich.text.Text` drops some
+    # control characters when it is made.
+
+    def __init__(self, width: int | None) -> None:
+        super().__init__(width=width, highlight=False, emoji=False, soft_wrap=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Render the visible form of a text as rich does."""
+        return super().render_str(visible(text), **options)
+
+    def on_broken_pipe(self) -> None:
+        """Pass on the `BrokenPipeError` that is being handled, where rich would end the program with 1."""
+        raise

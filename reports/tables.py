@@ -1,10 +1,11 @@
-"""Writing tables as CSV."""
+"""Tables as CSV, and results as JSON."""
 
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -24,3 +25,14 @@ def csv_text(table: pd.DataFrame) -> str:
     # The csv module does not quote a carriage return that does not end a line.
     quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
     return table.to_csv(index=False, lineterminator="\n", quoting=quoting)
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table as dictionaries of plain numbers and strings, with None for NaN."""
+    rows: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=15))
+    return rows
+
+
+def to_json(value: Any) -> str:
+    """A value as JSON text, indented, with the characters of all scripts."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

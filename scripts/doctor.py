@@ -80,7 +80,7 @@ class Doctor:
                 say(f"{mark} {check.name}: {check.found}")
         healthy = all(check.passed is not False for check in (examination.verdicts() if examination else checks))
         if self.json:
-            from ..reports.json_text import to_json
+            from ..reports.tables import to_json
 
             record = {"model": encoder.name, **describe_files(encoder.files), "healthy": healthy}
             verdicts = examination.record() if examination else {}

@@ -50,9 +50,9 @@ class GridCommand:
     def run(self, command: str = "") -> int:
         """Run the cells, print the table, and return the exit status."""
         from ..engine.grid import DONE, Grid, run_grid, shown_grid, spread, write_tables
-        from ..reports.console import Terminal
-        from ..reports.json_text import records, to_json
         from ..reports.streams import say, say_json
+        from ..reports.table import Terminal
+        from ..reports.tables import records, to_json
         from .cli import checked, run_words
 
         grid = Grid(self.command, self._varied(), tuple(shlex.split(self.arguments or "")), self.out)

@@ -24,11 +24,10 @@ from ..engine.execution import count_share, execute
 from ..engine.preparing import Job
 from ..engine.results import Part
 from ..engine.run import Run
-from ..reports.console import Terminal
-from ..reports.json_text import to_json
 from ..reports.run_folder import RunFolder
-from ..reports.streams import delivered, say, say_json
-from ..reports.terminal import WIDE
+from ..reports.streams import WIDE, delivered, say, say_json
+from ..reports.table import Terminal
+from ..reports.tables import to_json
 
 if TYPE_CHECKING:
     pass

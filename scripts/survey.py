@@ -33,7 +33,7 @@ class SurveyCommand(SurveyOptions):
         from ..engine.survey import execute_survey
         from ..engine.surveying.cells import count_share_of_cells, share_lines
         from ..engine.surveying.dry_run import estimate_survey, survey_lines
-        from ..reports.json_text import records
+        from ..reports.tables import records
         from .running import print_report, print_results
 
         self.check()

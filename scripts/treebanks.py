@@ -53,7 +53,7 @@ class Treebanks:
             return 0
         treebanks = treebanks_of(self.language)
         if self.json:
-            from ..reports.json_text import to_json
+            from ..reports.tables import to_json
 
             listed = [asdict(treebank) for treebank in treebanks]
             say_json(to_json({"release": RELEASE, "treebanks": listed}))

@@ -530,7 +530,7 @@ _DRAWN = (
         f"{_EXPLANATION}test_lines_of_tau_are_the_shares_of_texts_with_at_most_this_tau",
     ),
     Fault(
-        "reports/page/colors.py",
+        "reports/page/svg.py",
         "to_hex(dark(level))",
         "to_hex(scale(level))",
         "tests/unit/test_reports.py::test_a_page_gives_figures_the_colors_of_its_scheme_and_links_to_itself",
@@ -933,7 +933,7 @@ _TRANSFERRED = (
 
 _EXPLORED = (
     Fault(
-        "reports/page/colors.py",
+        "reports/page/svg.py",
         ":3] = to_rgb(color)",
         ":3] = to_rgb(light)",
         "tests/unit/test_reports.py::test_pixels_have_the_colors_of_a_dark_page_too",

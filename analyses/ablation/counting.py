@@ -15,7 +15,7 @@ from ...corpora_loaders import Sentence, coarse_relation
 from ...corpora_loaders.coreference.types import UPOS
 from ..shared.best_head import STANDARD_ERRORS
 from ..shared.exact_sums import ExactMetric, added, floating
-from ..shared.metric_states import equal_but
+from ..shared.metric import equal_but
 from .effects import EffectBatch
 
 EVERY = ("all", "all")

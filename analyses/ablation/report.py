@@ -15,10 +15,10 @@ from ...reports.drawing import BLUE, COLUMN, GREEN, GREY, ORANGE, finish, number
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Predicted
 from ...reports.format import head_name, named_head, number, rows_of
-from ...reports.json_text import records
 from ...reports.page import Section
 from ...reports.shapes import heatmap
 from ...reports.table import ShownTable
+from ...reports.tables import records
 from ..comparison.differences import is_significant
 from ..contract import Titles
 from ..shared.explored import address, head_measures

@@ -19,7 +19,7 @@ from ...corpora_loaders import Sentence
 from ...extractors import MapBatch, Merge
 from ...extractors.translation import PairBatch, PairPieces
 from ..plans import Guesses, SampledMaps
-from ..shared.drawable import Drawable
+from ..shared.sampled_input import Drawable
 from .decisions import SAME, best_columns, in_float64
 from .series import FORWARD, SINGLE, Series, map_makers, maps_of
 

@@ -8,9 +8,9 @@ import pandas as pd
 from rich.console import Group, RenderableType
 
 from ...reports.format import rows_of
-from ...reports.json_text import records
 from ...reports.page import Section
 from ...reports.table import ShownTable
+from ...reports.tables import records
 from ..contract import Titles
 from ..shared.correlation import FEWEST_POINTS
 from .columns import BASELINES, BEST, CELLS, CONTRASTS, CORRELATIONS

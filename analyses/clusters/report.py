@@ -18,9 +18,9 @@ from ...reports.drawing import GREY, PAGE, REVERSED, TEXT, finish, layer_shades,
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import head_name, number, ranges, rows_of
-from ...reports.json_text import records
 from ...reports.page import Section
 from ...reports.table import ShownTable
+from ...reports.tables import records
 from ..comparison.differences import is_significant
 from ..contract import Titles
 from ..shared.explored import address, head_measures, names_of, share

@@ -15,10 +15,10 @@ from rich.markup import escape
 
 from ...reports.columns import Row, TableColumn, bounds
 from ...reports.format import number_interval, signed
-from ...reports.json_text import records
 from ...reports.page import Section
+from ...reports.streams import WIDE
 from ...reports.table import ShownTable
-from ...reports.terminal import WIDE
+from ...reports.tables import records
 from .figures import contrast_figure
 from .findings import comparison_findings, view_of_side
 from .results import Comparison, Contrast, Side, row_of

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ...corpora_loaders.coreference import TYPES, Document, Documents, Mention
 from ...extractors import MapBatch, Window
-from ..shared.metric_states import equal_but
+from ..shared.metric import equal_but
 from ..shared.outcomes import OutcomeCounts
 from .antecedents import DIRECTIONS, antecedent_hits
 from .baselines import BASELINES, Traits, baseline_hits, traits

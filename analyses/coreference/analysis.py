@@ -26,13 +26,12 @@ from ..contract import (
 )
 from ..shared.best_head import with_control
 from ..shared.comparable import Comparable, measured_heads
-from ..shared.controls import control_record
 from ..shared.counting import CountMaps
 from ..shared.ensembles import ensemble_table
-from ..shared.map_facts import MapFacts, map_facts
 from ..shared.merged_facts import merges_by
 from ..shared.options import ControlOptions, CountOptions, EnsembleOptions, FailureOptions
 from ..shared.published import published_coreference
+from ..shared.record import MapFacts, control_record, map_facts
 from ..shared.resampling import check_limit
 from .accuracy import CoreferenceAccuracy, groups_of_documents, mentions_by_group
 from .antecedents import DIRECTIONS, AntecedentGuesses

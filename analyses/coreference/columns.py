@@ -9,7 +9,7 @@ from ...reports.format import (
     number_equal,
     rare_in_parentheses,
 )
-from ..shared.controls import RANDOM_WEIGHTS
+from ..shared.best_head import RANDOM_WEIGHTS
 from .ensembles import ENSEMBLES
 from .failure_tables import FAILURES, PICKED
 from .group_columns import CONTRASTS, GROUPS, HEAD_CONTRASTS, LARGEST_CONTRASTS

@@ -11,11 +11,11 @@ from markupsafe import Markup
 
 from ...reports.columns import Row
 from ...reports.format import rows_of
-from ...reports.json_text import records
 from ...reports.page import Section
+from ...reports.tables import records
 from ...storage.writing import is_right_to_left
 from ..contract import Titles
-from ..shared.controls import control_table
+from ..shared.best_head import control_table
 from .baselines import column_name
 from .choices import REASONS
 from .columns import EXAMPLES

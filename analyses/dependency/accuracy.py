@@ -15,7 +15,7 @@ from ...corpora_loaders import OFFSETS, Corpus, coarse_relation
 from ...corpora_loaders.enhanced import enhanced_heads
 from ...extractors import DIRECTIONS, MapBatch
 from ..contract import OptionError
-from ..shared.metric_states import equal_but
+from ..shared.metric import equal_but
 from ..shared.outcomes import OutcomeCounts
 from .decisions import READINGS, ScoredWords, head_hits
 from .options import Trees

@@ -18,12 +18,11 @@ from ...storage.nearest import did_you_mean
 from ..contract import Analysis, Counted, Guesses, OptionError, OptionSet, Plan, Reader, Request, Setting, Titles
 from ..shared.best_head import with_control
 from ..shared.comparable import Comparable, measured_heads
-from ..shared.controls import control_record
 from ..shared.counting import CountMaps, CountWith
 from ..shared.ensembles import ensemble_table
-from ..shared.map_facts import MapFacts, map_facts
 from ..shared.merged_facts import key_of_texts
 from ..shared.options import ControlOptions, CountOptions, EnsembleOptions, FailureOptions
+from ..shared.record import MapFacts, control_record, map_facts
 from ..shared.resampling import check_limit
 from .accuracy import DependencyAccuracy, check_relations, inventory, words_by_group
 from .decisions import READINGS, head_guesses

@@ -19,7 +19,7 @@ from ...corpora_loaders import OFFSETS, Sentence, coarse_relation
 from ...corpora_loaders.coreference.types import UPOS
 from ...extractors import DIRECTIONS, MapBatch
 from ..shared.exact_sums import ConfiguredSums
-from ..shared.metric_states import equal_but
+from ..shared.metric import equal_but
 from .accuracy import check_relations
 from .decisions import READINGS, ScoredWords
 from .picks import PICKS, picks, relationships

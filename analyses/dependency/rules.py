@@ -27,7 +27,7 @@ from ...corpora_loaders import OFFSETS, Sentence, coarse_relation
 from ...extractors import MapBatch
 from ..shared.best_head import drawn, rate
 from ..shared.held_out import HeldOutRate, gain_columns, heldout_rate
-from ..shared.metric_states import equal_but
+from ..shared.metric import equal_but
 from ..shared.outcomes import Counts, OutcomeCounts
 from .decisions import ScoredWords
 from .failures import TAGS, tag_indices

@@ -9,11 +9,11 @@ import pandas as pd
 
 from ...reports.columns import Row
 from ...reports.format import ARROWS, percent, rows_of, shown_rows
-from ...reports.json_text import records
 from ...reports.page import Section
 from ...reports.table import ShownTable
+from ...reports.tables import records
 from ..contract import Titles
-from ..shared.controls import control_table
+from ..shared.best_head import control_table
 from ..shared.ensembles import shown_ensembles
 from ..shared.failures import FailureTables
 from ..shared.previews import Previewed

@@ -17,9 +17,9 @@ from rich.markup import escape
 
 from ...reports.columns import Row, TableColumn
 from ...reports.format import number, percent, rows_of
-from ...reports.json_text import records
 from ...reports.page import Section
 from ...reports.table import ShownTable
+from ...reports.tables import records
 from ...storage.writing import is_right_to_left, joined_words, running_text
 from .columns import EXPLAIN_MODELS, EXPLAIN_VERDICTS, MEAN, shown_bounds, shown_value
 from .contract import SHARE, ExplanationTest

@@ -32,8 +32,7 @@ from ...extractors.maps.stage_batch import LEFT_OUT
 from ..shared.counting import Counting
 from ..shared.exact_sums import ExactMetric, ExactSumError, added, floating
 from ..shared.grid import OctaveGrid
-from ..shared.metric import Metric
-from ..shared.metric_states import equal_but
+from ..shared.metric import Metric, equal_but
 from .feed_forward import map_changes, raised_shares
 
 PAIR_TYPES = ("special token", "pieces of a word", "same form", "punctuation", "relation", "adjacent", "other")

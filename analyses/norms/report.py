@@ -10,8 +10,8 @@ import pandas as pd
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding
 from ...reports.format import head_name, rows_of
-from ...reports.json_text import records
 from ...reports.page import Section
+from ...reports.tables import records
 from ..contract import Titles
 from ..shared.explored import address, head_measures, share
 from .columns import SHARES

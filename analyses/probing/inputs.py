@@ -21,7 +21,7 @@ from ...probes.splits import Split, make_splits
 from ...reports.progress import Stages, progress_bar
 from ...storage.cache_log import CacheLog
 from ..contract import OptionError
-from ..shared.map_facts import map_makers
+from ..shared.options import map_makers
 from .options import ROLES, Role, TreebankOptions
 from .run_options import ProbingOptions
 

@@ -19,12 +19,12 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from ...corpora_loaders import Sentence
-from ...reports.run_files import RUN_RECORD, identity_of, read_record
+from ...reports.run_folder import RUN_RECORD, identity_of, read_record
 from ...storage.sealed import DamagedError
 from ...storage.tensors import read_tensors, unpack
 from ..shared.best_head import rate
 from ..shared.comparable import Comparable, Measured
-from ..shared.metric_states import StateError
+from ..shared.metric import StateError
 from ..shared.resampling import poisson_weights
 from .attachment import Attempt, TestedSentence, TestedWords, by_method
 

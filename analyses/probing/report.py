@@ -14,9 +14,9 @@ from ...reports.columns import Row, TableColumn
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import ARROWS, head_name, interval, percent, rare_in_parentheses, rows_of
-from ...reports.json_text import records
 from ...reports.page import Section
 from ...reports.table import ShownTable
+from ...reports.tables import records
 from ..contract import Titles
 from ..shared.explored import address, head_measures, share
 from ..shared.previews import results_html, results_line

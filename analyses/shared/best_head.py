@@ -165,3 +165,18 @@ def with_control(
         return best
     by_row = pd.concat(controls).groupby(list(key), sort=False)["accuracy"]
     return best.join(by_row.agg(control_accuracy="mean", control_accuracy_max="max"), on=list(key))
+
+
+RANDOM_WEIGHTS = (
+    "The accuracy of the best head of a model with the same architecture, the trained embeddings and otherwise random "
+    "weights, as the mean over the copies ({copies})."
+)
+"""What the legend says about the control."""
+
+
+def control_table(controls: Sequence[pd.DataFrame], key: Sequence[str], name: str) -> dict[str, pd.DataFrame]:
+    """Return the best heads of all randomly initialized copies as one table, under its name."""
+    if not controls:
+        return {}
+    numbered = [control.assign(copy=k) for k, control in enumerate(controls, start=1)]
+    return {name: pd.concat(numbered)[["copy", *key, "direction", "layer", "head", "correct", "total", "accuracy"]]}

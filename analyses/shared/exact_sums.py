@@ -11,16 +11,14 @@ Round one value per input, not per cell, and never a sum over a batch: which inp
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from ...corpora_loaders.errors import AttentionologyError
-from .metric import Metric
+from .metric import ConfiguredMetric, Metric
 
 SCALE = 2**32
 """The number of units in 1."""
@@ -129,28 +127,5 @@ class ExactMetric(Metric):
         super().merge_state(incoming_state)
 
 
-class ConfiguredSums(ExactMetric):
+class ConfiguredSums(ConfiguredMetric, ExactMetric):
     """Sums that can be added up only if they were made with the same configuration."""
-
-    configuration: Int[Tensor, ""]
-
-    def __init__(self, described: str) -> None:
-        super().__init__()
-        self._hash = hash_of(described)
-        self.add_state("configuration", torch.tensor(self._hash), the_same)
-
-    def check_configuration(self) -> None:
-        """Check that counts which were merged or loaded are of this configuration."""
-        if int(self.configuration) != self._hash:
-            raise ValueError("counts made with other groups or shapes cannot be added up")
-
-
-def hash_of(described: str) -> int:
-    """Return a hash of a configuration that fits into int64."""
-    return int.from_bytes(hashlib.blake2b(described.encode(), digest_size=8).digest(), "little") >> 1
-
-
-def the_same(configurations: Int[Tensor, " parts"]) -> Int[Tensor, ""]:
-    """Merge the configurations of parts: return their common value, or −1, which no configuration has."""
-    first = configurations[0]
-    return first if bool((configurations == first).all()) else torch.tensor(-1, device=first.device)

@@ -32,12 +32,10 @@ from ...corpora_loaders import Sentence
 from ...extractors import MapBatch
 from ..plans import Guesses
 from .annotation import Annotation, document_of
-from .drawable import Drawable, drawable
 from .exact_sums import ExactMetric
-from .metric import Metric
-from .metric_states import equal_but
+from .metric import Metric, equal_but
 from .resampling import sentence_keys
-from .sampled_input import SampledInput, Shape, content_sizes
+from .sampled_input import Drawable, SampledInput, Shape, content_sizes, drawable
 
 MOST_ROWS = 128
 """The largest number of words, special tokens included, of an input that is kept; of a sentence pair, on each side."""
@@ -153,7 +151,7 @@ class InputSample(ExactMetric):
         self.merge_state(other)
 
     def rename_files(self, moved: Mapping[str, str]) -> None:
-        """Replace the paths of files that were moved after they were counted; see `metric_states.NamesFiles`."""
+        """Replace the paths of files that were moved after they were counted; see `NamesFiles`."""
         self._hold([each.with_renamed_file(moved) for each in self._kept()])
 
     @property

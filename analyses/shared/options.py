@@ -1,11 +1,11 @@
-"""Options that several analyses read."""
+"""Options that several analyses read, and the makers of the maps that they choose."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import arg
 
@@ -14,6 +14,10 @@ from ..contract import OptionError, OptionGroup
 from ..option_groups import Bounds, names_in
 from .numbers import Number
 from .option_types import PieceMerging, Replicates, RowScaling
+
+if TYPE_CHECKING:
+    from ...extractors import FFBias, MapMaker, Merge, Normalize
+
 
 _CONTROL = re.compile(r"random-init(?::(?P<copies>[0-9]{1,9}))?")
 
@@ -178,3 +182,15 @@ def copies_of(control: str) -> int:
         near = did_you_mean(control, ("random-init",))
         raise OptionError(f"unknown control {control!r}; choose random-init or random-init:K, K at least 1{near}")
     return copies
+
+
+def map_makers(
+    kinds: Iterable[str], merge: Merge = "norm", normalize: Normalize = "none", ff_bias: FFBias = "input"
+) -> tuple[MapMaker, ...]:
+    """Return the makers of the kinds of maps that options name, of words."""
+    from ...extractors import MapMaker, get_kind
+
+    try:
+        return tuple(MapMaker(get_kind(kind), "word", merge, normalize, ff_bias) for kind in kinds)
+    except ValueError as error:
+        raise OptionError(str(error)) from None

@@ -24,8 +24,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from .exact_sums import hash_of, the_same
-from .metric import Metric
+from .metric import ConfiguredMetric, Metric
 from .resampling import MOST_DRAWN, TOO_LARGE, TooManyDecisionsError, check_limit, halves, poisson_weights
 
 SPLITS = 10
@@ -47,7 +46,7 @@ class Counts:
     total: Array  # the number of decisions, shape (groups, weightings)
 
 
-class OutcomeCounts(Metric):
+class OutcomeCounts(ConfiguredMetric):
     """The counts of every analysis of decisions. A subclass makes the outcomes and calls `add_outcomes`.
 
     All states are integer counts, and the resampling depends on the ids of the units alone, so any split of the corpus
@@ -75,7 +74,6 @@ class OutcomeCounts(Metric):
 
     counts: Int[Tensor, "groups subsets outcomes"]
     bootstrap: Int[Tensor, "groups replicates outcomes"]
-    configuration: Int[Tensor, ""]
 
     def __init__(
         self,
@@ -87,18 +85,16 @@ class OutcomeCounts(Metric):
         seed: int,
         configuration: tuple[object, ...] = (),
     ) -> None:
-        super().__init__()
+        super().__init__(repr((tuple(groups), shape, n_baselines, replicates, seed, configuration)))
         self.groups = tuple(groups)
         self.shape, self.n_baselines = shape, n_baselines
         self.n_layers, self.n_heads = shape[-2:]
         self.replicates, self.seed = replicates, seed
-        self._described = repr((self.groups, shape, n_baselines, replicates, seed, configuration))
         outcomes = int(np.prod(shape)) + n_baselines + 1
         # Subset 0 is the whole corpus, subset k the first half of split k.
         counts = torch.zeros(len(groups), 1 + SPLITS, outcomes, dtype=torch.int64)
         self.add_state("counts", counts, "sum")
         self.add_state("bootstrap", torch.zeros(0, dtype=torch.int32), "sum")
-        self.add_state("configuration", torch.tensor(hash_of(self._described)), the_same)
         # Every initial state is kept. A single expanded zero takes the place of this large one.
         self._defaults["bootstrap"] = torch.zeros(1, dtype=torch.int32).expand(len(groups), replicates, outcomes)
         self.reset()
@@ -208,11 +204,6 @@ class OutcomeCounts(Metric):
             )
 
         return split(self.counts), split(self.bootstrap)
-
-    def check_configuration(self) -> None:
-        """Check that counts which were merged or loaded are of this configuration."""
-        if int(self.configuration) != hash_of(self._described):
-            raise ValueError("counts made with other groups, shapes, replicates or seeds cannot be added up")
 
     def _check_limit(self) -> None:
         """Check that all counts are exact."""

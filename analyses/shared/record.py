@@ -1,18 +1,19 @@
-"""The run record: everything that is needed to trace a number and to compute it again."""
+"""The run record, which has what is needed to trace a number and to compute it again; phrases that describe maps."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .builtin import DEMO
+from .options import ControlOptions
 
 if TYPE_CHECKING:
     from ...corpora_loaders import Corpus
-    from ...extractors import ExtractionLog
+    from ...extractors import ExtractionLog, MapMaker
     from ...extractors.model.files import LoadedFiles
     from ...extractors.model.loaded_model import LoadedModel
     from ...reports.progress import Stages
@@ -152,3 +153,38 @@ def _words_without_head(corpus: Corpus, log: ExtractionLog) -> int:
     if "words_without_head" in counts and not skipped:
         return counts["words_without_head"]  # without reading the corpus once more
     return sum(sentence.heads.count(None) for sentence in corpus if sentence.id not in skipped)
+
+
+def control_record(control: ControlOptions, seed: int) -> dict[str, object]:
+    """Return the entry ``control`` of the run record; None stands for a run without a control."""
+    copies = control.copies()
+    seeds = list(range(seed, seed + copies))
+    return {"control": {"kind": "random-init", "copies": copies, "seeds": seeds} if copies else None}
+
+
+@dataclass(frozen=True)
+class MapFacts:
+    """A description of the maps of a run, made before they are counted."""
+
+    description: str  # the kind of map in words
+    treatment: tuple[str, ...]  # one phrase for each choice of how maps are made that is not the usual one
+    n_heads: int  # the number of heads of the model
+
+    def phrases(self, n_heads: int) -> tuple[str, ...]:
+        """Describe the maps, one phrase for each choice that is not the usual one."""
+        shared = () if n_heads == self.n_heads else ("one map for all heads of a layer, shown as head 1",)
+        return (self.description, *shared, *self.treatment)
+
+
+def map_facts(maker: MapMaker, n_heads: int) -> MapFacts:
+    """Describe maps of a maker before they are counted, for a model of this many heads."""
+    kind, treatment = maker.kind, []
+    if kind.vectors and maker.level == "word":
+        treatment.append(
+            "pieces merged into words by " + {"norm": "adding norms", "vector": "adding vectors"}[maker.merge]
+        )
+    if maker.normalize == "row":
+        treatment.append("rows divided by their sums")
+    if kind.name.removeprefix("rollout:").startswith("atbff"):
+        treatment.append(f"feed-forward bias: {maker.ff_bias}")
+    return MapFacts(f"map “{kind}”: {kind.description}", tuple(treatment), n_heads)

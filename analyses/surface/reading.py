@@ -13,9 +13,9 @@ from ...extractors.tokens.pieces import Pieces
 from ..contract import Counted, OptionError, OptionSet, Request, Setting
 from ..dependency.tables import TOTALS
 from ..shared.counting import CountMaps
-from ..shared.map_facts import MapFacts, map_facts
 from ..shared.merged_facts import merges_by
 from ..shared.options import CountOptions
+from ..shared.record import MapFacts, map_facts
 from . import statistics
 from .distributions import DISTANCE_SMOOTHING
 from .labels import Thresholds, best_relations, label_heads

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...reports.explorer.data import Finding
-from ...reports.json_text import records
 from ...reports.page import Section
+from ...reports.tables import records
 from ..comparison.findings import clear_first, difference_text
 from ..dependency.tables import TOTALS
 from .figures import accuracies_figure, differences_figure, training_figure, transfer_figure

@@ -144,7 +144,7 @@ class SurveyOptions:
 
     def check(self) -> None:
         """Check all options that do not depend on a single model or treebank."""
-        from ...analyses.shared.map_facts import map_makers
+        from ...analyses.shared.options import map_makers
 
         self.grid.check()
         self.long_run.check()

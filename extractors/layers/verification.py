@@ -1,4 +1,4 @@
-"""The check that what is recomputed from weights is what the model computes.
+"""The checks that what is recomputed from weights is what the model computes, and that attention is a distribution.
 
 The rows of names in `attentionology.extractors.layers.architectures` are claims about code that others change: a new
 version of transformers may move a layer norm, an adapter may wrap a projection, a model may scale its residuals. A map
@@ -8,6 +8,10 @@ for each model, on a padded batch (`verify_model`), and one position of every se
 
 Hidden states cannot be compared as transformers returns them. The last one may have passed a final layer norm, and some
 models insert other modules between layers, so inputs and outputs are recorded at the layer modules themselves.
+
+Every batch of attention is checked, too, because attention can be wrong in ways that no shape shows. An attention
+function that was registered with transformers without a mask function of the same name is given no mask, and every
+piece then attends to padding; the rows still sum to 1 over the padded length, but not over the sentence.
 """
 
 from __future__ import annotations
@@ -116,4 +120,58 @@ def compare(
         raise ModelError(
             f"{name} recomputed from weights and attention differs from that of the model by {difference:.1%}; this "
             f"model does more than its architecture describes (such as adapters or other projections), so only {left}"
+        )
+
+
+ROW_SUM_TOLERANCE = 1e-4
+"""How far from 1 the sum of a row of attention may be."""
+
+
+def check_attention(
+    attentions: Sequence[Float[Tensor, "batch heads queries keys"]],
+    queries: Bool[Tensor, "batch queries"],
+    keys: Bool[Tensor, "batch keys"],
+    label: str,
+    rows_of: str = "attention",
+    *,
+    sinks: bool = False,
+) -> None:
+    """Raise `ModelError` unless the attention of every query to the keys sums to 1, in every layer and head.
+
+    The masks are True where there is a piece, and False on padding. If heads have learned ``sinks`` (gpt-oss), which
+    take a share of the attention and are no position, rows may sum to less.
+    """
+    inside = keys.to(attentions[0].dtype)[:, None, :, None]
+    errors = [off_one(torch.matmul(alpha, inside).squeeze(-1), sinks=sinks).amax(1) for alpha in attentions]
+    error = torch.stack(errors).amax(0)[queries].max()
+    if not float(error) <= ROW_SUM_TOLERANCE:
+        mass = mass_on_padding(attentions, queries, keys)
+        if mass > ROW_SUM_TOLERANCE:
+            raise ModelError(
+                f"{label}: up to {mass:.2g} of a row's attention falls on padding, so the attention mask is not "
+                "respected; maps of this model cannot be trusted"
+            )
+    check_row_sums(error, rows_of, label)
+
+
+def off_one(sums: Float[Tensor, "*rows"], *, sinks: bool) -> Float[Tensor, "*rows"]:
+    """Compute how far the sums of rows are from what they may be."""
+    return (sums - 1).clamp(min=0) if sinks else (sums - 1).abs()
+
+
+def mass_on_padding(
+    attentions: Sequence[Float[Tensor, "batch heads queries keys"]],
+    queries: Bool[Tensor, "batch queries"],
+    keys: Bool[Tensor, "batch keys"],
+) -> float:
+    """Compute the largest attention of a piece to padding, over all layers and heads."""
+    onto_padding = queries[:, None, :, None] & ~keys[:, None, None, :]
+    return max(float((alpha * onto_padding).sum(-1).max()) for alpha in attentions)
+
+
+def check_row_sums(error: Float[Tensor, ""], rows_of: str, label: str) -> None:
+    """Raise `ModelError` if the sum of a row is too far from 1."""
+    if not float(error) <= ROW_SUM_TOLERANCE:
+        raise ModelError(
+            f"{label}: rows of {rows_of} sum to 1 only within {float(error):.2g}; maps of this model cannot be trusted"
         )

@@ -21,11 +21,11 @@ from ...storage.plugins import running
 from ..kinds import MapKind
 from ..kinds.rollout import next_product, row_normalized
 from ..layers import FFBias, Layer
+from ..layers.verification import check_attention, check_row_sums, off_one
 from ..model.encoder import Encoder
 from ..model.forward_pass import Forward
 from ..tokens.pieces import Pieces
 from ..tokens.word_merging import WordMerger
-from .attention_checks import check_attention, check_row_sums, off_one
 from .map_batch import Level, MapBatch
 from .shared_pass import SharedBatch
 

@@ -20,7 +20,7 @@ from torch import Tensor
 from ...corpora_loaders import Sentence
 from ..kinds.attention_block import value_norms
 from ..layers import FFBias, Layer
-from .attention_checks import check_attention
+from ..layers.verification import check_attention
 from .map_batch import batch_line
 from .shared_pass import SharedBatch
 

@@ -16,7 +16,7 @@ from ..kinds.attention_block import attnres, attnresln
 from ..kinds.feed_forward import FF_KINDS, feed_forward_projections, feed_forward_vectors
 from ..layers import FFBias, Layer
 from ..layers.contributions import Block, contribution_blocks
-from .attention_checks import check_attention
+from ..layers.verification import check_attention
 from .map_batch import batch_line
 from .shared_pass import SharedBatch
 

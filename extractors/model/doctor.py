@@ -18,7 +18,7 @@ from ...corpora_loaders import Sentence
 from ...corpora_loaders.errors import out_of_memory
 from ..errors import ModelError, cause
 from ..kinds import get_kind, list_kinds
-from ..maps.attention_checks import ROW_SUM_TOLERANCE, mass_on_padding, off_one
+from ..layers.verification import ROW_SUM_TOLERANCE, mass_on_padding, off_one
 from ..maps.batching import ExtractionLog, obstacle
 from ..maps.extraction import extract
 from ..tokens.pieces import Pieces

@@ -25,8 +25,10 @@ from .conditions import (
     Batching,
     attend_fully,
     check_full_attention,
+    check_readable,
     check_vocabulary,
     has_sinks,
+    hidden_states_of,
     longest_input,
     same_attention,
     switch_to_eager,
@@ -37,7 +39,6 @@ from .forward_pass import Forward, ModelLayers, attention_only, layers_of, model
 from .in_turns import InTurns
 from .loaded_model import LoadedModel, random_copy
 from .loading import begin_with, load_pretrained, quiet
-from .protocol import check_readable, hidden_states_of
 
 
 class Encoder(LoadedModel):

@@ -25,7 +25,7 @@ from ...storage.nearest import did_you_mean
 from ..kinds import MapKind, get_kind
 from ..kinds.attention_block import attn, norm, weight
 from ..layers import AttentionBlock
-from ..maps.attention_checks import check_attention
+from ..layers.verification import check_attention
 from ..maps.map_batch import Columns, Level, MapBatch
 from ..maps.map_maker import Merge, check_options
 from ..tokens.pieces import PairPieces

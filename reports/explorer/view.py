@@ -10,9 +10,8 @@ from html import escape
 from pathlib import Path
 
 from ...storage.durable import write_durably
-from ..page.bundle import bundled
-from .data import Explorer
-from .encoding import script_json
+from ..page import bundled
+from .data import Explorer, script_json
 
 _CELLS = itertools.count(1)
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...storage.nearest import did_you_mean
-from ..terminal import visible
+from ..streams import visible
 from .options import OptionHelp, option_sections
 
 HELP_OPTION = OptionHelp("-h, --help", "", "Show this help and exit.")

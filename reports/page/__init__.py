@@ -19,14 +19,11 @@ from ...storage.errors import AttentionologyError
 from ..drawing import save
 from ..explorer.data import Finding
 from ..format import ARROWS, best_direction, best_head, best_offset, interval, number, percent
-from ..json_text import to_json
-from ..run_files import RUN_RECORD, files_of_run
+from ..run_folder import RUN_RECORD, files_of_run
 from ..table import ShownTable
-from ..tables import write_csv
-from .alternative import alternative, with_alternative
-from .bundle import bundled
-from .colors import palette_styles, themed
+from ..tables import to_json, write_csv
 from .outline import outlined
+from .svg import alternative, palette_styles, themed, with_alternative
 
 
 @dataclass(frozen=True)
@@ -209,3 +206,10 @@ def save_figures(folder: Path, drawn: Mapping[str, Figure], suffix: str = "") ->
         svg = (folder / "figures" / f"{name}{suffix}.svg").read_text(encoding="utf-8")
         svgs[name] = with_alternative(themed(svg[svg.index("<svg") :]), alternative(figure))
     return svgs
+
+
+def bundled(name: str) -> str:
+    """Return a file of the page."""
+    # The script has nothing that ends a `script` element. It defines `attentionology.mount(element, data, {hash})`, and
+    # on the page of a report it shows the explorer whose data are in the element `explorer-data`.
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")

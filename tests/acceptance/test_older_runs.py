@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from attentionology import CountOptions, Run, analyze, load_run, load_treebank
-from attentionology.analyses.shared.metric_states import StateError
+from attentionology.analyses.shared.metric import StateError
 from attentionology.analyses.surface.analysis import Surface
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine import stored_run

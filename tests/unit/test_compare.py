@@ -21,8 +21,8 @@ from attentionology.corpora_loaders import Corpus, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.compare import compare
 from attentionology.engine.compared import names_of, pairing_of
-from attentionology.reports.console import Terminal
 from attentionology.reports.drawing import ORANGE
+from attentionology.reports.table import Terminal
 from tests import tiny
 from tests.documents import corpus, random_document
 

@@ -122,7 +122,7 @@ def test_command(load, capsys):
     assert [line.split(":")[0] for line in lines] == ["alti", "alti-l2"]
     with pytest.raises(OptionError, match="'zebra'; choose from: alti"):
         command(containing="zebra").run()
-    assert '"doctor": Command("doctor:Doctor", (' in (REPOSITORY / "scripts/commands.py").read_text(encoding="utf-8")
+    assert '"doctor": Command("doctor:Doctor", (' in (REPOSITORY / "scripts/cli.py").read_text(encoding="utf-8")
 
 
 def test_picture_is_the_house(load):

@@ -23,7 +23,7 @@ from attentionology.analyses.surface import gradients, statistics
 from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
 from attentionology.corpora_loaders import OFFSETS
 from attentionology.extractors import DOCUMENT_LENGTH, FLOAT32_NOISE, LONG_WINDOW, get_kind
-from attentionology.extractors.maps import attention_checks
+from attentionology.extractors.layers import verification
 from attentionology.extractors.maps import gradients as gradient_maps
 from attentionology.extractors.model import conditions
 from attentionology.extractors.replaceable import attention_patch
@@ -88,7 +88,7 @@ PHRASES = [
     ("files", f"(mean gradients: {power(2, -bits(exact_sums.SCALE * gradients._GRADIENT_UNITS))})"),
     ("files", f"the sums of stretches of up to {distances._RUN} cells"),
     ("files", f"a sum above {power(2, bits(exact_sums.LIMIT // exact_sums.SCALE))}"),
-    ("maps", f"with a tolerance of {scientific(attention_checks.ROW_SUM_TOLERANCE)}"),
+    ("maps", f"with a tolerance of {scientific(verification.ROW_SUM_TOLERANCE)}"),
     ("maps", f"by more than {scientific(conditions.SAME)}"),
     ("maps", f"values closer than {scientific(noise)} (`alti`, `alti-l2`: {scientific(get_kind('alti').noise)}"),
     ("maps", f"`alti-l2`: {scientific(get_kind('alti-l2').noise)}"),

@@ -17,7 +17,7 @@ import tyro
 
 from attentionology.analyses.shared.numbers import NUMBERS
 from attentionology.reports.help.options import option_sections
-from attentionology.scripts.commands import COMMANDS
+from attentionology.scripts.cli import COMMANDS
 from docs import generate, names
 from tests import documentation
 from tests.documentation import PAGES, REPOSITORY, USER_PAGES

@@ -16,8 +16,7 @@ from tyro.conf import arg
 
 from attentionology.analyses.shared.numbers import NUMBERS, OptionalNumber
 from attentionology.reports.help.options import OptionHelp, option_sections
-from attentionology.scripts.cli import main
-from attentionology.scripts.commands import COMMANDS
+from attentionology.scripts.cli import COMMANDS, main
 
 SENTENCES = ("analyze", "doctor")
 """The commands whose descriptions must begin like a sentence, too."""

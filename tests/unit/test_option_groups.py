@@ -12,7 +12,7 @@ import pytest
 import attentionology
 from attentionology import OptionError, analyses
 from attentionology.analyses.option_groups import Bounds, check_bounds
-from attentionology.scripts.commands import COMMANDS
+from attentionology.scripts.cli import COMMANDS
 
 GROUPS = [
     getattr(room, name) for room in (attentionology, analyses) for name in room.__all__ if name.endswith("Options")

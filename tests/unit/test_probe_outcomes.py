@@ -14,10 +14,10 @@ import torch
 from attentionology.analyses.comparison.differences import differences
 from attentionology.analyses.probing.attachment import Attempt, attachment
 from attentionology.analyses.probing.outcomes import AttachmentOutcomes, read_outcomes
-from attentionology.analyses.shared.metric_states import StateError
+from attentionology.analyses.shared.metric import StateError
 from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.corpora_loaders import Sentence
-from attentionology.reports.run_files import identity_of
+from attentionology.reports.run_folder import identity_of
 from attentionology.storage.tensors import pack, write_tensors
 
 REPLICATES = 60

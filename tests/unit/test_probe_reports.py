@@ -14,8 +14,8 @@ from rich.console import Console
 from attentionology.analyses.probing.findings import adds, is_selective, score_texts
 from attentionology.analyses.probing.head_weights import head_weights
 from attentionology.analyses.probing.report import ProbeResults, methods_table
-from attentionology.reports.console import Terminal
 from attentionology.reports.format import interval, percent
+from attentionology.reports.table import Terminal
 from tests.outlines import FIGURES
 from tests.probing_results import CASES, PUBLISHED, Case, Tables, Written, results, written
 

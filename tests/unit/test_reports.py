@@ -33,11 +33,10 @@ from attentionology.reports.drawing import (
     styled,
 )
 from attentionology.reports.format import interval, percent, shown_rows
-from attentionology.reports.json_text import records, to_json
-from attentionology.reports.page import save_figures, write_report, write_section
-from attentionology.reports.page.bundle import bundled
-from attentionology.reports.page.colors import palette_styles, themed
+from attentionology.reports.page import bundled, save_figures, write_report, write_section
+from attentionology.reports.page.svg import palette_styles, themed
 from attentionology.reports.shapes import heads_map
+from attentionology.reports.tables import records, to_json
 from tests.maps import RELATIONS, batch_of, random_corpus
 
 pytestmark = pytest.mark.usefixtures("svgs_are_drawn")

@@ -17,8 +17,7 @@ import pytest
 
 from attentionology.analyses.shared.cache_folder import cache_folder
 from attentionology.analyses.shared.input_options import paths_read
-from attentionology.reports.run_files import files_of_run
-from attentionology.reports.run_folder import RunFolder, RunFolderError
+from attentionology.reports.run_folder import RunFolder, RunFolderError, files_of_run
 from attentionology.storage import durable
 from attentionology.storage.durable import REPLACED, locked, unfinished_name
 

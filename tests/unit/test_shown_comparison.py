@@ -13,7 +13,7 @@ from attentionology.analyses.comparison.findings import kinds_findings
 from attentionology.analyses.comparison.results import Comparison, Contrast, Side, contrast
 from attentionology.analyses.comparison.section import comparison_section, comparison_tables, contrast_table
 from attentionology.analyses.shared.comparable import Comparable, Measured
-from attentionology.reports.console import Terminal
+from attentionology.reports.table import Terminal
 from tests.shown_tables import in_brackets, in_latex, on_page, percent
 
 GROUPS = {"det": (0.8, 0.6, 100), "obj": (0.5, 0.55, 80), "iobj": (0.4, 0.1, 7)}

@@ -22,10 +22,10 @@ from attentionology.analyses.survey.shown_tables import (
     failures_table,
 )
 from attentionology.analyses.survey.tables import Cell, CellFailure, CellResult
-from attentionology.reports.console import Terminal
 from attentionology.reports.drawing import BLUE, GREY
 from attentionology.reports.format import rows_of
 from attentionology.reports.page import write_report
+from attentionology.reports.table import Terminal
 from tests.shown_tables import as_shown, in_latex, in_terminal, on_page
 from tests.unit.test_reports import RUN
 

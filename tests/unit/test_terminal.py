@@ -13,9 +13,8 @@ import pytest
 from rich.markup import escape
 from rich.table import Table
 
-from attentionology.reports.console import Terminal
-from attentionology.reports.streams import say_json
-from attentionology.reports.terminal import visible
+from attentionology.reports.streams import say_json, visible
+from attentionology.reports.table import Terminal
 from attentionology.scripts.cli import main
 from tests.programs import UNREAD
 

@@ -9,8 +9,8 @@ from attentionology.analyses.comparison.figures import contrast_figure
 from attentionology.analyses.comparison.results import Comparison, Contrast, Side, contrast
 from attentionology.analyses.comparison.section import comparison_section, comparison_tables
 from attentionology.analyses.shared.comparable import Comparable, Measured
-from attentionology.reports.console import Terminal
 from attentionology.reports.page import write_report
+from attentionology.reports.table import Terminal
 from tests.unit.test_reports import RUN
 
 NOISE = np.random.default_rng(0).normal(0, 0.01, 200)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from attentionology.reports.page.bundle import bundled
+from attentionology.reports.page import bundled
 from tests.acceptance.page.made_up import as_text, made_up, sentences
 from tests.acceptance.page.waiting import assert_count
 

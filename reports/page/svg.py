@@ -1,13 +1,16 @@
-"""The colors of figures on a page: the palette as CSS variables, which have other values on a dark page."""
+"""Figures on a page: their colors as CSS variables, which have other values on a dark page, and text alternatives."""
 
 from __future__ import annotations
 
 import base64
+import html
 import re
 from io import BytesIO
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
 from matplotlib.image import imread, imsave
 
 from ..drawing import AROUND_ZERO, DARK_AROUND_ZERO, DARK_SCALE, PAGE, PALETTE, SCALE
@@ -65,3 +68,33 @@ def _with_dark(image: re.Match[str]) -> str:
     text = base64.b64encode(written.getvalue()).decode()
     other = image[0].replace(image[1], text).replace(image[2] or "\0", "")
     return image[0].replace("<image", '<image class="on-light"') + other.replace("<image", '<image class="on-dark"')
+
+
+_MOST_SERIES = 12
+
+
+def alternative(figure: Figure) -> str:
+    """Say what a figure shows: its title, and for each of its axes the title, the labels and the series."""
+    title = figure.get_suptitle()
+    legends = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    described = dict.fromkeys(text for axes in figure.axes if (text := _describe(axes)))
+    parts = [title, *described] if title else list(described)
+    further = [label for label in dict.fromkeys(legends) if not any(label in part for part in parts)]
+    if further:
+        parts.append("Legend: " + ", ".join(further))
+    return "Figure: " + ". ".join(" ".join(part.split()).rstrip(".") for part in parts) + "."
+
+
+def _describe(axes: Axes) -> str:
+    titles = [axes.get_title(loc=loc) for loc in ("left", "center", "right")]
+    labels = [(axes.get_xlabel(), "horizontal"), (axes.get_ylabel(), "vertical")]
+    named = ", ".join(f"{label} ({where})" for label, where in labels if label)
+    series = [label for label in axes.get_legend_handles_labels()[1] if not label.startswith("_")]
+    shown = ", ".join(series[:_MOST_SERIES]) + (" and others" if len(series) > _MOST_SERIES else "")
+    return ": ".join(part for part in (" ".join(filter(None, titles)), "; ".join(filter(None, (named, shown)))) if part)
+
+
+def with_alternative(svg: str, text: str) -> str:
+    """An ``svg`` element that assistive technology reads as an image, or a group of links, with a text alternative."""
+    role = "group" if "<a " in svg else "img"
+    return re.sub(r"<svg\b", lambda _: f'<svg role="{role}" aria-label="{html.escape(text)}"', svg, count=1)
