@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,6 +38,7 @@ from .preparing import Job
 from .run import Run, write_run
 from .surveying.cells import CellCounter, read_treebank
 from .surveying.options import CellOptions, GridOptions, SurveyOptions
+from .surveying.plan import SurveyPlan, check_survey, plan_survey
 
 _GROUPS = (
     DependencyOptions, ControlOptions, CountOptions, FeedForwardOptions, MapOptions, CorpusOptions, LimitOptions,
@@ -122,37 +123,39 @@ def execute_survey(
     options: SurveyOptions, *, out: Path | None = None, overwrite: bool = False, command: str = ""
 ) -> Survey:
     """Run a survey, and write its tables, figures and page."""
-    options.check()
+    check_survey(options)
     stages, grid = Stages(), options.grid
     shown = {**flat_options(options), **options.long_run.described()}
 
-    def counted() -> Survey:
+    def counted() -> tuple[Survey, Callable[[Path | None], Run]]:
         with stages("cells"):
-            survey = count_grid(options)
-        return replace(survey, written=functools.cache(lambda _: _written(options, survey, shown, command, stages)))
+            plan = plan_survey(options)
+            survey = count_grid(plan)
+        written = functools.cache(lambda _: _written(plan, survey, shown, command, stages))
+        return replace(survey, written=written), written
 
     if out is None:
-        return counted()
+        return counted()[0]
     shown["out"] = str(out)
     with RunFolder(out, overwrite=overwrite, reads=paths_read(grid.models, grid.treebanks)) as folder:
-        survey = counted()
-        write_run(folder.path, _written(options, survey, shown, command, stages))
+        survey, written = counted()
+        write_run(folder.path, written(None))
     return survey
 
 
-def _written(options: SurveyOptions, survey: Survey, shown: Mapping[str, Any], command: str, stages: Stages) -> Run:
+def _written(plan: SurveyPlan, survey: Survey, shown: Mapping[str, Any], command: str, stages: Stages) -> Run:
     """Return what a survey writes, which is the folder of a run."""
     with stages("tables and figures"):
         section = survey_section(survey)
     record = {
-        **describe_command(command, shown, options.seed, stages),
-        "survey": _described(options, survey),
+        **describe_command(command, shown, plan.options.seed, stages),
+        "survey": _described(plan, survey),
         "warnings": survey.warnings,
     }
     return Run((), record=record, sections=(section,), template="survey.html.j2")
 
 
-def _described(options: SurveyOptions, survey: Survey) -> dict[str, Any]:
+def _described(plan: SurveyPlan, survey: Survey) -> dict[str, Any]:
     """Describe the models and treebanks of a survey, and how many cells failed, for the run record."""
     records = [(result.cell, result.record) for result in survey.results if result.record]
     of_model = {cell.model: record["model"] for cell, record in records}
@@ -163,7 +166,7 @@ def _described(options: SurveyOptions, survey: Survey) -> dict[str, Any]:
             "revision": of_model[name]["revision"] if name in of_model else model.revision,
             "weights_sha256": of_model[name]["weights_sha256"] if name in of_model else None,
         }
-        for name, model in options.models().items()
+        for name, model in plan.models.items()
     ]
     treebanks = [
         {
@@ -171,7 +174,7 @@ def _described(options: SurveyOptions, survey: Survey) -> dict[str, Any]:
             "path": path,
             "files": [{"path": file["path"], "sha256": file["sha256"]} for file in of_treebank.get(name, ())],
         }
-        for name, path in options.treebanks().items()
+        for name, path in plan.treebanks.items()
     ]
     seconds = [{**vars(result.cell), "seconds": result.seconds} for result in survey.results]
     return {
@@ -197,21 +200,22 @@ class CellRun:
     layers: Mapping[str, LayerAccuracies]  # by the kind of map; empty if no model has training curves
 
 
-def count_grid(options: SurveyOptions) -> Survey:
+def count_grid(plan: SurveyPlan) -> Survey:
     """Count all cells, and compare them.
 
     The statistics of one treebank are compared before the next is read, so the memory does not grow with the number of
     treebanks, apart from the tables.
     """
-    _check_relation(options)
+    _check_relation(plan)
+    options = plan.options
     grid, min_count = options.grid, options.count.min_count
     contrasts, results, curves = Contrasts(min_count), list[CellResult](), TrainingCurves(grid.models)
     kept: dict[tuple[str, str], dict[str, KeptCounts]] = {
         (model, kind): {} for model in grid.models for kind in grid.maps
     }
-    several = len(options.treebanks()) > 1
+    several = len(plan.treebanks) > 1
     run_cell = functools.partial(_run, transferred=several, by_layer=bool(curves.checkpoints))
-    for treebank, cells in CellCounter(options, run_cell).treebanks():
+    for treebank, cells in CellCounter(plan, run_cell).treebanks():
         measured, records = list[Measurements](), dict[str, Mapping[str, Any]]()
         for cell in cells:
             best, families = dict[str, pd.DataFrame](), dict[str, Sequence[Comparable]]()
@@ -231,14 +235,14 @@ def count_grid(options: SurveyOptions) -> Survey:
     moved = [transfers(kept[key], min_count, model=key[0], map=key[1]) for key in kept]
     return Survey(
         models=grid.models,
-        treebanks=tuple(options.treebanks()),
+        treebanks=tuple(plan.treebanks),
         maps=grid.maps,
         results=tuple(results),
         contrasts=tuple(contrasts.within),
         means=tuple(contrasts.means()),
         relation=options.shown_relation,
         min_count=min_count,
-        left_out=grid.named.left_out,
+        left_out=plan.left_out,
         transfer_rows=[row for rows, _ in moved for row in rows],
         transfer_mean_rows=[row for _, means in moved for row in means],
         training_rows=curves.rows(),
@@ -268,18 +272,18 @@ def _run(job: Job, *, transferred: bool, by_layer: bool, **inputs: Any) -> CellR
     return CellRun(best, families, run.record, kept, layers)
 
 
-def _check_relation(options: SurveyOptions) -> None:
+def _check_relation(plan: SurveyPlan) -> None:
     """Raise `OptionError` if no treebank that can be read has the relation that the figures show."""
-    wanted, dependency = options.shown_relation, options.dependency
+    wanted, dependency = plan.options.shown_relation, plan.options.dependency
     asked = [*dependency.relations, *(name for name, _ in dependency.unions())]
     if dependency.relations and wanted not in asked:
         raise OptionError(f"--relation {wanted} is none of those that the survey asks about: {', '.join(asked)}")
     if wanted == GridOptions.relation or wanted in asked:
         return
     words = []
-    for path in options.treebanks().values():
+    for path in plan.treebanks.values():
         with suppress(Exception):  # the cells of a treebank that cannot be read say why
-            relations = inventory(read_treebank(options, path), dependency.trees)
+            relations = inventory(read_treebank(plan.options, path), dependency.trees)
             words.append(words_by_group(relations, coarse=dependency.coarse))
     known = dict.fromkeys([*TOTALS, *(relation for each in words for relation in each)])
     if words and wanted not in known:

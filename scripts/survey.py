@@ -33,17 +33,19 @@ class SurveyCommand(SurveyOptions):
         from ..engine.survey import execute_survey
         from ..engine.surveying.cells import count_share_of_cells, share_lines
         from ..engine.surveying.dry_run import estimate_survey, survey_lines
+        from ..engine.surveying.plan import check_survey, plan_survey
         from ..reports.tables import records
         from .running import print_report, print_results
 
-        self.check()
+        check_survey(self)
         if self.dry_run:
-            estimate = estimate_survey(self)
+            estimate = estimate_survey(plan_survey(self))
             print_results(estimate, [], survey_lines(estimate), as_json=self.output.json)
             return 0
         if self.long_run.part is not None:
-            cells = count_share_of_cells(self)
-            say("\n".join(share_lines(cells, self)))
+            plan = plan_survey(self)
+            cells = count_share_of_cells(plan)
+            say("\n".join(share_lines(cells, plan)))
             return SOME_FAILED if any(cell.failures for cell in cells) else 0
         out = self.output.out or Path("runs/survey")
         survey = execute_survey(self, out=out, overwrite=self.output.overwrite, command=command)

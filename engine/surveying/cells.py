@@ -21,6 +21,7 @@ from ..execution import count_share
 from ..executors import ShareCounts
 from ..parts import number_of_parts
 from .options import SurveyOptions
+from .plan import SurveyPlan, job_of_cell
 
 if TYPE_CHECKING:
     from ...extractors import Encoder
@@ -47,17 +48,17 @@ class CellCounter(Generic[Result]):
     ``count`` counts a cell, given its job and ``part_options``, ``model`` and ``corpus``, as `execute` does.
     """
 
-    def __init__(self, options: SurveyOptions, count: Callable[..., Result]) -> None:
-        self.options, self._count = options, count
+    def __init__(self, plan: SurveyPlan, count: Callable[..., Result]) -> None:
+        self.plan, self.options, self._count = plan, plan.options, count
         self._encoders: dict[ModelOptions, Encoder] = {}
         self._errors: dict[ModelOptions, Exception] = {}
         self._dealt = 0  # the number of parts of all cells before
 
     def treebanks(self) -> Iterator[tuple[str, list[CountedCell[Result]]]]:
         """Count all cells, and yield the name of one treebank after the other with its cells."""
-        grid, models = self.options.grid, self.options.models()
-        with progress_bar("cells", grid.cells, unit="") as advance:
-            for treebank, path in self.options.treebanks().items():
+        models = self.plan.models
+        with progress_bar("cells", self.plan.cells, unit="") as advance:
+            for treebank, path in self.plan.treebanks.items():
                 try:
                     corpus = read_treebank(self.options, path)
                 except Exception as error:
@@ -78,7 +79,7 @@ class CellCounter(Generic[Result]):
             encoder = self._loaded(model) if part_options.in_this_process else None
 
             def count(kinds: Sequence[str]) -> Result:
-                job = self.options.job(model, path, kinds)
+                job = job_of_cell(self.options, model, path, kinds)
                 return self._count(job, part_options=part_options, model=encoder, corpus=corpus)
 
             results, failures = together_or_alone(self.options.grid.maps, count)
@@ -148,7 +149,7 @@ def together_or_alone(
 
 def read_treebank(options: SurveyOptions, path: str) -> Corpus:
     """Read a treebank of a survey as the runs of its cells do."""
-    job = options.job(ModelOptions(), path)
+    job = job_of_cell(options, ModelOptions(), path)
     job.check()
     return read_corpus(job.groups[CorpusOptions], job.chosen())
 
@@ -163,18 +164,18 @@ def reason_of(error: Exception) -> str:
     return f"{type(error).__name__}: {message}".removesuffix(": ")
 
 
-def count_share_of_cells(options: SurveyOptions) -> list[CountedCell[ShareCounts]]:
+def count_share_of_cells(plan: SurveyPlan) -> list[CountedCell[ShareCounts]]:
     """Count one share of the parts of all cells, without a report: what one task of a job array does."""
-    return [cell for _, cells in CellCounter(options, count_share).treebanks() for cell in cells]
+    return [cell for _, cells in CellCounter(plan, count_share).treebanks() for cell in cells]
 
 
-def share_lines(cells: Sequence[CountedCell[ShareCounts]], options: SurveyOptions) -> list[str]:
+def share_lines(cells: Sequence[CountedCell[ShareCounts]], plan: SurveyPlan) -> list[str]:
     """Return what a terminal shows of a share: what was left out or failed, and how many parts were counted."""
-    part_options = options.long_run
+    part_options = plan.options.long_run
     counts = [count for cell in cells for count in cell.results]
     parts, counted = sum(count.share for count in counts), sum(bool(cell.results) for cell in cells)
     return [
-        *(f"Warning: Left out: {reason}." for reason in grouped_reasons(options.grid.named.left_out)),
+        *(f"Warning: Left out: {reason}." for reason in grouped_reasons(plan.left_out)),
         *(f"Warning: {warning}" for count in counts for warning in count.warnings),
         *(f"{one.cell.model} on {one.cell.treebank}: {failure.reason}" for one in cells for failure in one.failures),
         f"The share {part_options.part} has {parts:,} parts of {counted:,} cells, which are in {part_options.parts}. "

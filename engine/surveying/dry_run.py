@@ -13,17 +13,17 @@ from ...storage.durable import size
 from ..estimate import estimate_run, memory_lines
 from ..parts import number_of_parts
 from .cells import MOST_BYTES, CellCounter, read_treebank, reason_of
-from .options import SurveyOptions
+from .plan import SurveyPlan
 
 Sizes = dict[str, Any]
 """The sizes of a treebank or of what a model needs, with its name, and the obstacle if it cannot be used."""
 
 
-def estimate_survey(options: SurveyOptions) -> dict[str, Any]:
+def estimate_survey(plan: SurveyPlan) -> dict[str, Any]:
     """Read all treebanks, let each model read a few sentences, and return what the survey would read and need."""
-    treebanks = list(_treebanks(options))
+    options, treebanks = plan.options, list(_treebanks(plan))
     readable = [treebank for treebank in treebanks if not treebank["obstacle"]]
-    models = list(_models(options, readable))
+    models = list(_models(plan, readable))
     usable = [model for model in models if not model["obstacle"]]
     passes = 1 + options.control.copies()  # over each treebank for each model: its own, and those of its copies
     # One process keeps several models in memory; the largest of them is part of the memory of its run.
@@ -35,14 +35,14 @@ def estimate_survey(options: SurveyOptions) -> dict[str, Any]:
         "maps": options.grid.maps,
         "processes": options.long_run.workers or 1,
         "passes": passes,
-        "cells": options.grid.cells,
-        "failing": options.grid.cells - len(usable) * len(readable),
+        "cells": plan.cells,
+        "failing": plan.cells - len(usable) * len(readable),
         "all_passes": passes * len(usable) * len(readable),
         "sentences": passes * len(usable) * sum(treebank["sentences"] for treebank in readable),
         "memory": max((model["memory"] for model in usable), default=0) + others,
         "memory_of_worker": max((model["memory_of_worker"] for model in usable), default=0),
         "disk": sum(model["disk"] for model in usable),
-        "left_out": options.grid.named.left_out,  # treebanks that a pattern names and that cannot be read, with reasons
+        "left_out": plan.left_out,
     }
 
 
@@ -72,13 +72,13 @@ def survey_lines(estimate: Mapping[str, Any]) -> Iterator[str]:
         yield f"Cells that would fail: {estimate['failing']:,}"
 
 
-def _treebanks(options: SurveyOptions) -> Iterator[Sizes]:
-    with progress_bar("treebanks", len(options.grid.named.names), unit="") as advance:
-        for name, path in options.treebanks().items():
+def _treebanks(plan: SurveyPlan) -> Iterator[Sizes]:
+    with progress_bar("treebanks", len(plan.treebanks), unit="") as advance:
+        for name, path in plan.treebanks.items():
             row: Sizes = {"name": name, "sentences": 0, "words": 0, "relations": 0, "obstacle": ""}
             try:
-                corpus = read_treebank(options, path)
-                relations = inventory(corpus, options.dependency.trees)
+                corpus = read_treebank(plan.options, path)
+                relations = inventory(corpus, plan.options.dependency.trees)
                 words = sum(file.words for file in corpus.files)
                 row |= {"sentences": len(corpus), "words": words, "relations": len(relations)}
             except Exception as error:
@@ -87,18 +87,18 @@ def _treebanks(options: SurveyOptions) -> Iterator[Sizes]:
             advance(1)
 
 
-def _models(options: SurveyOptions, readable: Sequence[Sizes]) -> Iterator[Sizes]:
+def _models(plan: SurveyPlan, readable: Sequence[Sizes]) -> Iterator[Sizes]:
     """Let each model read a few sentences of the treebank with the most relations, because counts grow with them."""
     none = {"weights": 0, "memory": 0, "memory_of_worker": 0, "disk": 0}
     if not readable:
         obstacle = "not loaded, because no treebank can be read"
-        yield from ({"name": name, **none, "obstacle": obstacle} for name in options.grid.models)
+        yield from ({"name": name, **none, "obstacle": obstacle} for name in plan.models)
         return
     largest = max(readable, key=lambda treebank: treebank["relations"])
-    grid = replace(options.grid, treebanks=(options.treebanks()[largest["name"]],))
     # What is in the folder of the parts already does not change what is needed.
-    long_run = replace(options.long_run, parts=None, part=None)
-    [(_, cells)] = CellCounter(replace(options, grid=grid, long_run=long_run), estimate_run).treebanks()
+    options = replace(plan.options, long_run=replace(plan.options.long_run, parts=None, part=None))
+    of_largest = {largest["name"]: plan.treebanks[largest["name"]]}
+    [(_, cells)] = CellCounter(replace(plan, options=options, treebanks=of_largest), estimate_run).treebanks()
     for cell in cells:
         if not cell.results:
             yield {"name": cell.cell.model, **none, "obstacle": cell.failures[0].reason}

@@ -18,6 +18,7 @@ from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.compare import compare
 from attentionology.engine.surveying.options import GridOptions, SurveyOptions
+from attentionology.engine.surveying.plan import check_survey
 from tests import tiny
 from tests.maps import RELATIONS, batch_of, random_corpus
 
@@ -135,4 +136,4 @@ def test_a_survey_shows_the_first_question():
     assert SurveyOptions(GridOptions(relation="obj"), dependency=asked).shown_relation == "obj"
     assert SurveyOptions().shown_relation == "all-nopunct-noroot"
     with pytest.raises(OptionError, match="--spanning-trees is an option of analyze"):
-        SurveyOptions(dependency=DependencyOptions(spanning_trees=True)).check()
+        check_survey(SurveyOptions(dependency=DependencyOptions(spanning_trees=True)))

@@ -11,7 +11,8 @@ import pytest
 from attentionology.corpora_loaders import CorpusError, load_treebank
 from attentionology.corpora_loaders.releases import matching_treebanks, names
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine.surveying.options import GridOptions
+from attentionology.engine.surveying.options import GridOptions, SurveyOptions
+from attentionology.engine.surveying.plan import plan_survey
 from attentionology.scripts.cli import main
 from tests import tiny
 
@@ -90,10 +91,10 @@ def test_without_a_network_what_is_not_on_this_machine_is_left_out(tmp_path, mon
 
 
 def test_a_treebank_that_two_patterns_name_is_read_once(home):
-    grid = GridOptions(treebanks=("ud:fr_gsd:dev", "ud:fr_g*:dev", "ud:fr_s*:dev"))
+    plan = plan_survey(SurveyOptions(GridOptions(treebanks=("ud:fr_gsd:dev", "ud:fr_g*:dev", "ud:fr_s*:dev"))))
     others = [f"ud:{code}:dev" for code in codes_in_table("fr") if code.startswith("fr_s")]
-    assert list(grid.named.names) == ["ud:fr_gsd:dev", *others]
-    assert grid.cells == 1 + len(others)
+    assert list(plan.treebanks) == ["ud:fr_gsd:dev", *others]
+    assert plan.cells == 1 + len(others)
 
 
 def test_a_survey_reads_each_treebank_of_a_pattern_and_says_what_it_leaves_out(home, tmp_path, capsys):

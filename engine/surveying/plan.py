@@ -1,0 +1,90 @@
+"""A survey with its models and treebanks, and the run that each of its cells is."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...analyses.contract import OptionError, OptionSet
+from ...analyses.shared.builtin import SAMPLE, corpus_path
+from ...analyses.shared.input_options import ExampleOptions, ModelOptions
+from ...analyses.shared.options import MapOptions, map_makers
+from ...corpora_loaders.releases import Matches, is_pattern, matching_treebanks
+from ..analyze import AnalyzeJob
+from ..corpus import CorpusOptions
+from .options import SurveyOptions
+
+_ENDING = re.compile(r"(\.conll[ux]?)?(\.(gz|bz2|xz))?$")
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyPlan:
+    """The models and treebanks of a survey, by the names that they have in tables."""
+
+    options: SurveyOptions
+    models: Mapping[str, ModelOptions]
+    treebanks: Mapping[str, str]  # their files
+    left_out: Mapping[str, str]  # treebanks that a pattern names and that cannot be read, with reasons
+
+    @property
+    def cells(self) -> int:
+        """The number of cells."""
+        return len(self.models) * len(self.treebanks)
+
+
+def plan_survey(options: SurveyOptions) -> SurveyPlan:
+    """Find the models and treebanks of a survey. Treebanks that a pattern names are fetched."""
+    models = {name: _model_options(name, options.cells.device) for name in options.grid.models}
+    found, left_out = dict[str, None](), dict[str, str]()  # each treebank once
+    for given in options.grid.treebanks:
+        matches = matching_treebanks(given) if is_pattern(given) else Matches((given,), {})
+        found |= dict.fromkeys(matches.names)
+        left_out |= matches.left_out
+    # The name of a treebank is that of its file unless two would have one name.
+    short = [_ENDING.sub("", Path(path).name) or path for path in found]
+    taken = Counter([*short, *found])
+    names = [name if taken[name] == 1 else path for name, path in zip(short, found, strict=True)]
+    return SurveyPlan(options, models, dict(zip(names, map(corpus_path, found), strict=True)), left_out)
+
+
+def check_survey(options: SurveyOptions) -> None:
+    """Check all options that do not depend on a single model or treebank."""
+    grid, cells = options.grid, options.cells
+    grid.check()
+    options.long_run.check()
+    if options.dependency.spanning_trees:
+        raise OptionError("--spanning-trees is an option of analyze: a survey has no table of trees")
+    job_of_cell(options, ModelOptions(), SAMPLE).check()
+    map_makers(grid.maps, cells.merge, cells.normalize)
+
+
+def job_of_cell(
+    options: SurveyOptions, model: ModelOptions, treebank: str, maps: Sequence[str] | None = None
+) -> AnalyzeJob:
+    """Return the run of one cell, which keeps no examples because no page shows them."""
+    cells = options.cells
+    groups = OptionSet(
+        [
+            model,
+            CorpusOptions(corpus=(treebank,), tokens=cells.tokens, limit=cells.limit),
+            MapOptions(options.grid.maps if maps is None else tuple(maps), cells.merge, cells.normalize),
+            options.dependency,
+            options.control,
+            options.count,
+            options.feed_forward,
+            options.limits,
+            ExampleOptions(0),
+        ]
+    )
+    return AnalyzeJob(groups, ("dependency",), options.seed)
+
+
+def _model_options(name: str, device: str) -> ModelOptions:
+    """Return the options of the model of this name, which may be ``MODEL@REVISION``, unless it is that of a folder."""
+    model, _, revision = name.rpartition("@")
+    if not model or not revision or "/" in revision or Path(name).exists():
+        return ModelOptions(name, None, device)
+    return ModelOptions(model, revision, device)
