@@ -86,7 +86,8 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
         n_heads = encoder.n_layers * encoder.n_heads
         names = tuple(request.name for request in requests)
         facts = AblationFacts(names, heads, n_heads, chosen.ablate, gave_means, setting.seed, tuple(notes))
-        passes = len(corpus.sentences[: chosen.pruning_sentences]) * sets_of(len(heads)) * len(makers)
+        sets = sets_of(len(heads), importance=len(makers) > 1)  # it is that for predictions
+        passes = len(corpus.sentences[: chosen.pruning_sentences]) * sets * len(makers)
         return Plan(tuple(requests), facts, follow_up_passes=passes if len(heads) > 1 else 0)
 
     def follow_up(

@@ -57,9 +57,9 @@ def steps(n_heads: int) -> list[int]:
     return list(dict.fromkeys(round(n_heads * step / STEPS) for step in range(STEPS)))
 
 
-def sets_of(n_heads: int) -> int:
-    """Return how many different sets of heads are switched off at most: in each order, and none at all."""
-    return (len(("effect", "reverse", "importance")) + SEEDS) * (len(steps(n_heads)) - 1) + 1
+def sets_of(n_heads: int, *, importance: bool) -> int:
+    """Return how many different sets of heads are switched off at most: in each of the `orders`, and none at all."""
+    return (len(("effect", "reverse")) + importance + SEEDS) * (len(steps(n_heads)) - 1) + 1
 
 
 def pruned(
