@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from rich.console import RenderableType
 
-from ...extractors import MapMaker
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
 from ..contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
@@ -36,12 +35,12 @@ class Clusters(Analysis[ClusterFacts, ClusterResults], row=CLUSTERS):
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[ClusterFacts]:
         """Plan the reading shared with ``surface``, and the distances on the same maps."""
-        shared, reading = plan_reading(options, setting)
+        shared, maker, reading = plan_reading(options, setting)
         smoothing = SMOOTHING if options[ReadingOptions].smoothing == "release" else 0.0
         counting = CountMaps(HeadDistances, (("smoothing", smoothing),))
         name = f"head-distances/{setting.maps.kind}"
         # Learned sinks take a share of every row, and distances are those of distributions over tokens.
-        maker = replace(cast(MapMaker, shared.maker), normalize="row") if setting.encoder.has_sinks else shared.maker
+        maker = replace(maker, normalize="row") if setting.encoder.has_sinks else maker
         request = Request(name, "clusters", setting.corpus, maker, counting)
         return Plan((shared, request), ClusterFacts(reading, request.name))
 

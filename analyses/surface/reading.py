@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from ...corpora_loaders import PlainText
-from ...extractors import Segments
+from ...extractors import MapMaker, Segments
 from ...extractors.tokens.pieces import Pieces
 from ..contract import Counted, OptionError, OptionSet, Request, Setting
 from ..dependency.tables import TOTALS
@@ -20,7 +20,8 @@ from . import statistics
 from .distributions import DISTANCE_SMOOTHING
 from .labels import Thresholds, best_relations, label_heads
 from .options import ReadingOptions, SurfaceOptions
-from .statistics import SurfaceStatistics, SurfaceTables
+from .statistics import SurfaceStatistics
+from .tables import SurfaceTables
 
 _CAUSAL = (
     "The model is causal: a token sees itself and those before it. So nothing goes to the next token or to other "
@@ -48,8 +49,8 @@ class ReadingFacts:
     notes: tuple[str, ...] = merges_by("union")  # sentences about how the maps were treated
 
 
-def plan_reading(options: OptionSet, setting: Setting) -> tuple[Request, ReadingFacts]:
-    """Plan the request that both analyses share, and say what the results need to know about it."""
+def plan_reading(options: OptionSet, setting: Setting) -> tuple[Request, MapMaker, ReadingFacts]:
+    """Return the request that both analyses share, the maker of its maps, and what the results need to know of it."""
     reading, maker = options[ReadingOptions], replace(setting.maps, level=options[ReadingOptions].level)
     if maker.merge != "norm" and reading.level == "token" and not {"dependency", "coreference"} & set(setting.chosen):
         raise OptionError("--merge is for words; choose --level word")
@@ -91,7 +92,7 @@ def plan_reading(options: OptionSet, setting: Setting) -> tuple[Request, Reading
         notes=tuple(notes),
         seed=setting.seed,
     )
-    return request, facts
+    return request, maker, facts
 
 
 def read_tables(
