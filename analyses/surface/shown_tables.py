@@ -13,7 +13,8 @@ from ...reports.format import head_name, number, percent, rows_of
 from ...reports.table import ShownTable
 from ..shared.previews import Previewed
 from .labels import LABELS
-from .statistics import LEARNED_SINK, SurfaceTables
+from .statistics import LEARNED_SINK
+from .tables import SurfaceTables
 
 _BY_LAYER = ("previous", "next", "self", "first_special", "last_special", "punctuation", "other", LEARNED_SINK)
 _IN_NATS = ("entropy", "entropy_first")

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from ..errors import ModelError
+from .architectures import Fused
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,3 +121,16 @@ def read_linear(module: Any, where: str) -> tuple[Tensor, Tensor]:
     weight = weight.detach() if isinstance(module, Conv1D) else weight.detach().T
     bias = getattr(module, "bias", None)
     return weight, weight.new_zeros(weight.shape[1]) if bias is None else bias.detach()
+
+
+def value_part(packed: Tensor, fused: Fused, n_heads: int, size: int) -> Tensor:
+    """Take the value columns of a projection that gives query, key and value at once."""
+    if fused == "no":
+        return packed
+    # There are as many heads of keys as of values, of this size; the rest are queries.
+    n_values = (packed.shape[-1] // size - n_heads) // 2
+    if fused == "last third":
+        return packed[..., packed.shape[-1] - n_values * size :]
+    # DeBERTa interleaves them: query, key and value of the first head, then those of the second, and so on. Where heads
+    # share their values (Falcon), the queries of all heads of a group come before its key and its value.
+    return packed.reshape(*packed.shape[:-1], n_values, n_heads // n_values + 2, size)[..., -1, :].flatten(-2)

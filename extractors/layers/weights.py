@@ -15,8 +15,8 @@ from torch.nn import functional
 
 from ..errors import ModelError
 from .activations import Elementwise, activated
-from .architectures import ARCHITECTURES, Architecture, Fused
-from .attention_weights import AttentionWeights, find_module, find_modules, gram_of, read_linear
+from .architectures import ARCHITECTURES, Architecture
+from .attention_weights import AttentionWeights, find_module, find_modules, gram_of, read_linear, value_part
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> Lay
 
     w_o, b_o = read_linear(get(row.output), where)
     size = w_o.shape[0] // n_heads
-    w_v, b_v = (_value_part(packed, row.fused, n_heads, size) for packed in read_linear(get(row.value), where))
+    w_v, b_v = (value_part(packed, row.fused, n_heads, size) for packed in read_linear(get(row.value), where))
     if row.value_bias:
         b_v = b_v + get(row.value_bias).detach()
     ff_in = [read_linear(get(path), where) for path in row.ff_in.split()]
@@ -270,19 +270,6 @@ def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> Lay
 def _said(model: Any, said: bool | str) -> bool:
     """What a row says itself, or lets the configuration of the model say."""
     return bool(getattr(model.config, said)) if isinstance(said, str) else said
-
-
-def _value_part(packed: Tensor, fused: Fused, n_heads: int, size: int) -> Tensor:
-    """Take the value columns of a projection that gives query, key and value at once."""
-    if fused == "no":
-        return packed
-    # There are as many heads of keys as of values, of this size; the rest are queries.
-    n_values = (packed.shape[-1] // size - n_heads) // 2
-    if fused == "last third":
-        return packed[..., packed.shape[-1] - n_values * size :]
-    # DeBERTa interleaves them: query, key and value of the first head, then those of the second, and so on. Where heads
-    # share their values (Falcon), the queries of all heads of a group come before its key and its value.
-    return packed.reshape(*packed.shape[:-1], n_values, n_heads // n_values + 2, size)[..., -1, :].flatten(-2)
 
 
 def _norm(module: Any, where: str) -> LayerNorm | None:

@@ -113,6 +113,19 @@ def implementation() -> str:
     return name
 
 
+def make_replaceable(model: Any, run: Callable[[], Tensor], n_layers: int, label: str) -> AttentionPatch:
+    """Let a model compute attention by `replaceable_attention`, and return what a pass leaves in the last layer."""
+    model.set_attn_implementation(implementation())
+    with AttentionPatch(n_layers - 1) as seen:
+        run()
+    if seen.calls != n_layers:
+        raise ModelError(
+            f"{label}: attention of this architecture cannot be replaced, because it is not computed by the function "
+            f"that transformers allows to be replaced ({seen.calls} calls for {n_layers} layers)"
+        )
+    return seen
+
+
 @contextmanager
 def input_embeddings(
     model: Any, replacement: Float[Tensor, "batch n dim"] | None = None, *, leaf: bool = False

@@ -86,6 +86,21 @@ class TransformerState(TextState):
     hidden: Float[Tensor, "batch positions size"] | None  # the inputs of the layer; None without a row of names
     from_embeddings: bool  # whether the computational graph begins at the embeddings
 
+    def scores_in(self, heads: Tensor, query: str) -> Float[Tensor, "batch n"]:
+        """Return the mean over heads, shape (batch, heads, n, n), of the row of a query: ``cls``, ``last``, ``all``."""
+        scores = torch.zeros_like(self.alpha[:, 0])
+        for text, pieces in enumerate(self.pieces):
+            if query == "last":  # the rows are pieces
+                own = self.word_of[text] >= 0
+                row = heads[text, :, len(pieces) - 1].mean(0)
+                scores[text].index_add_(0, self.word_of[text][own], row[own].to(scores.dtype))
+                continue
+            words = [position for position, special in enumerate(pieces.special) if not special]
+            if words:
+                rows = [0] if query == "cls" else words
+                scores[text, : len(words)] = heads[text].mean(0)[rows].mean(0)[words]
+        return scores
+
 
 @dataclass(frozen=True)
 class ReplacedHeads:

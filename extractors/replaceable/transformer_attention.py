@@ -37,8 +37,8 @@ from .attention_model import Special, TextState, Words, state_of
 from .attention_patch import (
     AttentionPatch,
     Position,
-    implementation,
     input_embeddings,
+    make_replaceable,
     model_logits,
     places_of,
     position_read,
@@ -261,18 +261,7 @@ class TransformerAttention(nn.Module):
         maps = replace(self._maps, level="token") if at_last else self._maps
         layer = maps(self._encoder, state.pieces)[0][:, self.layer]
         heads = layer[:, self.heads] if layer.shape[1] == self._encoder.n_heads else layer
-        scores = torch.zeros_like(state.alpha[:, 0])
-        for text, pieces in enumerate(state.pieces):
-            if at_last:
-                own = state.word_of[text] >= 0
-                row = heads[text, :, len(pieces) - 1].mean(0)
-                scores[text].index_add_(0, state.word_of[text][own], row[own].to(scores.dtype))
-                continue
-            words = [position for position, special in enumerate(pieces.special) if not special]
-            if words:
-                query = [0] if self.query == "cls" else words
-                scores[text, : len(words)] = heads[text].mean(0)[query].mean(0)[words]
-        return scores
+        return state.scores_in(heads, "last" if at_last else self.query)
 
     @torch.no_grad()
     def value_rank(self, state: TextState) -> Int[Tensor, "batch heads"]:
@@ -289,18 +278,10 @@ class TransformerAttention(nn.Module):
     def _choose_way(self) -> None:
         """Check that attention can be replaced without side effects, and choose the fastest way that gives the same."""
         ids, mask = self._encoder.pad(self._reader.pieces(_PROBE))
-        original = model_logits(self.model, ids, mask)
-        self.model.set_attn_implementation(implementation())
-        with AttentionPatch(self._encoder.n_layers - 1) as seen:
-            model_logits(self.model, ids, mask)
-        if seen.calls != self._encoder.n_layers:
-            raise ModelError(
-                f"{self._label}: attention of this architecture cannot be replaced, because it is not computed by the "
-                f"function that transformers allows to be replaced ({seen.calls} calls for {self._encoder.n_layers} "
-                "layers)"
-            )
+        run = functools.partial(model_logits, self.model, ids, mask)
+        original = run()
+        seen = make_replaceable(self.model, run, self._encoder.n_layers, self._label)
         if self.query == "cls":
-            run = functools.partial(model_logits, self.model, ids, mask)
             self._position = position_read(run, original, seen, mask, self._label)
         batches = list(self.batches(_PROBE))
         states = [self.encode([_PROBE[i] for i in batch]) for batch in batches]

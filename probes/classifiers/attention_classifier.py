@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast, get_args
 
@@ -21,36 +21,20 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ...corpora_loaders import WordVectors
+from ...extractors.maps.batching import cut
 from ...extractors.replaceable.attention_model import Special, TextState, Words, query_of, state_of
 from ...extractors.threads import one_thread
 from ...storage.sealed import ANYWHERE, digest_in
 from ...storage.tensors import read_tensors, write_tensors
 from .encoders import ENCODERS, EncoderName, size_of
 from .regularizers import STRENGTHS, Regularizer, masked_word_penalty, state_penalty
+from .states import ClassifierState, WordStates, normalized
 from .training import PUBLISHED, ClassifierRecipe, CrossEntropy, train
 from .vocabulary import END, PAD, SPECIAL, START, UNKNOWN, Vocabulary
 
 Attention = Literal["additive", "dot"]
 _BATCH_CELLS = 1 << 12  # words of a batch
 INITIAL_WEIGHTS = threading.Lock()  # the generator of initial weights is that of all threads
-
-
-@dataclass(frozen=True, eq=False)
-class WordStates(TextState):
-    """A batch of texts as a classifier has read them."""
-
-    attended: Float[Tensor, "batch n attended"]  # the states that attention weighs, after ``concat`` or ``residual``
-    hidden: Float[Tensor, "batch n size"]  # the states as the encoder gives them
-    words: Float[Tensor, "batch n encoded"]  # what is encoded: the embeddings of words, or the vectors of sentences
-    ids: Int[Tensor, "batch positions"]  # those of ``[SOS] words [EOS]``, padded
-    lengths: Int[Tensor, " batch"]  # the numbers of words, plus 2
-
-
-@dataclass(frozen=True, eq=False)
-class ClassifierState(WordStates):
-    """A batch of texts as a classifier of texts without queries has read them."""
-
-    evidence: Float[Tensor, "batch n logits"]  # what full attention to a word adds to the logits; of two classes to one
 
 
 class AttentionClassifier(nn.Module):
@@ -199,14 +183,8 @@ class AttentionClassifier(nn.Module):
 
     def batches(self, texts: Sequence[Words]) -> Iterator[list[int]]:
         """Yield the indices of the texts to encode together, the longest first."""
-        batch: list[int] = []
-        for index in sorted(range(len(texts)), key=lambda i: -len(texts[i])):
-            if batch and (len(batch) + 1) * (len(texts[batch[0]]) + 2) > _BATCH_CELLS:
-                yield batch
-                batch = []
-            batch.append(index)
-        if batch:
-            yield batch
+        order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
+        yield from cut(order, lambda i: len(texts[i]) + 2, "padded", batch_cells=sys.maxsize, batch_pieces=_BATCH_CELLS)
 
     def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> WordStates:
         """See `AttentionModel`."""
@@ -319,9 +297,3 @@ class AttentionClassifier(nn.Module):
         """Turn the one logit z of two classes into (0, z)."""
         both: Tensor = logits if logits.shape[-1] > 1 else functional.pad(logits, (1, 0))
         return both
-
-
-def normalized(scores: Float[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, "batch 1 n"]:
-    """Return the softmax of scores over the words of each text. A text without words has a row of zeros."""
-    scores = scores.masked_fill(~mask, -math.inf)
-    return (torch.where(mask.any(1)[:, None], scores, 0.0).softmax(-1) * mask)[:, None]

@@ -17,8 +17,9 @@ from torch import nn
 
 from ...corpora_loaders import WordVectors
 from ...extractors.replaceable.attention_model import Words
-from .attention_classifier import INITIAL_WEIGHTS, AttentionClassifier, normalized
+from .attention_classifier import INITIAL_WEIGHTS, AttentionClassifier
 from .encoders import BiLSTM
+from .states import normalized
 from .vocabulary import PAD, Vocabulary
 
 

@@ -22,8 +22,9 @@ from torch import Tensor, nn
 
 from ...corpora_loaders import WordVectors
 from ...extractors.replaceable.attention_model import TextState, Words, WordsWithQuery, query_of, state_of
-from .attention_classifier import INITIAL_WEIGHTS, AttentionClassifier, WordStates, normalized
+from .attention_classifier import INITIAL_WEIGHTS, AttentionClassifier
 from .encoders import ENCODERS, last_state
+from .states import WordStates, normalized
 from .vocabulary import END, PAD, START, Vocabulary
 
 

@@ -12,7 +12,8 @@ from attentionology.analyses.contract import Titles
 from attentionology.analyses.norms.analysis import Norms
 from attentionology.analyses.surface.analysis import Surface
 from attentionology.analyses.surface.shown_tables import SurfaceResults
-from attentionology.analyses.surface.statistics import STATISTICS, SurfaceTables
+from attentionology.analyses.surface.statistics import STATISTICS
+from attentionology.analyses.surface.tables import SurfaceTables
 from attentionology.engine.results import Part
 from attentionology.reports import Section
 

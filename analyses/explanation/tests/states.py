@@ -8,7 +8,7 @@ from ....extractors import TransformerAttention
 from ....extractors.replaceable.attention_model import state_of
 from ....extractors.replaceable.continuation import TransformerState
 from ....probes.classifiers import cosine_to_mean
-from ....probes.classifiers.attention_classifier import WordStates
+from ....probes.classifiers.states import WordStates
 from ..batch import Rows, TextBatch
 from ..contract import SHARE, Column, ExplanationTest
 
