@@ -111,7 +111,7 @@ def align_all(model: Translator, bitext: Bitext, *, examples: int | None = None)
     """Count everything that the analysis counts, and keep some pairs to show."""
     options = AlignJob(OptionSet([ExampleOptions(examples)]))
     prepared = options.prepare(model=model, corpus=bitext)
-    run_passes(plan_analyses(prepared).passes, prepared.model, limits=prepared.limits)
+    run_passes(plan_analyses(prepared).passes, prepared.setting.model, limits=prepared.limits)
 
 
 @torch.inference_mode()

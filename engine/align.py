@@ -95,7 +95,7 @@ class AlignJob(Job):
         write = self.groups[LinkOptions].write
         if write is None:
             return
-        read = reader_of(prepared.model, prepared.limits)
+        read = reader_of(prepared.setting.model, prepared.limits)
         merge = self.groups[AlignmentOptions].merge
         with stages("write links"):
             links = chosen_links(prepared.setting.corpus, run[Alignment.name].chosen, merge, read)

@@ -128,7 +128,7 @@ def estimate_run(
     if part_options.parts is not None:
         counter = PartCounter(job, prepared, part_options.parts, planned.passes)
         counted = sum(map(counter.has, counter.parts))
-    weights = sum(parameter.nbytes for parameter in prepared.model.held.parameters())
+    weights = sum(parameter.nbytes for parameter in prepared.setting.model.held.parameters())
     models = 2 if any(each.copy is not None for each in passes) else 1  # at most one copy is there besides the model
     reading = LIBRARIES + models * weights + max(each.maps for each in passes)
     states = [each.states for each in passes]
@@ -139,7 +139,7 @@ def estimate_run(
         inputs=len(prepared.setting.corpus),
         passes=tuple(passes),
         weights=weights,
-        device=prepared.model.device.type,
+        device=prepared.setting.model.device.type,
         processes=part_options.workers if part_options.engine == "ray" else part_options.workers or 1,
         counted=counted,
         read=sum(each.inputs for each in passes),
@@ -167,7 +167,7 @@ def _estimate_pass(current: Pass, analyses: list[str], parts: Sequence[int], pre
     longest = replace(first, inputs=(max(current.inputs, key=len),))
     counts, of_longest = PassCounts(), PassCounts()
     for few, counted in ((first, counts), (longest, of_longest)):
-        few.run(prepared.model, prepared.limits, counted, may_be_empty=True, advance=lambda _: None)
+        few.run(prepared.setting.model, prepared.limits, counted, may_be_empty=True, advance=lambda _: None)
     if counts.failures:
         return replace(estimate, failure=str(next(iter(counts.failures.values()))))
     if not counts.metrics:

@@ -110,7 +110,7 @@ def _run(
         counted = _looked_up(prepared, planned, counts)
     with stages("results"):
         parts = with_results(counted, prepared.options)
-        titles = Titles(prepared.model.name, _title(prepared.setting.corpus, job.flat().get("limit")))
+        titles = Titles(prepared.setting.model.name, _title(prepared.setting.corpus, job.flat().get("limit")))
         contrasts = compared_kinds(parts, titles, prepared.options)
     kept = {request.name: counts.metrics[request.name] for request in planned.samples}
     samples = {name: metric for name, metric in kept.items() if isinstance(metric, InputSample)}
@@ -132,11 +132,11 @@ def _run(
             command, {**job.flat(), **shown_options, **prepared.resolved}, prepared.setting.seed, stages
         ),
         **({"extensions": added} if (added := prepared.extensions()) else {}),
-        "model": describe_model(prepared.model),
+        "model": describe_model(prepared.setting.model),
         "corpus": describe_corpus(read),
         "sentences": reading,
         **({"text_fit": parts[0].log.fit.record()} if parts[0].log.fit.words else {}),
-        "warnings": [*prepared.model.warnings, *warnings_of(reading), *prepared.warnings, *counts.warnings],
+        "warnings": [*prepared.setting.model.warnings, *warnings_of(reading), *prepared.warnings, *counts.warnings],
     }
     stored = partial(states_of, run, counts, record, prepared.tables, read)
     run = replace(run, record=complete_record(record, parts, run.options), stored=stored)
@@ -146,7 +146,7 @@ def _run(
 
 def _looked_up(prepared: Prepared, planned: Planned, counts: PassCounts) -> list[Part]:
     """Return what was counted for each analysis, with what it looks up after counting."""
-    read = reader_of(prepared.model, prepared.limits)
+    read = reader_of(prepared.setting.model, prepared.limits)
     parts = []
     for analysis, kind, plan in planned.plans:
         counted = Counted(plan.facts, counts.metrics, counts.logs, counts.failures)

@@ -119,7 +119,9 @@ def count_passes(
 ) -> PassCounts:
     """Run all passes of a run, in parts if the options say so or other processes count them."""
     if options.parts is None and options.in_this_process:
-        return run_passes(passes, prepared.model, seed=prepared.setting.seed, limits=prepared.limits, stages=stages)
+        return run_passes(
+            passes, prepared.setting.model, seed=prepared.setting.seed, limits=prepared.limits, stages=stages
+        )
     kept: AbstractContextManager[str | Path]
     if options.parts is None:
         kept = tempfile.TemporaryDirectory(prefix="attentionology-parts-")

@@ -109,7 +109,7 @@ def parts_of(passes: Sequence[Pass], fingerprint: str = "") -> list[CorpusPart]:
 
 def fingerprint(prepared: Prepared) -> str:
     """Return a digest of everything on which counts depend, apart from the inputs and the requests."""
-    model = prepared.model
+    model = prepared.setting.model
     sources = [Path(inspect.getfile(type(analysis))).read_bytes() for analysis in prepared.chosen]
     described = {
         "format": _FORMAT,
@@ -182,7 +182,7 @@ class PartCounter:
         self.job, self.corpus, self.folder = job, prepared.source, folder
         self.fingerprint = fingerprint(prepared)
         self.parts = parts_of(plan_analyses(prepared).passes if passes is None else passes, self.fingerprint)
-        self.readers, self._limits = Readers(prepared.model, prepared.setting.seed), prepared.limits
+        self.readers, self._limits = Readers(prepared.setting.model, prepared.setting.seed), prepared.limits
         self.cache_log = CacheLog()  # the files that were deleted because they were damaged
 
     def has(self, part: CorpusPart) -> bool:

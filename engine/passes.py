@@ -180,12 +180,15 @@ class Pass:
         """
         names = [request.name for request in self.requests]
         makers = list(dict.fromkeys(request.maker for request in self.requests))
+        masking = {} if self.masking is None else {"mask_rate": self.masking.rate, "seed": self.masking.seed}
+        options = {**vars(limits), **masking, "batch_cells": shared_cells(makers, limits.batch_cells)}
+        reads_weights = any(maker.reads_weights for maker in makers)
         counted, log = PassCounts(), PassLog()
         bar: AbstractContextManager[Callable[[int], None]]
         bar = nullcontext(advance) if advance else progress_bar(self.label, len(self.inputs), unit=self.unit)
         try:
             with bar as advanced:
-                for batch in self._batches(makers, model, limits, log):
+                for batch in batches_of(model, self.inputs, hidden_states=reads_weights, log=log, **options):
                     self._count(batch, makers, model, limits, counted)
                     advanced(len(batch))
             if not log.read and (self.optional or not may_be_empty):
@@ -199,14 +202,6 @@ class Pass:
         counts.arguments |= counted.arguments
         counts.logs |= dict.fromkeys(names, log)
         counts.map_bytes = max(counts.map_bytes, counted.map_bytes)
-
-    def _batches(
-        self, makers: Sequence[BatchMaker[Any]], model: LoadedModel, limits: Limits, log: PassLog
-    ) -> Iterator[SharedBatch]:
-        masking = {} if self.masking is None else {"mask_rate": self.masking.rate, "seed": self.masking.seed}
-        options = {**vars(limits), **masking, "batch_cells": shared_cells(makers, limits.batch_cells)}
-        weights = any(maker.reads_weights for maker in makers)
-        return batches_of(model, self.inputs, hidden_states=weights, log=log, **options)
 
     def _count(
         self,

@@ -48,11 +48,6 @@ class Prepared:
     resolved: Mapping[str, Any] = field(default_factory=dict)  # options whose values were found out
     warnings: tuple[str, ...] = ()  # what a reader should know about how the options were met
 
-    @property
-    def model(self) -> LoadedModel:
-        """The model."""
-        return self.setting.model
-
     def extensions(self) -> list[dict[str, str]]:
         """What other packages add to the run, with their versions."""
         used = [("analysis", analysis.name, type(analysis).__module__) for analysis in self.chosen]
@@ -194,7 +189,9 @@ def _samples(plans: list[PlannedAnalysis], prepared: Prepared) -> tuple[Request,
         first, prefix = plan.requests[0], f"{_PREFIX}-{number + 1}" if number else _PREFIX
         of_pieces = isinstance(first.inputs, Segments)
         kinds = plan.sampled or tuple(_maps_of_the_run(list(analyses.values()), prepared, of_pieces=of_pieces))
-        cells = cells_to_fill(prepared.model.n_layers, prepared.model.n_heads, len(kinds)) // len(groups)
+        cells = cells_to_fill(prepared.setting.model.n_layers, prepared.setting.model.n_heads, len(kinds)) // len(
+            groups
+        )
         for sampled in kinds:
             arguments: dict[str, Any] = {"size": size, "seed": prepared.setting.seed, "unit": sampled.shares}
             if asked is None:

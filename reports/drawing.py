@@ -163,9 +163,6 @@ def finish(figure: Figure, axes: Axes, title: str, handles: Sequence[Any] = ()) 
         columns = int(figure.get_figwidth() * _LETTERS_PER_INCH / (longest + 5))
         columns = max(1, min(len(every), columns))
         figure.legend(handles=every, loc="outside lower center", ncols=columns, frameon=False, handletextpad=0.4)
-    figure.suptitle(_wrapped(title, figure.get_figwidth()), x=0.01, ha="left")
-
-
-def _wrapped(title: str, width: float) -> str:
-    """Break a title into lines that are not wider than a figure."""
-    return "\n".join(textwrap.fill(line, int(width * _LETTERS_PER_INCH)) for line in title.split("\n"))
+    letters = int(figure.get_figwidth() * _LETTERS_PER_INCH)
+    lines = [textwrap.fill(line, letters) for line in title.split("\n")]
+    figure.suptitle("\n".join(lines), x=0.01, ha="left")

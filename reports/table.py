@@ -132,7 +132,10 @@ class ShownTable:
     def __html__(self) -> Markup:
         """Return the table for the page."""
         columns = self.shown("any", "wide", "page")
-        head = Markup().join(_th(column) for column in columns)
+        head = Markup().join(
+            Markup("<th{}>{}</th>").format(_class("left" if column.is_left else ""), column.page_heading)
+            for column in columns
+        )
         lines = Markup("\n").join(
             Markup("<tr{}>{}</tr>").format(_class(self.style(row)), Markup().join(_td(c, row) for c in columns))
             for row in self.rows
@@ -164,7 +167,10 @@ class ShownTable:
             r"\toprule",
             _latex_row(column.page_heading for column in columns),
             r"\midrule",
-            *(_latex_row(_joined(column, row) for column in columns) for row in self.rows),
+            *(
+                _latex_row(f"{column.text(row)} {column.text_beside(row)}".rstrip() for column in columns)
+                for row in self.rows
+            ),
             r"\bottomrule",
             r"\end{tabular}",
         ]
@@ -181,23 +187,11 @@ def _styled(text: str, look: str) -> str:
     return f"[{style}]{escape(text)}[/]" if style else escape(text)
 
 
-def _joined(column: TableColumn, row: Row) -> str:
-    return f"{column.text(row)} {column.text_beside(row)}".rstrip()
-
-
 def _latex_row(cells: Iterable[str]) -> str:
-    row = " & ".join(map(_latex, cells))
+    with_minus = (_MINUS.sub("−", text) for text in cells)  # a hyphen stays one in names such as 3-9
+    row = " & ".join("".join(_LATEX.get(character, character) for character in text) for text in with_minus)
     # A bracket at the beginning of a row would be read as an argument of the line break before it.
     return ("{}" if row.startswith("[") else "") + row + r" \\"
-
-
-def _latex(text: str) -> str:
-    with_minus = _MINUS.sub("−", text)  # a hyphen stays one in names such as 3-9
-    return "".join(_LATEX.get(character, character) for character in with_minus)
-
-
-def _th(column: TableColumn) -> Markup:
-    return Markup("<th{}>{}</th>").format(_class("left" if column.is_left else ""), column.page_heading)
 
 
 def _td(column: TableColumn, row: Row) -> Markup:

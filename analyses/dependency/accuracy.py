@@ -189,13 +189,9 @@ def words_by_group(relations: Mapping[str, int], *, coarse: bool = False) -> Cou
     return words
 
 
-def _groups(relations: Sequence[str], coarse: bool) -> list[str]:
-    return sorted(words_by_group(dict.fromkeys(relations, 0), coarse=coarse))
-
-
 def check_relations(relations: Sequence[str], *, coarse: bool = False) -> list[str]:
     """Return the relations that are counted, in alphabetical order."""
-    names = _groups(relations, coarse)
+    names = sorted(words_by_group(dict.fromkeys(relations, 0), coarse=coarse))
     if clash := set(names) & set(TOTALS):
         raise ValueError(f"relation names {sorted(clash)} are reserved for totals")
     return names

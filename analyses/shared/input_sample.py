@@ -100,7 +100,7 @@ class InputSample(ExactMetric):
 
     def most_bytes(self) -> float:
         """Return the bytes of the states of a full sample, if its inputs are as long as those that are kept now."""
-        kept = self._kept()
+        kept = self.sampled()
         taken = sum(each.content.nbytes + 8 * self._numbers for each in kept)
         if not kept:
             return float("inf")
@@ -116,7 +116,7 @@ class InputSample(ExactMetric):
         self.inputs += len(source.sentences)
         self.too_long += len(source.sentences) - len(short)
         identities = self._identities([source.sentences[index] for index in short])
-        kept = self._kept()
+        kept = self.sampled()
         # An input whose hash equals that of a kept one is a candidate, too: the content decides between them.
         order = [(each.document, each.key, b"-") for each in kept]
         order += [(document, key, b"") for document, key in identities]
@@ -137,14 +137,23 @@ class InputSample(ExactMetric):
         """Return the number of inputs that are kept."""
         return len(self.sampled())
 
-    def sampled(self) -> tuple[SampledInput, ...]:
-        """Return the inputs in the order in which they are drawn."""
-        return tuple(self._kept())
+    def sampled(self) -> list[SampledInput]:
+        """Return the inputs that are held, in the order in which they are drawn."""
+        keys, content = self.keys, self.content
+        if any(len(rows) != 1 for rows in keys) or len(keys) != len(content):  # restored states hold all in one tensor
+            numbers = torch.cat(keys).tolist() if keys else []
+            sizes = [sum(content_sizes(_shape(row))) + row[-1] for row in numbers]
+            content = list(torch.split(torch.cat(content), sizes)) if numbers else []
+        else:
+            numbers = [rows[0].tolist() for rows in keys]
+        return [
+            SampledInput(row[0], row[1], _shape(row), part, row[-1]) for row, part in zip(numbers, content, strict=True)
+        ]
 
     def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
         """Add the sample of another part of the corpus."""
         super().merge_state(incoming_state)
-        self._hold(self._kept())
+        self._hold(self.sampled())
 
     def absorb(self, other: InputSample) -> None:
         """Add a sample of another size, which is not smaller."""
@@ -152,12 +161,15 @@ class InputSample(ExactMetric):
 
     def rename_files(self, moved: Mapping[str, str]) -> None:
         """Replace the paths of files that were moved after they were counted; see `NamesFiles`."""
-        self._hold([each.with_renamed_file(moved) for each in self._kept()])
+        self._hold([each.with_renamed_file(moved) for each in self.sampled()])
 
     @property
     def metric_state(self) -> dict[str, Any]:
-        """The states. They depend on the inputs that were counted, and not on their order."""
-        self._compact()
+        """The states, lists of one tensor. They depend on the inputs that were counted, and not on their order."""
+        self._hold(self.sampled())
+        keys = [torch.zeros(0, self._numbers, dtype=torch.int64), *self.keys]
+        content = [torch.zeros(0, dtype=torch.uint8), *self.content]
+        self.keys, self.content = [torch.cat(keys)], [torch.cat(content)]
         return super().metric_state
 
     def _read(self, batch: MapBatch) -> Iterator[tuple[Annotation, Tensor, Tensor]]:
@@ -182,16 +194,6 @@ class InputSample(ExactMetric):
             identities.append((~owner if has_cases else owner, key))
         return identities
 
-    def _kept(self) -> list[SampledInput]:
-        """Return the inputs that are held. Restored states hold all of them in one tensor."""
-        keys, content = self.keys, self.content
-        if any(len(rows) != 1 for rows in keys) or len(keys) != len(content):
-            numbers = torch.cat(keys).tolist() if keys else []
-            sizes = [sum(content_sizes(_shape(row))) + row[-1] for row in numbers]
-            content = list(torch.split(torch.cat(content), sizes)) if numbers else []
-            return [_input(row, part) for row, part in zip(numbers, content, strict=True)]
-        return [_input(rows[0].tolist(), part) for rows, part in zip(keys, content, strict=True)]
-
     def _hold(self, inputs: Sequence[SampledInput]) -> None:
         """Keep the inputs that are drawn, in their order."""
         spaces = self._spaces(_sides(inputs))
@@ -208,17 +210,6 @@ class InputSample(ExactMetric):
         layers, heads, rows, columns, guesses = each.shape
         sides = [rows] if self.kind is None else [rows, columns]
         return [each.key, each.document, layers, heads, *sides, guesses, each.annotation_bytes]
-
-    def _compact(self) -> None:
-        """Replace the lists of a state by lists of one tensor, in the order of the draw."""
-        self._hold(self._kept())
-        keys = [torch.zeros(0, self._numbers, dtype=torch.int64), *self.keys]
-        content = [torch.zeros(0, dtype=torch.uint8), *self.content]
-        self.keys, self.content = [torch.cat(keys)], [torch.cat(content)]
-
-
-def _input(numbers: Sequence[int], content: Tensor) -> SampledInput:
-    return SampledInput(numbers[0], numbers[1], _shape(numbers), content, numbers[-1])
 
 
 def _shape(numbers: Sequence[int]) -> Shape:
