@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from ...corpora_loaders import OFFSETS
+from ...reports.columns import Explored, Schema, TableColumn
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Ensemble, Fact, Measure, ReadHead
 from ...reports.format import head_name, rows_of
 from ..shared.best_head import drawn
 from ..shared.ensembles import heads_of
-from ..shared.explored import bounds, defined, head_measures, points, share
+from ..shared.explored import bounds, head_measures, points, share
 from ..shared.held_out import side_of_baseline
 from ..shared.outcomes import Counts
 from .accuracy import DependencyAccuracy
@@ -26,7 +27,18 @@ from .tables import TOTALS, Asked, members_of
 ARROWS = {"dep->head": "dependent → head", "head->dep": "head → dependent", "both": "both directions"}
 """The directions of attention in words and arrows."""
 
-_HEAD = ["layer", "head"]
+GAINS = Schema(
+    "dependency",
+    "The same with the gain over the best fixed offset of the relation, which the explorer shows.",
+    (
+        TableColumn(
+            "gain",
+            "points",
+            "the accuracy minus that of the best fixed offset ({offset})",
+            explored=Explored("Gain over the best fixed offset", "{relation}, {arrow}", counted="total", center=0.0),
+        ),
+    ),
+)
 
 
 def explored_dependency(
@@ -79,6 +91,7 @@ def _measures(
     offset = drawn(replicates.baselines[members])[:, OFFSETS.index(row["offset"])]
     correct = drawn(replicates.correct[members])
     heads = "syntactic head" if metric.trees == "basic" else "syntactic head, or one of several with this relation,"
+    facts = {"relation": row["relation"], "heads": heads, "offset": f"{row['offset']:+d}"}
     for index, direction in enumerate(metric.directions):
         table = cells[cells["direction"] == direction]
         low = high = gain_low = gain_high = None
@@ -86,30 +99,18 @@ def _measures(
             rates = correct[used, index] / total[used, None, None]
             low, high = bounds(rates)
             gain_low, gain_high = bounds(rates - (offset[used] / total[used])[:, None, None])
-        (measure,) = head_measures(
-            CELLS,
-            table,
-            f"dependency/{row['relation']}/{direction}/{{column}}/{kind}",
-            {"relation": row["relation"], "arrow": ARROWS[direction], "heads": heads},
+        shown = partial(
+            head_measures,
+            id_=f"dependency/{row['relation']}/{direction}/{{column}}/{kind}",
+            facts={**facts, "arrow": ARROWS[direction]},
             kind=kind,
-            low=low,
-            high=high,
-            baseline=float(row["offset_accuracy"]),
             relation=row["relation"],
             direction=direction,
         )
-        gain = replace(
-            measure,
-            id=f"dependency/{row['relation']}/{direction}/gain/{kind}",
-            group="Gain over the best fixed offset",
-            values=defined(table.sort_values(_HEAD)["accuracy"] - row["offset_accuracy"]),
-            low=gain_low,
-            high=gain_high,
-            baseline=None,
-            center=0.0,
-            note=f"The accuracy minus that of the best fixed offset ({row['offset']:+d}).",
-        )
-        yield measure, gain
+        with_gain = table.assign(gain=table["accuracy"] - row["offset_accuracy"])
+        (accuracy,) = shown(CELLS, table, low=low, high=high, baseline=float(row["offset_accuracy"]))
+        (gain,) = shown(GAINS, with_gain, low=gain_low, high=gain_high)
+        yield accuracy, gain
 
 
 def _phrases(certain: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:

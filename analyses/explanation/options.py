@@ -11,7 +11,7 @@ from tyro.conf import arg
 
 from ...reports.help.options import flag
 from ...storage.nearest import unknown
-from ...storage.plugins import GROUPS, points_of
+from ...storage.plugins import GROUPS, Plugins
 from ..contract import OptionError, OptionGroup
 from ..option_groups import Bounds
 from ..shared.numbers import Count, Number, OptionalNumber
@@ -30,9 +30,12 @@ REGULARIZERS = ("concat", "residual", "tying", "mlm", "conicity")
 _STRUCTURED = {".csv", ".tsv", ".json", ".jsonl", ".zip"}
 
 
+PLUGINS = Plugins("explanation test", lambda: TESTS)
+
+
 def names_of_tests() -> tuple[str, ...]:
     """The names that ``--tests`` takes."""
-    return tuple(dict.fromkeys((*TESTS, *(point.name for point in points_of("explanation test")))))
+    return tuple(PLUGINS.names())
 
 
 @dataclass(frozen=True)

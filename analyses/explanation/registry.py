@@ -14,10 +14,10 @@ from typing import Any
 
 import pandas as pd
 
-from ...storage.plugins import RegistryError, loaded, located, points_of, source_of
+from ...storage.plugins import RegistryError, loaded, located, source_of
 from .batch import Rows
 from .contract import SHARE, TVD, Column, Drawing, ExplanationTest
-from .options import TESTS, ExplanationTestOptions
+from .options import PLUGINS, TESTS, ExplanationTestOptions
 
 _DESCRIPTION = "states"  # it runs whatever tests are chosen
 
@@ -102,19 +102,15 @@ def _in_items(test: ExplanationTest) -> ExplanationTest:
 
 @functools.cache
 def _tests() -> dict[str, ExplanationTest]:
-    own = [_own(name) for name in (*TESTS, _DESCRIPTION)]
-    tests = [*own[:-1], *(_added(point) for point in points_of("explanation test")), own[-1]]
+    names = (*TESTS, _DESCRIPTION)
+    own: list[ExplanationTest] = [located(f"{__package__}.tests.{name.replace('-', '_')}:TEST") for name in names]
+    tests = [*own[:-1], *map(_added, PLUGINS.added().values()), own[-1]]
     check_tests(tests)
     return {test.name: test for test in tests}
 
 
-def _own(name: str) -> ExplanationTest:
-    test: ExplanationTest = located(f"{__package__}.tests.{name.replace('-', '_')}:TEST")
-    return test
-
-
 def _added(point: EntryPoint) -> ExplanationTest:
-    test = loaded("explanation test", point)
+    test = loaded(PLUGINS.what, point)
     if isinstance(test, type) and issubclass(test, ExplanationTest):
         test = _of_subclass(test)
     if not isinstance(test, ExplanationTest):
