@@ -12,7 +12,7 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import head_name, rows_of
 from ..shared.best_head import drawn
-from ..shared.ensembles import finds_more
+from ..shared.ensembles import finds_more, found_together
 from ..shared.explored import address, bounds, head_measures, points, share
 from ..shared.failures import clear_mistake
 from ..shared.held_out import side_of_baseline
@@ -97,11 +97,7 @@ def _together(rows: Sequence[Mapping[str, Any]], results: CoreferenceResults, ki
         return
     ensembles = rows_of(results.ensembles)
     better = sorted(filter(finds_more, ensembles), key=lambda row: -row["gain"])
-    named = "; ".join(
-        f"{_type(row)} by {row['heads']} ({share(row['heldout_accuracy'])} of {row['total']:,}, one head "
-        f"{share(row['single_accuracy'])}; {points(row['gain'], row['gain_low'], row['gain_high'])})"
-        for row in better
-    )
+    named = "; ".join(found_together(_type(row), row) for row in better)
     of = f"rows of the table of ensembles ({', '.join(_type(row) for row in ensembles)})"
     text = (
         f"In {len(better)} of {len(ensembles)} {of}, averaged maps of several heads find more antecedents than one "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ import pandas as pd
 
 from ...reports.columns import HEAD, Schema, TableColumn, bounds
 from ...reports.format import direction, rows_of
-from ...reports.table import ShownTable
 from ..shared.failures import FailureTables, chosen_heads, measured
 from .antecedents import DIRECTIONS
 from .baselines import BASELINES, column_name
@@ -127,17 +126,3 @@ def failure_tables(
 def _measured(names: str, x: npt.NDArray[np.int64], n: npt.NDArray[np.int64]) -> dict[str, Any]:
     """Return a count, its share and the interval of the share from the counts of each cluster."""
     return measured(names, (x.sum(), x @ x, x @ n), (n.sum(), n @ n))
-
-
-def shown_failures(tables: FailureTables) -> tuple[ShownTable, ShownTable]:
-    """Return the tables for the page and LaTeX."""
-
-    def style(row: Mapping[str, Any]) -> str:
-        return "total" if row.get("by") == "mentions" or row.get("picked") == "antecedent" else ""
-
-    titles = "Where the heads are right (accuracy in %)", "What the heads pick (%)"
-    failures, picked = (
-        ShownTable(schema.name, title, schema.columns, rows_of(table), style=style)
-        for schema, title, table in zip((FAILURES, PICKED), titles, tables, strict=True)
-    )
-    return failures, picked

@@ -11,15 +11,16 @@ from ...reports.columns import Row, TableColumn
 from ...reports.format import ARROWS, head_name, interval, percent, rows_of
 from ...reports.table import ShownTable
 from ..shared.ensembles import shown_ensembles
-from ..shared.failures import FailureTables
+from ..shared.failures import FailureTables, shown_failure_tables
 from ..shared.previews import results_html, results_line
 from .choices import POLICIES
 from .columns import BEST
 from .contrasts import by_comparison
 from .ensembles import ENSEMBLES
 from .examples import ShownExample
-from .failure_tables import shown_failures
+from .failure_tables import FAILURES, PICKED
 from .group_columns import CONTRASTS, LARGEST_CONTRASTS
+from .picks import PICKS
 from .tables import CoreferenceTables
 
 
@@ -87,7 +88,7 @@ def shown_tables(results: CoreferenceResults) -> list[ShownTable]:
     if results.ensembles is not None:
         tables.append(shown_ensembles(results.ensembles, ENSEMBLES))
     if results.failures:
-        tables += shown_failures(results.failures)
+        tables += shown_failure_tables(results.failures, (FAILURES, PICKED), "mentions", PICKS[0])
     return tables
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from ...corpora_loaders import OFFSETS
 from ...reports.columns import HEAD, Schema, TableColumn, bounds
 from ...reports.format import direction, rows_of
 from ...reports.table import ShownTable
-from ..shared.failures import FailureTables, chosen_heads, measured
+from ..shared.failures import FailureTables, chosen_heads, measured, shown_failure_tables
 from .decisions import READINGS
 from .failures import CLASSES, DependencyFailures
 from .picks import PICKS
@@ -124,22 +124,14 @@ def failure_tables(
 
 
 def shown_failures(tables: FailureTables, min_count: int) -> tuple[ShownTable, ShownTable]:
-    """Return the tables for the page and LaTeX, with the most frequent relations and totals."""
-    shown = []
-    for table, schema, title in (
-        (tables.failures, FAILURES, "Where the heads are right (accuracy in %)"),
-        (tables.picked, PICKED, "What the heads pick (%)"),
-    ):
+    """Return the tables for the page and LaTeX, with the most frequent relations."""
+    frequent = []
+    for table in tables:
         totals = table.groupby("relation", sort=False)["total"].max()
         single = [name for name in totals.index if name not in (*TOTALS, "root")]
         kept = [name for name in single if totals[name] >= min_count][:_MOST] or single[:_MOST]
-        rows = [row for row in rows_of(table) if row["relation"] in kept]
-
-        def style(row: Mapping[str, Any]) -> str:
-            return "total" if row.get("by") == "words" or row.get("picked") == "head" else ""
-
-        shown.append(ShownTable(schema.name, title, schema.columns, rows, style=style))
-    return shown[0], shown[1]
+        frequent.append(table[table["relation"].isin(kept)])
+    return shown_failure_tables(FailureTables(*frequent), (FAILURES, PICKED), "words", "head")
 
 
 def by_relation(failures: ShownTable, picked: ShownTable) -> list[tuple[str, ShownTable, ShownTable]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...reports.explorer.data import Finding
 from ...reports.format import head_name, rows_of
-from ..shared.ensembles import finds_more
+from ..shared.ensembles import finds_more, found_together
 from ..shared.explored import address, points, share
 from ..shared.failures import clear_mistake
 from ..shared.held_out import side_of_zero
@@ -125,11 +125,7 @@ def _together(results: DependencyResults, kind: str) -> Iterator[Finding]:
         text = f"For none of {counted}, averaged maps of several heads clearly find more words than one head."
         yield Finding(text, _address(best[rows[0]["relation"]], kind))
         return
-    named = "; ".join(
-        f"{row['relation']} by {row['heads']} ({share(row['heldout_accuracy'])} of {row['total']:,} words, one head "
-        f"{share(row['single_accuracy'])}; {points(row['gain'], row['gain_low'], row['gain_high'])})"
-        for row in better[:SHOWN]
-    )
+    named = "; ".join(found_together(row["relation"], row, " words") for row in better[:SHOWN])
     text = (
         f"For {len(better)} of {counted}, averaged maps of several heads find more words than one head, where both are "
         f"chosen on one half of the sentences and scored on the other. The largest gains: {named}."

@@ -19,6 +19,7 @@ from ...reports.columns import Schema, TableColumn, bounds
 from ...reports.format import rows_of
 from ...reports.table import ShownTable
 from .best_head import interval, rate
+from .explored import points, share
 from .outcomes import SPLITS
 
 Array = npt.NDArray[Any]
@@ -29,6 +30,14 @@ _ARROWS = "←↔"
 def finds_more(ensemble: Mapping[str, Any]) -> bool:
     """Whether an ensemble clearly finds more than its first head alone: the whole interval of its gain is above 0."""
     return bool(ensemble["gain_low"] > 0)
+
+
+def found_together(name: str, row: Mapping[str, Any], units: str = "") -> str:
+    """Say which heads find more together, and what one head finds, as a part of a sentence."""
+    return (
+        f"{name} by {row['heads']} ({share(row['heldout_accuracy'])} of {row['total']:,}{units}, one head "
+        f"{share(row['single_accuracy'])}; {points(row['gain'], row['gain_low'], row['gain_high'])})"
+    )
 
 
 def ensemble_schema(

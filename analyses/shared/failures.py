@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from ...reports.columns import Schema
 from ...reports.format import rows_of
+from ...reports.table import ShownTable
 from .best_head import STANDARD_ERRORS, rate
 
 
@@ -63,6 +65,23 @@ def cluster_interval(x: int, squares: int, products: int, n: int, n_squares: int
     z = STANDARD_ERRORS**2 / effective
     middle, margin = p + z / 2, STANDARD_ERRORS * math.sqrt(p * (1 - p) / effective + z / (4 * effective))
     return (middle - margin) / (1 + z), (middle + margin) / (1 + z)
+
+
+def shown_failure_tables(
+    tables: FailureTables, schemas: tuple[Schema, Schema], everything: str, right: str
+) -> tuple[ShownTable, ShownTable]:
+    """Return the tables for the page and LaTeX, in which the rows of all words and of right picks stand out."""
+    # everything: the property whose only class has all words. right: what is picked where the head is right.
+    titles = "Where the heads are right (accuracy in %)", "What the heads pick (%)"
+
+    def style(row: Mapping[str, Any]) -> str:
+        return "total" if row.get("by") == everything or row.get("picked") == right else ""
+
+    failures, picked = (
+        ShownTable(schema.name, title, schema.columns, rows_of(table), style=style)
+        for schema, title, table in zip(schemas, titles, tables, strict=True)
+    )
+    return failures, picked
 
 
 def clear_mistake(
