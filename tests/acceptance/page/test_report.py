@@ -163,6 +163,19 @@ def test_nothing_is_lost_without_javascript(open_page, report, small):
     assert page.locator(".contents a").first.is_visible()
 
 
+def test_a_chip_touches_the_text_after_it_in_full_findings_alone(open_page, report):
+    """No gap stands before a comma; before a finding in one line, chips stand apart."""
+    gaps = """() => [...document.querySelectorAll(".findings .chip")].map((chip) => {
+      const range = document.createRange();
+      range.selectNode(chip.nextSibling);
+      return range.getBoundingClientRect().left - chip.getBoundingClientRect().right;
+    })"""
+    page = open_page(report)
+    assert page.evaluate(gaps) == pytest.approx([5.6, 5.6], abs=0.3)
+    page.locator(".findings > button").click()
+    assert page.evaluate(gaps) == pytest.approx([0, 0], abs=0.3)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_is_legible(open_page, report, scheme):
     page = open_page(report, color_scheme=scheme)
