@@ -324,6 +324,24 @@ _COLUMNS = (
     ),
     Fault(
         "analyses/comparison/section.py",
+        'cell=lambda row: group_name(contrast, row["group"])',
+        "",
+        f"{_COMPARISON}test_statistics_have_readable_names_wherever_they_are_shown",
+    ),
+    Fault(
+        "analyses/comparison/findings.py",
+        "{group_name(contrast, row.group)}",
+        "{row.group}",
+        f"{_COMPARISON}test_statistics_have_readable_names_wherever_they_are_shown",
+    ),
+    Fault(
+        "analyses/comparison/section.py",
+        "{name[1 - _NAME // 2 :]}",
+        "{name[_NAME // 2 :]}",
+        f"{_COMPARISON}test_long_names_of_runs_are_shortened_in_headings_unless_they_then_are_the_same",
+    ),
+    Fault(
+        "analyses/comparison/section.py",
         '_p_value(row["p_holm"])',
         '_p_value(row["p"])',
         f"{_COMPARISON}test_page_and_latex_say_what_the_csv_file_says",

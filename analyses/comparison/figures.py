@@ -10,12 +10,13 @@ from matplotlib.figure import Figure
 
 from ...reports.drawing import BLUE, GREY, ORANGE, PAGE, TEXT, finish, panel, styled
 from ...reports.shapes import intervals, name_rows
-from ..surface.shown_tables import statistic_names
 from .differences import Difference
-from .findings import view_of
+from .findings import group_name, view_of
 from .results import Contrast
 
 _LABEL = 48  # characters of a label in one line
+_ACROSS = 90  # characters of the label of the axis in one line
+_BESIDE = 36  # characters that have room above the values on the right
 
 
 @styled
@@ -26,7 +27,7 @@ def contrast_figure(contrast: Contrast) -> Figure | None:
     rows = contrast.tested or [row for row in contrast.others if row.difference == row.difference]
     if not rows:
         return None
-    names = [textwrap.fill(_label(row), _LABEL) for row in rows]
+    names = [textwrap.fill(_label(contrast, row), _LABEL) for row in rows]
     lines = sum(1 + 0.6 * name.count("\n") for name in names)
     figure, axes = panel(TEXT, 1.15 + 0.2 * lines)
     # The kinds of maps of one run share its page, where the head that finds more can be looked at.
@@ -34,8 +35,10 @@ def contrast_figure(contrast: Contrast) -> Figure | None:
     texts = [_values(contrast, row) for row in rows]
     difference_rows(axes, rows, contrast.scale, names=names, texts=texts, links=links)
     unit = "percentage points" if contrast.unit == "%" else contrast.unit
-    axes.set_xlabel(f"{contrast.quantity}: {contrast.first.name} minus {contrast.second.name} ({unit})")
+    label = f"{contrast.quantity}: {contrast.first.name} minus {contrast.second.name} ({unit})"
+    axes.set_xlabel(textwrap.fill(label, _ACROSS))
     heading = f"{contrast.first.name} − {contrast.second.name}"
+    heading = heading if len(heading) <= _BESIDE else "first − second"
     axes.annotate(heading, (1, 1), (4, 2), xycoords="axes fraction", textcoords="offset points", color="#666666")
     finish(figure, axes, f"{contrast.analysis}, {contrast.family}")
     return figure
@@ -45,10 +48,9 @@ def _chosen(contrast: Contrast, row: Difference) -> bool:
     return contrast.first.run == contrast.second.run and bool(row.first and row.first.choice and row.second)
 
 
-def _label(row: Difference) -> str:
+def _label(contrast: Contrast, row: Difference) -> str:
     """Name a group in words, with the number of decisions on each side, once if they are the same."""
-    group, comma, rest = row.group.partition(", ")
-    name = statistic_names({}).get(group, group) + comma + rest
+    name = group_name(contrast, row.group)
     counts = dict.fromkeys(f"{side.n:,}" for side in (row.first, row.second) if side)
     return f"{name} (n = {' and '.join(counts)})" if counts else name
 

@@ -9,6 +9,7 @@ from ...reports.format import number, number_interval, signed
 from ..dependency.tables import TOTALS
 from ..shared.comparable import Measured
 from ..shared.explored import address, points, share
+from ..surface.shown_tables import statistic_names
 from .differences import Difference
 from .results import Comparison, Contrast, Side
 
@@ -97,7 +98,15 @@ def _named(contrast: Contrast, row: Difference) -> str:
         difference = points(row.difference, row.low, row.high)
     else:
         difference = f"{signed(row.difference)} {contrast.unit} {number_interval(row.low, row.high)}".rstrip()
-    return f"{row.group} ({values}, n = {counts}; {difference})"
+    return f"{group_name(contrast, row.group)} ({values}, n = {counts}; {difference})"
+
+
+def group_name(contrast: Contrast, group: str) -> str:
+    """Name a group in words, as the tables and figures of its analysis do."""
+    if contrast.analysis != "surface":
+        return group
+    statistic, comma, layer = group.partition(", ")
+    return statistic_names({}).get(statistic, statistic) + comma + layer
 
 
 def _value(contrast: Contrast, one: Measured) -> str:

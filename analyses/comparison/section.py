@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,14 @@ from ...reports.streams import WIDE
 from ...reports.table import ShownTable
 from ...reports.tables import records
 from .figures import contrast_figure
-from .findings import comparison_findings, view_of_side
+from .findings import comparison_findings, group_name, view_of_side
 from .results import Comparison, Contrast, Side, row_of
 
 _LONGEST = 40
 """The most rows of a table in a terminal. Longer tables are left to the report."""
+
+_NAME = 28
+"""The characters of the name of a run in a heading of the page, whose title has the whole name."""
 
 
 def comparison_section(
@@ -54,6 +57,7 @@ def comparison_section(
                 "id": f"contrast-{len(parts) + 1}",  # to which the findings lead
                 "contrast": contrast,
                 "heading": heading(contrast),
+                "short": heading(contrast, _shortened(_names(contrast))),
                 "table": table,
                 "significant": sum(row.significant for row in contrast.tested),
                 "figure": figure_name if drawn is not None else None,
@@ -135,9 +139,19 @@ def _style(row: Row) -> str:
     return "rare" if not row["tested"] else "strong" if row["significant"] else ""
 
 
-def heading(contrast: Contrast) -> str:
+def heading(contrast: Contrast, names: Sequence[str] = ()) -> str:
     """Return the heading of a contrast, for example ``dependency, relations: norm minus weight``."""
-    return f"{contrast.analysis}, {contrast.family}: {contrast.first.name} minus {contrast.second.name}"
+    return f"{contrast.analysis}, {contrast.family}: {' minus '.join(names or _names(contrast))}"
+
+
+def _names(contrast: Contrast) -> tuple[str, str]:
+    return contrast.first.name, contrast.second.name
+
+
+def _shortened(names: Sequence[str]) -> Sequence[str]:
+    """Shorten long names in the middle, unless what distinguishes them is there."""
+    short = [name if len(name) <= _NAME else f"{name[: _NAME // 2]}…{name[1 - _NAME // 2 :]}" for name in names]
+    return short if len(set(short)) == len(set(names)) else names
 
 
 def _figure_name(name: str, contrast: Contrast, taken: dict[str, Figure]) -> str:
@@ -150,11 +164,11 @@ def _figure_name(name: str, contrast: Contrast, taken: dict[str, Figure]) -> str
 
 def shown_columns(contrast: Contrast, reports: Mapping[str, str]) -> list[TableColumn]:
     """Return the columns in which a contrast is shown, whose values have the unit of the contrast."""
-    names, is_share = (contrast.first.name, contrast.second.name), contrast.unit == "%"
+    names, is_share = _names(contrast), contrast.unit == "%"
     value = "share" if is_share else "number"
     has_choices = any(one.choice for row in contrast.differences for one in (row.first, row.second) if one)
     columns = [
-        TableColumn("group", "text", "", "group"),
+        TableColumn("group", "text", "", "group", cell=lambda row: group_name(contrast, row["group"])),
         TableColumn("n_a n_b", "count", "", "n", cell=_numbers),
         *(TableColumn(key, value, "", name) for key, name in zip(("value_a", "value_b"), names, strict=True)),
         TableColumn(

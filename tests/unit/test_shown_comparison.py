@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
-from attentionology.analyses.comparison.findings import kinds_findings
+from attentionology.analyses.comparison.findings import comparison_findings, kinds_findings
 from attentionology.analyses.comparison.results import Comparison, Contrast, Side, contrast
 from attentionology.analyses.comparison.section import comparison_section, comparison_tables, contrast_table
 from attentionology.analyses.shared.comparable import Comparable, Measured
@@ -209,3 +210,52 @@ def test_without_chosen_heads_there_is_no_finding_about_kinds():
         if row.first and row.second
     )
     assert not list(kinds_findings(Comparison((replace(found, differences=without),), 50)))
+
+
+def test_statistics_have_readable_names_wherever_they_are_shown():
+    """Findings, tables and figures name a statistic as its analysis does, and the CSV file by its column."""
+    groups = {"first_to_first": (0.8, 0.6), "previous, layer 2": (0.5, 0.2)}
+    noise = np.random.default_rng(0).normal(scale=0.01, size=50)
+    sides = [
+        Comparable(
+            "all layers",
+            tuple(Measured(name, values[side], 100, noise * side) for name, values in groups.items()),
+            "mean share",
+            "inputs",
+            0,
+        )
+        for side in (0, 1)
+    ]
+    names = Side("a", "weight", "a"), Side("b", "weight", "b")
+    of_surface = contrast("surface", sides[0], sides[1], *names, "paired", min_count=50)
+    comparison = Comparison((of_surface,), 50)
+    section = comparison_section(comparison, name="comparison", title="")
+    assert [row["group"] for row in on_page(section.shown[0])] == ["previous, layer 2", "first special → first special"]
+    (finding,) = comparison_findings(comparison)
+    assert "first special → first special (a 80.0 %, b 60.0 %" in finding.text
+    assert "first_to_first" not in finding.text
+    (figure,) = section.figures.values()
+    drawn = [text.get_text() for text in figure.findobj(Text)]
+    assert "first special → first special (n = 100)" in drawn
+    assert set(comparison.table["group"]) == set(groups)
+
+
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [
+        (("a model whose name is long, weight", "norm"), "a model whose … long, weight minus norm"),
+        (("a model whose seed is 1, on en_sample", "a model whose seed is 2, on en_sample"), None),
+    ],
+)
+def test_long_names_of_runs_are_shortened_in_headings_unless_they_then_are_the_same(names, short):
+    """Headings of the page have 28 characters of a name, and figures have the whole names in several lines."""
+    first, second = (Side(name, "weight", name) for name in names)
+    long = Comparison((replace(compared("%"), first=first, second=second),), 50)
+    section = comparison_section(long, name="comparison", title="")
+    (part,) = section.context["parts"]
+    whole = f"{names[0]} minus {names[1]}"
+    assert part["heading"] == f"dependency, relations: {whole}"
+    assert part["short"] == f"dependency, relations: {short or whole}"
+    (axes,) = section.figures[part["figure"]].axes
+    assert axes.get_xlabel().replace("\n", " ") == f"words found: {whole} (percentage points)"
+    assert max(map(len, axes.get_xlabel().split("\n"))) <= 90
