@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from ..analyses.comparison.results import Comparison, Contrast, Pairing, Side, contrasts_of
 from ..analyses.comparison.section import comparison_section
@@ -20,7 +18,7 @@ from ..analyses.shared.record import describe_command
 from ..reports.help.options import flag
 from ..reports.page import Section
 from ..reports.progress import Stages
-from ..reports.run_folder import EVERY_RUN, RunFolder
+from ..reports.run_folder import EVERY_RUN, RunFolder, address_of
 from ..storage.nearest import did_you_mean
 from .compared import Compared, ComparedRun, load_compared_run, names_of, pairing_of
 from .run import Run, write_run
@@ -220,11 +218,7 @@ def compare_folders(
 def _reports(runs: Mapping[str, ComparedRun], out: Path) -> dict[str, str]:
     """Return the addresses of the reports of runs from the folder of the comparison, by the names of the runs."""
     pages = {name: run.folder / EVERY_RUN[0] for name, run in runs.items() if run.folder is not None}
-    return {
-        name: quote(Path(os.path.relpath(page.resolve(), out.resolve())).as_posix())
-        for name, page in pages.items()
-        if page.is_file()
-    }
+    return {name: address_of(page, out) for name, page in pages.items() if page.is_file()}
 
 
 def _written(

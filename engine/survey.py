@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ import pandas as pd
 
 from ..analyses.comparison.results import Pairing
 from ..analyses.contract import OptionError, OptionGroup, OptionSet
-from ..analyses.dependency.accuracy import DependencyAccuracy, inventory, words_by_group
+from ..analyses.dependency.accuracy import inventory, words_by_group
 from ..analyses.dependency.options import DependencyOptions
-from ..analyses.dependency.tables import TOTALS, members_of
+from ..analyses.dependency.tables import TOTALS
 from ..analyses.option_groups import names_in
 from ..analyses.shared.comparable import Comparable
 from ..analyses.shared.input_options import LimitOptions, ModelOptions, paths_read
@@ -26,16 +27,15 @@ from ..analyses.survey.contrasts import Contrasts, Measurements
 from ..analyses.survey.results import Survey
 from ..analyses.survey.section import survey_section
 from ..analyses.survey.tables import CellResult
-from ..analyses.survey.training import LayerAccuracies, TrainingCurves, layer_accuracies
-from ..analyses.survey.transfer import KeptCounts, averaged, kept_counts, transfers
+from ..analyses.survey.training import TrainingCurves
+from ..analyses.survey.transfer import KeptCounts, transfers
 from ..reports.progress import Stages, showing
 from ..reports.run_folder import RunFolder
 from ..storage.nearest import did_you_mean
 from .compared import pairing_of
 from .corpus import CorpusOptions
-from .execution import execute
-from .preparing import Job
 from .run import Run, write_run
+from .surveying.cell_run import CellReports, run_cell
 from .surveying.cells import CellCounter, read_treebank
 from .surveying.options import CellOptions, GridOptions, SurveyOptions
 from .surveying.plan import SurveyPlan, check_survey, plan_survey
@@ -55,6 +55,7 @@ def survey(
     relation: str = GridOptions.relation,
     out: str | Path | None = None,
     overwrite: bool = False,
+    reports: bool = CellOptions.reports,
     seed: int = 0,
     progress: bool | None = None,
 ) -> Survey:
@@ -74,6 +75,7 @@ def survey(
         relation: the relation that the figures show.
         out: the folder for the report, its tables and figures; None to write nothing.
         overwrite: whether to replace the folder of an earlier survey.
+        reports: whether to write a report of each cell to ``out/runs``, to which the heads on the page lead.
         seed: the seed of everything random.
         progress: whether to show progress bars. Default: in an interactive session and in a notebook.
 
@@ -99,12 +101,16 @@ def survey(
         raise OptionError("of ModelOptions, a survey uses only the device; revisions are given as NAME@REVISION")
     if given[PartOptions].part is not None:
         raise OptionError("a share is counted by the command: attentionology survey … --parts FOLDER --part K/N")
+    if reports and out is None:
+        raise OptionError("the reports of cells are written beside that of the survey, which needs out")
     kinds = of_maps.map if maps is None else maps
     with showing(progress):
         return execute_survey(
             SurveyOptions(
                 grid=GridOptions(names_in(models), names_in(treebanks), names_in(kinds), relation),
-                cells=CellOptions(of_maps.merge, of_maps.normalize, files.tokens, files.limit, of_model.device),
+                cells=CellOptions(
+                    of_maps.merge, of_maps.normalize, files.tokens, files.limit, of_model.device, reports
+                ),
                 dependency=given[DependencyOptions],
                 control=given[ControlOptions],
                 count=given[CountOptions],
@@ -127,26 +133,29 @@ def execute_survey(
     stages, grid = Stages(), options.grid
     shown = {**flat_options(options), **options.long_run.described()}
 
-    def counted() -> tuple[Survey, Callable[[Path | None], Run]]:
+    def counted(folder: Path | None = None) -> tuple[Survey, Callable[[Path | None], Run]]:
         with stages("cells"):
             plan = plan_survey(options)
-            survey = count_grid(plan)
-        written = functools.cache(lambda _: _written(plan, survey, shown, command, stages))
+            reports = CellReports(plan, folder, out, command) if folder and out and options.cells.reports else None
+            survey = count_grid(plan, reports)
+        written = functools.cache(partial(_written, plan, survey, shown, command, stages))
         return replace(survey, written=written), written
 
     if out is None:
         return counted()[0]
     shown["out"] = str(out)
     with RunFolder(out, overwrite=overwrite, reads=paths_read(grid.models, grid.treebanks)) as folder:
-        survey, written = counted()
-        write_run(folder.path, written(None))
+        survey, written = counted(folder.path)
+        write_run(folder.path, written(out))
     return survey
 
 
-def _written(plan: SurveyPlan, survey: Survey, shown: Mapping[str, Any], command: str, stages: Stages) -> Run:
-    """Return what a survey writes, which is the folder of a run."""
+def _written(
+    plan: SurveyPlan, survey: Survey, shown: Mapping[str, Any], command: str, stages: Stages, out: Path | None
+) -> Run:
+    """Return what a survey writes, which is the folder of a run. Heads lead to the reports of cells from there."""
     with stages("tables and figures"):
-        section = survey_section(survey)
+        section = survey_section(survey, out)
     record = {
         **describe_command(command, shown, plan.options.seed, stages),
         "survey": _described(plan, survey),
@@ -189,18 +198,7 @@ def _described(plan: SurveyPlan, survey: Survey) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, eq=False)
-class CellRun:
-    """What a survey keeps of the run of a cell until its treebank has been read with all models."""
-
-    best: Mapping[str, pd.DataFrame]  # the best heads of each kind of map
-    families: Mapping[str, Sequence[Comparable]]  # the statistics that can be compared, by the kind of map
-    record: Mapping[str, Any]
-    kept: Mapping[str, KeptCounts]  # to transfer heads, by the kind of map; empty if there is only one treebank
-    layers: Mapping[str, LayerAccuracies]  # by the kind of map; empty if no model has training curves
-
-
-def count_grid(plan: SurveyPlan) -> Survey:
+def count_grid(plan: SurveyPlan, reports: CellReports | None = None) -> Survey:
     """Count all cells, and compare them.
 
     The statistics of one treebank are compared before the next is read, so the memory does not grow with the number of
@@ -214,11 +212,12 @@ def count_grid(plan: SurveyPlan) -> Survey:
         (model, kind): {} for model in grid.models for kind in grid.maps
     }
     several = len(plan.treebanks) > 1
-    run_cell = functools.partial(_run, transferred=several, by_layer=bool(curves.checkpoints))
-    for treebank, cells in CellCounter(plan, run_cell).treebanks():
+    count = partial(run_cell, transferred=several, by_layer=bool(curves.checkpoints), reports=reports)
+    for treebank, cells in CellCounter(plan, count).treebanks():
         measured, records = list[Measurements](), dict[str, Mapping[str, Any]]()
         for cell in cells:
             best, families = dict[str, pd.DataFrame](), dict[str, Sequence[Comparable]]()
+            pages = {kind: page for run in cell.results for kind, page in run.reports.items()}
             for run in cell.results:
                 best |= run.best
                 families |= run.families
@@ -227,11 +226,11 @@ def count_grid(plan: SurveyPlan) -> Survey:
                 for kind, layers in run.layers.items():
                     curves.add(cell.cell.model, treebank, kind, run.families[kind][0].measured, layers)
             record = cell.results[0].record if cell.results else None
-            results.append(CellResult(cell.cell, best, tuple(cell.failures), record, cell.seconds))
+            results.append(CellResult(cell.cell, best, tuple(cell.failures), record, cell.seconds, pages))
             if record is not None:
                 records[cell.cell.model] = record
                 measured.append(Measurements(cell.cell.model, families))
-        contrasts.add(treebank, measured, functools.partial(_pairing, records))
+        contrasts.add(treebank, measured, partial(_pairing, records))
     moved = [transfers(kept[key], min_count, model=key[0], map=key[1]) for key in kept]
     return Survey(
         models=grid.models,
@@ -251,25 +250,6 @@ def count_grid(plan: SurveyPlan) -> Survey:
 
 def _pairing(records: Mapping[str, Mapping[str, Any]], first: str, second: str) -> Pairing:
     return pairing_of(records[first], records[second])[0]
-
-
-def _run(job: Job, *, transferred: bool, by_layer: bool, **inputs: Any) -> CellRun:
-    run = execute(job, **inputs)
-    best, families = dict[str, pd.DataFrame](), dict[str, Sequence[Comparable]]()
-    kept, layers = dict[str, KeptCounts](), dict[str, LayerAccuracies]()
-    for part in run.parts:
-        kind, facts = part.kind or "", part.counted.facts
-        best[kind], families[kind] = part.results.best, part.analysis.comparable(part.counted)
-        if transferred or by_layer:
-            metric = part.counted.metric(facts.model, DependencyAccuracy)
-            counts = metric.split_counts()
-            groups = members_of(metric.groups, counts[0], facts.asked)
-            in_means = averaged(groups, facts.asked)
-            if transferred:
-                kept[kind] = kept_counts(groups, in_means, families[kind][0].measured, counts)
-            if by_layer:
-                layers[kind] = layer_accuracies(in_means, counts, job.groups[CountOptions].min_count)
-    return CellRun(best, families, run.record, kept, layers)
 
 
 def _check_relation(plan: SurveyPlan) -> None:

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from urllib.parse import quote
 
 from ..storage.durable import (
     PARTIAL,
@@ -179,6 +180,11 @@ _OF_OLD_RUNS = re.compile(
 """The files that runs wrote before run records named them."""
 
 _OF_FILE_MANAGERS = (".DS_Store", "Thumbs.db", "desktop.ini")
+
+
+def address_of(page: Path, folder: Path) -> str:
+    """The address of a page from the pages of a folder."""
+    return quote(Path(os.path.relpath(page.resolve(), folder.resolve())).as_posix())
 
 
 def files_of_run(folder: Path) -> list[str]:

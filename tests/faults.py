@@ -53,6 +53,12 @@ _CAUSAL = "tests/reference/test_causal_heads.py::"
 
 _COLUMNS = (
     Fault(
+        "analyses/survey/matrices.py",
+        'direction=row["direction"], kind=kind)',
+        'direction=row["direction"], kind=None)',
+        f"{_SURVEY}test_entries_lead_to_their_heads_in_the_reports_of_the_cells",
+    ),
+    Fault(
         "engine/compare.py",
         'shown, "attentionology.compare(…)", Stages(), folder)',
         'shown, "attentionology.compare(…)", Stages(), None)',

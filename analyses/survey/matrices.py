@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from ...reports.columns import Row
 from ...reports.format import ARROWS, head_name, interval, percent, rows_of
+from ...reports.run_folder import address_of
 from ..comparison.results import Contrast
 from ..dependency.tables import TOTALS
+from ..shared.explored import address
 from .results import Survey
+from .tables import Cell
 
 MEAN = "mean"
 """The column of differences of means over treebanks."""
@@ -25,6 +28,7 @@ class Entry(NamedTuple):
     details: str = ""  # the best head, n and the accuracy of the offset, or the interval of a difference
     weak: bool = False  # whether there are too few words, or a difference is not tested
     strong: bool = False  # whether a difference is significant
+    address: str = ""  # the view of the best head in the report of the cell; empty if there is none
 
     @property
     def shade(self) -> float:
@@ -68,8 +72,10 @@ def relations_of(survey: Survey) -> list[str]:
 class MatrixMaker:
     """Looks up the matrices of a survey by relation. Rows have an `Entry` for each treebank, by its name."""
 
-    def __init__(self, survey: Survey) -> None:
-        self.survey = survey
+    def __init__(self, survey: Survey, folder: Path | None = None) -> None:
+        # Heads lead to the reports of the cells from the pages of the folder.
+        self.survey, self._folder = survey, folder
+        self._pages = {(each.cell, kind): page for each in survey.results for kind, page in each.reports.items()}
         self._models = short_names(survey.models)
         self._accuracies: dict[tuple[str, str, str, str], Entry] = {}  # by model, kind of map, treebank and relation
         self._failed: set[tuple[str, str, str]] = set()  # model, kind of map, and treebank
@@ -78,7 +84,8 @@ class MatrixMaker:
             self._failed |= {(cell.model, failure.kind, cell.treebank) for failure in result.failures}
             for kind, best in result.best.items():
                 for row in rows_of(best):
-                    entry = _accuracy(row, survey.min_count)
+                    view = self.view(cell, kind, row) if row["correct"] else ""
+                    entry = _accuracy(row, survey.min_count)._replace(address=view)
                     self._accuracies[cell.model, kind, cell.treebank, row["relation"]] = entry
         # By relation, by the name of the contrast, and by treebank.
         self._differences: dict[str, dict[str, dict[str, Entry]]] = {}
@@ -94,6 +101,15 @@ class MatrixMaker:
                 )
                 by_name = self._differences.setdefault(difference.group, {})
                 by_name.setdefault(name, {})[one.treebank or MEAN] = entry
+
+    def view(self, cell: Cell, kind: str, row: Row) -> str:
+        """Return the address of the head of a row in the report of a cell; empty if there is no report."""
+        page = self._pages.get((cell, kind))
+        if page is None or self._folder is None:
+            return ""
+        head = head_name(row["layer"], row["head"])
+        view = address(head=head, relation=row["relation"], direction=row["direction"], kind=kind)
+        return f"{address_of(page, self._folder)}{view}"
 
     def accuracies(self, relation: str) -> list[Row]:
         """Return the held-out accuracies of a relation, one row for each model and kind of map."""

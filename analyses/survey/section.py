@@ -31,9 +31,9 @@ _MOST_ENTRIES = 60_000
 """The largest number of entries on the page. Relations beyond it are in the tables only."""
 
 
-def survey_section(survey: Survey) -> Section:
-    """Make the tables, the figures and the section of the page."""
-    maker, relations, fit = MatrixMaker(survey), relations_of(survey), fit_table(survey)
+def survey_section(survey: Survey, folder: Path | None = None) -> Section:
+    """Make the tables, the figures and the section of the page, which may be in a folder."""
+    maker, relations, fit = MatrixMaker(survey, folder), relations_of(survey), fit_table(survey)
     entries = len(survey.treebanks) * (len(survey.models) * len(survey.maps) + len(survey.means)) or 1
     shown = relations[: max(1, _MOST_ENTRIES // entries)]
     if survey.relation in relations and survey.relation not in shown:
@@ -74,6 +74,7 @@ def survey_section(survey: Survey) -> Section:
             "has_fit": bool(fit.rows),
             "has_contrasts": bool(survey.contrasts or survey.means),
             "min_count": survey.min_count,
+            "has_reports": folder is not None and any(each.reports for each in survey.results),
             "has_transfer": bool(survey.transfer_rows),
             "transfer_findings": list(transfer_findings(survey.transfer_means_table)),
             "transfer_relation": transfer_relation(survey),
@@ -86,7 +87,7 @@ def survey_section(survey: Survey) -> Section:
             contrasts_table(survey),
             *([fit] if fit.rows else []),
             *([accuracies_table(maker, survey.relation)] if survey.relation in relations else []),
-            *([transfer_table(survey), transfer_relation_table(survey)] if survey.transfer_rows else []),
+            *([transfer_table(survey), transfer_relation_table(survey, maker.view)] if survey.transfer_rows else []),
         ],
         summary={"survey": records(survey.table), "survey_contrasts": records(survey.contrasts_table)},
         tables={

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
@@ -15,6 +16,7 @@ from .columns import SURVEY_CELLS
 from .contrasts import SurveyContrast
 from .matrices import MEAN, Entry, MatrixMaker, pair_name, short_names
 from .results import Survey, grid_size
+from .tables import Cell
 from .transfer import transfer_findings
 
 _OF_FAILURES = ("model", "treebank", "map", "reason")
@@ -86,6 +88,7 @@ def _entries(key: str, heading: str, *, shaded: bool = False) -> TableColumn:
         beside_in="any",
         look=lambda row: of(row).look,
         shade=shade,
+        link=lambda row: of(row).address,
         wraps=True,
     )
 
@@ -140,16 +143,19 @@ def transfer_table(survey: Survey) -> ShownTable:
     return ShownTable("survey_transfer", title, columns, [_losses(survey, of, key) for key in _choices(of)])
 
 
-def transfer_relation_table(survey: Survey) -> ShownTable:
+def transfer_relation_table(survey: Survey, view: Callable[[Cell, str, Row], str] = lambda *_: "") -> ShownTable:
     """Return the same for the words of all relations together, or for the survey's relation if these have no row."""
+    # `view` returns the address of the head of a row in the report of a cell.
     relation = transfer_relation(survey)
     rows = [row for row in survey.transfer_rows if row["relation"] == relation]
     of = {(row["model"], row["map"], row["chosen_on"], row["scored_on"]): row for row in rows}
-    heads = {key[:3]: row for key, row in of.items()}
+    heads = {key[:3]: {**row, "view": view(Cell(key[0], key[2]), key[1], row)} for key, row in of.items()}
     columns = [
-        *_of_choice(survey), HEAD, TableColumn("direction", "text", "", "direction", cell=direction),
+        *_of_choice(survey),
+        replace(HEAD, link=lambda row: row["view"]),
+        TableColumn("direction", "text", "", "direction", cell=direction),
         *_of_scores(survey),
-    ]  # fmt: skip
+    ]
     shown = [{**heads[key], **_losses(survey, of, key)} for key in _choices(of)]
     return ShownTable("survey_transfer_relation", f"{relation}: loss of the head that another treebank chose (points)",
                       columns, shown)  # fmt: skip

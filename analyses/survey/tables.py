@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -42,6 +43,7 @@ class CellResult:
     failures: tuple[CellFailure, ...] = ()  # why other kinds, or all of them, could not be counted
     record: Mapping[str, Any] | None = None  # the run record; None if the whole cell failed
     seconds: float = 0.0  # the time that the cell took in this run, which is short if its parts had been counted before
+    reports: Mapping[str, Path] = field(default_factory=dict)  # the page of each kind of map, if it was written
 
 
 _OF_BEST = {

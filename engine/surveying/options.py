@@ -60,6 +60,10 @@ class CellOptions:
     limit: SentenceLimit = None
     device: Device = ModelOptions.device
 
+    reports: bool = False
+    """Write a report of each cell with its sentences, as analyze does, to the folder runs in the results folder. The
+    heads on the page of the survey then lead to these reports. Each takes some seconds and about 15 MB."""
+
 
 @dataclass(frozen=True)
 class SurveyOptions:

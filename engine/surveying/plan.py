@@ -64,7 +64,7 @@ def check_survey(options: SurveyOptions) -> None:
 def job_of_cell(
     options: SurveyOptions, model: ModelOptions, treebank: str, maps: Sequence[str] | None = None
 ) -> AnalyzeJob:
-    """Return the run of one cell, which keeps no examples because no page shows them."""
+    """Return the run of one cell, which keeps no examples if no page shows them."""
     cells = options.cells
     groups = OptionSet(
         [
@@ -76,7 +76,7 @@ def job_of_cell(
             options.count,
             options.feed_forward,
             options.limits,
-            ExampleOptions(0),
+            ExampleOptions(None if cells.reports else 0),
         ]
     )
     return AnalyzeJob(groups, ("dependency",), options.seed)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import attentionology
-from attentionology import CorpusOptions, CountOptions, OptionError
+from attentionology import CorpusOptions, CountOptions, OptionError, load_run
 from attentionology.analyses import PartOptions
 from attentionology.analyses.survey.columns import SURVEY, SURVEY_CELLS
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
@@ -234,3 +237,36 @@ def test_the_call_has_the_results_of_the_command(grid, surveyed, tmp_path):
     unread: Any = CorpusOptions(text=("a.txt",))
     with pytest.raises(OptionError, match="only tokens and limit"):
         attentionology.survey("demo", "sample", options=[unread])
+
+
+@pytest.mark.slow
+def test_heads_lead_to_the_reports_of_the_cells(grid, tmp_path):
+    """Each entry of the page leads to the head of the table in the report of its model, treebank and kind of map."""
+    out = tmp_path / "a survey"
+    some: dict[str, Any] = {"models": MODELS[:2], "treebanks": TREEBANKS[1:3]}
+    assert main(command(grid, out, "--reports", **some)) == 0
+    table = read(out, "survey")
+    expected = set()
+    for row in table[table["correct"] > 0].itertuples():
+        view = f"head={row.layer}-{row.head}&relation={row.relation}&direction={row.direction}&kind={row.map}"
+        expected.add(f"runs/{Path(row.model).name}-{row.treebank}/report.html#{view}")
+    page = (out / "report.html").read_text(encoding="utf-8")
+    links = {unquote(html.unescape(link)) for link in re.findall('href="(runs/[^"]*)"', page)}
+    assert links == expected  # those of the table of transfer are among them
+    for model in some["models"]:
+        for treebank in some["treebanks"]:
+            run = load_run(out / "runs" / f"{model}-{treebank}")
+            assert (out / "runs" / f"{model}-{treebank}" / "report.html").exists()
+            assert run.record["options"]["out"] == str(out / "runs" / f"{model}-{treebank}")
+            sample = run.explorer().sample
+            assert sample is not None
+            assert len(sample.sentences) == 30
+            for kind in KINDS:
+                rows = table[(table["model"].str.endswith(model)) & (table["treebank"] == treebank)]
+                own = rows[rows["map"] == kind]["heldout"].tolist()
+                assert own == pytest.approx(run["dependency", kind].best["heldout_accuracy"].tolist(), nan_ok=True)
+    assert main(command(grid, out, "--overwrite", **some)) == 0
+    assert not (out / "runs").exists()
+    assert 'href="runs/' not in (out / "report.html").read_text(encoding="utf-8")
+    with pytest.raises(OptionError, match="needs out"):
+        attentionology.survey("demo", "sample", reports=True)

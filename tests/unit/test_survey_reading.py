@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -98,6 +101,20 @@ def test_the_page_and_the_terminal_show_the_held_out_accuracies():
             ("a", "33.3", "60.0"),
             ("b", "66.7", "50.0"),
         ]
+
+
+def test_entries_lead_to_their_heads_in_the_reports_of_the_cells(tmp_path: Path) -> None:
+    survey = surveyed()
+    pages = {each.cell: tmp_path / "runs" / f"{each.cell.model} {each.cell.treebank}.html" for each in survey.results}
+    results = tuple(replace(each, reports={"weight": pages[each.cell]}) for each in survey.results)
+
+    def matrix(*folder: Path) -> str:
+        return str(survey_section(replace(survey, results=results), *folder).context["matrices"][0]["accuracies"])
+
+    view = "#head=2-1&relation=obj&direction=dep->head&kind=weight"
+    expected = [f"../runs/{model}%20{treebank}.html{view}" for model in HELDOUT for treebank in NS]
+    assert [html.unescape(link) for link in re.findall('href="(.*?)"', matrix(tmp_path / "deeper"))] == expected
+    assert "href" not in matrix()
 
 
 def test_differences_and_what_failed_are_shown():

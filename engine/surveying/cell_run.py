@@ -1,0 +1,104 @@
+"""The run of a cell of a survey: what is kept of it, and its report, to which the heads on the page lead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ...analyses.dependency.accuracy import DependencyAccuracy
+from ...analyses.dependency.tables import members_of
+from ...analyses.shared.comparable import Comparable
+from ...analyses.shared.input_options import ModelOptions
+from ...analyses.shared.options import CountOptions
+from ...analyses.survey.matrices import short_names
+from ...analyses.survey.training import LayerAccuracies, layer_accuracies
+from ...analyses.survey.transfer import KeptCounts, averaged, kept_counts
+from ...reports.run_folder import EVERY_RUN
+from ..corpus import CorpusOptions
+from ..execution import execute
+from ..preparing import Job
+from ..run import Run, write_run
+from .plan import SurveyPlan
+
+FOLDER = "runs"
+"""The folder of the runs of the cells, within that of the survey."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellRun:
+    """What a survey keeps of the run of a cell until its treebank has been read with all models."""
+
+    best: Mapping[str, pd.DataFrame]  # the best heads of each kind of map
+    families: Mapping[str, Sequence[Comparable]]  # the statistics that can be compared, by the kind of map
+    record: Mapping[str, Any]
+    kept: Mapping[str, KeptCounts]  # to transfer heads, by the kind of map; empty if there is only one treebank
+    layers: Mapping[str, LayerAccuracies]  # by the kind of map; empty if no model has training curves
+    reports: Mapping[str, Path]  # the page of each kind of map; empty if none are written
+
+
+@dataclass(frozen=True)
+class CellReports:
+    """Writes the report of each cell as that of a run, while the folder of the survey is written."""
+
+    plan: SurveyPlan
+    folder: Path  # what is being written
+    out: Path  # what it will be called
+    command: str
+
+    def write(self, job: Job, run: Run) -> Path:
+        """Write the report of a cell, or of one of its kinds of maps if these are counted alone; return its page."""
+        (treebank,) = job.groups[CorpusOptions].corpus or ()
+        name = self._names[job.groups[ModelOptions], treebank]
+        kinds = [part.kind or "" for part in run.parts]
+        if len(kinds) < len(self.plan.options.grid.maps):
+            name = _plain("-".join([name, *kinds]))
+        target, final = self.folder / FOLDER / name, self.out / FOLDER / name
+        target.mkdir(parents=True)
+        options = {"out": str(final), **run.record["options"]}
+        write_run(target, replace(run, record={**run.record, "options": options}))
+        return final / EVERY_RUN[0]
+
+    @cached_property
+    def _names(self) -> dict[tuple[ModelOptions, str], str]:
+        """The names of the folders of all cells."""
+        models, treebanks = self.plan.models, self.plan.treebanks
+        of_models, of_treebanks = short_names(list(models)), short_names(list(treebanks))
+        names: dict[tuple[ModelOptions, str], str] = {}
+        for model, options in models.items():
+            for treebank, path in treebanks.items():
+                name = _plain(f"{of_models[model]}-{of_treebanks[treebank]}")
+                taken = name in names.values()  # such as a/b and a_b
+                names[options, path] = f"{name}-{len(names) + 1}" if taken else name
+        return names
+
+
+def run_cell(job: Job, *, transferred: bool, by_layer: bool, reports: CellReports | None, **inputs: Any) -> CellRun:
+    """Run a cell, write its report if there is one, and return what is kept of it."""
+    run = execute(job, command=reports.command if reports else "", **inputs)
+    page = reports.write(job, run) if reports else None
+    best, families = dict[str, pd.DataFrame](), dict[str, Sequence[Comparable]]()
+    kept, layers = dict[str, KeptCounts](), dict[str, LayerAccuracies]()
+    for part in run.parts:
+        kind, facts = part.kind or "", part.counted.facts
+        best[kind], families[kind] = part.results.best, part.analysis.comparable(part.counted)
+        if transferred or by_layer:
+            metric = part.counted.metric(facts.model, DependencyAccuracy)
+            counts = metric.split_counts()
+            groups = members_of(metric.groups, counts[0], facts.asked)
+            in_means = averaged(groups, facts.asked)
+            if transferred:
+                kept[kind] = kept_counts(groups, in_means, families[kind][0].measured, counts)
+            if by_layer:
+                layers[kind] = layer_accuracies(in_means, counts, job.groups[CountOptions].min_count)
+    return CellRun(best, families, run.record, kept, layers, dict.fromkeys(best, page) if page else {})
+
+
+def _plain(name: str) -> str:
+    """Return a name that a folder can have."""
+    return re.sub(r"[^\w.-]+", "_", name)
