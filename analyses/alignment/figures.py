@@ -58,8 +58,8 @@ def error_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
     for number, (setting, of_setting) in enumerate(together.groupby("setting")):
         color, marker = _COLORS[number], "os^"[number]
         for measure, rows in of_setting.groupby("measure"):
-            line = "--" if measure == "weight" else "-"
-            style: dict[str, Any] = {"color": color, "ls": line, "marker": marker, "ms": 4}
+            line, face = ("--", "white") if measure == "weight" else ("-", color)  # marks hide most of a legend's line
+            style: dict[str, Any] = {"color": color, "ls": line, "marker": marker, "mfc": face, "ms": 4}
             style["label"] = f"{setting}, {measure}"
             if has_gold:
                 grid[0].plot(rows["layer"], 100 * rows["error_rate"], **style)

@@ -303,6 +303,9 @@ def test_error_rates_by_layer(alignment):
     for number, rows in enumerate(groups):
         label = f"{rows['setting'].iloc[0]}, {rows['measure'].iloc[0]}"
         assert_values(lines(errors)[label], 100 * rows["error_rate"])
+        (line,) = (each for each in errors.get_lines() if each.get_label() == label)
+        dashed = line.get_linestyle() == "--" and line.get_markerfacecolor() == "white"
+        assert dashed == label.endswith("weight")
         assert_values(np.column_stack(special.get_lines()[number].get_data()), 100 * rows["on_special"])
     ends = np.array(segments(errors))[:, :, 1]
     expected = np.concatenate([100 * rows[["low", "high"]].to_numpy() for rows in groups])
