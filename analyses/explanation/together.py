@@ -40,7 +40,7 @@ def _drawn(results: Mapping[str, ExplainResults], colors: Mapping[str, str]) -> 
         "explain_together_permutation": (
             shuffled_figure(results, colors),
             "Median change of the output over random orders of the weights, by how much attention the most attended "
-            "word gets. Black lines: medians. Fewer than ten texts are drawn as points.",
+            "word gets. Horizontal lines: medians. Fewer than ten texts are drawn as points.",
         ),
         "explain_together_words": (
             words_figure(results, colors),

@@ -187,7 +187,7 @@ TEST = ExplanationTest(
     more_figures=(
         Drawing(
             "explain_adversarial_weight",
-            "The same divergences by how much attention the most attended word gets. Black lines: medians.",
+            "The same divergences by how much attention the most attended word gets. Horizontal lines: medians.",
             farthest_by_weight,
         ),
     ),

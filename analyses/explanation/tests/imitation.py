@@ -114,8 +114,7 @@ def draw_adversaries(axes: Axes, rows: pd.DataFrame, color: str, label: str, top
     axes.plot(rows["jsd"], rows["tvd"], color=color, marker="o", markersize=4, label=label)
     for name, x, y in _lambda_labels(rows, MOST_JSD, top):
         side = "left" if x < 0.06 else "center"  # not across the axis
-        dark = "#a04000" if color == ORANGE else color
-        axes.annotate(name, (x, y), (0, 7), textcoords="offset points", ha=side, fontsize=7, color=dark)
+        axes.annotate(name, (x, y), (0, 7), textcoords="offset points", ha=side, fontsize=7, color="#666666")
 
 
 def _lambda_labels(rows: pd.DataFrame, width: float, height: float) -> list[tuple[str, float, float]]:
@@ -170,7 +169,7 @@ TEST = ExplanationTest(
         Drawing(
             "explain_imitation",
             "Divergence of the attention of the trained adversary from that of the tested model, by how much attention "
-            "the most attended word gets. Black lines: medians.",
+            "the most attended word gets. Horizontal lines: medians.",
             max_attention_figure("imitation_jsd", "JSD of the trained\nadversary (nats)"),
         ),
     ),

@@ -92,7 +92,7 @@ TEST = ExplanationTest(
     figure=Drawing(
         "explain_permutation",
         "Median change of the output over random orders of the weights, by how much attention the most attended word "
-        "gets. Black lines: medians. Fewer than ten texts are drawn as points, not as violins.",
+        "gets. Horizontal lines: medians. Fewer than ten texts are drawn as points, not as violins.",
         max_attention_figure("permutation_tvd", "median change\nof the output (TVD)"),
     ),
     page="""

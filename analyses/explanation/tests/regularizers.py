@@ -167,7 +167,7 @@ TEST = ExplanationTest(
     uses=("draws",),
     figure=Drawing(
         "explain_regularizers",
-        "Means with 95 % intervals over texts. Black: without regularization.",
+        "Means with 95 % intervals over texts. The first row is without regularization.",
         regularizers_figure,
     ),
     page="""

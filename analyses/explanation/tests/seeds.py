@@ -81,7 +81,7 @@ TEST = ExplanationTest(
     figure=Drawing(
         "explain_seeds",
         "Median divergence from the attention of models with other seeds, by how much attention the "
-        "most attended word gets. Black lines: medians.",
+        "most attended word gets. Horizontal lines: medians.",
         max_attention_figure("seed_jsd", "JSD to other seeds (nats)"),
     ),
     page="""
