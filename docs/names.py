@@ -66,6 +66,7 @@ def docstring(package: str, name: str) -> str:
     return _constants(defined_in(package, name)).get(name, ("", ""))[0]
 
 
+@functools.cache
 def imports(package: str) -> dict[str, str]:
     """The names that a module, or its stub, imports from the toolkit, with the modules that it imports them from."""
     module = import_module(package)
@@ -79,6 +80,7 @@ def imports(package: str) -> dict[str, str]:
     }
 
 
+@functools.cache
 def defined_in(package: str, name: str) -> str:
     """The module that a name of a package is imported from, through all packages between."""
     module = imports(package).get(name)
