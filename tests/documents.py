@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.coreference import Document, Documents
 from attentionology.corpora_loaders.coreference.building import Marked, build_document
-from attentionology.extractors import Window
+from attentionology.extractors import MapBatch, Window
+from tests.maps import batch_of
 
 Spans = list[tuple[int, int, str]]
 """First word, one past the last, entity."""
@@ -52,3 +55,22 @@ def random_document(
         start = int(rng.integers(0, total))
         mentions.append((start, int(rng.integers(start + 1, min(start + 4, total) + 1)), f"e{rng.integers(0, 4)}"))
     return document(name, sentences, mentions, xpos=xpos)
+
+
+def random_batch(number: int = 8, labels: Sequence[str] = ()) -> tuple[Documents, MapBatch]:
+    """Random documents, which have the labels in turn, and random maps of 2 layers and 3 heads of all their words."""
+    rng = np.random.default_rng(1)
+    docs = [random_document(rng, f"d{n}") for n in range(number)]
+    if labels:
+        docs = [replace(one, labels=(labels[n % len(labels)],)) for n, one in enumerate(docs)]
+    windows = [window(one) for one in docs]
+    maps = [rng.random((2, 3, len(each) + 2, len(each) + 2)).astype(np.float32) for each in windows]
+    return corpus(*docs), batch_of(windows, maps)
+
+
+def counted_mentions(number: int = 8, labels: Sequence[str] = ()) -> CoreferenceAccuracy:
+    """The counts over `random_batch`."""
+    docs, batch = random_batch(number, labels)
+    metric = CoreferenceAccuracy(docs, 2, 3, replicates=20)
+    metric.update(batch)
+    return metric

@@ -34,7 +34,7 @@ class Fault:
 
 _DEPENDENCY = "tests/unit/test_shown_dependency.py::"
 _COREFERENCE = "tests/unit/coreference/test_shown_coreference.py::"
-_SURFACE = "tests/unit/test_shown_surface.py::"
+_SURFACE = "tests/unit/test_surface_reports.py::"
 _NORMS = "tests/unit/test_shown_norms.py::"
 _ALIGNMENT = "tests/unit/test_shown_alignment.py::"
 _COMPARISON = "tests/unit/test_shown_comparison.py::"
@@ -47,7 +47,7 @@ _FIGURES = "tests/unit/test_figure_data.py::"
 _FINDINGS = "tests/unit/test_findings.py::"
 _ABLATION = "tests/unit/test_ablation.py::"
 _ENHANCED = "tests/reference/test_enhanced.py::"
-_CLAIMS = "tests/unit/test_held_out_claims.py::"
+_CLAIMS = "tests/unit/test_findings.py::"
 _EXPLORE = "tests/acceptance/test_explore.py::"
 _CAUSAL = "tests/reference/test_causal_heads.py::"
 
@@ -572,7 +572,7 @@ _FOUND = (
         "analyses/shared/ensembles.py",
         'ensemble["gain_low"] > 0',
         'ensemble["gain_low"] >= 0',
-        "tests/unit/test_held_out_claims.py::test_heads_find_more_together_only_with_the_whole_interval",
+        "tests/unit/test_findings.py::test_heads_find_more_together_only_with_the_whole_interval",
     ),
     Fault(
         "analyses/shared/explored.py",
@@ -689,7 +689,7 @@ _COUNTED = (
         "engine/compare.py",
         "if one.group in relations))",
         "if one.group))",
-        "tests/unit/test_asked_relations.py::test_p_values_are_adjusted_for_the_questions_alone",
+        "tests/unit/test_dependency.py::test_p_values_are_adjusted_for_the_questions_alone",
     ),
     Fault(
         "analyses/dependency/spanning.py",
@@ -767,7 +767,7 @@ _COUNTED = (
         "analyses/dependency/tables.py",
         '"gain": rate(right - right_by_offset, n)',
         '"gain": rate(right_by_offset - right, n)',
-        "tests/unit/test_signs.py::test_gain_over_the_best_offset",
+        "tests/unit/test_findings.py::test_gain_over_the_best_offset",
     ),
     Fault(
         "analyses/dependency/tables.py",
@@ -827,7 +827,7 @@ _COUNTED = (
         "analyses/coreference/contrasts.py",
         '("difference", accuracies[0] - accuracies[1], differences)',
         '("difference", accuracies[1] - accuracies[0], differences)',
-        "tests/unit/test_signs.py::test_differences_between_groups_of_documents",
+        "tests/unit/test_findings.py::test_differences_between_groups_of_documents",
     ),
 )
 
@@ -906,7 +906,7 @@ _ABLATED = (
         "corpora_loaders/releases/files.py",
         "fnmatchcase(code, parsed.code)",
         "fnmatchcase(code[:3], parsed.code)",
-        "tests/unit/test_treebank_patterns.py::test_the_pattern_is_compared_with_whole_codes",
+        "tests/unit/test_releases.py::test_the_pattern_is_compared_with_whole_codes",
     ),
     Fault(
         "reports/heads/figure.py",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from html.parser import HTMLParser
 from typing import Any
 
@@ -16,6 +16,9 @@ from attentionology.reports.table import ShownTable
 
 Cells = list[dict[str, str]]
 """The texts of the cells of each row by the headings of the columns."""
+
+Columns = dict[str, str | Callable[[Any], str]]
+"""What stands below each heading; see `cells`."""
 
 
 class _Page(HTMLParser):
@@ -90,6 +93,30 @@ def as_shown(row: Mapping[str, Any], columns: str, sign: str = "") -> str:
     """Write the value in the first of some columns, with the interval in the other two if there are any."""
     value, *ends = (row[name] for name in columns.split())
     return percent(value, sign) + (in_brackets(*ends) if ends else "")
+
+
+def cells(rows: Iterable[Mapping[Any, Any]], columns: Columns, unit: str = " %") -> Cells:
+    """Write what a table must show of some rows, without the code of the toolkit.
+
+    Args:
+        rows: rows of the CSV file.
+        columns: what stands below each heading: ``"% VALUE LOW HIGH"`` for the columns of a share, with or without an
+            interval, ``"+ VALUE LOW HIGH"`` for a difference of shares, ``".2f VALUE"`` or another format for a number,
+            the name of a column of texts alone, or a function of the row.
+        unit: how the headings of shares end; nothing in a terminal.
+    """
+    return [dict(_cell(row, heading, shown, unit) for heading, shown in columns.items()) for row in rows]
+
+
+def _cell(row: Mapping[Any, Any], heading: str, shown: str | Callable[[Any], str], unit: str) -> tuple[str, str]:
+    if callable(shown):
+        return heading, shown(row)
+    kind, _, names = shown.partition(" ")
+    if not names:
+        return heading, str(row[kind])
+    if kind == "%":
+        return heading + unit, as_shown(row, names)
+    return heading, as_shown(row, names, "+") if kind == "+" else format(row[names], kind)
 
 
 def distinct(table: pd.DataFrame) -> pd.DataFrame:

@@ -10,11 +10,9 @@ import pytest
 from matplotlib.colors import same_color
 
 import attentionology
-from attentionology.analyses.alignment.options import BitextOptions
 from attentionology.analyses.comparison.figures import contrast_figure
 from attentionology.analyses.comparison.results import COMPARISON, contrasts_of_kinds
-from attentionology.analyses.comparison.section import comparison_section, comparison_tables
-from attentionology.analyses.contract import OptionError
+from attentionology.analyses.comparison.section import comparison_section
 from attentionology.analyses.coreference.choices import POLICIES
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Corpus, load_treebank
@@ -22,7 +20,6 @@ from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.compare import compare
 from attentionology.engine.compared import names_of, pairing_of
 from attentionology.reports.drawing import ORANGE
-from attentionology.reports.table import Terminal
 from tests import tiny
 from tests.documents import corpus, random_document
 
@@ -109,17 +106,6 @@ def test_kinds_of_one_run_are_compared_as_two_runs_are(encoder, treebank, run):
     assert (missing["reason"] == "only both (norm) has this group").all()
 
 
-def test_groups_of_one_corpus_are_listed(encoder, run):
-    few = analyze(encoder, load_treebank(SAMPLE_TREEBANK, limit=10))
-    table = compare(run, few, names=("long", "short"), min_count=20).table
-    assert set(table["group"]) == set(run["dependency"].best["relation"])
-    missing = table[~table["group"].isin(few["dependency"].best["relation"])]
-    assert len(missing) > 3
-    assert missing[NUMBERS[2:]].isna().all(axis=None)
-    assert (missing["reason"] == "only long has this group").all()
-    assert set(table["paired"]) == {"partly paired"}
-
-
 @pytest.mark.slow
 def test_runs_are_paired_if_they_read_the_same(encoder, treebank, run, other):
     assert pairing_of(run.record, other.record)[0] == "paired"
@@ -134,30 +120,6 @@ def test_runs_are_paired_if_they_read_the_same(encoder, treebank, run, other):
     assert pairing_of(run.record, changed)[0] == "unpaired"
     skipped = {**run.record, "sentences": {**run.record["sentences"], "skipped": [{"id": "s1"}]}}
     assert pairing_of(run.record, skipped)[0] == "partly paired"
-
-
-@pytest.mark.slow
-def test_runs_that_cannot_be_compared_are_refused(run, encoder, treebank):
-    with pytest.raises(OptionError, match="at least two runs"):
-        compare(run)
-    with pytest.raises(OptionError, match="a different name, not: one, one"):
-        compare(run, run, names=("one", "one"))
-    clusters = analyze(encoder, treebank, analyses="clusters", options=[])
-    refused = r"no statistics that can be compared with each other: {} has {}, and {} has {}$"
-    nothing = "clusters .nothing to compare."
-    with pytest.raises(OptionError, match=refused.format("a", nothing, "b", nothing)):
-        compare(clusters, clusters, names=("a", "b"))
-    with pytest.raises(OptionError, match=refused.format("a", "dependency .weight.", "c", nothing)):
-        compare(run, run, clusters, names=("a", "b", "c"))
-    several = analyze(encoder, treebank, maps=["norm", "alti"])
-    with pytest.raises(OptionError, match=refused.format("a", "dependency .weight.", "b", "dependency .norm, alti.")):
-        compare(run, several, names=("a", "b"))
-
-
-def test_an_alignment_is_not_compared_with_an_analysis(run):
-    aligned = attentionology.align("sample", "sample", options=[BitextOptions(limit=4)])
-    with pytest.raises(OptionError, match=r"has alignment.*, and .* has dependency .weight.$"):
-        compare(aligned, run)
 
 
 @pytest.mark.slow
@@ -216,29 +178,6 @@ def test_the_figure_sorts_differences_and_fills_significant_dots(comparison):
         shown = f"head={head}&relation={row.group}&direction={direction}&kind={side.map}"
         assert label.get_url() == f"../report.html#{shown}"
     assert contrast_figure(dataclasses.replace(contrast, differences=())) is None
-
-
-def test_the_section_has_all_rows_and_a_figure(comparison):
-    section = comparison_section(comparison, name="comparison", title="Comparison")
-    pd.testing.assert_frame_equal(section.tables["comparison"], comparison.table)
-    assert list(section.figures) == ["comparison-dependency-relations"]
-    (shown,) = section.context["parts"]
-    assert len(shown["table"].rows) == len(comparison.table)
-    assert shown["heading"] == "dependency, relations: first minus second"
-    assert len(section.summary["comparison"]) == len(comparison.table)
-
-
-@pytest.mark.parametrize("width", [80, 140])
-def test_the_terminal_shows_tested_groups(comparison, width):
-    terminal = Terminal(width)
-    with terminal.capture() as captured:
-        terminal.print(comparison_tables(comparison, width=width))
-    lines = captured.get().splitlines()
-    assert max(map(len, lines)) <= width
-    (contrast,) = comparison.contrasts
-    for row in contrast.tested:
-        assert any(row.group in line.split() or f"│ {row.group} " in line for line in lines)
-    assert ("chosen" in captured.get()) == (width == 140)
 
 
 @pytest.mark.slow

@@ -174,20 +174,6 @@ def test_no_word_breaks_out_of_the_page(run, explorer):
     assert '<div id="explorer">' in page
 
 
-def test_a_notebook_shows_a_run_as_often_as_it_is_asked_to(run, explorer):
-    view = run.explore()
-    measures = f"{len(explorer.measures)} measures of 12 heads"
-    assert repr(view) == f"ExplorerView({explorer.model} on 20 sentences, {measures})"
-    cells = [view._repr_html_() for _ in range(2)]
-    names = [re.search(r'<div id="([^"]+)">', cell)[1] for cell in cells]  # type: ignore[index]
-    assert len(set(names)) == 2
-    for name, cell in zip(names, cells, strict=True):
-        call = f'<script>attentionology.mount(document.getElementById("{name}"), '
-        data = cell[cell.index(call) + len(call) :].removesuffix(', {"hash": false, "address": ""})</script>')
-        assert json.loads(data) == json.loads(script_json(explorer))
-        assert "http" not in cell.split("<script>")[-1]
-
-
 def test_numbers_that_are_not_finite_are_refused():
     sentence = SampledSentence("s1", None, "", None, ("w",), (False,))
     explorer = Explorer("m", "c", "sentences", 1, 1, sample=Sample((), "", (sentence,)))

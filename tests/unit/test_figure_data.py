@@ -11,7 +11,7 @@ import pytest
 from attentionology.analyses.alignment import columns as alignment_columns
 from attentionology.analyses.alignment.figures import error_figure
 from attentionology.analyses.alignment.figures import heads_figure as alignment_heads_figure
-from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+from attentionology.analyses.contract import Titles
 from attentionology.analyses.coreference.figures import best_figure, distance_figure
 from attentionology.analyses.coreference.figures import heads_figure as coreference_heads_figure
 from attentionology.analyses.coreference.shown_tables import best_of
@@ -19,6 +19,7 @@ from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
 from attentionology.analyses.norms.figures import change_figure, mixing_figure, shares_figure
 from attentionology.analyses.shared.best_head import with_control
+from attentionology.analyses.surface.analysis import Surface
 from attentionology.analyses.surface.figures import (
     entropy_figure,
     gradients_figure,
@@ -26,9 +27,10 @@ from attentionology.analyses.surface.figures import (
     special_figure,
     statistics_figure,
 )
+from attentionology.engine.results import Part
 from attentionology.reports.drawing import panels
 from attentionology.reports.shapes import by_bins
-from tests.documents import corpus, random_document, window
+from tests.documents import counted_mentions
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.shown_tables import distinct
 from tests.unit.test_norm_reports import results as norms  # noqa: F401  # a fixture
@@ -116,13 +118,7 @@ def test_maps_of_relations_show_the_better_direction_and_mark_the_best_head(depe
 
 @pytest.fixture(scope="module")
 def coreference():
-    rng = np.random.default_rng(1)
-    docs = [random_document(rng, f"d{n}") for n in range(8)]
-    windows = [window(one) for one in docs]
-    metric = CoreferenceAccuracy(corpus(*docs), 2, 3, replicates=20)
-    sizes = [len(each) + 2 for each in windows]
-    metric.update(batch_of(windows, [rng.random((2, 3, n, n)).astype(np.float32) for n in sizes]))
-    tables = metric.compute()
+    tables = counted_mentions().compute()
     best = distinct(with_control(tables.best, [tables.best], key=("candidates", "type")))
     return tables._replace(cells=distinct(tables.cells), best=best, distances=distinct(tables.distances))
 
@@ -326,3 +322,13 @@ def test_error_rates_of_heads(alignment):
         assert drawn.get_urls()[4] == "../report.html#head=2-2"
         fewest, most = (drawn.cmap(drawn.norm(rate)) for rate in (0, 100))
         assert sum(fewest[:3]) < sum(most[:3])  # few errors are dark
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("norm", "a model on a corpus · map “norm”"), ("weight", "a model on a corpus")]
+)
+def test_a_figure_names_its_kind_of_map_unless_it_is_attention_weights(kind, expected):
+    unknown: Any = None
+    part = Part(Surface(), kind, (), unknown, results=surface_results("bert")[0])
+    section = part.section(Titles("a model", "a corpus"))
+    assert section.figures["surface_statistics"].get_suptitle() == expected

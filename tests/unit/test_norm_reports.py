@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import attentionology
-from attentionology.analyses.contract import Titles
 from attentionology.analyses.norms.block import FeedForwardBlock
 from attentionology.analyses.norms.feed_forward import FeedForwardChange, ReadText, with_examples
 from attentionology.analyses.norms.frequency import FrequencyCorrelation
@@ -24,7 +23,7 @@ from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import MIXING_VARIANTS, NormMaker, StageMaker
 from attentionology.extractors.tokens.pieces import Pieces
-from attentionology.reports.page import write_report, write_section
+from attentionology.reports.page import write_report
 from tests import tiny
 from tests.unit.test_reports import RUN
 
@@ -86,20 +85,6 @@ def test_published_numbers_fit_the_tables():
     assert sum(bert.expansion_by_layer) / 12 == pytest.approx(0.877, abs=1e-3)  # the mean that the notebook gives
     assert {len(values) for values in bert.mixing_by_layer.values()} == {12}
     assert sum(bert.mixing_by_layer["all"]) / 12 == pytest.approx(bert.mixing["attnresln-n"][0], abs=0.5)
-
-
-@pytest.mark.slow
-def test_published_numbers_stand_beside(results, tmp_path):
-    published = dataclasses.replace(results, published=PUBLISHED["bert-base-uncased"])
-    write_section(tmp_path, norms_section(published, Titles("m", "c")))
-    mixing = pd.read_csv(tmp_path / "tables" / "norms_mixing.csv").set_index(["variant", "layer", "class"])["published"]
-    assert mixing["attn-n", 0, "all"] == 0.8528
-    assert mixing["attnresln-n", 2, "[CLS]"] == 0.05
-    assert mixing["atbff-n", 0, "all"] != mixing["atbff-n", 0, "all"]
-    frequency = pd.read_csv(tmp_path / "tables" / "norms_frequency.csv").set_index(["measure", "tokens"])["published"]
-    assert frequency["attnres-n", "words"] == -0.860
-    expansion = pd.read_csv(tmp_path / "tables" / "norms_expansion.csv")
-    assert expansion["published"].tolist() == [0.901, 0.740, 0.632]
 
 
 @pytest.mark.slow

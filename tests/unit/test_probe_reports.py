@@ -13,11 +13,10 @@ from rich.console import Console
 
 from attentionology.analyses.probing.findings import adds, is_selective, score_texts
 from attentionology.analyses.probing.head_weights import head_weights
-from attentionology.analyses.probing.report import ProbeResults, methods_table
+from attentionology.analyses.probing.report import methods_table
 from attentionology.reports.format import interval, percent
-from attentionology.reports.table import Terminal
-from tests.outlines import FIGURES
-from tests.probing_results import CASES, PUBLISHED, Case, Tables, Written, results, written
+from tests.probing_results import CASES, PUBLISHED, Case, Written, results, written
+from tests.shown_tables import Columns, cells, in_terminal
 
 
 @pytest.fixture(scope="module", params=CASES, ids=str)
@@ -156,74 +155,22 @@ def test_contrasts(usual):
         assert ends.startswith("[")
 
 
-def test_strange_names_break_nothing(tmp_path):
-    strange = {"attention": "[red]", "attention+words": "<b>x</b>", "best offset": "$\\foo_{$ {{ 1 }}"}
-    relations = {"det": "<b>", "nsubj": "[/x]", "obj": "{{", "nsubj:pass": "$\\foo$"}
-    found = results(Case(tree=True))
-    renamed = {
-        part: getattr(found.tables, part).replace({"method": strange, "relation": relations, "first": strange,
-                                                   "second": strange})
-        for part in found.tables._fields
-    }  # fmt: skip
-    changed = found._replace(
-        tables=found.tables._replace(**renamed),
-        history=found.history.replace({"method": strange}),
-        weights={strange[name]: weights for name, weights in found.weights.items()},
-        facts=("word vectors: [bold]x[/bold].txt",),
-    )
-    with FIGURES.in_full():
-        shown = Tables(page := written(tmp_path, changed)[1])
-    assert "<b>x</b>" not in page
-    assert "<td><b></td>" not in page
-    assert "<rel>" not in page
-    names = [row["method"] for row in shown.headed("method", "UAS %")]
-    assert set(strange.values()) <= set(names)
-    assert {row["relation"] for row in shown.headed("n", "[red] %")} >= set(relations.values())
-    assert "$\\foo_{$ {{ 1 }}" in (tmp_path / "figures" / "probe.svg").read_text()
-    for width in (130, 90):
-        terminal = Terminal(width)
-        with terminal.capture() as captured:
-            terminal.print(methods_table(changed).terminal(width))
-        printed = captured.get()
-        rows = [line.strip("│ ") for line in printed.splitlines()]
-        for method, uas in changed.tables.methods.set_index("method")["uas"].items():
-            assert any(row.startswith(f"{method} ") and percent(uas) in row for row in rows)
-        assert "Word vectors: [bold]x[/bold].txt." in printed
-        assert "\\[" not in printed
-
-
-def cells(found: ProbeResults, width: int) -> list[list[str]]:
-    """Header and rows of the table for a terminal of this width with intervals."""
-    out = io.StringIO()
-    Console(file=out, width=width, highlight=False).print(methods_table(found).terminal(width))
-    lines = [line for line in out.getvalue().splitlines() if line[:1] in ("┃", "│")]
-    return [[cell.strip() for cell in line.strip("┃│").replace("┃", "│").split("│")] for line in lines]
-
-
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_terminal_shows_the_same(case):
     found = results(case)
-    header, *rows = cells(found, 150)
     methods = found.tables.methods
-    argmax = methods[methods["decoding"] == "argmax"].to_dict("records")
-    expected = {
-        "method": [row["method"] for row in argmax],
-        "UAS": [f"{percent(row['uas'])} {interval(row['uas_low'], row['uas_high'])}".strip() for row in argmax],
-    }
+    by_method = methods[methods["decoding"] == "tree"].set_index("method")["uas"]
+    columns: Columns = {"method": "method", "UAS": "% uas uas_low uas_high"}
     if case.runs * max(case.copies, 1) > 1:
-        expected["sd"] = [percent(row["uas_sd"]) for row in argmax]
+        columns["sd"] = "% uas_sd"
     if case.control:
-        expected["control task"] = [percent(row["control_accuracy"]) for row in argmax]
-        expected["selectivity"] = [percent(row["selectivity"], sign=True) for row in argmax]
+        columns |= {"control task": "% control_accuracy", "selectivity": "+ selectivity"}
     if case.published:
-        expected["paper"] = [percent(PUBLISHED.get(row["method"], math.nan) / 100) for row in argmax]
+        columns["paper"] = lambda row: percent(PUBLISHED.get(row["method"], math.nan) / 100)
     if case.tree:
-        by_method = methods[methods["decoding"] == "tree"].set_index("method")["uas"]
-        expected["tree"] = [percent(by_method.get(row["method"], math.nan)) for row in argmax]
-    assert header == list(expected)
-    assert [dict(zip(header, row, strict=True)) for row in rows] == [
-        dict(zip(expected, row, strict=True)) for row in zip(*expected.values(), strict=True)
-    ]
+        columns["tree"] = lambda row: percent(by_method.get(row["method"], math.nan))
+    rows = methods[methods["decoding"] == "argmax"].to_dict("records")
+    assert in_terminal(methods_table(found), 150) == cells(rows, columns, "")
 
 
 def test_terminal_leaves_intervals_out_where_it_is_narrow_and_says_what_there_is_to_say():

@@ -177,39 +177,6 @@ def shown(tables, best):
     return best_table(DependencyResults(tables.cells, best))
 
 
-def printed_row(tables, best, width):
-    printed = io.StringIO()
-    console = Console(width=width, file=printed)
-    console.print(shown(tables, best).terminal(width))
-    row = next(line for line in printed.getvalue().splitlines() if "[/x]" in line)
-    return [cell.strip() for cell in row.strip("│").split("│")] if width >= 130 else row.split()
-
-
-def test_terminal_table_shows_a_worked_row(tables):
-    best = tables.best[tables.best["relation"] == "det"].assign(
-        relation="[/x]", total=1234, layer=1, head=3, direction="head->dep", correct=617, accuracy=0.5,
-        accuracy_low=0.25, accuracy_high=0.75, offset=-2, offset_correct=154, offset_accuracy=0.125,
-        heldout_accuracy=0.45, heldout_gain=0.375, heldout_gain_low=-0.1, heldout_gain_high=0.5,
-    )  # fmt: skip
-    assert printed_row(tables, best, 150) == [
-        "[/x]", "1,234", "1-3", "head→dep", "50.0 [25.0, 75.0]", "12.5 (-2)", "45.0", "+37.5 [-10.0, 50.0]",
-    ]  # fmt: skip
-    assert printed_row(tables, best, 80) == [
-        "[/x]",
-        "1,234",
-        "1-3",
-        "head→dep",
-        "50.0",
-        "12.5",
-        "(-2)",
-        "45.0",
-        "+37.5",
-    ]
-    nothing_right = best.assign(correct=0, offset_correct=0, accuracy=0.0, offset_accuracy=0.0, heldout_accuracy=np.nan)
-    nothing_right = nothing_right.assign(heldout_gain=np.nan)
-    assert printed_row(tables, nothing_right, 80) == ["[/x]", "1,234", "–", "–", "0.0", "0.0", "–", "–"]
-
-
 def test_the_table_fits_a_narrow_terminal(tables):
     printed = io.StringIO()
     best = tables.best.assign(total=2809, control_accuracy=0.093)

@@ -11,7 +11,7 @@ from attentionology.analyses.alignment.results import AlignmentResults, LayerCho
 from attentionology.analyses.alignment.section import shown_tables
 from attentionology.analyses.alignment.series import Series
 from attentionology.analyses.alignment.tables import AlignmentTables
-from tests.shown_tables import as_shown, distinct, in_latex, in_terminal, on_page, percent
+from tests.shown_tables import Columns, cells, distinct, in_latex, in_terminal, on_page, percent
 
 SERIES = [
     {"setting": setting, "measure": measure, "heads": heads, "direction": direction}
@@ -20,7 +20,6 @@ SERIES = [
     for heads in ("all", "single")
     for direction in ("forward", "reverse")
 ]
-GAIN = "heldout_gain heldout_gain_low heldout_gain_high"
 
 
 def made_up(schema, rows):
@@ -51,74 +50,40 @@ def shown(results):
 
 
 def test_layers(results, shown):
-    cells = results.tables.cells
-    rows = cells[(cells["heads"] == "all") & (cells["direction"] == "forward")].to_dict("records")
-    page = [
-        {
-            "layer": str(row["layer"]),
-            "setting": row["setting"],
-            "measure": row["measure"],
-            "error rate %": as_shown(row, "error_rate low high"),
-            "precision %": percent(row["precision"]),
-            "recall %": percent(row["recall"]),
-            "on special tokens %": percent(row["on_special"]),
-            "on punctuation %": percent(row["on_punctuation"]),
-            "mean norm": f"{row['size']:.4f}" if row["measure"] == "norm" else "",
-        }
-        for row in rows
-    ]
-    terminal = [
-        {
-            "layer": str(row["layer"]),
-            "setting": row["setting"],
-            "measure": row["measure"],
-            "error rate": as_shown(row, "error_rate low high"),
-            "on special": percent(row["on_special"]),
-        }
-        for row in rows
-    ]
+    table = results.tables.cells
+    rows = table[(table["heads"] == "all") & (table["direction"] == "forward")].to_dict("records")
+    everywhere: Columns = {
+        **{name: name for name in ("layer", "setting", "measure")},
+        "error rate": "% error_rate low high",
+    }
+    page: Columns = {
+        **everywhere,
+        "precision": "% precision",
+        "recall": "% recall",
+        "on special tokens": "% on_special",
+        "on punctuation": "% on_punctuation",
+        "mean norm": lambda row: f"{row['size']:.4f}" if row["measure"] == "norm" else "",
+    }
     table = shown["alignment_layers"]
     assert len(rows) == 8
-    assert on_page(table) == in_latex(table) == page
-    assert in_terminal(table, 100) == terminal
+    assert on_page(table) == in_latex(table) == cells(rows, page)
+    assert in_terminal(table, 100) == cells(rows, {**everywhere, "on special": "% on_special"}, "")
 
 
 def test_best_layers_and_heads(results, shown):
     rows = results.tables.best.to_dict("records")
-    described = [
-        {
-            "setting": row["setting"],
-            "measure": row["measure"],
-            "heads": row["heads"],
-            "links": row["direction"],
-            "best": "2-3" if row["heads"] == "single" else "2",
-        }
-        for row in rows
-    ]
-    page = [
-        {
-            **cells,
-            "error rate %": as_shown(row, "error_rate low high"),
-            "held-out %": percent(row["heldout_error_rate"]),
-            "held-out gain": as_shown(row, GAIN, "+"),
-            "by largest norm %": percent(row["largest_error_rate"]),
-            "mean of all %": percent(row["mean_error_rate"]),
-        }
-        for cells, row in zip(described, rows, strict=True)
-    ]
-    terminal = [
-        {
-            **cells,
-            "error rate": as_shown(row, "error_rate low high"),
-            "held-out": percent(row["heldout_error_rate"]),
-            "held-out gain": as_shown(row, GAIN, "+"),
-            "by largest norm": percent(row["largest_error_rate"]),
-        }
-        for cells, row in zip(described, rows, strict=True)
-    ]
+    everywhere: Columns = {
+        **{name: name for name in ("setting", "measure", "heads")},
+        "links": "direction",
+        "best": lambda row: "2-3" if row["heads"] == "single" else "2",
+        "error rate": "% error_rate low high",
+        "held-out": "% heldout_error_rate",
+        "held-out gain": "+ heldout_gain heldout_gain_low heldout_gain_high",
+        "by largest norm": "% largest_error_rate",
+    }
     table = shown["alignment_best"]
-    assert on_page(table) == in_latex(table) == page
-    assert in_terminal(table, 150) == terminal
+    assert on_page(table) == in_latex(table) == cells(rows, {**everywhere, "mean of all": "% mean_error_rate"})
+    assert in_terminal(table, 150) == cells(rows, everywhere, "")
 
 
 def test_the_direction_of_links_is_left_out_if_there_is_only_one(results):
@@ -135,17 +100,16 @@ def test_the_direction_of_links_is_left_out_if_there_is_only_one(results):
 
 
 def test_baselines_and_copies_with_random_weights(results, shown):
-    rows = results.tables.baselines.to_dict("records")
-    page = [
+    page = cells(
+        results.tables.baselines.to_dict("records"),
         {
-            "alignment": row["name"],
-            "links": f"{row['links']:,}",
-            "error rate %": as_shown(row, "error_rate low high"),
-            "precision %": percent(row["precision"]),
-            "recall %": percent(row["recall"]),
-        }
-        for row in rows
-    ]
+            "alignment": "name",
+            "links": ",d links",
+            "error rate": "% error_rate low high",
+            "precision": "% precision",
+            "recall": "% recall",
+        },
+    )
     lowest = percent(results.tables.best["error_rate"].min())
     copy = {"links": "–", "error rate %": lowest, "precision %": "–", "recall %": "–"}
     expected = [*page, {"alignment": "random weights, copy 1, best of all", **copy}]
@@ -153,15 +117,13 @@ def test_baselines_and_copies_with_random_weights(results, shown):
 
 
 def test_differences_and_correlations(results, shown):
-    differences = [
-        {
-            "difference of error rates": row["contrast"],
-            "of": row["of"],
-            "layer": str(row["layer"]),
-            "points": as_shown(row, "difference low high", "+"),
-        }
-        for row in results.tables.contrasts.to_dict("records")
-    ]
+    columns: Columns = {
+        "difference of error rates": "contrast",
+        "of": "of",
+        "layer": "layer",
+        "points": "+ difference low high",
+    }
+    differences = cells(results.tables.contrasts.to_dict("records"), columns)
     assert on_page(shown["alignment_contrasts"]) == differences
     rho, low, high = results.tables.correlations.loc[1, ["rho", "low", "high"]]
     assert on_page(shown["alignment_correlations"]) == [

@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
+from attentionology.analyses.comparison.figures import contrast_figure
 from attentionology.analyses.comparison.findings import comparison_findings, kinds_findings
 from attentionology.analyses.comparison.results import Comparison, Contrast, Side, contrast
 from attentionology.analyses.comparison.section import comparison_section, comparison_tables, contrast_table
 from attentionology.analyses.shared.comparable import Comparable, Measured
+from attentionology.reports.page import write_report
 from attentionology.reports.table import Terminal
 from tests.shown_tables import in_brackets, in_latex, on_page, percent
+from tests.unit.test_reports import RUN
 
 GROUPS = {"det": (0.8, 0.6, 100), "obj": (0.5, 0.55, 80), "iobj": (0.4, 0.1, 7)}
 """The value on both sides and the number of words; the last group has too few to be tested."""
@@ -259,3 +262,51 @@ def test_long_names_of_runs_are_shortened_in_headings_unless_they_then_are_the_s
     (axes,) = section.figures[part["figure"]].axes
     assert axes.get_xlabel().replace("\n", " ") == f"words found: {whole} (percentage points)"
     assert max(map(len, axes.get_xlabel().split("\n"))) <= 90
+
+
+SPREAD = np.random.default_rng(0).normal(0, 0.01, 200)
+
+
+def shares(n: int, groups: int = 2, choice: str = "") -> Contrast:
+    """The contrast of shares that differ by 0.2 in every group, each a mean over n inputs."""
+    sides = [
+        Comparable(
+            "all layers",
+            tuple(Measured(f"class {k}", value, n, scale * SPREAD, choice) for k in range(groups)),
+            "mean share over heads and inputs",
+            "inputs",
+            0,
+        )
+        for value, scale in ((0.5, 1.0), (0.3, 2.0))
+    ]
+    names = [Side("run", name, name) for name in ("norm", "weight")]
+    return contrast("surface", sides[0], sides[1], names[0], names[1], "paired", min_count=50)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(40, "not tested"), (60, "p (Holm) below 0.05")])
+def test_the_legend_says_why_dots_are_hollow(n, expected):
+    figure = contrast_figure(shares(n))
+    assert figure is not None
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [expected]
+
+
+def test_a_long_table_is_left_to_the_report():
+    assert printed(Comparison((shares(60, groups=40),), 50), 140).count("class ") == 40
+    long = printed(Comparison((shares(60, groups=41),), 50), 140)
+    assert "class " not in long
+    assert "41 groups, which are listed in the report.\nIn 41 of them, the difference is significant." in long
+
+
+def test_the_page_says_what_is_tested(tmp_path):
+    pages = {}
+    for n in (40, 60):
+        comparison = Comparison((shares(n),), 50)
+        (tmp_path / str(n)).mkdir()
+        write_report(tmp_path / str(n), run=RUN, sections=[comparison_section(comparison, name="c", title="C")])
+        text = (tmp_path / str(n) / "report.html").read_text(encoding="utf-8")
+        pages[n] = " ".join(text.split())
+    assert "None of these differences is tested." in pages[40]
+    assert "No difference is tested." in pages[40]
+    assert "tested groups, " not in pages[40]
+    assert "Of 2 tested groups, 2 differ significantly" in pages[60]
+    assert "chosen by norm" not in pages[60]

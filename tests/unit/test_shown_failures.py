@@ -16,7 +16,7 @@ from attentionology.analyses.dependency.failures import DependencyFailures
 from attentionology.analyses.dependency.section import DependencyResults, dependency_section
 from attentionology.analyses.shared.options import FailureOptions
 from tests.maps import RELATIONS, batch_of, random_corpus
-from tests.shown_tables import as_shown, distinct, in_latex, in_terminal, on_page
+from tests.shown_tables import Columns, cells, distinct, in_latex, in_terminal, on_page
 
 
 @pytest.fixture(scope="module")
@@ -39,26 +39,24 @@ def test_tables_say_what_the_csv_files_say(counted, number):
         row for row in table.to_dict("records") if row["relation"] in {r["relation"] for r in shown.rows}
     ]
     arrows = {"dep->head": "dep→head", "head->dep": "head→dep"}
-    for page in (True, False):
-        unit = " %" if page else ""
-        expected = []
-        for row in rows:
-            cells = {
-                "relation": row["relation"],
-                "attention head" if page else "head": f"{row['layer']}-{row['head']}",
-                "direction": arrows[row["direction"]],
-            }
-            if number == 0:
-                cells |= {"by": row["by"], "class": row["class"], "n": f"{row['total']:,}"}
-                cells[f"accuracy{unit}"] = as_shown(row, "accuracy accuracy_low accuracy_high")
-                cells[f"offset{unit}"] = as_shown(row, "offset_accuracy offset_low offset_high")
-            else:
-                cells |= {"picked": row["picked"], "words": f"{row['count']:,}", "n": f"{row['total']:,}"}
-                cells[f"share{unit}"] = as_shown(row, "share share_low share_high")
-                cells[f"offset{unit}"] = as_shown(row, "offset_share offset_low offset_high")
-            expected.append({name: text.replace("−", "-") for name, text in cells.items()})
-        for read in (on_page(shown), in_latex(shown)) if page else (in_terminal(shown, 200),):
-            assert [{name: text.replace("−", "-") for name, text in row.items()} for row in read] == expected
+    share = ("accuracy", "share")[number]
+    columns: Columns = {
+        "relation": "relation",
+        "direction": lambda row: arrows[row["direction"]],
+        **({"picked": "picked", "words": ",d count"} if number else {"by": "by", "class": "class"}),
+        "n": ",d total",
+        share: f"% {share} {share}_low {share}_high",
+        "offset": f"% offset_{share} offset_low offset_high",
+    }
+    for heading, unit, read in (
+        ("attention head", " %", (on_page(shown), in_latex(shown))), ("head", "", (in_terminal(shown, 200),)),
+    ):  # fmt: skip
+        expected = cells(rows, {**columns, heading: lambda row: f"{row['layer']}-{row['head']}"}, unit)
+        assert all(with_hyphens(each) == with_hyphens(expected) for each in read)
+
+
+def with_hyphens(rows):
+    return [{name: text.replace("−", "-") for name, text in row.items()} for row in rows]
 
 
 def test_each_relation_has_a_tab_with_its_rows(counted):

@@ -12,7 +12,7 @@ from attentionology.analyses.norms.figures import block_figure, frequency_figure
 from attentionology.analyses.norms.paper import Published
 from attentionology.analyses.norms.report import norms_section
 from attentionology.analyses.norms.shown_tables import layers_table
-from tests.shown_tables import distinct, in_latex, in_terminal, on_page, percent
+from tests.shown_tables import Columns, cells, distinct, in_latex, in_terminal, on_page, percent
 from tests.unit.test_norm_reports import results as computed  # noqa: F401  # a fixture
 
 PAPER = Published(
@@ -45,16 +45,14 @@ def beside_paper(results):
 
 def test_classes_of_tokens_are_means_over_layers_and_heads(results, tables):
     means = results.shares.groupby("class")[["weight", "value_norm", "norm", "norm_share"]].mean()
-    expected = {
-        name: {
-            "tokens": name,
-            "attention weight α %": percent(row["weight"]),
-            "norm of f(x)": f"{row['value_norm']:.2f}",
-            "‖αf(x)‖, sum per query": f"{row['norm']:.3f}",
-            "share of ‖αf(x)‖ %": percent(row["norm_share"]),
-        }
-        for name, row in means.iterrows()
+    columns: Columns = {
+        "tokens": "class",
+        "attention weight α": "% weight",
+        "norm of f(x)": ".2f value_norm",
+        "‖αf(x)‖, sum per query": ".3f norm",
+        "share of ‖αf(x)‖": "% norm_share",
     }
+    expected = {row["tokens"]: row for row in cells(means.reset_index().to_dict("records"), columns)}
     assert {row["tokens"]: row for row in on_page(tables["norms_classes"])} == expected
 
 
@@ -65,13 +63,13 @@ def of_layer(results, layer):
     ratios = mixing.set_index("variant")["mean"]
     change = results.change[results.change["layer"] == layer].set_index("component")["change"]
     expansion = results.expansion.set_index("layer")["expansion"]
-    cells = {"layer": str(layer)}
+    shown = {"layer": str(layer)}
     for name in ("[CLS]", "[SEP]"):
-        cells[f"α {name}"] = percent(shares.loc[name, "weight"])
-        cells[f"‖αf‖ {name}"] = percent(shares.loc[name, "norm_share"])
-    cells |= {variant: percent(ratios[variant]) for variant in ("attn-w", "attnresln-n", "atbffresln-n")}
-    cells["expansion"] = f"{expansion[layer]:.2f}"
-    return cells | {component: f"{change[component]:.3f}" for component in ("FF", "FFB")}
+        shown[f"α {name}"] = percent(shares.loc[name, "weight"])
+        shown[f"‖αf‖ {name}"] = percent(shares.loc[name, "norm_share"])
+    shown |= {variant: percent(ratios[variant]) for variant in ("attn-w", "attnresln-n", "atbffresln-n")}
+    shown["expansion"] = f"{expansion[layer]:.2f}"
+    return shown | {component: f"{change[component]:.3f}" for component in ("FF", "FFB")}
 
 
 def test_layers(results):
@@ -86,16 +84,14 @@ def test_mixing_ratios_beside_the_paper(beside_paper):
     written, shown = beside_paper
     mixing = written["norms_mixing"]
     rows = mixing[(mixing["layer"] == 0) & (mixing["class"] == "all")].to_dict("records")
-    expected = [
-        {
-            "variant": row["variant"],
-            "mean %": percent(row["mean"]),
-            "largest %": percent(row["max"]),
-            "smallest %": percent(row["min"]),
-            "published mean %": "85.3 [4.89, 99.96]" if row["variant"] == "attn-n" else "–",
-        }
-        for row in rows
-    ]
+    columns: Columns = {
+        "variant": "variant",
+        "mean": "% mean",
+        "largest": "% max",
+        "smallest": "% min",
+        "published mean %": lambda row: "85.3 [4.89, 99.96]" if row["variant"] == "attn-n" else "–",
+    }
+    expected = cells(rows, columns)
     assert on_page(shown["norms_mixing"]) == in_latex(shown["norms_mixing"]) == expected
 
 
@@ -141,19 +137,12 @@ def test_change_of_the_feed_forward_block(results, tables):
 
 
 def test_amplified_pairs(results, tables):
-    expected = [
-        {
-            "layer": str(row["layer"]),
-            "rank": str(row["rank"]),
-            "from": row["from"],
-            "to": row["to"],
-            "amplification": percent(row["amplification"], "+"),
-            "sentence": row["sentence_id"],
-            "text": row["text"],
-        }
-        for row in results.amplified.to_dict("records")
-        if row["rank"] <= 5
-    ]
+    columns: Columns = {
+        **{name: name for name in ("layer", "rank", "from", "to", "text")},
+        "amplification": "+ amplification",
+        "sentence": "sentence_id",
+    }
+    expected = cells(results.amplified.query("rank <= 5").to_dict("records"), columns)
     assert on_page(tables["norms_amplified"]) == expected
 
 
@@ -162,17 +151,17 @@ def test_dispersion(results, tables):
     together = dispersion[(dispersion["layer"] == 0) & (dispersion["head"] == 0)].set_index("measure")
     rows = on_page(tables["norms_dispersion"])
     assert in_latex(tables["norms_dispersion"]) == rows
-    for row, measure in zip(rows, ("input_norm", "value_norm", "weight", "norm"), strict=True):
-        values = together.loc[measure]
-        assert row == {
-            "measure": {"input_norm": "‖x‖", "value_norm": "‖f(x)‖", "weight": "α", "norm": "‖αf(x)‖"}[measure],
-            "mean": f"{values['mean']:.3f}",
-            "SD": f"{values['sd']:.3f}",
-            "CV": f"{values['cv']:.3f}",
-            "smallest": f"{values['min']:.3f}",
-            "largest": f"{values['max']:.3f}",
-            "values": f"{values['count']:,.0f}",
-        }
+    symbols = {"input_norm": "‖x‖", "value_norm": "‖f(x)‖", "weight": "α", "norm": "‖αf(x)‖"}
+    columns: Columns = {
+        "measure": lambda row: symbols[row["measure"]],
+        "mean": ".3f mean",
+        "SD": ".3f sd",
+        "CV": ".3f cv",
+        "smallest": ".3f min",
+        "largest": ".3f max",
+        "values": ",.0f count",
+    }
+    assert rows == cells(together.loc[list(symbols)].reset_index().to_dict("records"), columns)
 
 
 def test_correlations_of_weight_and_norm(results, tables):
@@ -224,18 +213,14 @@ def test_what_the_network_adds(results, tables):
 
 def test_largest_dimensions(results, tables):
     own = results.block.dimensions
-    expected = [
-        {
-            "layer": f"{row['layer']}",
-            "rank": f"{row['rank']}",
-            "dimension": f"{row['dimension']}",
-            "mean |x|": f"{row['size']:.2f}",
-            "median of all": f"{row['median_size']:.2f}",
-            "γ": f"{row['gamma']:.2f}",
-            "median γ": f"{row['median_gamma']:.2f}",
-        }
-        for row in own[own["rank"] <= 3].to_dict("records")
-    ]
+    columns: Columns = {
+        **{name: name for name in ("layer", "rank", "dimension")},
+        "mean |x|": ".2f size",
+        "median of all": ".2f median_size",
+        "γ": ".2f gamma",
+        "median γ": ".2f median_gamma",
+    }
+    expected = cells(own[own["rank"] <= 3].to_dict("records"), columns)
     assert on_page(tables["norms_dimensions"]) == expected
 
 
@@ -252,13 +237,13 @@ def test_figure_of_weight_and_norm(results):
     for axes, layer in zip(panels, range(4), strict=True):
         assert axes.get_title() == f"{f'layer {layer}' if layer else 'all layers'}, ρ = {rho_of(results, layer):.2f}"
         grid = results.spread.grid[results.spread.grid["layer"] == layer]
-        for dots, (_, cells) in zip(axes.collections, grid.groupby("class", sort=False), strict=True):
-            frequent = cells["pairs"] >= 0.002 * cells["pairs"].sum()
-            drawn = cells[frequent & (cells["weight"] > 0) & (cells["value_norm"] > 0)]
+        for dots, (_, places) in zip(axes.collections, grid.groupby("class", sort=False), strict=True):
+            frequent = places["pairs"] >= 0.002 * places["pairs"].sum()
+            drawn = places[frequent & (places["weight"] > 0) & (places["value_norm"] > 0)]
             offsets = np.asarray(dots.get_offsets())
             np.testing.assert_allclose(offsets[:, 0], drawn["weight"] * 100 * 2**0.5)
             np.testing.assert_allclose(offsets[:, 1], drawn["value_norm"] * 2**0.125)
-            np.testing.assert_allclose(dots.get_sizes(), 250 * drawn["pairs"] / cells["pairs"].sum())
+            np.testing.assert_allclose(dots.get_sizes(), 250 * drawn["pairs"] / places["pairs"].sum())
 
 
 def rho_of(results, layer):

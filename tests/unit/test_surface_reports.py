@@ -1,8 +1,10 @@
-"""What the analyses of surface patterns and clusters leave on disk, for models of all shapes."""
+"""What surface patterns and clusters leave on disk, and that their tables say what the CSV files say."""
 
 from __future__ import annotations
 
+import functools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,20 +13,21 @@ from matplotlib.figure import Figure
 
 from attentionology.analyses.clusters.distances import HeadDistances
 from attentionology.analyses.clusters.geography import geography
-from attentionology.analyses.clusters.report import ClusterResults, clusters_section, distances_figure
+from attentionology.analyses.clusters.report import ClusterResults, clusters_section, distances_figure, neighbors_table
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.surface import report
 from attentionology.analyses.surface.figures import surface_figures
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.labels import label_heads
 from attentionology.analyses.surface.report import surface_section
-from attentionology.analyses.surface.shown_tables import SurfaceResults
+from attentionology.analyses.surface.shown_tables import SurfaceResults, layers_table, shown_tables
 from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import GradientMaker, extract
 from attentionology.reports.format import number, ranges
 from attentionology.reports.page import write_report
 from tests import tiny
+from tests.shown_tables import Columns, cells, distinct, in_latex, in_terminal, on_page, percent
 from tests.unit.test_reports import RUN
 
 pytestmark = pytest.mark.usefixtures("svgs_are_drawn")
@@ -33,6 +36,7 @@ SENTENCES = [Sentence("<s>", ("the", "&", "<b>", ".")), Sentence("t", ("a", "gar
 OPTIONS = {"position_threshold": 0.5, "target_threshold": 0.6, "broad_threshold": 0.8}
 
 
+@functools.cache
 def results(family: str, **changes: int) -> tuple[SurfaceResults, ClusterResults]:
     encoder = tiny.encoder(family, **changes)
     shape = encoder.n_layers, encoder.n_heads
@@ -141,3 +145,121 @@ def test_a_figure_that_the_template_does_not_place_follows_it(tmp_path, monkeypa
     assert page.count("The caption of &lt;one&gt; more figure.") == 1
     assert page.count("<figure>") == len(made.figures) == 6
     assert page.index("Does it matter?") < page.index("The caption of &lt;one&gt;")
+
+
+SHARES = {
+    "previous": "previous",
+    "next": "next",
+    "itself": "self",
+    "<cls>": "first_special",
+    "[SEP]": "last_special",
+    "punctuation": "punctuation",
+    "other tokens": "other",
+}
+
+
+@pytest.fixture(scope="module")
+def surface():
+    found, _ = results("bert")
+    tables = found.tables
+    assert found.gradients is not None
+    changed = tables._replace(heads=distinct(tables.heads), layers=distinct(tables.layers))
+    return replace(found, tables=changed, gradients=distinct(found.gradients))
+
+
+@pytest.fixture(scope="module")
+def clusters():
+    return results("bert")[1]
+
+
+def shown(tables, name):
+    (table,) = (each for each in tables if each.name == name)
+    return table
+
+
+def test_layers(surface):
+    rows = surface.tables.layers.to_dict("records")
+    everywhere: Columns = {"layer": "layer", **{heading: f"% {name}" for heading, name in SHARES.items()}}
+    page = cells(rows, {**everywhere, "entropy, nats": ".2f entropy", "of uniform entropy": "% entropy_relative"})
+    terminal = cells(rows, {**everywhere, "entropy": ".2f entropy", "rel. entropy": "% entropy_relative"}, "")
+    table = layers_table(surface)
+    assert on_page(table) == page
+    assert [{name.replace(r"\textless{}", "<").replace(r"\textgreater{}", ">"): cell for name, cell in row.items()}
+            for row in in_latex(table)] == page  # fmt: skip
+    assert in_terminal(table, 150) == terminal
+    uniform = surface.tables.layers["uniform_entropy"].iloc[0]
+    assert f"that of attention to all tokens alike is {uniform:.2f}." in table.notes[0]
+
+
+def test_the_head_with_the_largest_value_of_each_statistic(surface):
+    heads = surface.tables.heads
+    rows = {row["attention"]: row for row in on_page(shown(shown_tables(surface), "surface_strongest"))}
+    for name, statistic in (SHARES | {"<cls> → <cls>": "first_to_first", "others → [SEP]": "rest_to_last"}).items():
+        top = heads.sort_values(statistic).iloc[-1]
+        assert rows[name] == {
+            "attention": name,
+            "head with most": f"{top['layer']}-{top['head']}",
+            "its value": percent(top[statistic]),
+            "mean of all heads": percent(heads[statistic].mean()),
+        }
+    entropy = heads["entropy"]
+    assert rows["entropy"]["its value"] == f"{entropy.max():.2f} nats"
+    assert rows["entropy"]["mean of all heads"] == f"{entropy.mean():.2f} nats"
+    assert len(rows) == 16
+
+
+def test_labels(surface):
+    heads = surface.tables.heads
+    table = shown(shown_tables(surface), "surface_labels")
+    rows = {row["label"]: row for row in on_page(table)}
+    names = {"no label": "other", "next token": "next", "sink <cls>": "first-special", "broad": "broad"}
+    for name, label in names.items():
+        of_label = heads[heads["label"] == label]
+        members = [f"{layer}-{head}" for layer, head in zip(of_label["layer"], of_label["head"], strict=True)]
+        assert rows[name]["heads"] == str(len(members))
+        assert rows[name]["which heads"] == (" ".join(members) or "–")
+    assert sum(int(row["heads"]) for row in rows.values()) == len(heads)
+
+
+def test_gradients(surface):
+    table = shown(shown_tables(surface), "surface_gradients")
+    means = surface.gradients.groupby(["layer", "class"])[["gradient", "attention"]].mean()
+    names = {"[CLS]": "<cls>"}
+    for row in on_page(table):
+        for name in surface.gradients["class"].unique():
+            mean = means.loc[int(row["layer"]), name]
+            assert row[f"|∂L/∂α| {names.get(name, name)}"] == f"{mean['gradient']:.1e}"
+            assert row[f"α {names.get(name, name)} %"] == percent(mean["attention"])
+
+
+def test_neighbors(clusters):
+    neighbors = distinct(clusters.geography.neighbors)
+    changed = replace(clusters, geography=clusters.geography._replace(neighbors=neighbors))
+    columns: Columns = {
+        "question": "question",
+        "observed": ".3f found",
+        "layers shuffled": ".3f shuffled",
+        "p": ".4f p",
+    }
+    expected = cells(neighbors.to_dict("records"), columns)
+    assert len(expected) > 1
+    table = neighbors_table(changed)
+    assert on_page(table) == in_latex(table) == in_terminal(table, 200) == expected
+
+
+def test_notes_of_the_clusters_are_shown_once(clusters):
+    assert "mind it" in neighbors_table(clusters).notes
+    assert "mind it" not in neighbors_table(replace(clusters, notes_shown=True)).notes
+
+
+def test_clusters(clusters):
+    section = clusters_section(clusters)
+    embedding = section.tables["head_embedding"]
+    rows = on_page(shown(section.shown, "head_clusters"))
+    assert len(rows) == embedding["cluster"].nunique()
+    for row in rows:
+        members = embedding[embedding["cluster"] == int(row["cluster"])]
+        names = [f"{layer}-{head}" for layer, head in zip(members["layer"], members["head"], strict=True)]
+        assert (row["heads"], row["members"]) == (str(len(names)), " ".join(names))
+        counted = dict(label.rsplit(" ", 1) for label in row["labels"].split(", "))
+        assert sorted(map(int, counted.values())) == sorted(members["label"].value_counts())

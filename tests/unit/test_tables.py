@@ -13,6 +13,7 @@ from attentionology.analyses.shared.explored import head_measures
 from attentionology.reports.columns import Explored, Schema, TableColumn
 from attentionology.reports.table import ShownTable
 from attentionology.reports.tables import write_csv
+from tests.shown_tables import in_terminal, on_page
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,12 @@ def test_headings_take_several_lines_before_one_of_them_is_cut():
     assert "heading 5" in printed(80)
     assert printed(70).count("heading") == 6
     assert "heading 5" not in printed(70)
+
+
+def test_names_are_neither_markup_of_a_terminal_nor_of_a_page():
+    name = "[/x] [red]<b>{{ 1 }}"
+    table = ShownTable("t", "T", [TableColumn("relation", "text", "", "relation")], [{"relation": name}])
+    assert in_terminal(table, 200) == on_page(table) == [{"relation": name}]
 
 
 def test_the_explorer_shows_columns_of_heads():

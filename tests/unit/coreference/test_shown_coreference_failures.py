@@ -4,33 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from attentionology.analyses.contract import Titles
-from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.coreference.explored import explored_coreference
 from attentionology.analyses.coreference.failure_tables import failure_tables
 from attentionology.analyses.coreference.failures import CoreferenceFailures
 from attentionology.analyses.coreference.section import coreference_section
 from attentionology.analyses.coreference.shown_tables import CoreferenceResults, shown_tables
-from tests.documents import corpus, random_document, window
-from tests.maps import batch_of
-from tests.shown_tables import as_shown, distinct, in_latex, in_terminal, on_page
+from tests.documents import counted_mentions, random_batch
+from tests.shown_tables import Columns, cells, distinct, in_latex, in_terminal, on_page
 
 ACCOUNT = {"anaphors": 99, "scored": 77, "no answer": 3, "documents": 8, "forced": 0}
 
 
 @pytest.fixture(scope="module")
 def counted():
-    rng = np.random.default_rng(1)
-    docs = [random_document(rng, f"d{n}") for n in range(12)]
-    windows = [window(one) for one in docs]
-    batch = batch_of(windows, [rng.random((2, 3, len(w) + 2, len(w) + 2)).astype(np.float32) for w in windows])
-    accuracy, failures = CoreferenceAccuracy(corpus(*docs), 2, 3, replicates=20), CoreferenceFailures(2, 3)
-    for metric in (accuracy, failures):
-        metric.update(batch)
+    accuracy, failures = counted_mentions(12), CoreferenceFailures(2, 3)
+    failures.update(random_batch(12)[1])
     tables = accuracy.compute()
     best, cells = (table[table["candidates"] == "preceding"] for table in (tables.best, tables.cells))
     failed = failure_tables(failures, best, cells, ["best", "1-1"])
@@ -44,29 +36,21 @@ def test_tables_say_what_the_csv_files_say(counted, name):
     shown = shown_tables(results)[{"failures": -2, "picked": -1}[name]]
     rows: list[Any] = table.to_dict("records")
     arrows = {"mention->antecedent": "m→ante", "antecedent->mention": "ante→m"}
-    beside = {"nearest": "nearest", "same head word": "head_match", "rules": "rule_based"}
-    for page in (True, False):
-        unit = " %" if page else ""
-        expected = []
-        for row in rows:
-            cells = {
-                "mentions": row["type"],
-                "attention head" if page else "head": f"{row['layer']}-{row['head']}",
-                "direction": arrows[row["direction"]],
-            }
-            if name == "failures":
-                cells |= {"by": row["by"], "class": row["class"], "n": f"{row['total']:,}"}
-                cells[f"accuracy{unit}"] = as_shown(row, "accuracy accuracy_low accuracy_high")
-            else:
-                cells |= {"picked": row["picked"], "picks": f"{row['count']:,}", "n": f"{row['total']:,}"}
-                cells[f"share{unit}"] = as_shown(row, "share share_low share_high")
-            share = "accuracy" if name == "failures" else "share"
-            for heading, column in beside.items():
-                cells[f"{heading}{unit}"] = as_shown(row, f"{column}_{share} {column}_low {column}_high")
-            expected.append(cells)
-        assert len(expected) > 10
-        for read in (on_page(shown), in_latex(shown)) if page else (in_terminal(shown, 250),):
-            assert read == expected
+    share = {"failures": "accuracy", "picked": "share"}[name]
+    columns: Columns = {
+        "mentions": "type",
+        "direction": lambda row: arrows[row["direction"]],
+        **({"by": "by", "class": "class"} if name == "failures" else {"picked": "picked", "picks": ",d count"}),
+        "n": ",d total",
+        share: f"% {share} {share}_low {share}_high",
+        "nearest": f"% nearest_{share} nearest_low nearest_high",
+        "same head word": f"% head_match_{share} head_match_low head_match_high",
+        "rules": f"% rule_based_{share} rule_based_low rule_based_high",
+    }
+    page = cells(rows, {**columns, "attention head": lambda row: f"{row['layer']}-{row['head']}"})
+    assert len(page) > 10
+    assert on_page(shown) == in_latex(shown) == page
+    assert in_terminal(shown, 250) == cells(rows, {**columns, "head": lambda row: f"{row['layer']}-{row['head']}"}, "")
 
 
 def test_the_section_writes_and_shows_both_tables(counted):
