@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.analyses.probing.attachment import AttachmentTables, Attempt, Task, attachment
+from attentionology.analyses.probing.attachment import Attempt, Task, attachment
 from attentionology.analyses.probing.head_weights import HeadWeights, head_weights
 from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.corpora_loaders import Sentence
@@ -43,25 +43,9 @@ def only(table: pd.DataFrame, **values: Any) -> dict[Hashable, Any]:
     return table.to_dict("records")[0]
 
 
-@pytest.fixture
-def by_hand() -> AttachmentTables:
-    return attachment([CAT, YES], [attempt(FIRST), attempt(SECOND, run=2)], replicates=0)
-
-
-def test_scores_by_hand(by_hand):
-    row = only(by_hand.methods)
-    assert (row["method"], row["decoding"], row["runs"], row["correct"], row["total"]) == ("a", "argmax", 2, 5, 5)
-    assert row["uas"] == pytest.approx((4 / 5 + 1 / 5) / 2)
-    assert row["uas_sd"] == pytest.approx(0.6 / math.sqrt(2))  # of two values: their distance by √2
-    assert row["uas_all"] == pytest.approx((5 / 8 + 3 / 8) / 2)  # with punctuation, without "well", which has no head
-    assert row["uas_noroot"] == pytest.approx((2 / 3 + 0 / 3) / 2)  # the, cat, it
-    assert all(
-        math.isnan(row[name]) for name in ("uas_low", "uas_high", "control_accuracy", "control_sd", "selectivity")
-    )
-
-
-def test_relations_by_hand(by_hand):
-    found = by_hand.relations[["relation", "correct", "total", "uas"]].to_numpy().tolist()
+def test_relations_by_hand():
+    tables = attachment([CAT, YES], [attempt(FIRST), attempt(SECOND, run=2)], replicates=0)
+    found = tables.relations[["relation", "correct", "total", "uas"]].to_numpy().tolist()
     assert found == [  # frequent ones first, then by name; "dep" has no word with a head
         ["root", 3, 2, 3 / 4],
         ["PUNCT", 1, 1, 1 / 2],
@@ -192,23 +176,6 @@ def test_interval_is_that_of_sentences_drawn_anew():
         assert row["difference"] == pytest.approx(means[0] - means[1])
         ends = np.quantile(scores[first] - scores[second], [0.025, 0.975])
         assert (row["low"], row["high"]) == pytest.approx(tuple(ends))
-
-
-def test_contrasts_are_paired():
-    """Always one word of four more: the difference is sure, however unsure each of the two is."""
-    rng = np.random.default_rng(1)
-    sentences = [Sentence(f"s{i}", ("w",) * 4, (0, 1, 1, 1), ("root", "x", "x", "x")) for i in range(40)]
-    second = np.zeros((40, 4), dtype=bool)
-    second[:, :3] = rng.random((40, 1)) < 0.5
-    first = second.copy()
-    first[:, 3] = True
-    tables = attachment(
-        sentences, [attempt(first.ravel(), "a"), attempt(second.ravel(), "b")], contrasts=[("a", "b"), ("b", "a")]
-    )
-    assert (tables.methods["uas_high"] - tables.methods["uas_low"] > 0.1).all()
-    assert tables.contrasts[["difference", "low", "high"]].to_numpy() == pytest.approx(
-        np.array([[0.25] * 3, [-0.25] * 3])
-    )
 
 
 def test_replicates_without_a_word_are_left_out():

@@ -13,7 +13,6 @@ import torch
 from attentionology.analyses.explanation.readings import Given, reading, uniform_rows
 from attentionology.extractors.replaceable.attention_model import Special, TextState, probabilities
 from attentionology.probes.classifiers import (
-    IMITATION,
     AttentionClassifier,
     ClassifierRecipe,
     CrossEntropy,
@@ -22,7 +21,7 @@ from attentionology.probes.classifiers import (
 )
 from attentionology.probes.classifiers.training import mean_auc, shuffled_batches
 from attentionology.probes.training import TrainingError
-from tests.unit.classified import ENCODERS, WORDS, built, seeded, some_texts, weights
+from tests.unit.classified import ENCODERS, built, seeded, some_texts, weights
 
 SMALL = ClassifierRecipe(epochs=3, batch_size=4)
 
@@ -243,37 +242,6 @@ def test_attention_from_outside_is_that_of_training(attend):
         assert torch.equal(parameter, was)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("encoder", "attention"), [("average", "additive"), ("lstm", "additive"), ("cnn", "dot")])
-def test_a_keyword_is_learned_and_attended_to(encoder, attention):
-    rng = np.random.default_rng(0)
-    fill = [word for word in WORDS if word not in ("good", "bad")]
-
-    def sample(count):
-        texts, labels = [], []
-        for _ in range(count):
-            words = rng.choice(fill, size=rng.integers(4, 10)).tolist()
-            labels.append(str(rng.choice(["good", "bad"])))
-            words[rng.integers(len(words))] = labels[-1]
-            texts.append(tuple(words))
-        return texts, labels
-
-    (texts, labels), (unseen, gold) = sample(300), sample(100)
-    model = AttentionClassifier(encoder, attention, dimensions=16, size=16)
-    model.fit(texts, labels, recipe=ClassifierRecipe(epochs=10, batch_size=16, learning_rate=0.01))
-    found = reading(model, unseen)
-    assert (
-        np.mean([model.classes[c] == label for c, label in zip(found.probabilities.argmax(1), gold, strict=True)])
-        > 0.95
-    )
-    share = [
-        alpha[0, text.index(label)] * len(text)
-        for alpha, text, label in zip(found.attention, unseen, gold, strict=True)
-    ]
-    assert np.mean(share) > 1.3
-    assert np.mean(np.array(share) > 1) > 0.7
-
-
 def naive_loss(places, base, attention, alpha, logits, strength, divergence):
     total = 0.0
     for row, place in enumerate(places):
@@ -324,24 +292,3 @@ def test_the_loss_of_an_adversary_equals_the_naive_formula(divergence, strength,
     if not strength:
         alone = (logits.detach().softmax(-1) - torch.from_numpy(base[places])).abs().sum() / 2
         assert loss.item() == pytest.approx(alone.item(), abs=1e-6)
-
-
-@pytest.mark.slow
-def test_an_adversary_without_strength_imitates_and_one_with_much_attends_elsewhere():
-    texts, labels = labelled(60)
-    base = AttentionClassifier("average", dimensions=8, size=8).fit(
-        texts, labels, recipe=ClassifierRecipe(epochs=8, learning_rate=0.02)
-    )
-    own = reading(base, texts)
-    recipe = ClassifierRecipe(epochs=25, learning_rate=0.02, patience=IMITATION.patience)
-    found = {}
-    for strength in (0.0, 1.0):
-        model = AttentionClassifier("average", dimensions=8, size=8, random_state=7).build(
-            base.vocabulary, base.classes
-        )
-        train(model, texts, Imitation(own.probabilities, own.attention, strength, "jsd"), recipe)
-        other = reading(model, texts)
-        moved = [abs(a - b).sum() for a, b in zip(own.attention, other.attention, strict=True)]
-        found[strength] = abs(own.probabilities - other.probabilities).sum(1).mean() / 2, np.mean(moved)
-    assert found[0.0][0] < 0.1
-    assert found[1.0][1] > found[0.0][1] + 0.2

@@ -316,15 +316,3 @@ def test_shades_of_examples(tmp_path):
     assert shades[1][0] == "attention: 0.600"
     assert shades[4][:2] == ("gradient × input: -0.200", "213, 94, 0")
     assert shades[6][0] == "gradient × input: –"
-
-
-@pytest.mark.slow
-def test_classes_are_split_up_to_six(tmp_path):
-    for count, split in ((6, True), (7, False)):
-        folder = tmp_path / str(count)
-        folder.mkdir()
-        with OUTLINES.in_full():
-            _, page = written(folder, results(classes=tuple("abcdefg"[:count]), ran=("correlation",)))
-        assert ("By predicted class" in page) == split
-        assert ("too many classes" in page) != split
-        assert ("predicted: a<" in (folder / "figures" / "explain_tau.svg").read_text()) == split

@@ -72,11 +72,6 @@ def test_lines_connect_the_rows_of_their_words():
     assert start < end
 
 
-def test_norms_are_scaled_to_the_largest():
-    opacities = [opacity for _, opacity in drawn_lines(replace(VIEW, values=VALUES * 4, scale=4.0))]
-    assert opacities == pytest.approx([opacity for _, opacity in drawn_lines(VIEW)])
-
-
 def drawn_arrows(view: HeadView) -> list[tuple[str, str, str]]:
     """The color of each arrow, and the words where it starts and where its tip is; "" is no word."""
     [axes] = draw([[view]], layout="arcs").axes

@@ -18,7 +18,6 @@ from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Sentence, Treebank, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import shared_batches
-from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 from tests.unit.test_ablation import without
 
@@ -40,8 +39,7 @@ def masked():
 
 def predicted_by_hand(encoder, lm, sentence):
     """log p of each word and the likeliest first pieces, one masked word at a time."""
-    (pieces,) = encoder.align([sentence])
-    assert isinstance(pieces, Pieces)
+    pieces = tiny.pieces(encoder, sentence)
     rows = []
     for number in range(len(sentence.words)):
         at = [i for i, word in enumerate(pieces.word_of) if word == number]
@@ -100,8 +98,7 @@ def test_next_words_are_predicted_after_what_precedes_them(family):
         for each in maker.of(batch)[::2]:  # of every sentence, the model as it is comes first
             assert each.head == ""
             (sentence,) = (sentence for sentence in batch.sentences if sentence.id == each.sentence)
-            (pieces,) = encoder.align([sentence])
-            assert isinstance(pieces, Pieces)
+            pieces = tiny.pieces(encoder, sentence)
             with torch.inference_mode():
                 logits = lm(input_ids=torch.tensor([pieces.ids])).logits[0].double()
             log_p = torch.log_softmax(logits, -1)

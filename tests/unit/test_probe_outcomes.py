@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
-import torch
 
 from attentionology.analyses.comparison.differences import differences
 from attentionology.analyses.probing.attachment import Attempt, attachment
-from attentionology.analyses.probing.outcomes import AttachmentOutcomes, read_outcomes
-from attentionology.analyses.shared.metric import StateError
+from attentionology.analyses.probing.outcomes import AttachmentOutcomes
 from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.corpora_loaders import Sentence
-from attentionology.reports.run_folder import identity_of
-from attentionology.storage.tensors import pack, write_tensors
 
 REPLICATES = 60
 RELATIONS = ("nsubj", "obj", "punct", "det")
@@ -124,70 +115,3 @@ def test_a_difference_is_that_of_a_plain_paired_bootstrap(tested, family, group)
     error = np.std(replicated, ddof=1)
     assert row.high - row.low == pytest.approx(2 * 1.959964 * error, rel=1e-6)
     assert row.low < row.difference < row.high
-
-
-def write_outcomes(folder: Path, outcomes: AttachmentOutcomes, record: Mapping[str, Any]) -> None:
-    """Write the outcomes of a run as version 0.2 did, whose runs can still be compared."""
-    path = folder / "states" / "probe.safetensors"
-    methods = outcomes.methods
-    facts: dict[str, Any] = {
-        "format": 2,
-        "ids": list(outcomes.ids),
-        "relations": list(outcomes.relations),
-        "methods": [[each.method, each.decoding, each.runs, each.right_words is not None] for each in methods],
-        "replicates": outcomes.replicates,
-        "seed": outcomes.seed,
-        "identity": {**identity_of(record), "options": {"map": record["options"]["map"]}},
-    }
-    by_word = [each.right_words for each in methods if each.right_words is not None]
-    arrays = {
-        "right": np.stack([each.right for each in methods]) if methods else np.zeros((0, len(outcomes.ids)), np.int64),
-        "right_words": np.stack(by_word) if by_word else np.zeros((0, len(outcomes.relation)), np.int64),
-        "sentence": outcomes.sentence,
-        "relation": outcomes.relation,
-    }
-    tensors, facts["packing"] = pack({name: torch.from_numpy(array) for name, array in arrays.items()})
-    write_tensors(path, tensors, facts)
-
-
-RECORD = {
-    "command": "attentionology probe",
-    "versions": {"attentionology": "0"},
-    "model": {"weights_sha256": "ab"},
-    "corpus": {"files": [{"sha256": "cd"}]},
-    "options": {"map": "weight"},
-}
-
-
-@pytest.mark.parametrize(
-    "other",
-    [{"model": {"weights_sha256": "ba"}}, {"corpus": {"files": [{"sha256": "dc"}]}}, {"options": {"map": "norm"}}],
-)
-def test_outcomes_of_another_run_are_refused(tested, tmp_path, other):
-    sentences, attempts, _ = tested
-    write_outcomes(tmp_path, outcomes_of(sentences, attempts), RECORD)
-    (tmp_path / "run.json").write_text(json.dumps({**RECORD, **other}))
-    with pytest.raises(StateError, match="does not belong to this run"):
-        read_outcomes(tmp_path)
-
-
-def test_outcomes_are_read_as_they_were_written(tested, tmp_path):
-    sentences, attempts, _ = tested
-    outcomes = outcomes_of(sentences, attempts)
-    write_outcomes(tmp_path, outcomes, RECORD)
-    (tmp_path / "run.json").write_text(json.dumps(RECORD))
-    read = read_outcomes(tmp_path)
-    assert read is not None
-    again, record = read
-    assert record == RECORD
-    assert (again.ids, again.replicates, again.seed) == (outcomes.ids, REPLICATES, 4)
-    assert again.relations == outcomes.relations
-    np.testing.assert_array_equal(again.sentence, outcomes.sentence)
-    np.testing.assert_array_equal(again.relation, outcomes.relation)
-    for one, other in zip(again.methods, outcomes.methods, strict=True):
-        assert (one.method, one.decoding, one.runs) == (other.method, other.decoding, other.runs)
-        np.testing.assert_array_equal(one.right, other.right)
-        np.testing.assert_array_equal(one.right_words, other.right_words)
-    for one_family, other_family in zip(again.comparable(), outcomes.comparable(), strict=True):
-        for left, right in zip(one_family.measured, other_family.measured, strict=True):
-            np.testing.assert_array_equal(left.deviations, right.deviations)

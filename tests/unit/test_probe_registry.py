@@ -1,28 +1,29 @@
-"""Probes of other people, and the examples in the documentation of all probes."""
+"""Probes by name, also those of other people, and their parameters, as scikit-learn has them."""
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from attentionology.corpora_loaders import WordVectors
 from attentionology.probes import (
+    TUNED,
     AttentionProbe,
+    FixedOffset,
     Probe,
     ProbeRegistryError,
     WordProbe,
+    WordsDistancesProbe,
     list_probes,
     load_probe,
     make_probe,
     register_probe,
     registered_probes,
-    registry,
     unregister_probe,
 )
-from attentionology.storage import plugins
 from tests.maps import batch_of, random_corpus
 
 
@@ -32,22 +33,6 @@ class Mine(AttentionProbe):
 
 class WithWords(WordProbe):
     name = "mine+words"
-
-
-@pytest.fixture
-def packages(monkeypatch):
-    """A function that makes entry points those of installed packages."""
-
-    def install(**values: str) -> None:
-        points = [EntryPoint(name, value, registry.ENTRY_POINTS) for name, value in values.items()]
-        monkeypatch.setattr(plugins, "entry_points", lambda group: [p for p in points if p.group == group])
-        plugins.points_of.cache_clear()
-        registry._from_packages.cache_clear()
-
-    yield install
-    monkeypatch.undo()
-    plugins.points_of.cache_clear()
-    registry._from_packages.cache_clear()
 
 
 @pytest.fixture
@@ -95,7 +80,23 @@ def test_a_name_is_given_once(registered, name):
     assert registered_probes()["mine"] is Mine
 
 
-def test_packages_name_probes_as_entry_points(packages):
-    packages(b=f"{__name__}:WithWords", a=f"{__name__}:Mine")
-    assert list_probes()[3:] == ["mine", "mine+words"]
-    assert isinstance(make_probe("mine"), Probe)
+def test_parameters_are_those_of_the_constructor_and_a_repr_shows_those_that_were_chosen():
+    probe = AttentionProbe(random_state=3)
+    assert probe.get_params() == {"recipe": probe.recipe, "random_state": 3}
+    assert repr(probe) == "AttentionProbe(random_state=3)"
+    assert repr(FixedOffset()) == "FixedOffset()"
+    assert probe.set_params(recipe=TUNED) is probe
+    assert (probe.recipe, probe.random_state) == (TUNED, 3)
+    with pytest.raises(ValueError, match="AttentionProbe has no parameter 'seed'; choose from: recipe, random_state"):
+        probe.set_params(seed=1)
+
+
+def test_a_clone_has_the_parameters_and_the_same_vectors_but_nothing_learned():
+    vectors = WordVectors(np.ones((1, 4), np.float32), {"cats": 0})
+    probe = WordsDistancesProbe(vectors, hidden=8, random_state=2)
+    probe.shape_ = (1, 1)
+    copy = clone(probe)
+    assert type(copy) is WordsDistancesProbe
+    assert copy.vectors is vectors
+    assert (copy.hidden, copy.random_state) == (8, 2)
+    assert not hasattr(copy, "shape_")

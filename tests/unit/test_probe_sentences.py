@@ -1,4 +1,4 @@
-"""Decoding, the control task, and sentences as probes see them: by hand, and against plain loops."""
+"""Decoding, the control task, baselines, and sentences as probes see them: by hand, and against plain loops."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ import numpy as np
 import pytest
 import torch
 
-from attentionology.corpora_loaders import Sentence
+from attentionology.corpora_loaders import OFFSETS, Sentence
 from attentionology.extractors import MapBatch
 from attentionology.probes import (
     DecodingError,
     FixedOffset,
     RelationOffset,
+    SingleHead,
+    TrainingError,
     control_task,
+    count_heads,
     decode,
     gold_heads,
     scored,
@@ -112,43 +115,8 @@ class TestControlTask:
         for other in others:
             assert sum(a != b for a, b in zip(one, other, strict=True)) > 10  # two thirds of 40 are expected
 
-    def test_sentence_of_one_word_points_to_itself(self):
-        (found,) = control_task([Sentence("s", ("w",), (0,), ("root",))])
-        assert found.heads == (1,)
-
-    def test_baselines_cannot_know_it_but_words_can(self):
-        """A stand-in for what a probe may learn by heart: the behavior of each word, read off other sentences."""
-        rng = np.random.default_rng(0)
-        texts = [
-            Sentence(str(k), tuple(f"w{w}" for w in rng.integers(0, 30, 12)), (0,) * 12, ("dep",) * 12)
-            for k in range(40)
-        ]
-        controlled = control_task(texts)
-        assert FixedOffset().fit(blank(*controlled)).score(blank(*controlled)) < 0.5
-        known: dict[str, int] = {}
-        for sentence in controlled[:30]:
-            for i, (word, head) in enumerate(zip(sentence.words, sentence.heads, strict=True), start=1):
-                if 1 < i < 12:
-                    known[word] = 0 if head == i else (head or 0)
-        guesses = [np.array([known[w] or i for i, w in enumerate(s.words, start=1)]) for s in controlled[30:]]
-        assert uas(blank(*controlled[30:]), guesses) == 1.0
-
 
 class TestExamples:
-    def test_where_things_are(self):
-        array = np.random.default_rng(0).random((2, 3, 6, 6), dtype=np.float32)
-        short = Sentence("s", ("a", "b"), (None, 0), ("x", "root"))
-        small = np.random.default_rng(1).random((2, 3, 4, 4), dtype=np.float32)
-        one, two = probed_sentences([batch_of([CAT, short], [array, small])])
-        assert (one.words, one.start, one.end) == (slice(1, 5), 0, 5)
-        assert (two.words, two.start, two.end) == (slice(1, 3), 0, 3)  # without the padding
-        assert two.maps.shape == (6, 4, 4)
-        for layer, head in itertools.product(range(2), range(3)):
-            assert (two.maps[3 * layer + head].numpy() == small[layer, head]).all()
-        assert gold_heads(one.sentence).tolist() == [2, 3, 0, 3]
-        assert gold_heads(two.sentence).tolist() == [-1, 0]
-        assert two.ends.tolist() == [[1, 0], [0, 0], [0, 0], [0, 1]]
-
     @pytest.mark.parametrize(
         ("special", "words", "ends"),
         [
@@ -218,8 +186,97 @@ class TestExamples:
             assert predictor.score([*known, *silent]) == predictor.score(known)
         assert control_task([bare])[0].heads == (None, None)
 
-    def test_heads_without_relations(self):
-        plain = Sentence("s", CAT.words, CAT.heads)
-        assert scored(plain).tolist() == [True] * 4
-        for predictor in predictors():
-            assert predictor.fit(blank(plain)).score(blank(plain)) == predictor.score(blank(CAT))
+
+class TestOffsets:
+    @pytest.mark.parametrize(
+        ("offset", "heads"),
+        [(1, [2, 3, 4, 4]), (-1, [1, 1, 2, 3]), (5, [4, 4, 4, 4]), (-5, [1, 1, 1, 1]), (2, [3, 4, 4, 4])],
+    )
+    def test_are_clipped_to_the_sentence(self, offset, heads):
+        assert FixedOffset(offset).fit([]).predict(blank(CAT))[0].tolist() == heads
+
+    def test_of_equals_the_larger_is_taken(self):
+        # word 2 of 2 has head 1: −1, …, −5 are all right
+        assert FixedOffset().fit(blank(chain(2, 0, 1))).offset_ == -1
+        assert FixedOffset().fit(blank(chain(3, 2, 0, 2))).offset_ == 1  # as often as −1; +5 goes to word 3
+
+    def test_choice_equals_a_plain_loop(self):
+        batches = batches_of(3)
+        right = dict.fromkeys(OFFSETS, 0)
+        for sentence in (b.sentences[0] for b in batches):
+            n = len(sentence)
+            for i, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True), start=1):
+                for offset in OFFSETS:
+                    right[offset] += head == min(max(i + offset, 1), n) and relation != "punct"
+        best = max(OFFSETS, key=lambda offset: (right[offset], offset))
+        probe = FixedOffset().fit(batches)
+        assert probe.offset_ == best
+        total = sum(int(scored(b.sentences[0]).sum()) for b in batches)
+        assert probe.score(batches) == right[best] / total
+
+
+class TestRelationOffset:
+    SENTENCE = Sentence(
+        "s", tuple("abcdefgh"), (2, 0, 2, 6, 6, 2, None, 2),
+        ("det", "root", "obj", "case", "det", "obl", "dep", "punct"),
+    )  # fmt: skip
+
+    def test_every_relation_has_its_own(self):
+        probe = RelationOffset().fit(blank(self.SENTENCE))
+        own = {name: probe.offsets_[name] for name in ("det", "obj", "case", "obl", "")}
+        assert own == {"det": 1, "obj": -1, "case": 2, "obl": -4, "": 1}
+        assert set(probe.offsets_) == {*own, "root"}  # of words that count
+        heads = probe.predict(blank(self.SENTENCE))[0].tolist()
+        assert heads[:1] + heads[2:] == [2, 2, 6, 6, 2, 8, 8]  # the root's is wrong, whatever it is
+        assert probe.score(blank(self.SENTENCE)) == 5 / 6
+
+    def test_an_unseen_relation_gets_the_best_of_all_words(self):
+        probe = RelationOffset().fit(blank(self.SENTENCE))
+        other = chain(5, 0, 1, 1, 1, 1, relations=("vocative", "vocative", "det", "obj", "obl"))
+        assert probe.predict(blank(other))[0].tolist() == [2, 3, 4, 3, 1]
+
+
+class TestSingleHead:
+    @pytest.mark.parametrize("shape", [(2, 3), (1, 4), (4, 1)])
+    @pytest.mark.parametrize("seed", range(3))
+    def test_counts_and_choice_equal_a_plain_loop(self, seed, shape):
+        sentences, maps = random_corpus(seed, layers=shape[0], heads=shape[1])
+        expected, total = np.zeros((2, *shape), dtype=int), 0
+        picked: dict[tuple[int, ...], list[list[int]]] = {}
+        for cell in itertools.product(range(2), *map(range, shape)):
+            picked[cell] = []
+            for sentence, full in zip(sentences, maps, strict=True):
+                inner = full[cell[1], cell[2], 1:-1, 1:-1]
+                inner = inner.T if cell[0] else inner
+                n = len(sentence)
+                chosen = [max((c for c in range(n) if c != i), key=lambda c: inner[i, c], default=0) + 1
+                          for i in range(n)]  # fmt: skip
+                picked[cell].append(chosen)
+                for pick, head, relation in zip(chosen, sentence.heads, sentence.relations, strict=True):
+                    counts = head is not None and relation != "punct"
+                    expected[cell] += counts and pick == head
+                    total += counts and cell == (0, 0, 0)
+        batch = batch_of(sentences, maps)  # all padded to the longest
+        correct, found_total = count_heads([batch])
+        assert (correct == expected).all()
+        assert found_total == total
+        probe = SingleHead().fit([batch])
+        assert (probe.correct_ == expected).all()
+        assert probe.total_ == total
+        assert probe.best_ == max(picked, key=lambda cell: (expected[cell], cell))
+        assert [heads.tolist() for heads in probe.predict([batch])] == picked[probe.best_]
+        assert probe.score([batch]) == expected.max() / total
+
+    def test_a_sentence_of_one_word_is_wrong(self):
+        one = blank(chain(1, 0, relations=["root"]))
+        probe = SingleHead().fit([*one, *blank(CAT)])
+        assert probe.total_ == 5
+        assert probe.predict(one)[0].tolist() == [1]
+        assert probe.score(one) == 0.0
+
+    def test_nothing_to_choose_by(self):
+        with pytest.raises(TrainingError, match="no sentence"):
+            SingleHead().fit([])
+        silent = blank(chain(2, None, None))
+        assert SingleHead().fit(silent).total_ == 0
+        assert np.isnan(SingleHead().fit(silent).score(silent))

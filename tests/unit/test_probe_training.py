@@ -18,7 +18,6 @@ from attentionology.probes import (
     TrainingError,
     WordsDistancesProbe,
     load_probe,
-    training,
 )
 from attentionology.probes.training import shuffled
 from tests.damage import become_a_folder, flip_last_bit
@@ -70,11 +69,6 @@ class TestLearning:
         assert probe.coef_[0, 1, 1] == probe.coef_.max()
         assert probe.history_[-1]["loss"] < probe.history_[0]["loss"] / 2
 
-    def test_direction_is_told_apart(self, batches):
-        turned = [replace(batch, maps=batch.maps.transpose(-1, -2).contiguous()) for batch in batches]
-        probe = AttentionProbe(recipe=Recipe(epochs=10, learning_rate=0.1)).fit(turned)
-        assert probe.coef_[1, 1, 1] == probe.coef_.max()
-
     def test_seed_decides(self, batches):
         one, same, other = (AttentionProbe(random_state=seed).fit(batches) for seed in (1, 1, 2))
         assert (one.coef_ == same.coef_).all()
@@ -105,19 +99,6 @@ class TestLearning:
 
 
 class TestEarlyStopping:
-    def test_dev_score_is_told_within_the_first_epoch(self, batches, monkeypatch):
-        monkeypatch.setattr(training, "_DEV_EVERY", 20)
-        told = {}
-
-        def note(state):
-            told[state.epoch, state.sentences] = state.dev_uas
-
-        AttentionProbe(recipe=Recipe(epochs=2)).fit(batches[:45], batches[45:], report=note)
-        assert told[0, 19] is None
-        for n in (20, 40, 45):
-            assert told[0, n] == AttentionProbe().fit(batches[:n]).score(batches[45:])
-        assert told[1, 20] == told[0, 45]
-
     def test_takes_the_best_epoch(self, batches):
         recipe = Recipe(epochs=30, learning_rate=0.3, shuffle=True, patience=2)
         probe = AttentionProbe(recipe=recipe).fit(batches[:20], batches[20:])

@@ -97,14 +97,6 @@ class TestSplits:
             assert sorted(known + tested) == sorted(ids(test))  # nothing twice, nothing lost
             assert (split.dev is None) == (not hold_out)
 
-    def test_with_training_sentences_there_is_one_split(self):
-        train, test = store(sentences_of([3] * 8)), store(sentences_of([2] * 5, name="t"))
-        (split,) = make_splits(train, None, test, folds=4, hold_out=False, seed=0)
-        assert split.train is train
-        assert split.dev is None
-        assert split.test is test
-        assert list(split.tested) == [0, 1, 2, 3, 4]
-
     @pytest.mark.parametrize("hold_out", [False, True])
     def test_dev_sentences_that_are_there_are_used_and_none_is_held_out(self, hold_out):
         train, dev, test = (store(sentences_of([3] * 30, name=name)) for name in "sdt")
@@ -174,12 +166,6 @@ class TestSplits:
         (split,) = make_splits(store(sentences_of([3])), None, test, folds=5, hold_out=True, seed=0)
         assert (split.dev, len(split.train)) == (None, 1)
 
-    def test_fewer_sentences_than_folds(self):
-        splits = list(make_splits(None, None, store(sentences_of([1, 2, 3])), folds=5, hold_out=False, seed=0))
-        assert sorted(place for split in splits for place in split.tested) == [0, 1, 2]
-        assert all(len(split.train) == 2 for split in splits)
-        assert not list(make_splits(None, None, store(sentences_of([7])), folds=5, hold_out=False, seed=0))
-
 
 def annotated(n: int, name: str = "s") -> tuple[Sentence, ...]:
     """Sentences of one to three words; in the last a word has no head."""
@@ -225,18 +211,6 @@ class TestCorrectWords:
             right.add(split, [np.array([0, 2, 1])[: len(s)] for s in split.test.sentences])
         expected = [[True], [True, False], [True, False, False]]
         assert right.words.tolist() == [word for i in range(7) for word in expected[i % 3]]
-
-    def test_splits_do_not_touch_each_other(self):
-        test = store(annotated(6))
-        right = CorrectWords(test.sentences)
-        first, second = make_splits(None, None, test, folds=2, hold_out=False, seed=0)
-        right.add(first, [np.array([0, 1, 1])[: len(s)] for s in first.test.sentences])
-        of_first = [i in first.tested for i, s in enumerate(test.sentences) for _ in s.words]
-        known = [head is not None for s in test.sentences for head in s.heads]
-        assert right.words.tolist() == [own and has for own, has in zip(of_first, known, strict=True)]
-        before = right.words.copy()
-        right.add(second, [np.full(len(s), -2) for s in second.test.sentences])
-        assert (right.words == before).all()
 
 
 class TestControlled:
