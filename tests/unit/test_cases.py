@@ -143,24 +143,6 @@ def test_cases_come_first_and_are_judged_by_the_analysis(tmp_path: Path) -> None
     assert sample_of(load_run(tmp_path / "run")) == sample
 
 
-@pytest.mark.usefixtures("package")
-def test_cases_are_preferred_by_the_runs_that_ask_about_them() -> None:
-    """Only a run with the analysis has the sentences with cases in front."""
-    treebank, encoder = load_treebank(SAMPLE_TREEBANK, limit=30), tiny.encoder(max_position_embeddings=256)
-    names = [
-        [
-            each.id
-            for each in sample_of(analyze(encoder, treebank, analyses=chosen, options=ExampleOptions(30))).sentences
-        ]
-        for chosen in (["dependency"], ["dependency", "agreement"])
-    ]
-    having = {each.id for each in treebank if distant_subjects(each)}
-    first = [name for name in names[1] if name in having]
-    assert names[1] == first + [name for name in names[1] if name not in having]
-    assert names[0] != names[1]
-    assert sorted(names[0]) == sorted(names[1])
-
-
 @pytest.mark.parametrize("index", [-1, 2])
 def test_a_case_of_no_word_is_refused(index: int) -> None:
     """A negative index would silently be another word."""

@@ -21,7 +21,7 @@ from attentionology.analyses.shared.input_options import LimitOptions, ModelOpti
 from attentionology.analyses.shared.metric import Metric
 from attentionology.analyses.shared.options import MapOptions
 from attentionology.analyses.surface.options import SurfaceOptions
-from attentionology.corpora_loaders import load_text, load_treebank
+from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.corpus import CorpusOptions
 from attentionology.engine.passes import Limits, plan_passes, run_passes
@@ -50,10 +50,7 @@ def treebank():
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     """A tiny model on disk."""
-    folder = tmp_path_factory.mktemp("model")
-    tiny.model("bert", max_position_embeddings=200).save_pretrained(folder)
-    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder)
-    return str(folder)
+    return tiny.saved(tmp_path_factory.mktemp("model"), max_position_embeddings=200)
 
 
 @pytest.fixture
@@ -121,35 +118,6 @@ def test_tables_of_two_kinds_are_those_of_one_kind_each(folders):
     assert len(drawn - contrasts) == 2 * len(drawn_alone)
 
 
-@pytest.mark.slow
-def test_the_contrasts_are_those_of_the_tables(folders):
-    tables, _ = figures_and_tables(folders / "weight-norm")
-    contrasts = tables["contrasts"]
-    contrasts = contrasts[contrasts["analysis"] == "dependency"].set_index("group")
-    assert set(contrasts["map_a"]) == {"weight"}
-    assert set(contrasts["map_b"]) == {"norm"}
-    for suffix, kind in (("a", "weight"), ("b", "norm")):
-        best = tables["dependency_best"].groupby("map").get_group(kind).set_index("relation").loc[contrasts.index]
-        assert contrasts[f"n_{suffix}"].tolist() == best["total"].tolist()
-        pd.testing.assert_series_equal(
-            contrasts[f"value_{suffix}"], best["heldout_accuracy"], check_names=False, rtol=1e-12
-        )
-    assert not list((folders / "norm").rglob("contrasts*"))
-
-
-@pytest.mark.slow
-def test_the_page_has_a_section_for_each_kind_and_no_id_twice(folders):
-    page = (folders / "weight-norm" / "report.html").read_text(encoding="utf-8")
-    titles = re.findall(r'<h2 class="part" id="part-\d+">(.*?)</h2>', page)
-    assert [re.findall("map “(.*?)”", title) for title in titles] == [["weight"], ["norm"]] * 3 + [[]]
-    assert titles[-1] == "How the kinds of maps differ"
-    assert "dependency, relations: weight minus norm" in page
-    elements = re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL)
-    names = re.findall(r'\sid="([^"]+)"', elements)
-    assert len(names) > 10
-    assert not [name for name, count in Counter(names).items() if count > 1]
-
-
 def test_the_record_holds_what_every_kind_adds(encoder, treebank):
     record = attentionology.analyze(encoder, treebank, analyses="surface", maps=["weight", "norm"]).record
     assert set(record["surface"]) == {"weight", "norm"}
@@ -190,14 +158,6 @@ def test_analyze_returns_the_tables_that_the_command_writes(loaded, model, tmp_p
     assert run.folder is None
     assert run.record["options"]["corpus"] == [str(SAMPLE_TREEBANK)]
     assert results.cells["relation"].str.contains(":").sum() == 0
-
-
-@pytest.mark.slow
-def test_analyses_fit_the_corpus_that_was_loaded(encoder, tmp_path):
-    (tmp_path / "text.txt").write_text("A strip of gravel .\n\nAn empty laundry .\n", encoding="utf-8")
-    run = attentionology.analyze(encoder, load_text(tmp_path / "text.txt"))
-    assert [part.analysis.name for part in run.parts] == ["surface", "clusters"]
-    assert run.record["options"]["corpus"] == [str(tmp_path / "text.txt")]
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,17 @@
-"""Progress bars within each other."""
+"""Progress bars within each other, and over work that several processes share."""
 
 from __future__ import annotations
 
 import io
 import sys
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
+from attentionology.engine.executors import PartProgress
 from attentionology.reports import progress
-from attentionology.reports.progress import progress_bar, showing
+from attentionology.reports.progress import Pace, progress_bar, showing
 
 
 class Screen(io.StringIO):
@@ -58,15 +61,52 @@ def test_by_default_a_session_shows_bars_and_a_script_does_not(typed, terminal, 
         assert progress._wanted.get() is False
 
 
-def test_batches_are_counted_without_a_trace_in_the_callers_context(monkeypatch):
-    screen = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", screen)
-    batches = progress.counted(iter([[1, 2], [3]]), 3, progress=True)
-    assert next(batches) == [1, 2]
-    assert (progress._wanted.get(), progress._shown.get()) == (None, None)
-    assert list(batches) == [[3]]
-    assert "maps" in screen.getvalue()
-    with showing(True):  # a part of something larger has no bar of its own
-        shown = screen.getvalue()
-        assert list(progress.counted(iter([[1]]), 1, None)) == [[1]]
-    assert screen.getvalue() == shown
+def test_a_rate_that_is_not_known_is_not_shown():
+    for pace in (Pace(5, 5, 10, 3), Pace(0, 0, 10, 0)):
+        assert pace.remaining is None
+        assert str(pace) == "-:--:-- left"
+
+
+@dataclass
+class Part:
+    number: int
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+
+class Counter:
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        self.parts = [Part(number, size) for number, size in enumerate(sizes)]
+        self.written: set[int] = set()
+
+    def has(self, part: Part) -> bool:
+        return part.number in self.written
+
+
+def of_parts(*sizes: int) -> tuple[PartProgress, Counter]:
+    counter: Any = Counter(sizes)
+    return PartProgress(counter), counter
+
+
+def test_parts_of_all_processes_count():
+    shown, counter = of_parts(1024, 1024, 100)
+    assert (shown.total, shown.done()) == (2148, 0)
+    shown.advance(40)
+    shown.advance(30)
+    assert shown.done() == 70
+    counter.written.add(2)  # by another process
+    assert shown.done() == 170
+    counter.written.add(0)
+    shown.finish()
+    assert shown.done() == 1124
+    counter.written.add(1)
+    assert shown.done() == shown.total == 2148
+
+
+def test_a_part_that_two_processes_count_is_not_counted_twice():
+    shown, counter = of_parts(100, 10)
+    shown.advance(90)
+    counter.written |= {0, 1}
+    assert shown.done() == 110

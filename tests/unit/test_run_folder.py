@@ -133,16 +133,13 @@ class TestOverwrite:
         [
             "{}",
             "[]",
-            "null",
-            "not JSON",
             "\udcff",
             "[" * 100_000,
             json.dumps({"name": "my experiment", "versions": {"torch": "2"}}),
             json.dumps({**RECORD, "command": "attentionology-like train"}),
-            json.dumps({**RECORD, "command": ["attentionology"]}),
             json.dumps({**RECORD, "versions": {"python": "3.11"}}),
         ],
-        ids=range(10),
+        ids=range(7),
     )
     def test_run_json_of_other_programs_does_not_count(self, tmp_path, record):
         (tmp_path / "run").mkdir()
@@ -235,12 +232,6 @@ class TestPlaces:
             with pytest.raises(RunFolderError, match="current folder"):
                 RunFolder(tmp_path / "run", overwrite=overwrite)
 
-    def test_links_in_a_circle(self, tmp_path):
-        (tmp_path / "a").symlink_to("b")
-        (tmp_path / "b").symlink_to("a")
-        with pytest.raises(RunFolderError, match="a: "):
-            run(tmp_path / "a")
-
     def test_a_folder_that_may_not_be_written(self, tmp_path, monkeypatch):
         def refused(*_, **__):
             raise PermissionError(errno.EACCES, "Permission denied")
@@ -248,12 +239,6 @@ class TestPlaces:
         monkeypatch.setattr(Path, "mkdir", refused)
         with pytest.raises(RunFolderError, match=r"cannot create .*run: Permission denied"):
             run(tmp_path / "run")
-
-    def test_the_longest_name_that_is_possible(self, tmp_path):
-        name = "ü" * 127
-        run(tmp_path / name)
-        run(tmp_path / name, "new", overwrite=True)
-        assert [p.name for p in tmp_path.iterdir()] == [name]
 
 
 Usage = namedtuple("Usage", "free")
@@ -270,20 +255,6 @@ def test_a_full_disk_is_named_with_true_sizes(tmp_path, monkeypatch, by_name):
     assert message.startswith(f"{tmp_path / 'run'}: No space left on device")
     assert "1.2 kB of results" in message
     assert "4.2 MB are free" in message
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_that_is_too_large_is_named(tmp_path):
-    with pytest.raises(RunFolderError) as caught, RunFolder(tmp_path / "run") as folder:  # noqa: PT012
-        (folder.path / "tables").mkdir()
-        (folder.path / "tables" / "a.csv").write_bytes(bytes(1234))
-        (folder.path / "report.html").write_bytes(bytes(4096))
-        (folder.path / "run.json").write_bytes(bytes(99))
-        raise OSError(errno.EFBIG, "File too large")
-    assert str(caught.value) == (
-        f"{tmp_path / 'run' / 'report.html'}: File too large: only 4.1 kB of it could be written; "
-        "the results were removed again"
-    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -314,12 +285,6 @@ class TestLeftovers:
             assert held
             run(tmp_path / "run")
         assert everything(left) == before
-
-    def test_process_numbers_that_are_used_again_do_not_matter(self, tmp_path):
-        left = self.left(tmp_path)  # named after this process, which lives
-        assert f"-{os.getpid()}-" in left.name
-        run(tmp_path / "run")
-        assert not left.exists()
 
     def test_of_other_hosts_are_not_swept(self, tmp_path, monkeypatch):
         with monkeypatch.context() as patched:

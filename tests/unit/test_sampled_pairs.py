@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,20 @@ import numpy as np
 import pytest
 
 from attentionology.analyses import ExampleOptions
+from attentionology.analyses.alignment import results
 from attentionology.analyses.alignment.drawn import TO_SOURCE, PairsToDraw
 from attentionology.analyses.alignment.inputs import read_bitext
 from attentionology.analyses.alignment.options import AlignmentOptions, BitextOptions, LinkOptions
+from attentionology.analyses.alignment.results import LayerChoice, chosen_links
 from attentionology.analyses.alignment.series import Series
 from attentionology.analyses.shared.input_sample import MOST_ROWS, InputSample
 from attentionology.analyses.shared.sampled_input import LEVELS
-from attentionology.corpora_loaders.alignment import Bitext, PairLinks, SentencePair
+from attentionology.corpora_loaders import Sentence
+from attentionology.corpora_loaders.alignment import Bitext, PairLinks, SentencePair, load_bitext
+from attentionology.corpora_loaders.sample.translation import SAMPLE_PAIRS
 from attentionology.engine.align import align
 from attentionology.engine.merging import merge_runs
+from attentionology.engine.passes import Limits, reader_of
 from attentionology.engine.run import Run
 from attentionology.engine.stored_run import report_run
 from attentionology.extractors.translation import (
@@ -218,3 +224,34 @@ def test_encoders_have_their_maps_too(method, kinds):
         assert not any(sentence.special_columns or ())
         picked = np.frombuffer(inflated(sentence.guesses[f"{kinds[0]}/{TO_SOURCE}"]), dtype="<u2")
         assert picked.max() < len(sentence.columns)
+
+
+CHOICE = LayerChoice(Series("AWI", "weight"), layer=1, by_gold=True)
+
+
+def test_links_are_those_of_the_layer_in_the_order_of_the_pairs(monkeypatch):
+    monkeypatch.setattr(results, "WINDOW", 4)
+    translator = load_sample_translator()
+    too_long = SentencePair(id="long", source=("bad",) * 40, words=("mä",) * 40)
+    pairs: list[Sentence] = list(load_bitext(SAMPLE_PAIRS, limit=9).pairs)
+    pairs.insert(5, too_long)
+    read_windows: list[list[str]] = []
+    read_with_limit = reader_of(translator, Limits(max_length=40))
+
+    def read(inputs: Sequence[Sentence], maker: Any) -> Iterator[Any]:
+        read_windows.append([pair.id for pair in inputs])
+        yield from read_with_limit(inputs, maker)
+
+    links = list(chosen_links(pairs, CHOICE, "norm", read))
+    assert [len(window) for window in read_windows] == [4, 4, 2]
+    assert links[5] == ()
+    for pair, linked in zip(pairs, links, strict=True):
+        assert isinstance(pair, SentencePair)
+        if pair is too_long:
+            continue
+        [(batch,)] = extract_cross(translator, [pair], [CrossMapMaker("weight", "AWI")])
+        maps = batch.maps[0, CHOICE.layer].double().mean(0).numpy()  # the mean of all heads
+        best = maps.argmax(-1)
+        expected = {(int(s), t) for t, s in enumerate(best[: len(pair)]) if s < len(pair.source)}
+        assert set(linked) == expected
+        assert not np.isclose(np.sort(maps, axis=-1)[:, -1], np.sort(maps, axis=-1)[:, -2], rtol=1e-6).any()

@@ -1,24 +1,27 @@
-"""What a Python session shows of an object: one line, and in a notebook a table in which everything is escaped."""
+"""What a Python session shows of an object, and what a run and the package offer by name."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any, NamedTuple, get_overloads
 
 import numpy as np
 import pandas as pd
+import pytest
 
+import attentionology
+from attentionology import CountOptions, Run, analyze, load_treebank
 from attentionology.analyses.contract import Analysis, Titles
 from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.norms.analysis import Norms
+from attentionology.analyses.registry import registered_analyses
 from attentionology.analyses.shared.previews import Previewed, tables_of
-from attentionology.corpora_loaders import Corpus, CorpusFile, LabelledTexts, PlainText, Sentence, Treebank
-from attentionology.corpora_loaders.coreference import Documents
+from attentionology.corpora_loaders import CorpusFile, Sentence, Treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.results import Part
-from attentionology.engine.run import Run
-from attentionology.extractors import Encoder, Segments
-from attentionology.extractors.tokens.pieces import Pieces, Segment
 from tests import tiny
 
 DOG = Sentence("s1", ("The", "dog", "barks"), heads=(2, 3, 0), relations=("det", "nsubj", "root"))
@@ -28,12 +31,6 @@ def file(path: str) -> CorpusFile:
     return CorpusFile(path, "0" * 64, 1, 3, {})
 
 
-def aligned(encoder: Encoder) -> Pieces:
-    [pieces] = encoder.align([DOG])
-    assert isinstance(pieces, Pieces)
-    return pieces
-
-
 def test_sentences():
     assert repr(DOG) == "Sentence('s1', 'The dog barks', 3 words)"
     assert repr(Sentence("s2", ("Go",))) == "Sentence('s2', 'Go', 1 word)"
@@ -41,20 +38,6 @@ def test_sentences():
     assert repr(long) == f"Sentence('{'x' * 49}…', '{('word ' * 10)[:49]}…', 1,000 words)"
     assert "\n" not in repr(Sentence("a\nb", ("c\u2028d", "e\n")))
     assert "\u2028" not in repr(Sentence("a\nb", ("c\u2028d", "e\n")))
-
-
-def test_corpora():
-    texts = (DOG, Sentence("s2", ("Go",)))
-    assert repr(Treebank(texts, (file("data/a.conllu"),))) == "Treebank(2 sentences, 4 words, 'a.conllu')"
-    assert repr(Treebank((DOG,))) == "Treebank(1 sentence, 3 words)"
-    assert repr(PlainText((DOG,), (file("a"), file("b")))) == "PlainText(1 paragraph, 3 words, 'a' and 'b')"
-    assert repr(Corpus(texts * 999, (file("a"),) * 3)) == "Corpus(1,998 sentences, 3,996 words, 3 files)"
-    assert repr(LabelledTexts(texts, labels=("yes", "yes"))) == "LabelledTexts(2 texts, 4 words, 1 class)"
-    assert repr(LabelledTexts(texts, labels=("yes", "no"))) == "LabelledTexts(2 texts, 4 words, 2 classes)"
-    segment = Segment(id="a", words=("x", "y"), pieces=aligned(tiny.encoder()))
-    assert repr(segment) == "Segment('a', 'x y', 2 words)"
-    assert repr(Segments((segment,))) == "Segments(1 segment, 2 words)"
-    assert repr(Documents(())) == "Documents(0 documents, 0 sentences, 0 words, 0 mentions)"
 
 
 def test_counts_of_a_corpus_in_a_notebook():
@@ -134,3 +117,61 @@ def test_a_run():
     assert "<h3>dependency (&lt;weight&gt;)</h3><p><b>tables.heads</b>" in html
     assert "<h3>norms</h3>[&#x27;&lt;b&gt;results of another kind&lt;/b&gt;&#x27;]" in html
     assert html.count("<table") == 5
+
+
+def test_a_run_has_its_results_tables_and_figures_by_name(tmp_path):
+    corpus, options = load_treebank(SAMPLE_TREEBANK, limit=3), [CountOptions(replicates=0)]
+    encoder, names, folder = tiny.encoder("bert"), ["dependency"], tmp_path / "run"
+    written = analyze(encoder, corpus, analyses=names, maps=["weight", "norm"], options=options, out=folder)
+    run = analyze(encoder, corpus, analyses=names, maps=["weight", "norm"], options=options)
+    assert set(run.tables) == set(written.tables) == {path.stem for path in (folder / "tables").glob("*.csv")}
+    assert set(run.figures) == set(written.figures) == {path.stem for path in (folder / "figures").glob("*.svg")}
+    best = run.tables["dependency_best"]
+    of_norms = best[best["map"] == "norm"].drop(columns="map").reset_index(drop=True)
+    assert of_norms.equals(run["dependency", "norm"].best)
+    with pytest.raises(
+        AttributeError, match=r"several results for 'dependency'; choose from: .*\('dependency', 'norm'\)"
+    ):
+        run.dependency  # noqa: B018
+    assert not hasattr(run, "coreference")
+    single = analyze(encoder, corpus, analyses="dependency", options=options)
+    assert single.dependency is single["dependency"] is single["dependency", "weight"]
+
+
+def test_every_analysis_that_comes_with_the_toolkit_has_typed_results():
+    members = {name: member.fget for name, member in vars(Run).items() if isinstance(member, property)}
+    typed = {name for name, member in members.items() if member.__annotations__["return"].endswith("Results")}
+    assert typed == {*registered_analyses(), "alignment"}
+    assert len(get_overloads(Run.__getitem__)) == len(typed) + 1
+
+
+def test_the_package_lists_public_names_only():
+    assert dir(attentionology) == sorted([*attentionology.__all__, "__version__"])
+    assert attentionology.__version__ == version("attentionology")
+
+
+def test_few_names_are_at_the_root_and_those_that_moved_warn():
+    assert len(dir(attentionology)) <= 40
+    places = vars(attentionology)["_MOVED"]
+    assert not set(places) & set(attentionology.__all__)
+    for name, place in places.items():
+        room = import_module(f"attentionology.{place}")
+        moved = f"^attentionology.{name} has moved to attentionology.{place}.{name}$"
+        with pytest.warns(DeprecationWarning, match=moved):
+            assert getattr(attentionology, name) is getattr(room, name)
+        assert name in room.__all__
+
+
+def test_type_checkers_find_the_names_of_before_too():
+    assert set(vars(attentionology)["_known"]) == {*attentionology.__all__, *vars(attentionology)["_MOVED"]}
+
+
+def test_the_lists_are_those_that_the_commands_choose_from():
+    lists: dict[str, Any] = {
+        "dependency": attentionology.list_analyses(),
+        "weight": attentionology.list_kinds(),
+        "attention": attentionology.list_probes(),
+        "permutation": attentionology.list_tests(),
+    }
+    assert all(name in names for name, names in lists.items())
+    assert "states" not in lists["permutation"]  # it describes the model and cannot be chosen

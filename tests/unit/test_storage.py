@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attentionology.storage import durable
-from attentionology.storage.cache_log import CacheLog
-from attentionology.storage.durable import StorageError, locked, size, unfinished, unfinished_name, write_durably
+from attentionology.storage.durable import StorageError, locked, unfinished, unfinished_name, write_durably
 from attentionology.storage.sealed import BLANK, DamagedError, check, read_json, read_sealed, write_json, write_sealed
 from attentionology.storage.tensors import read_tensors, write_tensors
 from tests.damage import DAMAGE
@@ -27,13 +25,6 @@ def test_the_digest_is_that_of_the_name_and_the_content_with_a_blank_seal(tmp_pa
     assert check(tmp_path / "a", "folder/a") == digest
     with pytest.raises(DamagedError, match="does not match"):
         check(tmp_path / "a", "folder/b")
-
-
-def test_content_without_room_for_the_seal_is_a_mistake(tmp_path):
-    for content in (b"", b"x" * 70_000 + BLANK.encode(), b"sha256:" + 64 * b"1" + BLANK.encode()):
-        with pytest.raises(ValueError, match="no placeholder for the seal"):
-            write_sealed(tmp_path / "a", content, "a")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_json_and_tensors_come_back(tmp_path):
@@ -105,26 +96,6 @@ def test_what_cannot_be_written_leaves_all_as_it_was(tmp_path, monkeypatch, fail
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a", "new")]
 
 
-def test_a_disk_that_is_full():
-    """With a device that is always full."""
-    if not Path("/dev/full").exists():
-        pytest.skip("there is no /dev/full here")
-    with pytest.raises(OSError, match="No space") as caught, Path("/dev/full").open("wb", buffering=0) as file:
-        file.write(b"x")
-    assert isinstance(caught.value, OSError)
-    told = durable.reason(caught.value, Path("/nowhere/at/all"), needed=1_234_567)
-    assert told.startswith("No space left on device (1.2 MB needed, ")
-
-
-@pytest.mark.parametrize(
-    ("n_bytes", "said"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (999_949, "999.9 kB"), (999_950, "1.0 MB"), (64_200_000, "64.2 MB"),
-     (1_340_000_000, "1.3 GB"), (2_500_000_000_000_000, "2,500.0 TB")],
-)  # fmt: skip
-def test_sizes(n_bytes, said):
-    assert size(n_bytes) == said
-
-
 def test_the_lock_of_an_unfinished_file_is_held_until_the_end(tmp_path):
     with unfinished(tmp_path / "a") as path:
         with locked(path, wait=False) as held:
@@ -152,20 +123,3 @@ def test_a_file_that_is_swept_before_it_is_locked_is_made_anew(tmp_path, monkeyp
 def test_names_of_unfinished_files_are_never_too_long():
     for target in ("a", "x" * 255, "ü" * 127, "\udcff" * 200):
         assert len(os.fsencode(unfinished_name(target))) <= 255
-
-
-def test_what_is_said_of_many_files(tmp_path):
-    log = CacheLog()
-    for name in "abc":
-        write_durably(tmp_path / name, b"old")
-        log.discard(tmp_path / name, "it is old")
-    log.discard(tmp_path / "other" / "d", "it is old")
-    log.discard(tmp_path / "e", "it is new")
-    assert log.warnings() == [
-        f"The cache file {tmp_path}/a could not be used and was made again: it is old. The same is true of 2 more "
-        "files in this folder.",
-        f"The cache file {tmp_path}/other/d could not be used and was made again: it is old.",
-        f"The cache file {tmp_path}/e could not be used and was made again: it is new.",
-    ]
-    assert list(tmp_path.iterdir()) == []
-    assert [row["file"] for row in log.describe()["discarded"]][-1] == str(tmp_path / "e")

@@ -1,4 +1,4 @@
-"""What reaches the terminal: no control character of a corpus, and no traceback when nobody reads."""
+"""What reaches the terminal: no control character, no traceback, and the nearest name to an unknown one."""
 
 from __future__ import annotations
 
@@ -7,16 +7,24 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.markup import escape
 from rich.table import Table
 
+from attentionology.analyses.alignment.symmetrization import symmetrized
+from attentionology.analyses.explanation.options import ExplanationTestOptions
+from attentionology.engine.run import Run
+from attentionology.extractors import get_kind
+from attentionology.extractors.translation import CrossMapMaker
+from attentionology.probes import make_probe
 from attentionology.reports.streams import say_json, visible
 from attentionology.reports.table import Terminal
 from attentionology.scripts.cli import main
-from tests.programs import UNREAD
+from attentionology.storage.nearest import did_you_mean
 
 SIGNS = {
     "\x1b": "\\u001b",
@@ -84,11 +92,7 @@ def test_messages_show_control_characters(arguments, status, shown, capsys, tmp_
     assert not set("\x1b\x07\r\u202e") & set(error)
 
 
-COMMANDS = [
-    ["--help"],
-    ["--version"],
-    *([name, "--help"] for name in ("analyze", "compare", "probe", "explain", "doctor")),
-]
+COMMANDS = [["--version"], ["analyze", "--help"]]
 
 
 def command(arguments: list[str], **streams) -> subprocess.CompletedProcess[str]:
@@ -112,7 +116,7 @@ def test_help_that_nobody_reads_ends_quietly(arguments):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("arguments", COMMANDS[:3], ids=" ".join)
+@pytest.mark.parametrize("arguments", COMMANDS[1:], ids=" ".join)
 def test_a_full_output_is_one_line(arguments):
     with Path("/dev/full").open("w") as full:
         done = command(arguments, stdout=full, stderr=subprocess.PIPE)
@@ -134,30 +138,12 @@ def test_closed_streams(descriptor):
         assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.slow
-def test_a_message_that_nobody_reads_keeps_its_status(programs, tmp_path):
-    arguments = ["analyze", "--corpus", str(tmp_path / "none")]
-    done = programs.run("-m", "attentionology", *arguments, folder=tmp_path, err=UNREAD)
-    assert (done.returncode, done.stdout) == (1, "")
-
-
 @pytest.mark.parametrize("option", ["--limit", "--replicates", "--seed", "--min-count"])
 @pytest.mark.parametrize("number", ["1_0", "１", " 3", "1e3", "", "9" * 20, "9" * 5000], ids=lambda number: number[:5])
 def test_numbers_on_the_command_line(option, number, capsys):
     """What only Python reads as a number is refused, and what no count can be."""
     assert main(["analyze", option, number]) == 2
     assert f"Error parsing {option}" in capsys.readouterr().err
-
-
-def test_too_little_memory_is_one_line(monkeypatch, capsys):
-    def run(*_):
-        raise RuntimeError("[enforce fail at alloc_cpu.cpp:1] DefaultCPUAllocator: can't allocate memory\nframe #1")
-
-    monkeypatch.setattr("attentionology.scripts.doctor.Doctor.run", run)
-    assert main(["doctor"]) == 1
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    assert "out of memory" in error
 
 
 def test_an_interruption_while_options_are_read_is_one_line(monkeypatch, capsys):
@@ -176,3 +162,99 @@ def test_other_errors_of_the_program_are_not_hidden(monkeypatch):
     monkeypatch.setattr("attentionology.scripts.doctor.Doctor.run", run)
     with pytest.raises(RuntimeError, match="a fault"):
         main(["doctor"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["analyse"], "attentionology: there is no command 'analyse'; did you mean 'analyze'?"),
+        (["surveys", "--models", "demo"], "attentionology: there is no command 'surveys'; did you mean 'survey'?"),
+        (["x"], "attentionology: there is no command 'x'; the commands are analyze, report, merge, "),
+        ([], "attentionology: no command is given; the commands are analyze, report, merge, "),
+    ],
+)
+def test_an_unknown_command_is_named_with_the_one_that_was_meant(arguments, message, capsys):
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.err.replace("\n", " ").startswith(message)
+    assert not printed.out
+
+
+def test_the_package_runs_as_a_module():
+    command = [sys.executable, "-m", "attentionology", "--version"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert result.stdout.strip() == version("attentionology")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "nearest"),
+    [
+        (["analyse"], "analyze"),
+        (["analyze", "--analyses", "dependancy"], "dependency"),
+        (["analyze", "--map", "wieght"], "weight"),
+        (["analyze", "--map", "rollout:wieght"], "rollout:weight"),
+        (["analyze", "--control", "random_init"], "random-init"),
+        (["analyze", "--model", "demoo"], "demo"),
+        (["analyze", "--model", "Demo"], "demo"),
+        (["analyze", "--corpus", "sampel"], "sample"),
+        (["analyze", "--corpus", "ud:en_ewt:tset"], "ud:en_ewt:test"),
+        (["analyze", "--corpus", "ud:en_ewtt:test"], "en_ewt"),
+        (["analyze", "--corpus", "ud:xx_pud:test"], "zh_pud"),
+        (["align", "--model", "sampl"], "sample"),
+        (["align", "--model", "dem", "--method", "similarity"], "demo"),
+        (["doctor", "--model", "demmo"], "demo"),
+        (["show", "Cats sleep.", "--head", "3-9", "--map", "altii"], "alti"),
+        (["probe", "--test", "sample", "--probe", "atention"], "attention"),
+        (["probe", "--test", "sample", "--map", "altii"], "alti"),
+        (["explain", "--data", "texts", "--tests", "permutations"], "permutation"),
+        (["explain", "--test", "texts", "--model", "demoo"], "demo"),
+        (["survey", "--maps", "altii"], "alti"),
+        (["treebanks", "Frensh"], "French"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value[:3]),
+)
+def test_commands_ask_for_the_nearest_name(arguments, nearest, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("UD_HOME", raising=False)
+    (tmp_path / "texts").write_text("1 a good film\n0 a bad film\n" * 4)
+    assert main(arguments) in (1, 2)
+    assert f"did you mean {nearest!r}?" in " ".join(capsys.readouterr().err.split())
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["texts"]
+
+
+@pytest.mark.parametrize(
+    ("call", "nearest"),
+    [
+        (lambda: get_kind("atnn"), "attn"),
+        (lambda: make_probe("attention+word"), "attention+words"),
+        (lambda: ExplanationTestOptions(tests=("al",)).named(), "all"),
+        (lambda: CrossMapMaker("nrom"), "norm"),
+        (lambda: symmetrized(np.eye(2) > 0, np.eye(2) > 0, "grow-dig"), "grow-diag"),
+    ],
+    ids=["map kind", "probe", "test", "cross-attention", "symmetrization"],
+)
+def test_python_asks_for_the_nearest_name(call, nearest):
+    with pytest.raises(Exception, match=f"choose from: .*; did you mean '{nearest.replace('+', '[+]')}'[?]$"):
+        call()
+
+
+def test_a_folder_that_looks_like_the_name_of_a_built_in_model_is_read(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demoo").mkdir()
+    assert main(["analyze", "--model", "demoo"]) == 1
+    assert "cannot read 'demoo/config.json'" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("kind", ["rollout:", "rollout:rollout", "rollout:weight:", ":weight", ""])
+def test_a_rollout_names_its_kind(kind):
+    with pytest.raises(ValueError, match=r"unknown map kind .*choose from: alti, .*rollout:KIND"):
+        get_kind(kind)
+
+
+def test_nothing_near_is_not_asked_for():
+    assert did_you_mean("colour", ["weight", "norm"]) == ""
+    assert did_you_mean("NORM", ["weight", "norm"], 3) == "; did you mean 'norm'?"
+    assert did_you_mean("s-1", ["s-11", "s-12", "t"], 2) == "; did you mean 's-12' or 's-11'?"
+    with pytest.raises(KeyError, match="no results for 'x'"):
+        _ = Run(())["x"]

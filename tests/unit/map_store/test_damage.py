@@ -1,19 +1,25 @@
-"""Files of a store that are damaged, missing or foreign are noticed and made again."""
+"""Files of a store that are damaged, missing or foreign, full disks, and what makes another store."""
 
 from __future__ import annotations
 
-import json
+import dataclasses
+import errno
 import shutil
+from collections import namedtuple
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load, save
 
+from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import ExtractionError
+from attentionology.extractors.tokens.pieces import Pieces, Segment
 from attentionology.storage.cache_log import CacheLog
+from attentionology.storage.durable import StorageError
 from tests import tiny
 from tests.damage import DAMAGE
-from tests.unit.map_store.stores import contents, store, tensors
+from tests.unit.map_store.stores import SENTENCES, contents, sentence, store, tensors
 
 
 @pytest.mark.slow
@@ -61,15 +67,6 @@ def test_swapped_files_are_noticed(tmp_path, pair):
     assert contents(first.folder) == whole
 
 
-def test_a_file_of_another_store_is_noticed(tmp_path):
-    first, other = store(tmp_path), store(tmp_path, tiny.encoder(seed=1))
-    whole = contents(first.folder)
-    shutil.copy(other.folder / "0000-000.safetensors", first.folder)
-    shutil.copy(other.folder / "0002.json", first.folder)
-    assert store(tmp_path).made == 4 + 2
-    assert contents(first.folder) == whole
-
-
 def test_a_shard_from_another_making_of_the_same_store_is_noticed(tmp_path):
     first, other = store(tmp_path / "a"), store(tmp_path / "b", batch_cells=1)
     assert first.folder.name == other.folder.name
@@ -77,27 +74,6 @@ def test_a_shard_from_another_making_of_the_same_store_is_noticed(tmp_path):
     log = CacheLog()
     assert store(tmp_path / "a", cache_log=log).made == 4
     assert "does not belong to the other files" in log.warnings()[0]
-
-
-def test_a_store_of_the_first_versions_is_made_again_and_said(tmp_path):
-    """They wrote plain safetensors, and the sizes of these into a plain JSON."""
-    first = store(tmp_path)
-    whole = contents(first.folder)
-    for path in first.folder.glob("*-*.safetensors"):
-        path.write_bytes(save(load(path.read_bytes())))
-    for path in first.folder.glob("0*.json"):
-        facts = json.loads(path.read_text())
-        sizes = [shard.stat().st_size for shard in sorted(first.folder.glob(f"{path.stem}-*"))]
-        path.write_text(
-            json.dumps({key: facts[key] for key in facts if key not in ("seal", "shards")} | {"bytes": sizes})
-        )
-    (first.folder / "0000-007.safetensors").write_bytes(b"of a larger part")
-    log = CacheLog()
-    assert store(tmp_path, cache_log=log).made == 10
-    assert contents(first.folder) == whole
-    [warning] = log.warnings()
-    assert "older version" in warning
-    assert "2 more files" in warning
 
 
 def test_maps_that_change_after_they_were_checked(tmp_path):
@@ -114,3 +90,155 @@ def test_maps_that_change_after_they_were_checked(tmp_path):
         list(stored)
     shard.write_bytes(whole)  # as another process writes it: another file of the same content
     assert all(map(torch.equal, tensors(stored), maps))
+
+
+def refuse_to_write(monkeypatch):
+    """As a read-only disk does; permissions alone do not keep root from writing."""
+
+    def refused(*_, **__):
+        raise PermissionError(errno.EROFS, "Read-only file system")
+
+    for name in ("mkdir", "touch", "write_bytes", "unlink", "replace"):
+        monkeypatch.setattr(Path, name, refused)
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
+
+
+def test_a_whole_store_is_only_read(tmp_path, monkeypatch):
+    maps = tensors(store(tmp_path))
+    mkdir = Path.mkdir
+    refuse_to_write(monkeypatch)
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    again = store(tmp_path)
+    assert again.made == 0
+    assert all(map(torch.equal, tensors(again), maps))
+
+
+def test_a_cache_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(StorageError, match="cannot be made: Not a directory"):
+        store(tmp_path / "file")
+    folder = store(tmp_path).folder
+    shutil.rmtree(folder)
+    folder.write_text("mine")
+    with pytest.raises(StorageError, match=f"{folder.name}: the folder cannot be made: File exists"):
+        store(tmp_path)
+
+
+Usage = namedtuple("Usage", "free")
+
+
+def needed(sentences, bytes_per_cell=4):
+    return sum((len(s) + 2) ** 2 for s in sentences) * 3 * 4 * bytes_per_cell
+
+
+def test_the_disk_is_too_small(tmp_path, monkeypatch):
+    assert needed(SENTENCES) == 33_456
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(33_455 - 300))
+    message = r"the word maps need 33\.5 kB, and 33\.2 kB are free in .*or float16"
+    with pytest.raises(ExtractionError, match=message):
+        store(tmp_path)
+    assert not list(tmp_path.rglob("*.safetensors"))
+    assert store(tmp_path, dtype="float16").made == 10
+
+
+def test_only_what_is_still_to_be_made_needs_space(tmp_path, monkeypatch):
+    # The sentence of 70 words has no map, and the parts that are there have their space.
+    sentences = [*SENTENCES, sentence(70)]
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(needed(SENTENCES)))
+    stored = store(tmp_path, sentences=sentences)
+    assert stored.made == 11
+    next(stored.folder.glob("0001-*.safetensors")).unlink()
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(needed(SENTENCES[4:8]) - 1))
+    with pytest.raises(ExtractionError, match="need"):
+        store(tmp_path, sentences=sentences)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(needed(SENTENCES[4:8])))
+    assert store(tmp_path, sentences=sentences).made == 4
+
+
+def test_a_disk_that_is_full_half_way(tmp_path, monkeypatch):
+    whole = Path.write_bytes
+
+    def full(path, content):
+        if "safetensors" not in path.name:
+            return whole(path, content)
+        path.write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_bytes", full)
+        message = (
+            r"0000-000\.safetensors: cannot be written: No space left on device \(9\.6 kB needed, [\d.,]+ .B free\)"
+        )
+        with pytest.raises(StorageError, match=message):
+            store(tmp_path)
+    assert [path.name for path in tmp_path.glob("*/*")] == ["made_of.json"]
+    assert store(tmp_path).made == 10
+
+
+def test_a_store_is_made_once(tmp_path):
+    first, used = store(tmp_path), tiny.encoder()
+    told: list[int] = []
+    used.tokenizer(["the", "the man"], padding=True, truncation=True, max_length=9)  # leaves its traces
+    relabelled = [dataclasses.replace(s, id=s.id + "'", relations=("dep",) * len(s)) for s in SENTENCES]
+    again = store(tmp_path, used, relabelled, batch_cells=1, advance=told.append)
+    assert (again.made, sum(told), again.folder, again.bytes) == (0, 10, first.folder, first.bytes)
+    assert again.sentences == tuple(relabelled)
+    assert again.log == first.log
+    assert all(map(torch.equal, tensors(again), tensors(first)))
+
+
+def other_tokenizer():
+    encoder = tiny.encoder()
+    encoder.tokenizer.backend_tokenizer.normalizer = None
+    return encoder
+
+
+def written_to():
+    encoder = tiny.encoder()
+    with torch.no_grad():
+        encoder.model.encoder.layer[0].output.dense.bias[0] += 1e-3
+    return encoder
+
+
+def test_another_store_is_another_folder(tmp_path):
+    """Whatever maps depend on makes a store of its own, beside those that are there."""
+    changes: list[dict[str, Any]] = [
+        {},
+        {"sentences": SENTENCES[:9]},
+        {"sentences": [*SENTENCES[:9], Sentence("of 8", ("the",) * 8)]},
+        {"sentences": SENTENCES[::-1]},
+        {"kind": "rollout"},
+        {"kind": "norm"},
+        {"kind": "norm", "merge": "vector"},
+        {"normalize": "row"},
+        {"max_length": 60},
+        {"ff_bias": "fixed"},
+        {"encoder": tiny.encoder(seed=1)},
+        {"encoder": tiny.encoder(layer_norm_eps=1e-5)},
+        {"encoder": written_to()},
+        {"encoder": other_tokenizer()},
+    ]
+    stores = [store(tmp_path, **changed) for changed in changes]
+    assert all(one.made == len(one) > 0 for one in stores)
+    assert len({one.folder for one in stores}) == len(stores)
+    assert len({(one.folder / "made_of.json").read_text(encoding="utf-8") for one in stores}) == len(stores)
+    assert store(tmp_path).made == 0
+
+
+def test_the_words_of_one_sentence_do_not_run_into_the_next(tmp_path):
+    a, b = Sentence("a", ("the", "man")), Sentence("b", ("her",))
+    first = store(tmp_path, sentences=[a, b])
+    other = store(tmp_path, sentences=[Sentence("a", ("the",)), Sentence("b", ("man", "her"))])
+    assert other.folder != first.folder
+
+
+def test_segments_of_other_pieces_are_not_the_same(tmp_path):
+    def segment(ids, types=None):
+        pieces = Pieces(ids, ["?"] * 4, [0, 1, 2, 3], [True, False, False, True], 0, 0, types)
+        return Segment(id="s", words=("a", "b"), pieces=pieces)
+
+    stored = [store(tmp_path, sentences=[s]) for s in
+              (segment([1, 20, 30, 2]), segment([1, 20, 31, 2]), segment([1, 20, 30, 2], [0, 0, 1, 1]))]  # fmt: skip
+    assert [s.made for s in stored] == [1, 1, 1]
+    assert not torch.equal(stored[0][0].maps, stored[1][0].maps)
+    assert not torch.equal(stored[0][0].maps, stored[2][0].maps)
