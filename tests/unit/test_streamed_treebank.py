@@ -238,24 +238,6 @@ def test_a_slice_is_a_treebank_of_what_it_has(five):
     assert (limited.files, limited.counts(), list(limited)) == (five[:3].files, five[:3].counts(), list(five[:3]))
 
 
-def test_equality_is_decided_without_reading(five):
-    other = load_treebank(five.files[0].path)
-    with patch.object(stream.Files, "__call__", side_effect=AssertionError):
-        assert five == other
-        assert five.sentences[1:] == five.sentences[1:] == other.sentences[1:]
-        assert five.sentences[1:] != five.sentences[:4]
-        assert hash(five.sentences[1:]) == hash(other.sentences[1:])
-
-
-def test_a_small_treebank_is_read_once(write):
-    path = write(sentence(name="s"))
-    with patch.object(stream.Files, "__call__", side_effect=AssertionError):
-        assert ids(load_treebank(path)) == ["s"]
-    with patch.object(stream, "HELD", 2):
-        two, three = (load_treebank(write(sentence() * n, f"{n}.conllu")) for n in (2, 3))
-    assert (len(held_by(two)), len(held_by(three))) == (2, 0)
-
-
 def test_a_late_part_is_read_from_its_place(write):
     """Otherwise, the time of all parts would grow with the square of the size of the treebank."""
     with in_files(4):
@@ -274,15 +256,6 @@ def test_a_pickled_treebank_reads_its_own_windows(five):
     assert b"corpora_loaders.sentence" not in pickle.dumps(load_treebank(SAMPLE_TREEBANK))
     copy = pickle.loads(packed)  # noqa: S301
     assert (copy, list(copy)) == (five, list(five))
-
-
-@pytest.mark.slow
-def test_a_sentence_that_stays_in_its_file_takes_few_bytes(write):
-    text = "".join(sentence(1, f"the-name-of-sentence-{k}") for k in range(5000))
-    assert len(pickle.dumps(load_treebank(write(text)))) / 5000 < 2
-    again = load_treebank([write(text, "a.conllu"), write(text + sentence(), "b.conllu")])
-    assert again.renamed == 5000
-    assert len(pickle.dumps(again)) / 10_000 < 6
 
 
 @pytest.mark.parametrize(

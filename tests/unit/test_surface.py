@@ -1,9 +1,14 @@
+"""Trees: surface tokens of their words, and how deep words are."""
+
+import re
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attentionology.corpora_loaders import Sentence, surface_sentence
+from attentionology.corpora_loaders.tree import depths
 
 
 def test_french_du_hangs_where_its_first_word_hung():
@@ -38,85 +43,6 @@ def test_french_du_hangs_where_its_first_word_hung():
         text="Il vient du village",
         document="d",
     )
-
-
-def test_arabic_conjunction_and_root_verb_make_the_root():
-    # wa+qāla al-rajulu: the second word of the token is the root, the first hangs from it.
-    sentence = Sentence(
-        id="s",
-        words=("wa", "qāla", "al-rajulu"),
-        heads=(2, 0, 2),
-        relations=("cc", "root", "nsubj"),
-        tags=("CCONJ", "VERB", "NOUN"),
-        multiword=((1, 2, "waqāla"),),
-    )
-    surface = surface_sentence(sentence)
-    assert surface.words == ("waqāla", "al-rajulu")
-    assert surface.heads == (0, 1)
-    assert surface.relations == ("root", "nsubj")
-    assert surface.tags == ("VERB", "NOUN")
-
-
-def test_arcs_into_any_word_of_the_token_point_to_the_token():
-    # 1 and 5 hang from different words of 2-4, which hang from each other: 2 → 3 → 4 → 6.
-    sentence = Sentence(
-        id="s",
-        words=("a", "b", "c", "d", "e", "f"),
-        heads=(2, 3, 4, 6, 3, 0),
-        relations=("ra", "rb", "rc", "rd", "re", "rf"),
-        multiword=((2, 4, "bcd"),),
-    )
-    surface = surface_sentence(sentence)
-    assert surface.words == ("a", "bcd", "e", "f")
-    assert surface.heads == (2, 4, 2, 0)
-    assert surface.relations == ("ra", "rd", "re", "rf")
-
-
-def test_two_tokens_whose_words_hang_from_each_other_both_ways_make_no_cycle():
-    # 1 → 3 and 4 → 2 cross between the tokens 1-2 and 3-4; the arc of the higher word remains.
-    sentence = Sentence(
-        id="s",
-        words=("a", "b", "c", "d"),
-        heads=(3, 0, 4, 2),
-        relations=("ra", "rb", "rc", "rd"),
-        multiword=((1, 2, "ab"), (3, 4, "cd")),
-    )
-    surface = surface_sentence(sentence)
-    assert (surface.heads, surface.relations) == ((0, 1), ("rb", "rd"))
-
-
-def test_a_token_of_words_without_head_has_none():
-    sentence = Sentence(
-        id="s",
-        words=("a", "b", "c", "d"),
-        heads=(None, None, 2, 0),
-        relations=("_", "_", "rc", "rd"),
-        multiword=((1, 2, "ab"),),
-    )
-    surface = surface_sentence(sentence)
-    assert (surface.heads, surface.relations) == ((None, 1, 0), ("_", "rc", "rd"))
-
-
-def test_a_token_that_holds_the_root_is_the_root_though_another_word_has_no_head():
-    sentence = Sentence(
-        id="s",
-        words=("a", "b", "c"),
-        heads=(None, 0, 2),
-        relations=("_", "rb", "rc"),
-        multiword=((1, 2, "ab"),),
-    )
-    assert surface_sentence(sentence).heads == (0, 1)
-
-
-def test_words_outside_tokens_keep_their_missing_heads():
-    sentence = Sentence(
-        id="s",
-        words=("a", "b", "c"),
-        heads=(None, 3, 0),
-        relations=("_", "rb", "rc"),
-        multiword=((2, 3, "bc"),),
-    )
-    assert surface_sentence(sentence).heads == (None, 0)
 
 
 def test_plain_words_without_tree_are_merged():
@@ -194,3 +120,53 @@ def test_every_arc_is_the_arc_of_the_root_or_the_first_of_the_highest_words(sent
         old_head = sentence.heads[highest - 1]
         assert old_head in members[head - 1] if head else old_head == head
         way_up(surface.heads, node)
+
+
+@st.composite
+def forests(draw):
+    """Heads without cycles: in a random order, each word hangs from an earlier one or has head 0 or None."""
+    order = draw(st.permutations(range(1, draw(st.integers(1, 12)) + 1)))
+    heads = [0] * len(order)
+    for position, word in enumerate(order):
+        heads[word - 1] = draw(st.sampled_from([0, None, *order[:position]]))
+    return heads
+
+
+def naive_depth(heads, word):
+    head = heads[word - 1]
+    return 0 if head in (0, None) else 1 + naive_depth(heads, head)
+
+
+def climb(heads, word):
+    """The words met on the way up, at most as many steps as there are words."""
+    met = [word]
+    for _ in heads:
+        head = heads[met[-1] - 1]
+        if not head:
+            break
+        met.append(head)
+    return met
+
+
+@given(forests())
+def test_depths_are_those_of_the_definition(heads):
+    assert depths(heads) == [naive_depth(heads, word) for word in range(1, len(heads) + 1)]
+
+
+def test_a_chain_of_any_length_is_climbed():
+    length = 5000
+    assert depths([*range(2, length + 1), 0]) == list(reversed(range(length)))
+
+
+@given(st.integers(1, 8).flatmap(lambda n: st.lists(st.none() | st.integers(0, n), min_size=n, max_size=n)))
+def test_exactly_the_cycles_are_refused(heads):
+    cyclic = any(len(climb(heads, word)) > len(heads) for word in range(1, len(heads) + 1))
+    if not cyclic:
+        assert len(depths(heads)) == len(heads)
+        return
+    with pytest.raises(ValueError, match="cycle") as caught:
+        depths(heads)
+    cycle = [int(number) for number in re.findall(r"\d+", str(caught.value))]
+    assert cycle[0] == cycle[-1]
+    assert [heads[word - 1] for word in cycle[:-1]] == cycle[1:]
+    assert len(set(cycle)) == len(cycle) - 1

@@ -1,4 +1,4 @@
-"""Plain text: paragraphs, documents, and what is wrong with a file."""
+"""Plain text: paragraphs, documents, and what is wrong with a file; frequency lists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from attentionology.corpora_loaders import CorpusError, load_text
+from attentionology.corpora_loaders import CorpusError, load_text, read_frequencies
 
 
 def test_a_paragraph_per_line_and_a_blank_line_between_documents(tmp_path):
@@ -80,3 +80,31 @@ def test_what_only_looks_like_one_long_paragraph(tmp_path, content, message):
     (tmp_path / "a.txt").write_bytes(content)
     with pytest.raises(CorpusError, match=message):
         load_text(tmp_path / "a.txt")
+
+
+def test_forms_and_counts(tmp_path):
+    file = tmp_path / "f.tsv.gz"
+    file.write_bytes(gzip.compress(b"the\t100\n##s 7\n\nNew York\t3\n"))
+    assert read_frequencies(file) == {"the": 100, "##s": 7, "New York": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("the 1\nthe\n", r":2: .*expected a form and its count, found 'the'"),
+        ("the many\n", r":1: .*expected a form and its count"),
+        ("the -1\n", r":1: .*expected a form and its count"),
+        ("the 1_0\n", r":1: .*expected a form and its count"),
+        ("the ١٢\n", r":1: .*expected a form and its count"),
+        ("the 1\nof +5\n", r":2: .*expected a form and its count"),
+        ("the " + "9" * 5000, r":1: .*expected a form and its count"),
+        ("\t5\n", r":1: .*expected a form and its count"),
+        ("the 1\nthe 2\n", r":2: .*'the' is listed twice"),
+        ("\n\n", r"the file is empty"),
+    ],
+)
+def test_bad_lines(tmp_path, text, message):
+    file = tmp_path / "f.tsv"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(CorpusError, match=message):
+        read_frequencies(file)

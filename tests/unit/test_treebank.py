@@ -1,3 +1,5 @@
+"""Treebanks of one or several files, and the sample, which is read here line by line and by hand."""
+
 import gzip
 import hashlib
 
@@ -5,6 +7,7 @@ import numpy as np
 import pytest
 
 from attentionology.corpora_loaders import CorpusError, Sentence, Treebank, load_treebank, read_conllu
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.scripts.cli import main
 
 
@@ -242,3 +245,47 @@ def test_a_sentence_refuses_what_is_no_tree_of_words(fields, error, message):
 @pytest.mark.parametrize("heads", [(), (None, 1, 2), (0, 0, 0), tuple(np.array([3, 3, 0]))])
 def test_a_sentence_may_have_any_forest_or_no_tree(heads):
     assert Sentence("s", ("a", "b", "c"), heads=heads).heads == heads
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return load_treebank(SAMPLE_TREEBANK)
+
+
+@pytest.fixture(scope="module")
+def blocks():
+    """The rows of each sentence, as lists of ten columns, range lines included."""
+    return [
+        [line.split("\t") for line in block.splitlines() if not line.startswith("#")]
+        for block in SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
+    ]
+
+
+def test_the_readme_gives_its_size(sample):
+    counts = sample.counts()
+    readme = " ".join(SAMPLE_TREEBANK.with_name("README.md").read_text(encoding="utf-8").split())
+    assert f"{counts['sentences']} English sentences in ten short connected documents" in readme
+    assert f"{counts['words']:,} words" in readme
+    assert f"{counts['multiword_tokens']} multiword tokens" in readme
+    assert f"sentences of {min(map(len, sample))} to {max(map(len, sample))} words" in readme
+    assert (counts["sentences"], counts["words"], counts["multiword_tokens"]) == (157, 2809, 34)
+    assert (min(map(len, sample)), max(map(len, sample)), counts["documents"]) == (3, 49, 10)
+
+
+def test_all_rows_are_read(sample, blocks):
+    assert [list(sentence.words) for sentence in sample] == [
+        [row[1] for row in rows if row[0].isdigit()] for rows in blocks
+    ]
+    assert sample.counts()["multiword_tokens"] == sum("-" in row[0] for rows in blocks for row in rows)
+
+
+def test_text_is_what_the_tokens_spell(sample, blocks):
+    for sentence, rows in zip(sample, blocks, strict=True):
+        text, covered = "", 0
+        for number, form, *_, misc in rows:
+            if "-" in number:
+                covered = int(number.split("-")[1])
+            elif int(number) <= covered:
+                continue
+            text += form + ("" if "SpaceAfter=No" in misc.split("|") else " ")
+        assert text.rstrip() == sentence.text

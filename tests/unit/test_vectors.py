@@ -80,11 +80,6 @@ def test_one_of_several_files_in_a_zip_file(tmp_path):
             load_vectors(path)
 
 
-def test_lists_of_many_members_are_cut(load):
-    with pytest.raises(CorpusError, match=r"the zip file contains 0, 1, 2, 3, 4, 5, …; name"):
-        load(zipped(*((str(i), "") for i in range(9))))
-
-
 def damaged(text: bytes = TEXT.encode() * 99) -> bytes:
     packed = bytearray(zipped(("v", text.decode())))
     packed[31:41] = b"\xff" * 10
@@ -160,35 +155,21 @@ def test_two_whole_numbers_are_no_header_later_on(load):
     [
         ("a 1.5 2\nb 1\n", ":2: the vector of 'b' has 1 numbers, but that of line 1 has 2"),
         ("a 1.5 2\n\nb 1 2 3\n", ":3: the vector of 'b' has 3 numbers, but that of line 1 has 2"),
-        ("\na 1.5 2\nb\n", ":3: the vector of 'b' has 0 numbers, but that of line 2 has 2"),
-        ("a 1.5 2\n. . . 0.1\n", ":2: the vector of '.' has 1 numbers, but that of line 1 has 2"),
-        ("a 1.5 2\nnew 19 york 1 2\n", ":2: the vector of 'new' has 4 numbers"),
         ("1 3\na 1.5 2\n", ":2: the vector of 'a' has 2 numbers, but the header announces 3"),
-        ("5 0\na 1.5\n", ":2: the vector of 'a' has 1 numbers, but the header announces 0"),
         ("a 1.5 2\nb 1_0 2\n", ":2: '1_0' is not a number"),
-        ("a 1.5 2\nb 1 0x1F\n", ":2: '0x1F' is not a number"),
         ("a 1.5 2\nb 1 ０\n", ":2: '０' is not a number"),
-        ("a 1.5 2\nb 1 1e5_0\n", ":2: '1e5_0' is not a number"),
         ("a 1.5 2\nb 1 infinity\n", ":2: 'infinity' is not a number"),
         ("a 1.5 2\nb 1 \u00a02\n", r":2: '\\xa02' is not a number"),
-        ("a 1.5 2\nb 1 1e\n", ":2: '1e' is not a number"),
         ("a 1.5 2\nb 1 1e999\n", ":2: '1e999' is not a finite number"),
-        ("a 1_0 2\n", ":1: '1_0' is not a number"),
         ("a 1,5 2\n", ":1: '1,5' is not a number"),
-        ("a nan 2\nb nan 2\n", ":1: 'nan' is not a number"),
-        ("a 0x1F 2\n", ":1: '0x1F' is not a number"),
-        ("2 2\na 1 1_0\n", ":2: .*1"),
         ("a 1.5 2\rb 1 2\r", ":1: .* is not a number"),
         ("a 1.5 2\nb 1 nan\n", ":2: 'nan' is not a number"),
-        ("a 1.5 2\nb -inf 2\n", ":2: '-inf' is not a number"),
         ("a 1.5 1e39\n", ":1: '1e39' is not a finite number"),
-        ("a 1.5 2\nb 1,5 2\n", ":2: '1,5' is not a number"),
         ("a 1.5 x\n", ":1: 'x' is not a number"),
         ("a 1.5 2\nb  2\n", ":2: '' is not a number"),
         ("<html> <body>\n", ":1: expected a word and its numbers, found '<html> <body>'"),
         ("a\nb 1\n", ":1: expected a word and its numbers, found 'a'"),
         ("", "the file contains no vector"),
-        ("\n \n", "the file contains no vector"),
         ("2 3\n", "the file contains no vector"),
         (b"a 1\n\xe9 2\n", ":2: the file is not UTF-8"),
         (b"2 1\na \0\1\2\3\x80\n", ":2: the file is not UTF-8"),  # word2vec's binary format

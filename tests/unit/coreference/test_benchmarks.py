@@ -1,4 +1,4 @@
-"""GAP and WinoBias: corpora that ask questions of their own."""
+"""GAP and WinoBias, which ask questions of their own, and corpora that contradict themselves."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 
 from attentionology.corpora_loaders import CorpusError
 from attentionology.corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO, detect_format, load_documents
+from attentionology.corpora_loaders.coreference.benchmarks import COLUMNS
 
 HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
 TEXT = "Ann Lee's dog met Bob-Ray (U.S.); later he left."
@@ -132,3 +133,162 @@ def test_winobias_asks_for_every_pronoun_and_for_none_without_a_choice(load):
     assert [first.text(q.anaphor) for q in first.questions or ()] == ["she", "her"]
     assert first.labels[-1] == FEMININE
     assert second.questions == ()
+
+
+ENTITIES = "# newdoc id = x\n# global.Entity = eid-etype-head-other\n"
+
+
+def word(number, misc="_"):
+    return f"{number}\tw\t_\tNOUN\tNN\t_\t{0 if number == 1 else 1}\tdep\t_\t{misc}\n"
+
+
+def empty(number, misc):
+    return f"{number}\t_\t_\tPRON\t_\t_\t_\t_\t1:dep\t{misc}\n"
+
+
+def full(name, number, form, parse="*", cell="-", part=0):
+    return f"{name}\t{part}\t{number}\t{form}\tNN\t{parse}\t-\t-\t-\tSpeaker\t*\t{cell}\n"
+
+
+WINOBIAS = "#begin document (nw/dev_type1/stereotype//0); part 000\n"
+BEGIN = "#begin document (a); part 000\n"
+GAP = "Ann Lee met Bob before he left."
+
+
+def gap(a=("Ann Lee", 0), b=("Bob", 12), pronoun=("he", 23)):
+    fields = ["g", GAP, *pronoun, *a, "TRUE", *b, "FALSE", "http://x"]
+    return "\t".join(COLUMNS) + "\n" + "\t".join(map(str, fields)) + "\n"
+
+
+FAULTS = {
+    "a bracket on an empty node past the sentence": (
+        ENTITIES + word(1, "Entity=(e1--1-)") + word(2) + empty("9.1", "Entity=(e1--1-)") + "\n",
+        "x:5: sentence 'x:1': empty node 9.1 is out of order: it follows word 2",
+    ),
+    "an empty node above its word": (
+        ENTITIES + empty("1.1", "Entity=(e1--1-)") + word(1, "Entity=(e1--1-)") + "\n",
+        "x:3: sentence 'x:1': empty node 1.1 is out of order: it follows word 0",
+    ),
+    "an empty node twice": (
+        ENTITIES + word(1, "Entity=(e1--1-)") + empty("1.1", "Entity=(e1--1-)") * 2 + "\n",
+        "x:5: sentence 'x:1': empty node 1.1 is out of order",
+    ),
+    "GAP with both names in one place": (
+        gap(b=("Ann Lee", 0)),
+        "x:2: sentence 'g': A 'Ann Lee' and B 'Ann Lee' have the same head word",
+    ),
+    "GAP with a name in the place of the pronoun": (
+        gap(b=("he", 23)),
+        "x:2: sentence 'g': B 'he' and Pronoun 'he' have the same head word",
+    ),
+    "GAP with one name inside the other": (
+        gap(b=("Lee", 4)),
+        "x:2: sentence 'g': A 'Ann Lee' and B 'Lee' have the same head word",
+    ),
+    "a row after the end of its document": (
+        BEGIN + full("a", 0, "Ann", cell="(1)") + "#end document\n" + full("a", 0, "she", cell="(1)"),
+        "x:4: the row follows '#end document'",
+    ),
+    "an entity at a multiword token": (
+        ENTITIES + "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\tEntity=(e1--1-)\n" + word(1, "Entity=(e2--1-)") + word(2) + "\n",
+        "x:3: sentence 'x:1': multiword token 1-2 has Entity=",
+    ),
+    "WinoBias with both occupations right": (
+        WINOBIAS
+        + "".join(
+            full("nw/dev_type1/stereotype//0", n, form, cell="(1)" if form in ("cook", "baker", "he") else "-")
+            for n, form in enumerate(("cook", "met", "baker", "and", "he", "left"))
+        )
+        + "#end document\n",
+        "x:6: sentence 'nw/dev_type1/stereotype//0': the pronoun refers to all occupations",
+    ),
+    "a parse that starts late": (
+        BEGIN + full("a", 0, "so", "*", "(1)") + full("a", 1, "left", "(TOP*)") + "#end document\n",
+        "x:3: the parse has no constituent that contains word 2 and the words before it",
+    ),
+    "rows of another document in a block": (
+        BEGIN + full("a", 0, "Ann", cell="(1)") + "\n" + full("b", 0, "she", cell="(1)") + "#end document\n",
+        "x:4: a row of document 'b' is among rows of another document",
+    ),
+    "rows of another document inside a sentence": (
+        BEGIN + full("a", 0, "Ann", cell="(1)") + full("b", 1, "saw") + "#end document\n",
+        "x:3: a row of document 'b' is among rows of another document",
+    ),
+    "rows of another part in a block": (
+        BEGIN + full("a", 0, "Ann", cell="(1)") + "\n" + full("a", 0, "she", cell="(1)", part=1) + "#end document\n",
+        "x:4: a row of part 1 of document 'a' is among rows of another document",
+    ),
+    "rows of two documents, neither that of #begin, in a block": (
+        BEGIN + full("b", 0, "Ann", cell="(1)") + "\n" + full("b", 0, "ate") + "\n" + full("c", 0, "she", cell="(1)"),
+        "x:6: a row of document 'c' is among rows of another document",
+    ),
+    "rows of a document, another one, and the first again": (
+        BEGIN + "\n".join(full(name, 0, "Ann", cell="(1)") for name in "bcb") + "#end document\n",
+        "x:6: a row of document 'b' is among rows of another document",
+    ),
+    "a sentence of two names": (
+        BEGIN + full("b", 0, "Ann") + "\n" + full("c", 0, "Ann", cell="(1)") + full("d", 1, "saw") + "#end document\n",
+        "x:5: a row of document 'd' is among rows of another document",
+    ),
+    "a sentence of another part": (
+        BEGIN + full("b", 0, "Ann") + "\n" + full("c", 0, "Ann", part=1) + "#end document\n",
+        "x:4: a row of part 1 of document 'c' is among rows of another document",
+    ),
+    "rows of two documents in a block without a name": (
+        "#begin document\n" + full("a", 0, "Ann", cell="(1)") + "\n" + full("b", 0, "she", cell="(1)"),
+        "x:4: a row of document 'b' is among rows of another document",
+    ),
+    "two documents in a file without #begin": (
+        full("a", 0, "Ann", cell="(1)") + "\n" + full("b", 0, "she", cell="(1)"),
+        "x:3: a row of document 'b' is among rows of another document",
+    ),
+    "a parse that is complete and goes on": (
+        BEGIN + full("a", 0, "Ann", "(TOP(NP*))", "(1)") + full("a", 1, "left", "(VP*)") + "#end document\n",
+        "x:3: the parse has no constituent that contains word 2 and the words before it",
+    ),
+    "a parse that is complete before the last word": (
+        BEGIN + full("a", 0, "Ann", "(TOP(NP*))", "(1)") + full("a", 1, ".", "*") + "#end document\n",
+        "x:3: the parse has no constituent that contains word 2 and the words before it",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_are_told_with_file_and_line(tmp_path, fault):
+    content, message = FAULTS[fault]
+    (tmp_path / "x").write_text(content, encoding="utf-8")
+    with pytest.raises(CorpusError) as error:
+        load_documents(tmp_path / "x")
+    assert message in str(error.value)
+
+
+def test_lenient_ignores_a_parse_that_goes_on(tmp_path):
+    content, _ = FAULTS["a parse that is complete and goes on"]
+    (tmp_path / "x").write_text(content, encoding="utf-8")
+    corpus = load_documents(tmp_path / "x", lenient=True)
+    assert corpus.account.faults == 1
+    assert corpus.documents[0].words == ("Ann", "left")
+
+
+def test_lenient_is_about_brackets_and_not_about_rows_of_another_document(tmp_path):
+    content, _ = FAULTS["rows of another document in a block"]
+    (tmp_path / "x").write_text(content, encoding="utf-8")
+    with pytest.raises(CorpusError, match="a row of document 'b'"):
+        load_documents(tmp_path / "x", lenient=True)
+
+
+def test_a_document_may_be_called_otherwise_than_its_rows_say(tmp_path):
+    content = "#begin document (a); part 000\n" + full("b", 0, "Ann", cell="(1)") + "#end document\n"
+    content += "#begin document (a); part 001\n" + full("b", 0, "Ann", cell="(1)", part=1) + "#end document\n"
+    (tmp_path / "x").write_text(content, encoding="utf-8")
+    assert len(load_documents(tmp_path / "x").documents) == 2
+
+
+def test_sentences_may_have_names_of_their_own(tmp_path):
+    """As in test cases of the reference scorer: in one document test1, test2, none of them its name."""
+    sentences = [full(f"test{n}", 0, "Ann", cell="(1") + full(f"test{n}", 1, "Lee", cell="1)") for n in (1, 2, 3)]
+    (tmp_path / "x").write_text("#begin document (LuoTestCase); \n" + "\n".join(sentences) + "#end document\n")
+    (document,) = load_documents(tmp_path / "x").documents
+    assert document.words == ("Ann", "Lee") * 3
+    assert [len(mention.spans) for mention in document.mentions] == [1, 1, 1]
+    assert {mention.entity for mention in document.mentions} == {"1"}

@@ -69,9 +69,32 @@ def test_nested_crossing_and_doubled_spans(load):
     assert corpus.counts()["mentions_repeated"] == 1
 
 
-def test_a_closing_bracket_belongs_to_the_last_open_one_of_its_entity(load):
-    content = rows(["a (7", "b (7", "c 7)", "d 7)"])
-    assert shown(load(content).documents[0]) == [("a b c d", "7", 0, 4), ("b c", "7", 1, 3)]
+SPECIAL = {
+    "a closing bracket belongs to the last open one of its entity": (
+        rows(["a (7", "b (7", "c 7)", "d 7)"]), [("a b c d", "7", 0, 4), ("b c", "7", 1, 3)],
+    ),
+    "brackets without a bar between them": (
+        "#begin document (x);\n" + rows(["a (1(2", "b 1)2)"]), [("a b", "1", 0, 2), ("a b", "2", 0, 2)],
+    ),
+    "a mention beyond its sentence": (
+        "#begin document x\n" + rows(["a (7", "b -"]) + "\n" + rows(["c 7)"]), [("a b c", "7", 0, 3)],
+    ),
+    "a blank behind the last column": (
+        "#begin document (d);\nd\t0\t0\ta\t(1)\nd\t0\t1\t.\t-\t\n", [("a", "1", 0, 1)],
+    ),
+    "gzip, a byte-order mark and lines of Windows": (
+        gzip.compress(f"\ufeff#begin document (x);\n{rows(['a (1)'])}#end document\n".replace("\n", "\r\n").encode()),
+        [("a", "1", 0, 1)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SPECIAL)
+def test_mentions_are_read(load, case):
+    content, mentions = SPECIAL[case]
+    corpus = load(content)
+    assert shown(corpus.documents[0]) == mentions
+    assert corpus.counts()["mentions_across_sentences"] == (case == "a mention beyond its sentence")
 
 
 @pytest.mark.parametrize(
@@ -117,12 +140,6 @@ def test_word_numbers_may_count_through_a_document(load):
     assert [s.words for s in first.sentences] == [s.words for s in second.sentences] == [("a", "b"), ("c",), ("d",)]
 
 
-def test_a_mention_may_go_beyond_its_sentence(load):
-    corpus = load("#begin document x\n" + rows(["a (7", "b -"]) + "\n" + rows(["c 7)"]) + "#end document")
-    assert shown(corpus.documents[0]) == [("a b c", "7", 0, 3)]
-    assert corpus.counts()["mentions_across_sentences"] == 1
-
-
 @pytest.mark.parametrize("begin", ["#begin document\n", "#begin document ();\n", "", "# begin document\n"])
 def test_a_document_may_have_no_name(load, begin):
     document = load(begin + rows(["a (1)"])).documents[0]
@@ -154,16 +171,6 @@ def test_from_two_to_fifteen_columns(load, line):
     assert document.words == ("the",)
     assert shown(document) == [("the", "0", 0, 1)]
     assert document.sentences[0].xpos == (("DT",) if line.count("DT") and line.startswith("d") else ())
-
-
-def test_columns_may_differ_between_sentences(load):
-    content = "#begin document (x);\n" + rows(["a (1)", "b -"], columns=12) + "\n" + rows(["c (1)"], columns=15)
-    assert len(load(content).documents[0].mentions) == 2
-
-
-def test_gzip_bom_and_windows_lines(load):
-    content = ("\ufeff#begin document (x);\n" + rows(["a (1)"]) + "#end document\n").replace("\n", "\r\n").encode()
-    assert shown(load(gzip.compress(content)).documents[0]) == [("a", "1", 0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -217,6 +224,7 @@ def test_twice_the_same_document_gets_a_number(load):
     once = "#begin document (x);\n" + rows(["a (1)"]) + "#end document\n"
     corpus = load(once + once)
     assert [document.id for document in corpus.documents] == ["x", "x#2"]
+    assert [(s.id, s.document) for s in corpus] == [("x:1", "x"), ("x:1#2", "x#2")]
     assert corpus.counts()["renamed_documents"] == 1
 
 
@@ -258,11 +266,6 @@ def test_an_empty_last_column_means_no_mention(load):
         assert document.type_rule.startswith("by form")
 
 
-def test_a_blank_behind_the_last_column_is_none(load):
-    content = "#begin document (d);\nd\t0\t0\ta\t(1)\nd\t0\t1\t.\t-\t\n"
-    assert shown(load(content).documents[0]) == [("a", "1", 0, 1)]
-
-
 @pytest.mark.parametrize(("row", "tags"), [("x 0 {0} {2}", ()), ("{0} {1} {2}", ("NNP", "VBD", "PRP"))])
 def test_columns_of_short_files(load, row, tags):
     cells = [("John", "NNP", "(1)"), ("saw", "VBD", "-"), ("him", "PRP", "(1)")]
@@ -270,12 +273,6 @@ def test_columns_of_short_files(load, row, tags):
     document = load("#begin document (x);\n" + lines).documents[0]
     assert [s.words for s in document.sentences] == [("John", "saw", "him")]
     assert document.sentences[0].xpos == tags
-
-
-def test_brackets_without_a_bar_between_them(load):
-    assert shown(load("#begin document (x);\n" + rows(["a (1(2", "b 1)2)"])).documents[0]) == [
-        ("a b", "1", 0, 2), ("a b", "2", 0, 2),
-    ]  # fmt: skip
 
 
 def test_comments_and_odd_blanks(load):
@@ -304,12 +301,6 @@ def test_a_bad_parse_names_its_line_and_can_be_ignored(load):
     corpus = load(content, lenient=True)
     assert corpus.counts()["malformed_brackets"] == 1
     assert corpus.documents[0].mentions[0].head == 1
-
-
-def test_renamed_documents_have_sentences_of_their_own(load):
-    once = "#begin document (x);\n" + rows(["a (1)"]) + "#end document\n"
-    corpus = load(once + once)
-    assert [(s.id, s.document) for s in corpus] == [("x:1", "x"), ("x:1#2", "x#2")]
 
 
 def test_deep_parses_and_long_documents_are_read(load):

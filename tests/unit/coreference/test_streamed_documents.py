@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import gzip
 import os
 import pickle
@@ -15,16 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import attentionology
-from attentionology.analyses.contract import OptionGroup
 from attentionology.analyses.coreference.choices import account, choices
-from attentionology.analyses.coreference.options import CoreferenceOptions
-from attentionology.analyses.registry import choose_analyses
-from attentionology.analyses.shared.options import CountOptions
-from attentionology.corpora_loaders import CorpusError, stream
-from attentionology.corpora_loaders.coreference import Document, Documents, documents, load_documents
+from attentionology.corpora_loaders import CorpusError
+from attentionology.corpora_loaders.coreference import Documents, documents, load_documents
 from attentionology.corpora_loaders.coreference.document import beginning_of
-from attentionology.engine.corpus import CorpusOptions, read_corpus
 from attentionology.engine.parts import content_of_inputs
 from attentionology.extractors import make_windows
 from tests import tiny
@@ -197,32 +190,6 @@ def test_the_beginning_of_a_document_decides_as_all_of_it(stop, tmp_path):
         assert beginning.text(mention) == document.text(mention)
 
 
-def alive():
-    gc.collect()
-    return sum(isinstance(each, Document) for each in gc.get_objects())
-
-
-def most_alive(items):
-    """The largest number of documents in memory while items are read.
-
-    They are counted after some of the items only, because unused objects must be collected first, which is slow.
-    """
-    return max(alive() for number, _ in enumerate(items) if number % 20 == 7)
-
-
-@pytest.mark.slow
-def test_only_a_few_documents_are_in_memory(tmp_path):
-    path = tmp_path / "a.conllu"
-    path.write_text(long_documents(100))
-    before = alive()
-    with in_files(8):  # A block of eight windows is held, because the checks of types ask for single ones.
-        corpus = load_documents(path)
-        windows = make_windows(encoder(), corpus, length=12, stride=0)
-        assert most_alive(corpus.documents) - before <= 3 * 4
-        assert most_alive(windows) - before <= 3 * 4
-        assert len(pickle.dumps(corpus)) < 100 * 80
-
-
 def test_kept_windows_have_only_the_beginnings_of_documents(tmp_path):
     path = tmp_path / "a.conllu"
     path.write_text(entities("a", [["(e1-x-1)", "-"]] * 50) * 20)
@@ -230,34 +197,3 @@ def test_kept_windows_have_only_the_beginnings_of_documents(tmp_path):
         held = list(make_windows(encoder(), load_documents(path), length=12, stride=0).sentences)
     assert [len(window.source.sentences) for window in held] == [-(-window.stop // 2) for window in held]
     assert max(window.stop for window in held) < 12
-
-
-@pytest.mark.parametrize("stride", [0, 4])
-def test_a_run_has_the_results_of_a_loaded_corpus(stride, tmp_path):
-    path = tmp_path / "a.conllu"
-    path.write_text(long_documents(9))
-    options: list[OptionGroup] = [CoreferenceOptions(stride=stride), CountOptions(replicates=20)]
-    with in_files(8):
-        source = read_corpus(CorpusOptions(corpus=(str(path),)), choose_analyses(["coreference"]))
-        assert isinstance(source, Documents)
-        assert isinstance(source.documents, stream.Stream)
-        assert source.documents._held == ()
-        lazy = attentionology.analyze(encoder(), source, analyses="coreference", options=options)
-    loaded = attentionology.analyze(encoder(), load_documents(path), analyses="coreference", options=options)
-    assert lazy.record["corpus"] == loaded.record["corpus"]
-    assert lazy.record["sentences"] == loaded.record["sentences"]
-    assert lazy["coreference"].account == loaded["coreference"].account
-    assert lazy["coreference"].examples == loaded["coreference"].examples
-    assert lazy["coreference"].tables.cells.equals(loaded["coreference"].tables.cells)
-
-
-def test_passes_are_planned_without_reading(tmp_path):
-    path = tmp_path / "a.conll"
-    path.write_text(columns("a", [["(1)"]]) * 9)
-    with in_files(2):
-        first, second = load_documents(path), load_documents(path)
-        with patch.object(stream.Files, "__call__", side_effect=AssertionError):
-            assert first == second
-            assert first[1:] == second[1:] != first[:-1]
-            assert len(first[2:4]) == 2
-            assert first.facts == second.facts
