@@ -15,9 +15,10 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from attentionology.corpora_loaders import load_treebank
+from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Encoder, extract_many
+from attentionology.extractors.tokens.pieces import Pieces
 
 SIZE = {
     "hidden_size": 24,
@@ -208,6 +209,13 @@ def saved(folder: Path, family: str = "bert", seed: int = 0, **changes: object) 
 def encoder(family: str = "bert", seed: int = 0, **changes: object) -> Encoder:
     """A tiny encoder of one family."""
     return Encoder(model(family, seed, **changes), fresh_tokenizer(_EVERY[family][0]), f"tiny {family}")
+
+
+def pieces(encoder: Any, sentence: Sentence) -> Pieces:
+    """The pieces of a sentence that a model can read."""
+    (found,) = encoder.align([sentence])
+    assert isinstance(found, Pieces)
+    return found
 
 
 def randomised(family: str = "bert", **changes: Any) -> Encoder:

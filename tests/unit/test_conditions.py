@@ -76,8 +76,7 @@ def test_sentences_are_not_padded_where_padding_changes_attention(name):
     seen = 0
     for batch in extract(read, SENTENCES, level="token", log=ExtractionLog()):
         for sentence, maps in batch.unpadded():
-            (pieces,) = read.align([sentence])
-            assert isinstance(pieces, Pieces)
+            pieces = tiny.pieces(read, sentence)
             for layer, expected in enumerate(alone(read.model, pieces)):
                 torch.testing.assert_close(torch.as_tensor(maps[layer]), expected, atol=1e-5, rtol=0)
             seen += 1
@@ -146,8 +145,7 @@ def test_bigbird_pegasus_reads_no_more_than_it_attends_to_fully():
     assert any("28 pieces" in warning for warning in read.warnings)
     log = ExtractionLog()
     long = Sentence("long", ("a",) * 40)
-    (pieces,) = read.align([long])
-    assert isinstance(pieces, Pieces)
+    pieces = tiny.pieces(read, long)
     assert len(list(extract(read, [long, Sentence("short", ("a", "b"))], log=log))) == 1
     assert [(skipped.sentence.id, skipped.reason) for skipped in log.skipped] == [
         ("long", f"too long: {len(pieces)} pieces, the limit is 28")
@@ -166,20 +164,8 @@ def test_big_bird_reads_short_inputs_as_it_does_with_full_attention():
     assert any("28 pieces" in warning and "original_full" in warning for warning in read.warnings)
     full = model("big_bird, full")
     full.load_state_dict(read.model.state_dict())
-    (pieces,) = read.align(SENTENCES[2:3])
-    assert isinstance(pieces, Pieces)
+    pieces = tiny.pieces(read, SENTENCES[2])
     pieces = replace(pieces, ids=pieces.ids[:20])
     for ours, theirs in zip(read.forward([pieces]).attentions, alone(full, pieces), strict=True):
         torch.testing.assert_close(ours[0], theirs, atol=1e-6, rtol=0)
     assert encoder("big_bird, full").warnings == []
-
-
-@pytest.mark.parametrize("family", ["bert", "gpt2"])
-def test_finding_out_is_cheap(family):
-    read, passes = tiny.encoder(family), []
-    read.model.register_forward_pre_hook(
-        lambda _module, _args, inputs: passes.append(inputs["input_ids"].numel()), with_kwargs=True
-    )
-    assert Encoder(read.model, read.tokenizer).batching == "padded"
-    assert len(passes) == 5  # the first only asks for attention
-    assert sum(passes) < 100

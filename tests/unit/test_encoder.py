@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import logging
-import logging.handlers
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -73,21 +70,6 @@ def test_a_model_of_the_default_implementation_is_switched_to_eager_attention(fa
     encoder = Encoder(model, tiny.fresh_tokenizer(tiny.FAMILIES[family][0]))
     assert encoder.model.config._attn_implementation == "eager"
     assert torch.equal(next(extract(encoder, sentences)).maps, expected)
-
-
-def test_the_switch_is_made_without_the_advice_to_make_it():
-    model = tiny.model("bert")
-    model.set_attn_implementation("sdpa")
-    records: list[logging.LogRecord] = []
-    collector = logging.handlers.QueueHandler(SimpleNamespace(put_nowait=records.append))
-    logger = transformers.utils.logging.get_logger("transformers")
-    getattr(type(logger), "warning_once").cache_clear()  # noqa: B009
-    logger.addHandler(collector)
-    try:
-        Encoder(model, tiny.fresh_tokenizer("wordpiece"))
-    finally:
-        logger.removeHandler(collector)
-    assert [record.getMessage() for record in records] == []
 
 
 def masked_lm(encoder: Encoder) -> Any:
@@ -230,16 +212,6 @@ def test_double_follows_parameters_that_are_written_to_and_replaced():
     seen.append(attention(encoder.double))
     assert not any(torch.equal(one, other) for one, other in itertools.combinations(seen, 2))
     assert torch.equal(seen[-1], attention(Encoder(copy.deepcopy(encoder.model).double(), encoder.tokenizer)))
-
-
-def test_saved_model_is_loaded_with_its_file_hash(tmp_path):
-    encoder = tiny.encoder()
-    encoder.model.save_pretrained(tmp_path)
-    encoder.tokenizer.save_pretrained(tmp_path)
-    loaded = Encoder.from_pretrained(tmp_path)
-    assert loaded.weights_sha256() == encoder.weights_sha256()
-    assert list(loaded.files.sha256) == ["model.safetensors"]
-    assert loaded.max_length == 64
 
 
 def test_pickled_weights_are_refused_with_the_way_out(tmp_path, monkeypatch):

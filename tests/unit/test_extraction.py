@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-from unittest import mock
-
 import numpy as np
 import pytest
 import torch
@@ -14,13 +11,9 @@ from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import (
     ExtractionError,
     ExtractionLog,
-    Layer,
     ModelError,
     extract,
-    list_kinds,
-    register_kind,
 )
-from attentionology.extractors.kinds import registry
 from attentionology.extractors.maps import batching as module
 from tests import tiny
 
@@ -114,21 +107,6 @@ def test_impossible_options_are_refused_at_once(options):
         extract(tiny.encoder(), [], **options)
 
 
-def test_a_registered_kind_flows_through_extraction():
-    with mock.patch.dict(registry._KINDS):
-
-        @register_kind("test-squared", "α², for this test")
-        def squared(layer: Layer):
-            return layer.alpha**2
-
-        assert "test-squared" in list_kinds()
-        (plain,) = extract(tiny.encoder(), [sentence(4)], level="token")
-        (square,) = extract(tiny.encoder(), [sentence(4)], kind="test-squared", level="token")
-        torch.testing.assert_close(square.maps, plain.maps**2)
-        with pytest.raises(ValueError, match="already registered"):
-            register_kind("test-squared", "again")
-
-
 def test_attention_on_padding_is_refused(monkeypatch):
     encoder = tiny.encoder()
     honest = encoder._run
@@ -158,9 +136,3 @@ def test_exact_maps_are_the_same_maps_in_double_precision():
         assert exact.dtype == torch.float64
         assert exact.shape == (3, 4, n, n)
         np.testing.assert_allclose(exact, batch.maps[index, ..., :n, :n], atol=1e-6)
-
-
-def test_without_a_model_exact_maps_are_the_maps():
-    (batch,) = extract(tiny.encoder(), [sentence(3), sentence(9)])
-    (own,) = dataclasses.replace(batch, recompute=None).exact([1])
-    assert torch.equal(own, batch.maps[1, ..., :5, :5])

@@ -13,7 +13,7 @@ from jaxtyping import TypeCheckError
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Layer, MapMaker, ModelError, extract, get_kind, list_kinds, register_kind
 from attentionology.extractors.kinds import registry
-from attentionology.extractors.kinds.rollout import distributions, next_product
+from attentionology.extractors.kinds.rollout import distributions
 from attentionology.extractors.layers import contributions
 from attentionology.extractors.layers.activations import gate_of, slope
 from tests import tiny
@@ -54,17 +54,6 @@ def test_vectors_can_only_be_merged_where_there_are_any():
         MapMaker(get_kind("norm"), normalize="rows")  # type: ignore[arg-type]
 
 
-def test_merged_vectors_are_never_longer_than_merged_norms():
-    encoder = tiny.randomised("bert")
-    for kind in ("norm", "attn", "attnresln", "atbffresln"):
-        (norms,) = extract(encoder, SENTENCES, kind=kind)
-        (vectors,) = extract(encoder, SENTENCES, kind=kind, merge="vector")
-        assert (vectors.maps <= norms.maps * (1 + 1e-5)).all()
-        assert (vectors.maps < norms.maps * 0.99).any()
-        # Words of one piece from words of one piece are the same.
-        torch.testing.assert_close(vectors.maps[:, ..., 0, 0], norms.maps[:, ..., 0, 0])
-
-
 @pytest.mark.parametrize("kind", ["norm", "attnresln", "atbff", "alti-l2", "rollout:globenc"])
 def test_rows_divided_by_their_sums(kind):
     encoder = tiny.randomised("bert")
@@ -93,16 +82,6 @@ def test_rollout(kind):
                 step = (step + np.eye(len(step))) / 2
             product = step @ product
             np.testing.assert_allclose(got[0], product, atol=1e-5)
-
-
-def test_rollout_by_hand():
-    first = torch.tensor([[[[1.0, 0.0], [0.5, 0.5]]]])
-    second = torch.tensor([[[[0.0, 1.0], [1.0, 0.0]]]])
-    mask = torch.ones(1, 2, dtype=torch.bool)
-    one = next_product(first, None, mask, residual=False, number=1)
-    two = next_product(second, one, mask, residual=False, number=2)
-    torch.testing.assert_close(one[0, 0], torch.tensor([[1.0, 0.0], [0.25, 0.75]]))
-    torch.testing.assert_close(two[0, 0], torch.tensor([[0.625, 0.375], [0.625, 0.375]]))
 
 
 def test_rollout_of_negative_maps_is_refused(own_kinds):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,9 @@ from tokenizers import processors
 from attentionology.corpora_loaders.alignment import SentencePair
 from attentionology.extractors import Architecture, CrossAttention, ExtractionError, ExtractionLog, ModelError
 from attentionology.extractors.layers import ARCHITECTURES
-from attentionology.extractors.layers.attention_weights import find_modules
 from attentionology.extractors.model import float64_copy
 from attentionology.extractors.translation import CrossMapMaker, PairPieces, Translator, extract_cross
 from attentionology.extractors.translation.cross_maps import CrossMerger
-from attentionology.extractors.translation.decoding import core
 from tests import tiny, tiny_translation
 
 PAIR = SentencePair(id="1", source=("the", "night", "train"), words=("old", "bread"))
@@ -78,27 +75,6 @@ def test_float64_gives_the_bits_of_a_converted_copy_and_converts_no_table_of_wor
     translator.double.decode(pieces, values=True)
     assert shapes
     assert not [shape for shape in shapes if len(shape) == 2 and shape[0] == n_words]
-
-
-@pytest.mark.parametrize("family", tiny_translation.FAMILIES)
-def test_nothing_is_computed_after_the_last_cross_attention(family, monkeypatch):
-    translator = tiny_translation.translator(family)
-    pieces, names = [pieces_of(translator)], translator._names
-    assert names is not None
-    layers = list(find_modules(core(translator.model), names.layers))
-    computed: list[int] = []
-    linear = [module for module in layers[-1].modules() if isinstance(module, torch.nn.Linear)]
-    widest = max(linear, key=lambda module: module.out_features)  # only the feed-forward block is wider
-    widest.register_forward_hook(lambda *_: computed.append(1))
-    ours = translator.decode(pieces).attentions
-    assert bool(computed) == (family in ("t5", "mt5", "umt5"))
-    with monkeypatch.context() as patched, torch.inference_mode():
-        patched.setattr(
-            "attentionology.extractors.translation.translator.cross_attention_only", lambda *_: nullcontext()
-        )
-        whole = translator.decode(pieces).attentions
-    assert computed
-    assert all(torch.equal(a, b) for a, b in zip(ours, whole, strict=True))
 
 
 def test_a_row_that_does_not_fit_gives_weights_all_the_same(monkeypatch):

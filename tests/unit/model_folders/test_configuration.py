@@ -13,7 +13,7 @@ import transformers
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Encoder, ModelError
-from attentionology.extractors.tokens.pieces import Pieces
+from tests import tiny
 from tests.unit.model_folders.folders import change_weights, configure, configure_tokenizer, save
 
 
@@ -82,8 +82,7 @@ def test_a_tokenizer_class_that_does_not_fit_is_refused(folder, tokenizer_class:
         Encoder.from_pretrained(folder)
     assert str(folder) in str(raised.value)
     configure_tokenizer(folder, tokenizer_class="PreTrainedTokenizerFast")  # the way out that the message names
-    (pieces,) = Encoder.from_pretrained(folder).align([Sentence.from_text("a cat")])
-    assert isinstance(pieces, Pieces)
+    pieces = tiny.pieces(Encoder.from_pretrained(folder), Sentence.from_text("a cat"))
     assert pieces.special[0]
     assert not pieces.unknown
 

@@ -36,20 +36,6 @@ def test_own_attention_put_back_gives_the_models_own_logits(family: str, scope: 
         assert not alpha[~mask[:, None].expand_as(alpha)].any()
 
 
-@torch.no_grad()
-def test_gpt2_reads_its_last_token() -> None:
-    every = {"query": "all"}
-    scopes: list[dict[str, Any]] = [{}, every, {**every, "layer": 0, "heads": [1]}, {**every, "special": "renormalise"}]
-    for options in scopes:
-        attention = patchable("gpt2", **options)
-        texts = [text for text in TEXTS if text]
-        for places in attention.batches(texts):
-            state = attention.encode([texts[i] for i in places])
-            own = own_logits(attention.model, state.ids, state.inside)
-            assert difference(attention.decode(state, state.alpha[:, None])[:, 0], own) <= 1e-5
-    assert "no words" in (patchable("gpt2").readable([()])[0] or "")
-
-
 @pytest.mark.parametrize("family", READ_FIRST)
 @torch.no_grad()
 def test_without_a_patch_attention_is_eager_bit_for_bit(family: str) -> None:
