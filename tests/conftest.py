@@ -25,7 +25,7 @@ hypothesis.settings.load_profile("untimed")
 
 LONGEST = (
     "test_sentences test_matrix test_probe_reports test_analyze test_results test_coreference test_norms "
-    "test_stored_runs test_probe test_docs test_report test_pairs test_surface test_doctests test_encoder test_align "
+    "test_stored_runs test_probe test_docs test_report test_pairs test_surface test_encoder test_align "
     "test_architectures test_ablation test_survey test_probe_estimators"
 ).split()
 """The names of the files of tests that take longest, those of acceptance tests first."""

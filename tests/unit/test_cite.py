@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
+import tomllib
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ import yaml
 
 from attentionology.engine.citing import bibtex, methods
 from attentionology.scripts.cli import main
+from tests.documentation import REPOSITORY, USER_PAGES
 
 RECORD: Any = {
     "command": "attentionology analyze --map norm rollout:globenc",
@@ -82,8 +83,8 @@ def test_bibtex_has_what_was_used(options, expected):
 
 
 def test_papers_are_those_of_the_citation_file():
-    file = yaml.safe_load((Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8"))
-    entries = (Path(__file__).parents[2] / "engine" / "papers.bib").read_text(encoding="utf-8").split("\n@")
+    file = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text(encoding="utf-8"))
+    entries = (REPOSITORY / "engine" / "papers.bib").read_text(encoding="utf-8").split("\n@")
     fields = [dict(re.findall(r"^  (\w+) *= \{(.*)\},?$", entry, re.MULTILINE)) for entry in entries]
     papers = {paper["title"].strip("{}"): paper for paper in fields if paper}
     for reference in file["references"]:
@@ -100,3 +101,25 @@ def test_the_command_prints_both_parts(tmp_path, capsys):
     assert capsys.readouterr().out == f"{methods(RECORD)}\n\n{bibtex(RECORD)}\n"
     assert main(["cite", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"methods": methods(RECORD), "bibtex": bibtex(RECORD)}
+
+
+@pytest.fixture
+def citation():
+    return yaml.safe_load((REPOSITORY / "CITATION.cff").read_text(encoding="utf-8"))
+
+
+def test_it_agrees_with_the_project_file(citation):
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert citation["version"] == project["version"]
+    assert citation["license"] == project["license"]
+    assert [author["name"] for author in citation["authors"]] == [author["name"] for author in project["authors"]]
+    assert citation["authors"][0]["name"] in (REPOSITORY / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_the_documentation_names_the_references(citation):
+    pages = "".join(page.read_text(encoding="utf-8") for page in USER_PAGES)
+    cited = {(paper["authors"][0]["family-names"], paper["year"]) for paper in citation["references"]}
+    for name, year in cited:
+        assert isinstance(year, int)
+        assert name in pages
+    assert {("Clark", 2019), ("Kobayashi", 2020), ("Kobayashi", 2021), ("Kobayashi", 2024), ("DeYoung", 2020)} <= cited

@@ -1,24 +1,42 @@
-"""What the documentation says about commands, options and names is true."""
+"""What the documentation says about commands, options, names and examples is true; tutorials and their notebooks."""
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import doctest
+import functools
+import inspect
 import io
+import json
 import os
 import re
 import shlex
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest import mock
 
 import pytest
+import torch
 import tyro
 
+import attentionology
+from attentionology.analyses.shared import builtin
 from attentionology.analyses.shared.numbers import NUMBERS
+from attentionology.corpora_loaders import load_labelled
+from attentionology.extractors.kinds import registry
+from attentionology.extractors.layers.architectures import ARCHITECTURES
 from attentionology.reports.help.options import option_sections
 from attentionology.scripts.cli import COMMANDS
 from docs import generate, names
+from docs.notebooks import EXAMPLES, NAMES, TUTORIALS, Cell, cells_of
+from docs.tutorials.data import make_reviews
 from tests import documentation
 from tests.documentation import PAGES, REPOSITORY, USER_PAGES
 
@@ -181,3 +199,153 @@ def test_public_names_are_in_the_reference():
 
 
 ROOMS = ("corpora_loaders", "extractors", "probes", "analyses", "engine", "reports")
+
+
+FRONT = Path(attentionology.__file__).parent
+PACKAGES = sorted(path.name for path in FRONT.iterdir() if (path / "__init__.py").is_file())
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+class Finder(doctest.DocTestFinder):
+    """Finds the examples of decorated functions, too, of which the standard library asks where the wrapper is from."""
+
+    def _from_module(self, module: ModuleType | None, found: object) -> bool:
+        if module is not None and inspect.isfunction(found):
+            return found.__module__ == module.__name__
+        return bool(super()._from_module(module, found))  # type: ignore[misc]
+
+
+def modules_with_examples() -> list[str]:
+    """The modules of the toolkit with a prompt in their text."""
+    names = []
+    for room in PACKAGES:
+        folder = (FRONT / room).resolve()
+        for path in sorted(folder.rglob("*.py")):
+            if ">>> " in path.read_text("utf-8"):
+                parts = path.relative_to(folder).with_suffix("").parts
+                names.append(".".join(["attentionology", room, *(part for part in parts if part != "__init__")]))
+    return names
+
+
+def has_example(documented: object) -> bool:
+    """Whether the docstring of a class or function itself has an example that is run."""
+    text = vars(documented).get("__doc__") if isinstance(documented, type) else documented.__doc__
+    examples = doctest.DocTestParser().get_examples(text or "")
+    return any(not example.options.get(doctest.SKIP, False) for example in examples)
+
+
+@pytest.fixture
+def sandbox(monkeypatch, tmp_path):
+    """A folder to write to, registries that are put back, and the demo model loaded once for all examples."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(attentionology, "load_encoder", demo_loaded_once)
+    with mock.patch.dict(registry._KINDS), mock.patch.dict(ARCHITECTURES), torch.random.fork_rng():
+        yield
+
+
+@functools.cache
+def demo_loaded_once(name):
+    return builtin.load_encoder(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", modules_with_examples())
+def test_examples_give_what_they_show(name, sandbox):
+    module = import_module(name)
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    report: list[str] = []
+    for test in Finder().find(module):
+        runner.run(test, out=report.append)
+    assert runner.tries > 0
+    assert runner.failures == 0, "".join(report)
+
+
+EXPORTED = [
+    *attentionology.__all__,
+    *(f"{room}.{name}" for name, room in vars(attentionology)["_MOVED"].items()),
+    *(f"reports.{name}" for name in attentionology.reports.__all__),
+]
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_public_name_has_an_example(name):
+    assert has_example(attrgetter(name)(attentionology))
+
+
+LESSONS = sorted(TUTORIALS.glob("*.md"))
+DATA = TUTORIALS / "data"
+
+
+def cells(page: Path) -> list[Cell]:
+    return cells_of(page.read_text("utf-8"))
+
+
+def notebook(name: str) -> list[dict[str, Any]]:
+    """The cells of a notebook."""
+    found: list[dict[str, Any]] = json.loads((EXAMPLES / f"{name}.ipynb").read_text("utf-8"))["cells"]
+    return found
+
+
+@pytest.mark.parametrize("page", LESSONS, ids=lambda page: page.stem)
+def test_code_of_tutorials_is_valid_and_its_numbers_are_checked(page):
+    code = [cell for cell in cells(page) if cell.code]
+    assert len(code) == page.read_text("utf-8").count("```{code-cell}") >= 5
+    for cell in code:
+        if not cell.source.startswith("%%"):
+            ast.parse(cell.source)
+    assert any("assert " in cell.source for cell in code if cell.hidden)
+    assert not any("assert " in cell.source for cell in code if not cell.hidden)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_code_of_a_notebook_is_that_of_its_tutorial(name):
+    shown = [cell for cell in cells(TUTORIALS / f"{name}.md") if not cell.hidden]
+    made = notebook(name)
+    assert [cell["cell_type"] == "code" for cell in made] == [cell.code for cell in shown]
+    written = ["".join(cell["source"]) for cell in made if cell["cell_type"] == "code"]
+    assert written == [cell.source for cell in shown if cell.code]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_notebooks_were_executed_without_errors(name):
+    code = [cell for cell in notebook(name) if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    outputs = [output for cell in code for output in cell["outputs"]]
+    assert {output["output_type"] for output in outputs} <= {"execute_result", "display_data", "stream"}
+    assert all(output.get("name") != "stderr" for output in outputs)
+    assert len(outputs) >= len(code) - 1
+    assert (EXAMPLES / f"{name}.ipynb").stat().st_size < 400_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_outputs_of_notebooks_are_the_same_on_every_machine(name):
+    """They have no folder, no user, no address in memory, and neither a date nor a duration."""
+    cells = notebook(name)
+    outputs = json.dumps([cell["outputs"] for cell in cells if cell["cell_type"] == "code"])
+    folders = r"/(?:tmp|home|root|Users|work|opt|usr)/|site-packages"
+    of_machines = rf"{folders}|at 0x[0-9a-f]{{6}}|\b20\d\d-\d\d-\d\dT|\b\d\d:\d\d:\d\d\b"
+    assert not re.findall(of_machines, outputs)
+    assert all(cell["metadata"] == {} for cell in cells)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_of_notebooks_lead_somewhere(name):
+    texts = ["".join(cell["source"]) for cell in notebook(name) if cell["cell_type"] == "markdown"]
+    links = [link for text in texts for link in re.findall(r"\[([^\]]*)\]\(([^):]+)\)", text)]
+    assert links
+    for words, target in links:
+        assert words
+        assert (EXAMPLES / target).is_file(), target
+
+
+@pytest.mark.parametrize(("seed", "name"), list(enumerate(make_reviews.SIZES)))
+def test_reviews_are_those_of_their_script(seed, name):
+    size = make_reviews.SIZES[name]
+    assert (DATA / name).read_text("utf-8").splitlines() == make_reviews.texts(seed, size)
+    texts = load_labelled(DATA / name)
+    assert len(texts) == size
+    decisive = {"1": set(make_reviews.GOOD), "0": set(make_reviews.BAD)}
+    for sentence, label in zip(texts.sentences, texts.labels, strict=True):
+        both = decisive["0"] | decisive["1"]
+        assert len(both & set(sentence.words)) == 1
+        assert both & set(sentence.words) <= decisive[label]

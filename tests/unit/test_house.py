@@ -17,9 +17,9 @@ import pytest
 
 import attentionology
 import attentionology.corpora_loaders
-from tests.documentation import PAGES, USER_PAGES, blocks, files
+from tests.documentation import PAGES, REPOSITORY, USER_PAGES, blocks, files
+from tests.faults import FAULTS
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 LEVELS = {
     "storage": 0,
     "corpora_loaders": 1,
@@ -248,3 +248,13 @@ def test_names_in_docstrings_exist(room):
     assert [name for name in sorted(dotted) if not resolves(name)] == []
     assert resolves(f"attentionology.{room}")
     assert not resolves("attentionology.analyses.no_such_module")
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.path}: {fault.old}")
+def test_a_fault_fits_the_code(fault):
+    source = (REPOSITORY / fault.path).read_text("utf-8")
+    assert fault.planted_in(source) != source
+    path, _, name = fault.test.partition("::")
+    assert re.search(
+        rf"^def {re.escape(name.partition('[')[0])}\(", (REPOSITORY / path).read_text("utf-8"), re.MULTILINE
+    )
