@@ -40,10 +40,9 @@ export function short(value: number | null, measure: Measure): string {
   if (measure.unit === "%") return String(Math.round(100 * value)).replace("-", MINUS);
   const size = Math.abs(value);
   if (size >= 10000) return value.toExponential(0).replace("e+", "e");
-  // Where all values are small, two decimals would make them equal; without the zero, three have room.
-  if (measure.values.every((each) => each === null || Math.abs(each) < 0.1)) {
-    return value.toFixed(3).replace("0.", ".").replace("-", MINUS);
-  }
+  // Where all values are small, two decimals would make them equal. Without the zero, decimals have more room.
+  const largest = Math.max(...measure.values.map((each) => Math.abs(each ?? 0)));
+  if (largest < 1) return value.toFixed(largest < 0.1 ? 3 : 2).replace("0.", ".").replace("-", MINUS);
   return value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 || size === 0 ? 1 : 2).replace("-", MINUS);
 }
 

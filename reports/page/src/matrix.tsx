@@ -61,7 +61,8 @@ function Layer({ data, measure, layer, x, y }: { data: Explorer; measure: Measur
 const Cells = memo(function Cells({ data, measure, colors, heads, stop, size }: CellsProps) {
   const rows = [];
   const best = measure.categories ? -1 : bestHead(data, measure.id);
-  const font = Math.min(12.5, size.width / 2.4);
+  const longest = Math.max(...measure.values.map((value) => short(value, measure).length));
+  const font = Math.min(12.5, size.width / 2.4, (size.width - 3) / (0.6 * longest)); // numbers stay within their cells
   for (let layer = 0; layer < data.layers; layer++) {
     const y = 18 + layer * size.height;
     const cells = [];
@@ -87,7 +88,7 @@ const Cells = memo(function Cells({ data, measure, colors, heads, stop, size }: 
           {value !== null && index === best && (
             <rect class="best" x={2.5} y={2.5} width={size.width - 5} height={size.height - 5} rx={1} style={{ stroke: ink }} />
           )}
-          {size.width >= 17 && (
+          {font >= 7 && (
             <text x={size.width / 2} y={size.height / 2} font-size={font} style={{ fill: ink }} aria-hidden="true">
               {short(value, measure)}
             </text>

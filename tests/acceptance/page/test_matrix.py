@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.acceptance.page.conftest import written
 from tests.acceptance.page.waiting import assert_count
 
 OBJ = "#head=2-1&measure=dependency/obj/dep->head/accuracy/weight"
@@ -44,6 +45,28 @@ def test_cells_show_the_numbers_of_the_data(open_page, small_page, small):
     assert len(set(darkness)) > 5
     order = np.argsort(measure["values"], kind="stable")
     assert (np.diff(np.array(darkness)[order]) >= 0).all()  # larger values are never lighter
+
+
+@pytest.mark.parametrize(("largest", "digits"), [(0.164, 2), (0.064, 3)])
+def test_numbers_stay_within_their_cells_on_narrow_screens(open_page, tmp_path, small, largest, digits):
+    """Values between −1 and 1 have no zero before the point, and long numbers are smaller."""
+    values = np.linspace(-largest, largest, 72)
+    entropy = measure_of(small, "surface/entropy") | {"values": values.tolist(), "unit": "", "center": 0}
+    path = written(tmp_path, small | {"measures": [entropy]})
+    page = open_page(path, width=480)
+    page.locator(".cell").first.wait_for()
+    outer, inner, texts = (
+        page.locator(f".cell {part}").evaluate_all(f"all => all.map(each => {value})")
+        for part, value in (
+            (".swatch", "each.getBoundingClientRect().toJSON()"),
+            ("text", "each.getBoundingClientRect().toJSON()"),
+            ("text", "each.textContent"),
+        )
+    )
+    assert texts == [f"{value:.{digits}f}".replace("0.", ".", 1).replace("-", "−") for value in values]
+    for cell_box, text_box in zip(outer, inner, strict=True):
+        assert cell_box["left"] <= text_box["left"]
+        assert text_box["right"] <= cell_box["right"]
 
 
 def test_the_matrix_is_operated_by_keyboard(open_page, small_page):
