@@ -43,12 +43,5 @@ _WORD = regex.compile(
 
 
 def split_words(text: str) -> tuple[str, ...]:
-    """The words and punctuation marks of a text, by the rule above.
-
-    Only the separators are dropped: joined together, the words are the text without them.
-
-    Example:
-        >>> split_words("Don't pay $3.14 (yet)!")
-        ("Don't", 'pay', '$', '3.14', '(', 'yet', ')', '!')
-    """
+    """The words and punctuation marks of a text, by the rule above. Joined, they are the text without separators."""
     return tuple(match[0] for match in _WORD.finditer(text))

@@ -245,11 +245,7 @@ def execute(
 
 
 def count_share(options: ExplainOptions, out: Path) -> str:
-    """Train the tested model, unless it is in the cache, and examine the share of its texts that the options ask for.
-
-    Returns:
-        a sentence on what there is now.
-    """
+    """Train the tested model if need be, examine the share of its texts that is asked for, and say what is there."""
     chosen = choose(options, Loaded())
     check_folder(options.shares.parts or out)
     tested = prepared(options, Loaded(), chosen, cache_folder(options.training.cache, out))

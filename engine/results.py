@@ -135,10 +135,7 @@ def _with_kinds(sections: Sequence[tuple[str, Section]]) -> list[Section]:
 
 
 def complete_record(record: Mapping[str, Any], parts: Sequence[Part], options: OptionSet) -> dict[str, Any]:
-    """Return the run record with what the analyses add to it.
-
-    If the entries of several kinds of maps differ, the record has all of them, by kind.
-    """
+    """Return the run record with what the analyses add to it, by the kind of map where the kinds differ."""
     by_name: dict[str, dict[str, Any]] = {}
     for part in parts:
         with part.running("record()"):

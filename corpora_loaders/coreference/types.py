@@ -44,10 +44,7 @@ class Tagging(NamedTuple):
 
 
 def tagging(sentences: Sequence[Sentence]) -> Tagging:
-    """The tags of a document: UPOS if all words have it, otherwise those of the Penn Treebank.
-
-    The tag set is recognized by the tags themselves, whichever column they are in.
-    """
+    """The tags of a document: UPOS if all words have it, otherwise those of the Penn Treebank, in any column."""
     for column in ("tags", "xpos"):
         tags = tuple(tag for sentence in sentences for tag in getattr(sentence, column))
         if len(tags) != sum(map(len, sentences)):

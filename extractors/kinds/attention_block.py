@@ -97,11 +97,7 @@ def attnresln(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
     residual=True,
 )
 def globenc(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
-    """``‖L'_i(L_i(y_ij + [i = j] x_i))‖``, where L' is the layer norm after the feed-forward block.
-
-    Raises:
-        ModelError: the model is a pre-LN model, in which no layer norm follows the feed-forward block.
-    """
+    """``‖L'_i(L_i(y_ij + [i = j] x_i))‖``, L' being the layer norm after the feed-forward block, if there is one."""
     scale = layer.scale * layer.scale_out
     from_itself = layer.weights.last_norm.linear(layer.weights.linear_norm(layer.from_itself(scale)))
     return contribution_norms(layer, layer.weights.gram_normed_twice, scale, from_itself)

@@ -49,10 +49,7 @@ def row_normalized(
 
 
 def distributions(maps: Float[Tensor, "batch 1 n n"]) -> Float[Tensor, "batch 1 n n"]:
-    """Divide every row of a non-negative map by its sum.
-
-    A row of zeros, in which no token has any importance, becomes a row with all its mass on the token itself.
-    """
+    """Divide every row of a non-negative map by its sum. A row of zeros becomes one with all its mass on the token."""
     sums = maps.sum(-1, keepdim=True)
     itself = torch.eye(maps.shape[-1], dtype=maps.dtype, device=maps.device)
     return torch.where(sums > 0, maps / sums.masked_fill(sums <= 0, 1), itself)

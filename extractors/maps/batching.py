@@ -172,10 +172,7 @@ def most_pieces(device: torch.device) -> int:
 def cut(
     inputs: Iterable[T], length: Callable[[T], int], batching: Batching, batch_cells: int, batch_pieces: int
 ) -> Iterator[list[T]]:
-    """Cut inputs into batches that the model may read together, within bounds on inputs × length² and × length.
-
-    An input that exceeds a bound is a batch of its own.
-    """
+    """Cut inputs into batches within bounds on inputs × length² and × length; one that exceeds a bound stands alone."""
     batch: list[T] = []
     longest = 0
     for each in inputs:

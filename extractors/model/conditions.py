@@ -211,11 +211,7 @@ class ReadableModel(Protocol):
 
 
 def check_readable(model: Any, name: str) -> None:
-    """Check that a model has everything that is needed before its attention is asked for.
-
-    Raises:
-        ModelError: it has not; the message says what is missing.
-    """
+    """Raise `ModelError` unless a model has everything that is needed before its attention is asked for."""
     config = getattr(model, "config", None)
     missing = [] if isinstance(model, nn.Module) else ["it is no torch.nn.Module"]
     if config is None:

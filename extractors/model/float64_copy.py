@@ -34,15 +34,11 @@ def float64_twin(model: Any) -> Any:
 
 
 def float32_view(model: Any) -> Any:
-    """Make a view in float32 of a model whose weights are held in bfloat16, which takes half the memory.
-
-    Every bfloat16 number is a float32 number, so a model whose checkpoint is in bfloat16 computes the same bits as if
-    its weights had been loaded in float32. To compute in bfloat16 itself would be of no use: attention weights are then
-    off by up to a third, so that almost every sentence would have to be computed again in float64.
-
-    Raises:
-        ModelError: the model makes constants in the type of its weights, so that they are rounded.
-    """
+    """Make a view in float32 of a model whose weights are held in bfloat16, which takes half the memory."""
+    # Every bfloat16 number is a float32 number, so a model whose checkpoint is in bfloat16 computes the same bits as if
+    # its weights had been loaded in float32. To compute in bfloat16 would be of no use: attention weights are then off
+    # by up to a third, so that almost every sentence would have to be computed again in float64. A model that makes
+    # constants in the type of its weights, so that they are rounded, is a `ModelError`.
     stored = model.state_dict().keys()
     rounded = [
         name

@@ -180,10 +180,7 @@ def random_copy(model: Any, seed: int, dtype: torch.dtype) -> Any:
 
 
 def described_model(model: LoadedModel) -> dict[str, Any]:
-    """Return what a model is recognized by, however it is called and wherever it is stored.
-
-    That is its configuration, and the digests of its weights and of its tokenizer.
-    """
+    """Return what a model is recognized by, wherever it is stored: configuration, digests of weights and tokenizer."""
     configuration, tokenizer = model.model.config.to_dict(), model.tokenizer
     for name in ("_name_or_path", "transformers_version"):
         configuration.pop(name, None)

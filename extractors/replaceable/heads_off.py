@@ -29,21 +29,10 @@ _LEFT = "analyses that switch no head off work"
 
 
 class HeadSwitch:
-    """Runs a model on one padded batch, from any layer on, with what the heads of this layer give replaced.
+    """Runs a model on one padded batch, from any layer on, with what the heads of this layer give replaced."""
 
-    ``model`` is the encoder's own model, or the same with a head for predictions on top. ``outputs`` are what the heads
-    of each layer give without any change, shape (batch, n, inner), and ``plain`` is what the model gives.
-
-    Example:
-        >>> from attentionology import Sentence, load_encoder
-        >>> encoder = load_encoder("demo")
-        >>> switch = HeadSwitch(encoder, encoder.align([Sentence.from_text("A dog barks.")]))
-        >>> without = switch.run(2, [None, 8])  # layer 3: no head is switched off, and head 9 is
-        >>> without.shape
-        torch.Size([2, 1, 7, 384])
-        >>> bool((without[0] - switch.plain).abs().max() < 1e-5), bool((without[1] - switch.plain).abs().max() < 1e-5)
-        (True, False)
-    """
+    # `model` is the encoder's own model, or the same with a head for predictions on top. `outputs` are what the heads
+    # of each layer give without any change, shape (batch, n, inner), and `plain` is what the model gives.
 
     def __init__(self, encoder: Encoder, pieces: Sequence[Pieces], model: Any = None) -> None:
         self._model = encoder.model if model is None else model
