@@ -642,14 +642,14 @@ _FOUND = (
     ),
     Fault(
         "analyses/alignment/explored.py",
-        '(rows["high"] < best["error_rate"])',
-        '(rows["error_rate"] < best["error_rate"])',
+        '(heads["high"] < rate)',
+        '(heads["error_rate"] < rate)',
         f"{_FINDINGS}test_the_lowest_error_rates_and_how_many_heads_are_below_the_baseline",
     ),
     Fault(
-        "analyses/alignment/explored.py",
-        'int((rows["high"] < 0).sum())',
-        'int((rows["difference"] < 0).sum())',
+        "analyses/shared/held_out.py",
+        "(table[high] < 0)",
+        "(table[low] < 0)",
         f"{_FINDINGS}test_norms_are_better_only_where_the_interval_lies_below_0",
     ),
     Fault(

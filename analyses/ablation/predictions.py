@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -54,6 +55,11 @@ def sentences_to_show(metrics: Mapping[str, Any], inputs: Sequence[Sentence]) ->
     return [found[name] for name in words if name in found][:SENTENCES]
 
 
+def beats_position(best: pd.DataFrame) -> pd.Series[bool]:
+    """Say in which rows the best head finds more than the best fixed offset, held out and with its whole interval."""
+    return best["heldout_gain_low"] > 0
+
+
 def heads_to_show(metrics: Mapping[str, Any], heads: Sequence[Head], effect: Values) -> tuple[Head, ...]:
     """Return the head with the largest effect, the best heads of relations, and the heads with the next effects."""
     by_effect = [heads[k] for k in np.argsort(-effect, kind="stable")]
@@ -61,7 +67,7 @@ def heads_to_show(metrics: Mapping[str, Any], heads: Sequence[Head], effect: Val
     for name, metric in metrics.items():
         if name.startswith("dependency/") and isinstance(metric, DependencyAccuracy):
             best = metric.compute().best
-            better = best[(best["heldout_gain_low"] > 0) & ~best["relation"].isin([*TOTALS, "root"])]
+            better = best[beats_position(best) & ~best["relation"].isin([*TOTALS, "root"])]
             better = better.sort_values("heldout_gain", ascending=False, kind="stable")
             finders += zip(better["layer"] - 1, better["head"] - 1, strict=True)
             break

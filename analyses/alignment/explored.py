@@ -12,7 +12,7 @@ from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import head_name, rows_of
 from ..shared.explored import address, head_measures, points, share
-from ..shared.held_out import side_of_baseline
+from ..shared.held_out import beside_zero, side_of_baseline
 from .columns import CELLS
 from .drawn import TO_SOURCE
 from .results import AlignmentResults
@@ -104,6 +104,11 @@ def _chosen(results: AlignmentResults, row: dict[str, Any]) -> dict[str, Any]:
     return rows_of(best)[0]
 
 
+def below_baseline(heads: pd.DataFrame, rate: float) -> int:
+    """Return how many heads have an interval below the error rate of a baseline."""
+    return int((heads["high"] < rate).sum())
+
+
 def _baseline(by_heads: dict[str, pd.DataFrame], results: AlignmentResults) -> Iterator[Finding]:
     """Say how many heads have an interval below the best baseline, and whether the best head is better held out."""
     baselines = results.tables.baselines.dropna(subset=["error_rate"])
@@ -113,7 +118,7 @@ def _baseline(by_heads: dict[str, pd.DataFrame], results: AlignmentResults) -> I
     best = rows_of(baselines.nsmallest(1, "error_rate"))[0]
     first = rows_of(heads.nsmallest(1, "error_rate"))[0]
     rows = heads[(heads["setting"] == first["setting"]) & (heads["measure"] == first["measure"])]
-    better = int((rows["high"] < best["error_rate"]).sum())
+    better = below_baseline(rows, best["error_rate"])
     text = (
         f"The best baseline, {best['name']}, has an alignment error rate of {_text(_ERROR, best)}. By "
         f"{first['measure']} ({first['setting']}), the interval is below this rate for {better} of {len(rows)} heads."
@@ -132,7 +137,7 @@ def _contrasts(results: AlignmentResults) -> Iterator[Finding]:
         rows = table[table["contrast"] == name].dropna(subset=["low", "high"])
         if rows.empty:
             continue
-        better, worse = int((rows["high"] < 0).sum()), int((rows["low"] > 0).sum())
+        worse, better = beside_zero(rows)
         row = rows_of(rows.loc[[rows["difference"].abs().idxmax()]])[0]
         text = (
             f"{first} align words better than {second} in {better} of {len(rows)} comparisons, and worse in {worse}"

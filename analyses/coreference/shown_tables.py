@@ -12,6 +12,7 @@ from ...reports.format import ARROWS, head_name, interval, percent, rows_of
 from ...reports.table import ShownTable
 from ..shared.ensembles import shown_ensembles
 from ..shared.failures import FailureTables, shown_failure_tables
+from ..shared.held_out import beside_zero
 from ..shared.previews import results_html, results_line
 from .choices import POLICIES
 from .columns import BEST
@@ -152,6 +153,7 @@ def shown_contrasts(tables: CoreferenceTables, policy: str) -> list[dict[str, An
     of_heads = by_comparison(tables.head_contrasts, policy)
     for (first, second), rows in by_comparison(tables.largest_contrasts, policy).items():
         heads = of_heads[first, second]
+        above, below = beside_zero(heads, "simultaneous_low", "simultaneous_high")
         comparisons.append(
             {
                 "first": first,
@@ -160,8 +162,8 @@ def shown_contrasts(tables: CoreferenceTables, policy: str) -> list[dict[str, An
                 "second_total": int(heads["second_total"].iloc[0]),
                 "rows": rows_of(rows),
                 "choices": len(heads),
-                "above": int((heads["simultaneous_low"] > 0).sum()),
-                "below": int((heads["simultaneous_high"] < 0).sum()),
+                "above": above,
+                "below": below,
                 "has_intervals": bool(heads["simultaneous_low"].notna().any()),
             }
         )

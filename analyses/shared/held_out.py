@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from .best_head import Choice, drawn, heldout_choices, interval, rate
 from .outcomes import Counts
@@ -95,6 +96,11 @@ def side_of_zero(row: Mapping[str, Any], name: str) -> int:
     if math.isnan(low):
         low = high = gain
     return int(low > 0) - int(high < 0)
+
+
+def beside_zero(table: pd.DataFrame, low: str = "low", high: str = "high") -> tuple[int, int]:
+    """Return how many rows of a table have their whole interval above 0, and how many have it below 0."""
+    return int((table[low] > 0).sum()), int((table[high] < 0).sum())
 
 
 def score_deviations(rows: list[int], times: Mapping[Choice, int], correct: Array, n: int, replicates: Counts) -> Array:
