@@ -62,6 +62,7 @@ class Encoder(LoadedModel):
         max_length: the largest number of pieces it takes, special tokens included; None if it sets no limit.
         forms: the text of each piece by its vocabulary id.
         causal: whether no piece attends to those after it.
+        has_sinks: whether heads have learned sinks, which take a share of the attention and are no position (gpt-oss).
         prepended: the token with which every input begins because it was asked for, not by the tokenizer itself.
         batching: which sentences it may read together, see `attentionology.extractors.model.conditions`.
 
@@ -86,17 +87,13 @@ class Encoder(LoadedModel):
         self.forms = PieceForms(self.tokenizer)
         check_vocabulary(model, tokenizer, name or "the model")
         self.max_length = longest_input(model)
+        self.has_sinks = has_sinks(self.held)
         attend_fully(model)
         self.prepended: str | None = None
         probe = self._probe()
         self.n_layers, self.n_heads = len(probe), probe[0].shape[1]
         self.causal = probe[0].shape[-1] > 1 and not any(bool(alpha.triu(1).any()) for alpha in probe)
         self.batching = self._find_batching()
-
-    @property
-    def has_sinks(self) -> bool:
-        """Whether heads have learned sinks, which take a share of the attention and are no position (gpt-oss)."""
-        return has_sinks(self.held)
 
     @classmethod
     def from_pretrained(
