@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +33,7 @@ from tests.maps import RELATIONS, batch_of, random_sentence
 LAYERS, HEADS = 2, 3
 
 
-def batch(rng: np.random.Generator, names: list[str], owners: list[str | None]) -> MapBatch:
+def batch(rng: np.random.Generator, names: list[str], owners: Sequence[str | None]) -> MapBatch:
     """Random maps of sentences with these ids, of these documents."""
     sentences = [
         replace(random_sentence(rng, name, 5), document=owner) for name, owner in zip(names, owners, strict=True)
@@ -137,7 +139,7 @@ def test_the_smaller_of_two_samples_is_that_of_all_inputs() -> None:
     """Samples that were kept with other limits add up to what the smallest would have kept of everything."""
     rng = np.random.default_rng(3)
     batches = [batch(rng, [f"{name}{number}" for number in range(20)], [name] * 20) for name in "ab"]
-    sizes = [{"size": 4, "cells": 300}, {"size": 9}]
+    sizes: list[dict[str, Any]] = [{"size": 4, "cells": 300}, {"size": 9}]
     stored = []
     for each, limits in zip(batches, sizes, strict=True):
         metric = sample(**limits)
@@ -148,8 +150,8 @@ def test_the_smaller_of_two_samples_is_that_of_all_inputs() -> None:
     for each in batches:
         whole.update(each)
     for order in (stored, stored[::-1]):
-        merged, arguments = added_up(order, InputSample)
-        assert arguments == {"n_layers": 2, "n_heads": 3, "size": 4, "unit": False, "guesses": list(READINGS)}
+        merged, joined = added_up(order, InputSample)
+        assert joined == {"n_layers": 2, "n_heads": 3, "size": 4, "unit": False, "guesses": list(READINGS)}
         assert states(merged) == states(whole)
 
 
