@@ -267,10 +267,13 @@ def _explanation(tested: Tested, folder: Path | None, command: str, shown_option
         complete = complete_record(record, parts, options)
         explanation = Explanation(parts, titles, complete, options=options, model=tested.model)
         stored = partial(states_of, explanation, PassCounts(), record, {}, texts)
-        explanation = replace(explanation, stored=stored)
+        writes_model = None
+        if tested.source is not None:
+            writes_model = partial(save_model, tested.model, finetuned=tested.options.transformer.finetune)
+        explanation = replace(explanation, stored=stored, trained=writes_model)
         if folder is not None:
             with stages("tables and figures"):
-                if tested.source is not None:
-                    save_model(tested.model, folder, finetuned=tested.options.transformer.finetune)
+                if explanation.trained is not None:
+                    explanation.trained(folder)
                 explanation = write_run(folder, explanation)
     return explanation

@@ -62,6 +62,7 @@ class Run:
         samples: inputs with their maps that were kept to be looked at, by the names of their requests.
         described: tables that describe the corpus, by name.
         stored: returns what `save` stores of the counts; None for a run that keeps none.
+        trained: writes the model that the run has trained to a folder; None for a run that holds none.
         template: the file in ``reports/templates`` that the page is made of.
 
     Example:
@@ -91,6 +92,7 @@ class Run:
     samples: Mapping[str, InputSample] = field(default_factory=dict)
     described: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     stored: Callable[[], RunStates] | None = field(default=None, repr=False)
+    trained: Callable[[Path], None] | None = field(default=None, repr=False)
     template: str = field(default="report.html.j2", repr=False)
 
     @overload
@@ -199,7 +201,9 @@ class Run:
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Self:
         """Write what the command would write into its ``--out``: the page, tables, figures, record and counts.
 
-        `attentionology.load_run`, `report_run`, `merge_runs` and `compare` read the folder.
+        `attentionology.load_run`, `report_run`, `merge_runs` and `compare` read the folder. The model that
+        `attentionology.explain` has trained is written, too. The probes of `attentionology.probe` are not kept in
+        memory: they are written where its argument ``out`` says.
 
         Args:
             folder: the folder to write.
@@ -210,6 +214,7 @@ class Run:
 
         Raises:
             RunFolderError: the folder exists, or cannot be written.
+            CorpusError: a file of a corpus of more than 4,096 inputs, whose ids are read again, is gone or has changed.
 
         Example:
             >>> import tempfile
@@ -248,7 +253,9 @@ class Run:
 def save_run(run: AnyRun, out: Path, *, overwrite: bool = False, reads: Iterable[str | Path] = ()) -> AnyRun:
     """Write a whole run folder. If the run is from this folder, its trained models stay."""
     with RunFolder(out, overwrite=overwrite, reads=reads) as target:
-        if run.folder is not None and run.folder.resolve() == out.resolve():
+        if run.trained is not None:
+            run.trained(target.path)
+        elif run.folder is not None and run.folder.resolve() == out.resolve():
             _copy_models(run.folder, target.path)
         run = write_run(target.path, run)
     return replace(run, folder=out)

@@ -58,7 +58,7 @@ class Saved:
         return page
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
-        """Write what the command would write into its ``--out``, without the models that it trained.
+        """Write what the command would write into its ``--out``, without the reports of the cells of a survey.
 
         Args:
             folder: the folder to write.

@@ -53,6 +53,12 @@ _CAUSAL = "tests/reference/test_causal_heads.py::"
 
 _COLUMNS = (
     Fault(
+        "engine/explain.py",
+        "if tested.source is not None:",
+        "if tested.source is None:",
+        "tests/acceptance/test_saved.py::test_explanations",
+    ),
+    Fault(
         "analyses/survey/matrices.py",
         'direction=row["direction"], kind=kind)',
         'direction=row["direction"], kind=None)',

@@ -19,6 +19,7 @@ from attentionology.analyses import (
     ProbeTrainingOptions,
     TreebankOptions,
 )
+from attentionology.probes.classifiers import AttentionClassifier
 from attentionology.scripts.cli import main
 from tests import tiny
 
@@ -42,7 +43,7 @@ def check(results: Any, folder: Path, command: str) -> dict[str, Any]:
     tables = results.tables if isinstance(results.tables, dict) else results.section.tables
     assert tables
     for name, table in tables.items():
-        path = next(path for path in (folder / "tables").glob("*.csv") if path.stem.removeprefix("explain_") == name)
+        path = folder / "tables" / f"{name}.csv"
         assert list(pd.read_csv(path).columns) == list(table.columns)
         assert len(pd.read_csv(path)) == len(table)
     assert {path.stem for path in (folder / "figures").glob("*.svg")} == set(results.figures)
@@ -107,6 +108,11 @@ def test_explanations(tmp_path):
     (tmp_path / "texts.txt").write_text("\n".join(lines), encoding="utf-8")
     options = [ClassifierOptions(), ClassifierTrainingOptions(epochs=1)]
     explanation = explain(tmp_path / "texts.txt", tests=["single-token"], options=options)
-    check(explanation, tmp_path / "run", "attentionology.explain")
+    record = check(explanation, tmp_path / "run", "attentionology.explain")
+    assert isinstance(explanation.model, AttentionClassifier)
+    explanation.model.save(tmp_path / "model.safetensors")
+    saved = tmp_path / "run" / "classifier.safetensors"
+    assert saved.read_bytes() == (tmp_path / "model.safetensors").read_bytes()
+    assert saved.name in record["files"]
     again = report_run(tmp_path / "run", tmp_path / "again")
     assert len(again.tables["explain_texts"]) == len(explanation.texts)
