@@ -63,7 +63,7 @@ def everything_written(folder: Path) -> Written:
         AssertionError: a command fails.
     """
     # Three checkpoints of one model, for which a survey has training curves.
-    model, other, third = (str(_model(folder / f"checkpoint-{seed}", seed)) for seed in range(3))
+    model, other, third = (_model(folder / f"checkpoint-{seed}", seed) for seed in range(3))
     sentences = SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
     for name, few in (("first.conllu", sentences[:12]), ("second.conllu", sentences[12:24])):
         (folder / name).write_text("\n\n".join(few) + "\n\n", encoding="utf-8")
@@ -72,7 +72,7 @@ def everything_written(folder: Path) -> Written:
     (folder / "text.txt").write_text("The cat saw a dog in the garden. It ran.\n" * 60, encoding="utf-8")
     (folder / "gap.tsv").write_text(GAP + "".join(map(_question, range(8))), encoding="utf-8")
     first, second = folder / "first.conllu", folder / "second.conllu"
-    masked = str(_model(folder / "masked", 2))
+    masked = _model(folder / "masked", 2)
     transformers.BertForMaskedLM(transformers.AutoConfig.from_pretrained(masked)).save_pretrained(masked)
     written = Written()
 
@@ -125,12 +125,8 @@ def everything_written(folder: Path) -> Written:
     return written
 
 
-def _model(folder: Path, seed: int) -> Path:
-    tiny.model("bert", seed=seed, max_position_embeddings=512).save_pretrained(folder)
-    tokenizer = tiny.fresh_tokenizer("wordpiece")
-    tokenizer.mask_token = "[MASK]"  # gradients are those of masked pieces
-    tokenizer.save_pretrained(folder)
-    return folder
+def _model(folder: Path, seed: int) -> str:
+    return tiny.saved(folder, seed=seed, mask="[MASK]", max_position_embeddings=512)  # for gradients
 
 
 def _question(number: int) -> str:

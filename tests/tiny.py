@@ -199,10 +199,12 @@ def fresh_tokenizer(style: str) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=trained.backend_tokenizer, **roles)
 
 
-def saved(folder: Path, family: str = "bert", seed: int = 0, **changes: object) -> str:
-    """The path of a tiny model on disk with its tokenizer."""
+def saved(folder: Path, family: str = "bert", seed: int = 0, mask: str | None = None, **changes: object) -> str:
+    """The path of a tiny model on disk with its tokenizer, which may have a mask token."""
     model(family, seed, **changes).save_pretrained(folder)
-    fresh_tokenizer(_EVERY[family][0]).save_pretrained(folder)
+    own = fresh_tokenizer(_EVERY[family][0])
+    own.mask_token = mask
+    own.save_pretrained(folder)
     return str(folder)
 
 

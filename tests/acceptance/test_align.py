@@ -18,6 +18,7 @@ from attentionology.engine.stored_run import load_run, report_run
 from attentionology.extractors.translation import PairEncoder, load_sample_translator
 from attentionology.scripts.cli import main
 from tests import tiny
+from tests.written import results
 
 FEW = AlignmentOptions(replicates=20)
 
@@ -31,12 +32,6 @@ def cut_sample(folder: Path, start: int, stop: int) -> list[str]:
     links = load_links(SAMPLE_GOLD, load_bitext(SAMPLE_PAIRS)).links[start:stop]
     write_links(gold, [pair.sure for pair in links])
     return [str(pairs), str(gold)]
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    """The files of a run, apart from the times and versions in its record."""
-    files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    return {name: content for name, content in files.items() if not name.endswith((".json", ".html"))}
 
 
 @pytest.fixture(scope="module")
@@ -69,29 +64,6 @@ def test_the_explorer_has_the_error_rate_of_every_head(whole):
     assert "has the lowest alignment error rate of all heads" in explorer.findings[0].text
     assert "held out" in explorer.findings[0].text
     assert explorer.unit == "sentence pairs"
-
-
-def test_the_findings_say_what_the_tables_say(whole):
-    tables = {name: pd.read_csv(whole / "tables" / f"alignment_{name}.csv") for name in ("baselines", "contrasts")}
-    cells = pd.read_csv(whole / "tables" / "alignment.csv").query("direction == 'forward'")
-    best_baseline = tables["baselines"]["error_rate"].min()
-    single = cells[cells["heads"] == "single"]
-    best = single.sort_values("error_rate").iloc[0]
-    alike = single[(single["setting"] == best["setting"]) & (single["measure"] == best["measure"])]
-    norms = tables["contrasts"][tables["contrasts"]["contrast"] == "norm − weight"]
-    _, _, baseline, measures, settings, special = (
-        finding.text for finding in load_run(whole).explore().explorer.findings
-    )
-    assert f"{100 * best_baseline:.1f} % [" in baseline
-    assert f"{(alike['high'] < best_baseline).sum()} of {len(alike)} heads" in baseline
-    assert f"better than weights in {(norms['high'] < 0).sum()} of 4" in measures
-    assert f"worse in {(norms['low'] > 0).sum()}" in measures
-    decided = ((norms["high"] < 0) | (norms["low"] > 0)).sum()
-    assert ("the others have an interval that includes 0" in measures) == (decided < 4)
-    assert f"{100 * norms['difference'].min():+.1f} points" in measures
-    assert "(AWI)" in settings
-    weights = cells[(cells["heads"] == "all") & (cells["measure"] == "weight")]
-    assert f"{100 * weights['on_special'].max():.1f} % of the target words" in special
 
 
 @pytest.mark.slow
@@ -130,7 +102,7 @@ def test_parts_give_the_same_results_and_are_used_again(whole, tmp_path, capsys)
     written = part.stat().st_mtime_ns
     assert main([*options, "--out", str(tmp_path / "run")]) == 0
     assert part.stat().st_mtime_ns == written
-    assert files_of(tmp_path / "run") == files_of(whole)
+    assert results(tmp_path / "run") == results(whole)
 
 
 def test_without_gold_links_only_the_hypothesis_is_written(tmp_path, capsys):

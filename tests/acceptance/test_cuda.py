@@ -36,14 +36,11 @@ def sentences():
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> str:
     """A tiny BERT with a masked-language-model head, in a folder."""
-    folder = tmp_path_factory.mktemp("model")
-    config = tiny.model("bert", max_position_embeddings=128).config
+    # Effects of ablation are those on masked pieces.
+    folder = tiny.saved(tmp_path_factory.mktemp("model"), mask="[MASK]", max_position_embeddings=128)
     torch.manual_seed(1)
-    transformers.BertForMaskedLM(config).save_pretrained(folder)
-    tokenizer = tiny.fresh_tokenizer("wordpiece")
-    tokenizer.mask_token = "[MASK]"  # effects of ablation are those on masked pieces
-    tokenizer.save_pretrained(folder)
-    return str(folder)
+    transformers.BertForMaskedLM(transformers.AutoConfig.from_pretrained(folder)).save_pretrained(folder)
+    return folder
 
 
 def on_device(family: str, device: str) -> Encoder:

@@ -41,8 +41,8 @@ def healthy(examination):
     return [verdict.name for verdict in examination.verdicts() if verdict.passed is False] == []
 
 
-def failures(encoder, sentences=None):
-    return {check.name for check in examined(encoder, sentences)[1] if check.passed is False}
+def failures(encoder):
+    return {check.name for check in examined(encoder)[1] if check.passed is False}
 
 
 def saved(model, folder, style="wordpiece"):
@@ -90,7 +90,7 @@ def test_model_that_padding_changes_is_healthy_because_it_is_not_padded():
         if parameter.dim() > 1:
             parameter.data.normal_(std=0.3)
     encoder = Encoder(model, tiny.fresh_tokenizer("wordpiece"))
-    _, checks = examined(encoder)
+    _, checks = examined(encoder, kinds=["weight"])
     assert [check for check in checks if check.passed is False] == []
     [note] = [check.found for check in checks if check.name == "note"]
     assert "same number of pieces" in note
@@ -125,7 +125,7 @@ def test_large_rounding_is_no_failure_where_it_changes_no_decision():
     for parameter in encoder.model.parameters():
         if parameter.dim() > 1:
             parameter.data.normal_()
-    examination, checks = examined(encoder, load_treebank(SAMPLE_TREEBANK, limit=12))
+    examination, checks = examined(encoder, load_treebank(SAMPLE_TREEBANK, limit=12), ["weight"])
     assert [check.found for check in checks if check.passed is False] == []
     assert examination.precision["weight"].error > 2e-5  # above the noise that is declared for the kind
     assert examination.precision["weight"].differing == 0
@@ -255,7 +255,7 @@ def test_unused_embeddings_may_be_zero():
 
 
 def test_language_that_the_tokenizer_does_not_know():
-    examination, checks = examined(tiny.encoder(), [Sentence("s", tuple("漢字仮名交じり文"))])
+    examination, checks = examined(tiny.encoder(), [Sentence("s", tuple("漢字仮名交じり文"))], ["weight"])
     [words] = [check for check in checks if check.passed is False]
     assert words.name == "words and pieces"
     assert "; with more than 10 % unknown, " in words.found

@@ -62,21 +62,6 @@ def distance(tmp_path_factory):
     return install(tmp_path_factory.mktemp("site"), "attention_extras", files, points)
 
 
-@pytest.mark.slow
-def test_folders_with_the_names_of_rooms_hide_nothing(model, programs, tmp_path):
-    for room in ("analyses", "scripts", "reports", "storage"):
-        (tmp_path / room).mkdir()
-        (tmp_path / room / "__init__.py").write_text("raise ImportError('the wrong package')\n")
-    options = ("--model", model, "--limit", "5", "--analyses", "dependency", "--replicates", "0", "--out", "run")
-    process = programs.run("-m", "attentionology", "analyze", *options, folder=tmp_path)
-    assert process.returncode == 0, process.stderr
-    assert (tmp_path / "run" / "report.html").exists()
-    code = f"import attentionology; print(attentionology.load_treebank({str(SAMPLE_TREEBANK)!r})[0].id)"
-    process = python(sys.executable, "-c", code, folder=tmp_path)
-    assert process.returncode == 0, process.stderr
-    assert process.stdout.strip() == load_treebank(SAMPLE_TREEBANK)[0].id
-
-
 def test_help_has_the_options_of_an_analysis_from_outside(distance, tmp_path):
     process = python(*CLI, "analyze", "--help", folder=tmp_path, paths=(distance,))
     assert process.returncode == 0, process.stderr

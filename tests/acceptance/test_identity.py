@@ -29,8 +29,7 @@ def folder(tmp_path_factory):
     """Two tiny models, and two treebanks of different sentences with the same ids."""
     folder = tmp_path_factory.mktemp("identity")
     for seed, name in enumerate(("model-a", "model-b")):
-        tiny.model("bert", seed=seed).save_pretrained(folder / name)
-        tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / name)
+        tiny.saved(folder / name, seed=seed)
     choices = np.random.default_rng(0)
     lines = []
     for number in range(60):

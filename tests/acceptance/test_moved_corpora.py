@@ -11,6 +11,7 @@ from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.parts import PartCounter, content_of_inputs
 from attentionology.scripts.cli import main
 from tests import tiny
+from tests.written import contents
 
 pytestmark = pytest.mark.usefixtures("short_windows")
 
@@ -23,8 +24,7 @@ DEPENDENCY = ("dependency",)
 def folder(tmp_path_factory):
     """A folder with a tiny model, and with a corpus of two files of 24 and 16 sentences, which are three parts."""
     folder = tmp_path_factory.mktemp("moved")
-    tiny.model("bert", max_position_embeddings=128).save_pretrained(folder / "model")
-    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / "model")
+    tiny.saved(folder / "model", max_position_embeddings=128)
     (folder / "corpus").mkdir()
     write(folder / "corpus" / "first.conllu", sentences()[:24])
     write(folder / "corpus" / "second.conllu", sentences()[24:40])
@@ -53,10 +53,6 @@ def states(run: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((run / "states").iterdir()) if path.name != "run.json"}
 
 
-def tables(run: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted((run / "tables").iterdir())}
-
-
 def test_a_corpus_that_was_moved_and_renamed_has_the_same_parts(folder, tmp_path, monkeypatch):
     parts = ["--parts", tmp_path / "parts"]
     before = run(folder, sorted((folder / "corpus").iterdir()), tmp_path / "before", *parts)
@@ -67,7 +63,7 @@ def test_a_corpus_that_was_moved_and_renamed_has_the_same_parts(folder, tmp_path
     fresh = run(folder, moved, tmp_path / "fresh")
     monkeypatch.setattr(PartCounter, "content", lambda *_: pytest.fail("a part is counted again"))
     after = run(folder, moved, tmp_path / "after", *parts)
-    assert tables(after) == tables(before)
+    assert contents(after, "tables") == contents(before, "tables")
     # Counts, skipped sentences and sentences to look at are those of a run at the new place, with the new paths.
     assert states(after) == states(fresh)
     assert states(after) != states(before)
@@ -84,7 +80,7 @@ def test_a_corpus_that_has_grown_has_the_counts_of_its_relations(folder, tmp_pat
     grown = [block.replace("\tdet\t", "\tdet:new\t") for block in sentences()[32:48]]
     write(corpus[0], sentences()[:32] + grown)
     after = run(folder, corpus, tmp_path / "after", "--parts", tmp_path / "parts", analysis=DEPENDENCY)
-    assert tables(after) == tables(run(folder, corpus, tmp_path / "fresh", analysis=DEPENDENCY))
+    assert contents(after, "tables") == contents(run(folder, corpus, tmp_path / "fresh", analysis=DEPENDENCY), "tables")
     assert "det:new" in (after / "tables" / "dependency.csv").read_text()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -18,16 +19,15 @@ from attentionology.engine import stored_run
 from attentionology.engine.states import read_states
 from attentionology.scripts.cli import main
 from tests import tiny
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
+from tests.written import contents
 
 OLDER = Path(__file__).parents[1] / "older" / "0.2.0"
 """Records and states of runs of 0.2.0 on a few sentences of the sample, without pages and figures, and some tables."""
 
 TABLES = sorted(path.relative_to(OLDER).as_posix() for path in OLDER.glob("*/tables/*.csv") if "probe" not in path.name)
+
+
+loaded = functools.cache(load_run)
 
 
 def assert_equal_to_what_was_written(run: Run, path: Path) -> None:
@@ -40,7 +40,7 @@ def assert_equal_to_what_was_written(run: Run, path: Path) -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_say_what_they_said_when_they_were_written(name):
     path = OLDER / name
-    assert_equal_to_what_was_written(load_run(path.parents[1]), path)
+    assert_equal_to_what_was_written(loaded(path.parents[1]), path)
 
 
 def test_an_older_run_is_reported_and_then_has_todays_format(tmp_path):
@@ -54,7 +54,7 @@ def test_older_runs_are_merged(tmp_path):
     assert main(["merge", str(OLDER / "a"), str(OLDER / "b"), "--out", str(tmp_path / "both")]) == 0
     totals = [
         run.dependency.best.set_index("relation")["total"]
-        for run in map(load_run, (tmp_path / "both", OLDER / "a", OLDER / "b"))
+        for run in map(loaded, (tmp_path / "both", OLDER / "a", OLDER / "b"))
     ]
     expected = totals[1].add(totals[2], fill_value=0).astype(int)
     assert totals[0].sort_index().to_dict() == expected.sort_index().to_dict()

@@ -18,6 +18,7 @@ from attentionology.scripts.cli import main
 from attentionology.storage.durable import StorageError
 from tests import tiny
 from tests.acceptance import test_parts
+from tests.written import contents
 
 PROGRAM, WINDOW = test_parts.PROGRAM, test_parts.WINDOW
 pytestmark = pytest.mark.usefixtures("short_windows")
@@ -27,10 +28,7 @@ pytestmark = pytest.mark.usefixtures("short_windows")
 def folder(tmp_path_factory):
     """A folder with a tiny model and 140 sentences, which are two parts."""
     folder = tmp_path_factory.mktemp("folders")
-    tiny.model("bert", max_position_embeddings=512).save_pretrained(folder / "model")
-    tokenizer = tiny.fresh_tokenizer("wordpiece")
-    tokenizer.mask_token = "[MASK]"  # gradients are those of masked pieces
-    tokenizer.save_pretrained(folder / "model")
+    tiny.saved(folder / "model", mask="[MASK]", max_position_embeddings=512)  # gradients are those of masked pieces
     sentences = Path(SAMPLE_TREEBANK).read_text(encoding="utf-8").strip().split("\n\n")
     short = [sentence for sentence in sentences if sentence.count("\n") < 12]
     (folder / "long.conllu").write_text("\n\n".join((140 * short)[:140]) + "\n\n", encoding="utf-8")
@@ -42,14 +40,10 @@ def command(folder: Path, *options: object) -> list[str]:
     return ["analyze", *map(str, given)]
 
 
-def tables(run: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted((run / "tables").iterdir())}
-
-
 @pytest.fixture(scope="module")
 def plain(folder):
     assert main(command(folder, "--gradients", "hidden", "--out", folder / "plain")) == 0
-    return tables(folder / "plain")
+    return contents(folder / "plain", "tables")
 
 
 @pytest.mark.slow
@@ -64,7 +58,7 @@ def test_gradients_are_kept_like_all_counts(folder, plain, tmp_path, monkeypatch
 
     monkeypatch.setattr(GradientMaker, "of", fail)
     assert main(command(folder, *options, "--out", tmp_path / "out")) == 0
-    assert tables(tmp_path / "out") == plain
+    assert contents(tmp_path / "out", "tables") == plain
 
 
 def test_a_failure_is_kept_like_a_result(folder, tmp_path, monkeypatch, capsys):
@@ -91,7 +85,7 @@ def test_two_processes_on_the_same_parts_write_the_same(folder, plain, programs,
     assert all("3 of 3 parts" in process.stdout for process in done)
     assert sorted(path.suffix for path in (tmp_path / "parts").iterdir()) == 3 * [".safetensors"]
     assert main(command(folder, *options[:-2], "--out", tmp_path / "out")) == 0
-    assert tables(tmp_path / "out") == plain
+    assert contents(tmp_path / "out", "tables") == plain
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from typing import Any
 import pandas as pd
 import psutil  # type: ignore[import-untyped]
 import pytest
-import torch
 
 from attentionology import CorpusOptions, CountOptions, ModelOptions, analyze
 from attentionology.analyses import SurfaceOptions
@@ -53,8 +52,7 @@ if __name__ == "__main__":
 def folder(tmp_path_factory):
     """A folder with a tiny model, and treebanks of three short windows and of two whole ones. Sentences are short."""
     folder = tmp_path_factory.mktemp("parts")
-    tiny.model("bert", max_position_embeddings=64).save_pretrained(folder / "model")
-    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / "model")
+    tiny.saved(folder / "model", max_position_embeddings=64)
     words = ("cats", "dogs", "the", "word", "unbelievable")
     rows = []
     for i in range(WHOLE_WINDOW + 100):
@@ -155,8 +153,7 @@ def test_parts_of_other_runs_are_never_used(folder, plain, tmp_path):
 
 def test_another_model_has_other_parts(folder, tmp_path):
     model = tmp_path / "model"
-    tiny.model("bert", 1, max_position_embeddings=64).save_pretrained(model)
-    tiny.fresh_tokenizer("wordpiece").save_pretrained(model)
+    tiny.saved(model, seed=1, max_position_embeddings=64)
     (tmp_path / "long.conllu").symlink_to(folder / "long.conllu")
     parts = PartOptions(parts=tmp_path / "parts")
     counted(folder, parts)
@@ -223,12 +220,3 @@ def wait_for_a_part(process: psutil.Process, parts: Path) -> None:
 
 def is_running(process: psutil.Process) -> bool:
     return bool(process.status() != psutil.STATUS_ZOMBIE)
-
-
-def test_the_number_of_threads_has_no_effect(folder, plain):
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1 if threads > 1 else 2)
-    try:
-        assert equal(counted(folder), plain)
-    finally:
-        torch.set_num_threads(threads)

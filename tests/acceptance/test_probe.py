@@ -12,7 +12,8 @@ from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.probes import AttentionProbe, Checkpoint, load_probe, training
 from tests import tiny
-from tests.acceptance.probing import files_of, run, table
+from tests.acceptance.probing import run, table
+from tests.written import results
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def vectors(tmp_path_factory):
     return path
 
 
-LIMIT = 24
+LIMIT = 16
 SMALL = ("--recipe", "paper", "--limit", LIMIT, "--folds", 2, "--seeds", 2, "--replicates", 50)
 
 
@@ -121,7 +122,7 @@ class TestCache:
         summary = json.loads(capsys.readouterr().out)
         assert summary["run"]["cache"]["sentences_made"] == {"test": 0}
         assert summary["run"]["sentences"]["read"] == LIMIT
-        assert files_of(out) == files_of(done / "run")
+        assert results(out) == results(done / "run")
 
     @pytest.mark.slow
     def test_interrupted_run_goes_on_to_the_same_result(self, done, model, vectors, tmp_path, monkeypatch, capsys):
@@ -132,7 +133,7 @@ class TestCache:
         def interrupted(*given):
             nonlocal steps
             steps += 1
-            if steps % 79 == 0:
+            if steps % 59 == 0:
                 raise KeyboardInterrupt
             step(*given)
 
@@ -147,7 +148,7 @@ class TestCache:
         # Two folds, two seeds; three probes, twice for the control task and two on random weights.
         assert steps == LIMIT * 2 * (3 + 3 + 2) + stopped
         assert json.loads((tmp_path / "run" / "run.json").read_text())["probes"]["continued_after_interruption"] > 0
-        assert files_of(tmp_path / "run") == files_of(done / "run")
+        assert results(tmp_path / "run") == results(done / "run")
 
     @pytest.mark.slow
     def test_half_precision(self, done, model, tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import EntryPoint
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.probes import AttentionProbe, registry
 from attentionology.scripts.cli import main
 from attentionology.storage import plugins
+from tests.written import results
 
 SMALL = ("--recipe", "paper", "--limit", "12", "--folds", "2", "--seeds", "1", "--replicates", "20")
 GROUPS = (
@@ -48,18 +48,11 @@ def done(model, vectors, tmp_path_factory):
     return folder
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
-    """Tables, figures and trained probes."""
-    kinds = (".csv", ".svg", ".safetensors")
-    paths = [path for path in folder.rglob("*") if path.suffix in kinds or path.name == "probe.json"]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
-
-
 @pytest.mark.slow
 def test_the_folder_is_that_of_the_command(done, model, vectors, tmp_path):
     run = attentionology.probe(model, vectors=vectors, options=GROUPS, out=tmp_path / "run")
     assert run.folder == tmp_path / "run"
-    assert files_of(tmp_path / "run") == files_of(done)
+    assert results(tmp_path / "run") == results(done)
     assert not list((tmp_path / "cache" / "training").iterdir())
     ours, theirs = (json.loads((folder / "run.json").read_text()) for folder in (tmp_path / "run", done))
     places = ("out", "cache", "overwrite", "json")

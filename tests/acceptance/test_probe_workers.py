@@ -9,8 +9,9 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-from tests.acceptance.probing import files_of, run
+from tests.acceptance.probing import run
 from tests.programs import Programs
+from tests.written import results
 
 SMALL = ("--recipe", "paper", "--limit", 40, "--folds", 2, "--seeds", 2, "--replicates", 20, "--tree")
 LONG = ("--recipe", "tuned", "--epochs", 3, "--folds", 3, "--seeds", 2, "--replicates", 20, "--controls", "task")
@@ -42,7 +43,7 @@ def record(folder: Path) -> dict[str, object]:
 @pytest.mark.parametrize("workers", [2, 3])
 def test_the_results_are_those_of_one_process(workers, done, model, tmp_path):
     assert run("--model", model, *SMALL, "--workers", workers, "--out", tmp_path / "run") == 0
-    assert files_of(tmp_path / "run") == files_of(done)
+    assert results(tmp_path / "run") == results(done)
     assert record(tmp_path / "run") == record(done)
     facts = json.loads((tmp_path / "run" / "run.json").read_text())
     assert facts["options"]["workers"] == workers
@@ -69,7 +70,7 @@ def test_a_process_that_dies_is_replaced(long, model, programs, tmp_path):
     wait_for_a_checkpoint(process, tmp_path)
     workers_of(process)[0].kill()
     assert programs.wait(process) == 0
-    assert files_of(tmp_path / "run") == files_of(long)
+    assert results(tmp_path / "run") == results(long)
 
 
 @pytest.mark.slow
@@ -84,7 +85,7 @@ def test_a_killed_run_is_continued(long, model, programs, tmp_path):
     assert not any(worker.is_running() for worker in workers)
     assert not (tmp_path / "run").exists()
     assert run("--model", model, *LONG, "--out", tmp_path / "run") == 0
-    assert files_of(tmp_path / "run") == files_of(long)
+    assert results(tmp_path / "run") == results(long)
     assert json.loads((tmp_path / "run" / "run.json").read_text())["probes"]["continued_after_interruption"] > 0
 
 

@@ -24,6 +24,7 @@ from attentionology.engine import executors
 from attentionology.extractors.maps.batching import WINDOW
 from attentionology.scripts.cli import main
 from tests import tiny
+from tests.written import contents
 
 LOOPBACK = "127.0.0.1"
 N_PARTS = 6
@@ -34,8 +35,7 @@ TREE = "# sent_id = s{i}\n1\tcats\t_\tNOUN\t_\t_\t2\t{relation}\t_\t_\n2\t{verb}
 def folder(tmp_path_factory):
     """A folder with a tiny model and a treebank of six windows."""
     folder = tmp_path_factory.mktemp("ray")
-    tiny.model("bert", max_position_embeddings=64).save_pretrained(folder / "model")
-    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / "model")
+    tiny.saved(folder / "model", max_position_embeddings=64)
     trees = (
         TREE.format(i=i, relation="nsubj" if i % 7 else "dep", verb=("word", "dogs", "the")[i % 3])
         for i in range(N_PARTS * WINDOW - 500)
@@ -65,10 +65,6 @@ def cluster(monkeypatch):
     shutil.rmtree(files, ignore_errors=True)
 
 
-def tables(run: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted((run / "tables").iterdir())}
-
-
 def run(folder: Path, out: Path, parts: PartOptions | None = None) -> dict[str, bytes]:
     """Run two analyses, and return all tables as bytes."""
     options: list[Any] = [
@@ -78,7 +74,7 @@ def run(folder: Path, out: Path, parts: PartOptions | None = None) -> dict[str, 
         *([parts] if parts else []),
     ]
     analyze(analyses=("dependency", "clusters"), options=options, out=out)
-    return tables(out)
+    return contents(out, "tables")
 
 
 def wait_for(condition, seconds: float = 90) -> None:

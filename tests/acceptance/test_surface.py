@@ -10,7 +10,6 @@ import pytest
 import torch
 import transformers
 
-from attentionology.analyses.clusters.distances import HeadDistances
 from attentionology.analyses.surface.statistics import SMOOTHING, SurfaceStatistics
 from attentionology.corpora_loaders import load_text
 from attentionology.extractors import extract, make_segments
@@ -95,25 +94,6 @@ def test_segments_against_the_published_formulas(demo_encoder, segments):
 
 
 @pytest.mark.slow
-def test_distances_over_segments(demo_encoder, segments):
-    metric = HeadDistances(6, 12)
-    pairs = np.random.default_rng(0).integers(72, size=(20, 2)).tolist()
-    expected = dict.fromkeys(map(tuple, pairs), 0.0)
-    for batch in extract(demo_encoder, segments, level="token"):
-        metric.update(batch)
-        for _, array in batch.unpadded():
-            maps = array.reshape(72, *array.shape[-2:]).astype(np.float64)
-            for a, b in expected:
-                p, q = maps[a], maps[b]
-                expected[a, b] += 0.5 * (p * np.log(2 * p / (p + q)) + q * np.log(2 * q / (p + q))).sum()
-    found = metric.compute()
-    assert max(expected.values()) > 120
-    for (a, b), value in expected.items():
-        assert found.sums.iloc[a, b] == pytest.approx(value, abs=1e-3)
-    assert found.per_row.to_numpy().max() <= np.log(2)
-
-
-@pytest.mark.slow
 def test_all_of_the_text_is_read(demo_encoder, data_file):
     text = load_text(data_file("text/wiki_valid_paragraphs.txt"))
     segments = make_segments(demo_encoder, text)
@@ -145,15 +125,12 @@ def test_the_sink_of_the_demo_model_is_found(demo_encoder, tmp_path, capsys):
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory):
     """A tiny checkpoint with a masked-LM head."""
-    folder = tmp_path_factory.mktemp("mlm")
-    encoder = tiny.encoder("bert")
-    head = transformers.AutoModelForMaskedLM.from_config(encoder.model.config)
-    head.bert.load_state_dict(encoder.model.state_dict(), strict=False)
+    folder = tiny.saved(tmp_path_factory.mktemp("mlm"), mask="[MASK]")
+    plain = tiny.model("bert")
+    head = transformers.AutoModelForMaskedLM.from_config(plain.config)
+    head.bert.load_state_dict(plain.state_dict(), strict=False)
     head.save_pretrained(folder)
-    tokenizer = tiny.fresh_tokenizer("wordpiece")
-    tokenizer.mask_token = "[MASK]"
-    tokenizer.save_pretrained(folder)
-    return str(folder)
+    return folder
 
 
 @pytest.fixture
@@ -225,29 +202,16 @@ def test_fewer_segments_than_asked_for(bert, text, tmp_path, capsys):
     assert f"Warning: {warning}" in capsys.readouterr().out
 
 
-@pytest.mark.slow
-def test_by_default_a_treebank_gets_three_analyses(bert, tmp_path):
-    assert run("--model", bert, "--limit", 20, "--max-length", 60, "--out", tmp_path / "r", "--min-count", 1) == 0
-    tables = {path.stem for path in (tmp_path / "r" / "tables").iterdir()}
-    assert {"dependency", "surface", "head_embedding"} <= tables
-    heads = pd.read_csv(tmp_path / "r" / "tables" / "surface.csv")
-    assert {"relation", "relation_accuracy"} <= set(heads.columns)
-
-
 @pytest.mark.parametrize(
-    ("family", "style", "mask", "reason"),
+    ("family", "mask", "reason"),
     [
-        ("bert", "wordpiece", "[MASK]", "this checkpoint has no masked-LM head"),
-        ("bert", "wordpiece", None, "this tokenizer has no mask token"),
-        ("gpt2", "bytes without specials", None, "this tokenizer has no mask token"),
+        ("bert", "[MASK]", "this checkpoint has no masked-LM head"),
+        ("bert", None, "this tokenizer has no mask token"),
+        ("gpt2", None, "this tokenizer has no mask token"),
     ],
 )
-def test_where_there_are_no_gradients_it_is_said(text, tmp_path, capsys, family, style, mask, reason):
-    tiny.model(family).save_pretrained(tmp_path / "bare")
-    tokenizer = tiny.fresh_tokenizer(style)
-    if mask:
-        tokenizer.mask_token = mask
-    tokenizer.save_pretrained(tmp_path / "bare")
+def test_where_there_are_no_gradients_it_is_said(text, tmp_path, capsys, family, mask, reason):
+    tiny.saved(tmp_path / "bare", family, mask=mask)
     options = ["--model", tmp_path / "bare", "--text", text, "--analyses", "surface", "--limit", 4]
     assert run(*options, "--out", tmp_path / "r") == 0
     said = " ".join(capsys.readouterr().out.split())

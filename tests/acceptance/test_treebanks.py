@@ -1,21 +1,11 @@
-"""Treebanks of Universal Dependencies, from the folder ATTENTIONOLOGY_DATA (else ../shared/data)."""
+"""Treebanks of Universal Dependencies and texts with labels, from the data folder."""
 
-import os
-from pathlib import Path
+import re
 
 import conllu
 import pytest
 
-from attentionology.corpora_loaders import load_treebank
-
-DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data")
-
-
-def data_file(name):
-    path = DATA / "ud" / name
-    if not path.is_file():
-        pytest.skip(f"no {path}; set ATTENTIONOLOGY_DATA to the folder that holds ud/{name}")
-    return path
+from attentionology.corpora_loaders import load_labelled, load_treebank
 
 
 def non_projective(heads):
@@ -48,8 +38,8 @@ def non_projective(heads):
         ("ko_kaist-dev.conllu", {"sentences": 2066}),
     ],
 )
-def test_published_counts(name, expected):
-    counts = load_treebank(data_file(name)).counts()
+def test_published_counts(data_file, name, expected):
+    counts = load_treebank(data_file(f"ud/{name}")).counts()
     assert {key: counts[key] for key in expected} == expected
     assert counts["sentences_without_single_root"] == counts["words_without_head"] == 0
     assert counts["renamed_sentence_ids"] == 0
@@ -57,8 +47,8 @@ def test_published_counts(name, expected):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["fr_gsd-dev.conllu", "en_gum-dev.conllu", "en_ewt-dev.conllu"])
-def test_trees_are_those_of_the_conllu_package(name):
-    path = data_file(name)
+def test_trees_are_those_of_the_conllu_package(data_file, name):
+    path = data_file(f"ud/{name}")
     bank = load_treebank(path)
     with path.open(encoding="utf-8") as file:
         for sentence, theirs in zip(bank, conllu.parse_incr(file), strict=True):
@@ -72,8 +62,8 @@ def test_trees_are_those_of_the_conllu_package(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["fr_gsd-dev.conllu", "en_ewt-dev.conllu"])
-def test_syntactic_words_are_surface_tokens_and_the_words_merged_into_them(name):
-    path = data_file(name)
+def test_syntactic_words_are_surface_tokens_and_the_words_merged_into_them(data_file, name):
+    path = data_file(f"ud/{name}")
     syntactic, surface = load_treebank(path), load_treebank(path, tokens="surface")
     merged = sum(last - first for sentence in syntactic for first, last, _ in sentence.multiword)
     assert merged > 0
@@ -82,6 +72,18 @@ def test_syntactic_words_are_surface_tokens_and_the_words_merged_into_them(name)
 
 
 @pytest.mark.slow
-def test_korean_trees_cross():
-    bank = load_treebank(data_file("ko_kaist-dev.conllu"))
+def test_korean_trees_cross(data_file):
+    bank = load_treebank(data_file("ud/ko_kaist-dev.conllu"))
     assert sum(non_projective(sentence.heads) for sentence in bank) == 473
+
+
+def test_sst2(data_file):
+    path = data_file("classification/sst2.train.txt")
+    raw = path.read_text(encoding="utf-8")
+    texts = load_labelled(path)
+    assert len(texts) == 6920
+    assert texts.classes == ("0", "1")
+    assert texts.balance() == {label: len(re.findall(f"^{label} ", raw, re.MULTILINE)) for label in "01"}
+    assert texts.counts()["words"] == len(raw.split()) - 6920
+    assert texts[0].words[:3] == ("a", "stirring", ",")
+    assert (texts.blank, texts.wordless) == (0, ())

@@ -54,15 +54,6 @@ def said(text: str) -> str:
     return " ".join(text.split())
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
-    """What a run says, without times, paths and what it found in the cache."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.suffix in (".csv", ".svg", ".safetensors")
-    }
-
-
 def texts(count: int, seed: int) -> list[str]:
     """Lines of label and text; one word decides the label."""
     rng = np.random.default_rng(seed)

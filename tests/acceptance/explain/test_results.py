@@ -20,12 +20,12 @@ from tests.acceptance.explain.explaining import (
     TABLES,
     columns,
     everything,
-    files_of,
     record,
     run,
     said,
     table,
 )
+from tests.written import results
 
 
 class TestResults:
@@ -158,7 +158,7 @@ class TestTheSameAgain:
         kept[0].write_bytes(kept[0].read_bytes()[:100])  # as if the disk had been full
         assert run(*options) == 0
         assert record(tmp_path / "run")["training"]["from_cache"] == 2
-        assert files_of(tmp_path / "run") == files_of(done / "run")
+        assert results(tmp_path / "run") == results(done / "run")
 
     def test_a_saved_classifier_gives_the_same_numbers(self, done, files, tmp_path, capsys):
         model = done / "run" / "classifier.safetensors"
