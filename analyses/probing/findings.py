@@ -1,4 +1,4 @@
-"""What is said of the scores of probes, each claim under its condition."""
+"""What is said of the scores and weights of probes, each claim under its condition."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from ...reports.format import rows_of
-from ..shared.explored import points, share
+from ...reports.explorer.data import Finding
+from ...reports.format import ARROWS, head_name, rows_of
+from ..shared.explored import address, points, share
+from .head_weights import HeadWeights
 from .methods import RANDOM
 
 
@@ -57,3 +59,25 @@ def adds(row: Mapping[str, Any]) -> bool:
 
 def _beside(row: Mapping[str, Any]) -> str:
     return f"“{row['second']}” ({points(row['difference'], row['low'], row['high'])})"
+
+
+def measure_id(column: str, probe: str, direction: str) -> str:
+    """Return the id of a measure of the explorer."""
+    return f"probing/{column}/{direction}/{probe}"
+
+
+def findings_of_weights(probes: Mapping[str, HeadWeights]) -> Iterator[Finding]:
+    """Yield the head with the largest weight, and whether heads that know more have larger weights."""
+    for probe, weights in probes.items():
+        row: Mapping[str, Any] = rows_of(weights.heads.nlargest(1, "weight"))[0]
+        head, arrow = head_name(row["layer"], row["head"]), ARROWS[row["direction"]]
+        measure = measure_id("weight", probe, row["direction"])
+        text = f"The probe {probe} gives its largest weight to head {head} ({arrow}, {row['weight']:.3f})."
+        yield Finding(text, address(head=head, measure=measure))
+        correlation = weights.correlations.set_index("of")["spearman"]["weight"]
+        if pd.notna(correlation):
+            text = (
+                f"Over all heads and directions, the weights in the probe {probe} and the accuracies of single heads "
+                f"have a rank correlation of {correlation:.2f}."
+            )
+            yield Finding(text, address(measure=measure_id("accuracy", probe, row["direction"])))

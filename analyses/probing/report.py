@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -23,7 +23,7 @@ from ..shared.previews import results_html, results_line
 from .attachment import AttachmentTables
 from .columns import PROBE, PROBE_CONTRASTS, PROBE_WEIGHTS, PROBE_WEIGHTS_BY_RELATION
 from .figures import lengths_figure, methods_figure, training_figure, weights_figure
-from .findings import score_texts, trained_probes
+from .findings import findings_of_weights, measure_id, score_texts, trained_probes
 from .head_weights import HeadWeights
 
 
@@ -246,21 +246,17 @@ def explored_probes(results: ProbeResults) -> Contribution | None:
             phrases.setdefault(head, []).append(phrase)
     return Contribution(
         measures=tuple(measure for name, weights in probes.items() for measure in _measures(name, weights.heads)),
-        findings=(*_scores(results, probes), *_of_weights(probes)),
+        findings=(*_scores(results, probes), *findings_of_weights(probes)),
         phrases={head: tuple(each) for head, each in phrases.items()},
         facts={head: tuple(each) for head, each in facts.items()},
     )
-
-
-def _id(column: str, probe: str, direction: str) -> str:
-    return f"probing/{column}/{direction}/{probe}"
 
 
 def _measures(probe: str, heads: pd.DataFrame) -> Iterator[Measure]:
     for direction, rows in heads.groupby("direction", sort=False):
         facts = {"probe": probe, "arrow": ARROWS[str(direction)]}
         yield from head_measures(
-            PROBE_WEIGHTS, rows, _id("{column}", probe, str(direction)), facts, direction=str(direction)
+            PROBE_WEIGHTS, rows, measure_id("{column}", probe, str(direction)), facts, direction=str(direction)
         )
 
 
@@ -278,29 +274,12 @@ def _facts(probe: str, heads: pd.DataFrame) -> Iterator[tuple[str, Fact, str]]:
     for row in rows_of(best):
         rank, weight, arrow = f"{row['rank']} of {len(best)}", f"{row['weight']:.3f}", ARROWS[row["direction"]]
         text = f"{rank}; weight {weight}, {arrow}; alone {share(row['accuracy'])}"
-        fact = Fact(f"rank in the probe {probe}", text, _id("weight", probe, row["direction"]))
+        fact = Fact(f"rank in the probe {probe}", text, measure_id("weight", probe, row["direction"]))
         yield (
             head_name(row["layer"], row["head"]),
             fact,
             f"has rank {rank} in the probe {probe}, by its weight of {weight} ({arrow})",
         )
-
-
-def _of_weights(probes: Mapping[str, HeadWeights]) -> Iterator[Finding]:
-    """Yield the head with the largest weight, and whether heads that know more have larger weights."""
-    for probe, weights in probes.items():
-        row: Mapping[str, Any] = rows_of(weights.heads.nlargest(1, "weight"))[0]
-        head, arrow = head_name(row["layer"], row["head"]), ARROWS[row["direction"]]
-        measure = _id("weight", probe, row["direction"])
-        text = f"The probe {probe} gives its largest weight to head {head} ({arrow}, {row['weight']:.3f})."
-        yield Finding(text, address(head=head, measure=measure))
-        correlation = weights.correlations.set_index("of")["spearman"]["weight"]
-        if pd.notna(correlation):
-            text = (
-                f"Over all heads and directions, the weights in the probe {probe} and the accuracies of single heads "
-                f"have a rank correlation of {correlation:.2f}."
-            )
-            yield Finding(text, address(measure=_id("accuracy", probe, row["direction"])))
 
 
 def _scores(results: ProbeResults, probes: Mapping[str, HeadWeights]) -> Iterator[Finding]:
@@ -310,5 +289,5 @@ def _scores(results: ProbeResults, probes: Mapping[str, HeadWeights]) -> Iterato
         view = ""
         if probe in probes:
             direction = str(rows_of(probes[probe].heads.nlargest(1, "weight"))[0]["direction"])
-            view = address(measure=_id("weight", probe, direction))
+            view = address(measure=measure_id("weight", probe, direction))
         yield Finding(text, view)
