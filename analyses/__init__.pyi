@@ -1,6 +1,10 @@
 from .ablation.options import AblationOptions as AblationOptions
 from .ablation.report import AblationResults as AblationResults
 from .alignment.options import AlignmentOptions as AlignmentOptions
+from .alignment.options import BitextOptions as BitextOptions
+from .alignment.options import LanguageOptions as LanguageOptions
+from .alignment.options import LinkOptions as LinkOptions
+from .alignment.options import TranslatorOptions as TranslatorOptions
 from .alignment.results import AlignmentResults as AlignmentResults
 from .alignment.scores import score_links as score_links
 from .clusters.distances import HeadDistances as HeadDistances
@@ -60,6 +64,7 @@ from .shared.metric import Metric as Metric
 from .shared.options import EnsembleOptions as EnsembleOptions
 from .shared.options import FailureOptions as FailureOptions
 from .shared.options import FeedForwardOptions as FeedForwardOptions
+from .shared.outcomes import Counts as Counts
 from .shared.outcomes import OutcomeCounts as OutcomeCounts
 from .shared.part_options import PartOptions as PartOptions
 from .shared.part_options import ShareOptions as ShareOptions

@@ -117,9 +117,8 @@ class Analysis(ABC, Generic[Facts, Results]):
     Example:
         >>> from dataclasses import replace
         >>> from attentionology import MapOptions
-        >>> from attentionology.analyses import SurfaceStatistics
+        >>> from attentionology.analyses import CountMaps, SurfaceStatistics
         >>> from attentionology.reports import Section
-        >>> from attentionology.analyses.shared.counting import CountMaps
         >>> class Entropy(Analysis):
         ...     name, options = "entropy", (MapOptions,)
         ...     def plan(self, options, setting):

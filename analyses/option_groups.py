@@ -36,7 +36,9 @@ class Bounds:
     strict: bool = False  # whether the bounds themselves are excluded
 
     def check(self, name: str, value: int | float) -> None:
-        """Raise `OptionError` if the option of this name does not take a number."""
+        """Raise `OptionError` if the option of this name does not take a value."""
+        if not isinstance(value, int | float):
+            raise OptionError(f"{flag(name)} must be a number, not {value!r}")
         inside = self.least < value < self.most if self.strict else self.least <= value <= self.most
         if inside and math.isfinite(value):
             return
@@ -91,7 +93,7 @@ class OptionSet:
         groups: at most one instance of each class. A group that is missing has its default values.
 
     Example:
-        >>> from attentionology.analyses.dependency.options import DependencyOptions
+        >>> from attentionology.analyses import DependencyOptions
         >>> OptionSet([DependencyOptions(coarse=True)])[DependencyOptions].coarse
         True
         >>> OptionSet()[DependencyOptions].coarse

@@ -42,9 +42,8 @@ class Setting:
             that predicts the next piece. They return None if the model has no such head.
 
     Example:
-        >>> from attentionology.analyses.shared.builtin import corpus_path, load_encoder
-        >>> from attentionology.corpora_loaders import load_treebank
-        >>> setting = Setting(load_encoder("demo"), load_treebank(corpus_path("sample")))
+        >>> from attentionology import load_encoder, load_treebank
+        >>> setting = Setting(load_encoder("demo"), load_treebank("sample"))
         >>> setting.encoder.n_layers, setting.maps.kind, setting.corpus.counts()["sentences"]
         (6, MapKind('weight'), 157)
     """
@@ -114,7 +113,7 @@ class Request:
         >>> from attentionology import Sentence
         >>> from attentionology.analyses import SurfaceStatistics
         >>> from attentionology.extractors import MapMaker, get_kind
-        >>> from attentionology.analyses.shared.counting import CountMaps
+        >>> from attentionology.analyses import CountMaps
         >>> inputs, maker = [Sentence("s1", ("Birds", "sing"))], MapMaker(get_kind("weight"), "token")
         >>> request = Request("surface/weight", "surface", inputs, maker, CountMaps(SurfaceStatistics))
         >>> request == Request("surface/weight", "surface", inputs, maker, CountMaps(SurfaceStatistics))
@@ -235,7 +234,7 @@ class Plan(Generic[Facts]):
         >>> from attentionology import Sentence
         >>> from attentionology.analyses import HeadDistances
         >>> from attentionology.extractors import MapMaker, get_kind
-        >>> from attentionology.analyses.shared.counting import CountMaps
+        >>> from attentionology.analyses import CountMaps
         >>> inputs, maker = [Sentence("s1", ("Birds", "sing"))], MapMaker(get_kind("weight"), "token")
         >>> request = Request("distances/weight", "distances", inputs, maker, CountMaps(HeadDistances))
         >>> Plan((request,), facts=request.name).facts

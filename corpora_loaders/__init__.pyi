@@ -8,6 +8,7 @@ from .errors import AttentionologyError as AttentionologyError
 from .errors import CorpusError as CorpusError
 from .labelled import LabelledTexts as LabelledTexts
 from .labelled import load_labelled as load_labelled
+from .sample import SAMPLE_TREEBANK as SAMPLE_TREEBANK
 from .sentence import Sentence as Sentence
 from .strings import Texts as Texts
 from .strings import as_sentences as as_sentences

@@ -41,8 +41,7 @@ def read_conllu(path: str | Path) -> Iterator[Sentence]:
             each with file, line and sentence.
 
     Example:
-        >>> from attentionology.corpora_loaders import read_conllu
-        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+        >>> from attentionology.corpora_loaders import SAMPLE_TREEBANK, read_conllu
         >>> sentence = next(read_conllu(SAMPLE_TREEBANK))
         >>> sentence.id, sentence.document, len(sentence)
         ('garden-01', 'garden', 14)

@@ -35,8 +35,7 @@ class CorpusFile:
 
     Example:
         >>> from attentionology import load_treebank
-        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-        >>> file = load_treebank(SAMPLE_TREEBANK).files[0]
+        >>> file = load_treebank("sample").files[0]
         >>> file.sentences, file.words, len(file.sha256)
         (157, 2809, 64)
     """

@@ -176,7 +176,7 @@ def load_labelled(
       lines are numbered: the text is the story so far, the question is the query, and the answer is the label.
 
     Words are separated by white space, in bAbI also at punctuation. The id of a text is ``file:line``. Blank lines and
-    texts without words are skipped.
+    texts without words are skipped. Texts that are in memory already are a `LabelledTexts` of `Sentence.from_text`.
 
     Args:
         paths: one file or several.

@@ -46,8 +46,7 @@ class Treebank(DivisibleCorpus):
 
     Example:
         >>> from attentionology import load_treebank
-        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-        >>> treebank = load_treebank(SAMPLE_TREEBANK)
+        >>> treebank = load_treebank("sample")
         >>> treebank
         Treebank(157 sentences, 2,809 words, 'en_sample.conllu')
         >>> treebank.relations.most_common(2)

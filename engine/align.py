@@ -122,12 +122,13 @@ def align(
             `attentionology.extractors.translation.Translator` or
             `attentionology.extractors.translation.PairEncoder`.
         bitext: the file of the source sentences or of both sides, ``"sample"``, or sentence pairs that have been loaded
-            (with gold links, see `attentionology.corpora_loaders.alignment.add_links`).
+            as a `attentionology.corpora_loaders.alignment.Bitext` (with gold links, see
+            `attentionology.corpora_loaders.alignment.add_links`).
         target: the file of the translations, if they are in a separate file.
         gold: the file of gold links; None to score nothing.
         options: one option group, or several of different classes, for example
-            ``AlignmentOptions(direction="both")`` or ``BitextOptions(one_based=True)``. The defaults are those of the
-            command.
+            ``AlignmentOptions(direction="both")``, ``BitextOptions(one_based=True)``, or ``LinkOptions(write=…)``,
+            which writes the links of the best layer. The defaults are those of the command.
         out: the folder for the report, its tables and figures; None to write nothing.
         overwrite: whether to replace the folder of an earlier run.
         progress: whether to show progress bars. Default: in an interactive session and in a notebook.
@@ -143,8 +144,7 @@ def align(
 
     Example:
         >>> from attentionology import align
-        >>> from attentionology.analyses import AlignmentOptions
-        >>> from attentionology.analyses.alignment.options import BitextOptions
+        >>> from attentionology.analyses import AlignmentOptions, BitextOptions
         >>> run = align("sample", options=[BitextOptions(limit=20), AlignmentOptions(replicates=0)])
         >>> run
         Run(alignment of made-up pair on pairs.txt, first 20 sentence pairs)

@@ -52,8 +52,8 @@ def compare(
     because each replicate draws the same inputs for all runs.
 
     Args:
-        first: the run from whose values those of the others are subtracted.
-        others: at least one other run.
+        first: the run from whose values those of the others are subtracted, or its folder.
+        others: at least one other run or folder.
         names: the names of all runs in the table and the figures. Default: what distinguishes the runs, which is the
             model, the corpus or the map.
         min_count: groups with fewer decisions in either run are listed, but not tested. P values are adjusted for the
@@ -208,7 +208,7 @@ def compare_folders(
         labels = list(names) or names_of(runs)
         with stages("compare"):
             comparison = compare(*runs, names=labels, min_count=min_count, relations=relations)
-        named = {label: replace(run, folder=folder) for label, run, folder in zip(labels, runs, folders, strict=True)}
+        named = dict(zip(labels, runs, strict=True))
         shown = {**(shown_options or {}), "out": str(out)}
         written = _written(comparison, named, shown, command, stages, out)
         write_run(target.path, written)

@@ -38,9 +38,11 @@ class ComparedRun:
 
     @classmethod
     def of(cls, run: Compared) -> ComparedRun:
-        """Return what is compared of a run."""
+        """Return what is compared of a run, or of the folder of one."""
         if isinstance(run, ComparedRun):
             return run
+        if isinstance(run, str | Path):
+            return load_compared_run(Path(run))
         families = {(part.analysis.name, part.kind or ""): part.analysis.comparable(part.counted) for part in run.parts}
         names = [part.analysis.name for part in run.parts]
         results = {part.analysis.name: part.results for part in run.parts if names.count(part.analysis.name) == 1}
@@ -61,8 +63,8 @@ class ComparedRun:
         )
 
 
-Compared = Run | ComparedRun
-"""What `attentionology.analyze`, `explain` or `probe` returns, or what is compared of it."""
+Compared = Run | str | Path | ComparedRun
+"""What `attentionology.analyze`, `explain` or `probe` returns, the folder of a run, or what is compared of it."""
 
 
 def load_compared_run(folder: Path) -> ComparedRun:
@@ -70,12 +72,12 @@ def load_compared_run(folder: Path) -> ComparedRun:
     probed = None if (folder / FOLDER / OVERVIEW).exists() else read_outcomes(folder)
     if probed is None:
         states = states_in(folder)
-        return replace(ComparedRun.of(restored(states)), inputs=frozenset(states.inputs))
+        return replace(ComparedRun.of(restored(states)), inputs=frozenset(states.inputs), folder=folder)
     outcomes, record = probed
     files = [file["name"] for file in record["corpus"]["files"]]
     titles = Titles(record["model"]["name"], ", ".join(files) or "a treebank")
     families = {(PROBE, str(record["options"]["map"])): outcomes.comparable()}
-    return ComparedRun(titles, record, families, inputs=frozenset(outcomes.ids))
+    return ComparedRun(titles, record, families, inputs=frozenset(outcomes.ids), folder=folder)
 
 
 def names_of(runs: Sequence[Compared]) -> list[str]:

@@ -19,6 +19,7 @@ from ..analyses.shared.record import (
     warnings_of,
 )
 from ..corpora_loaders import Corpus
+from ..corpora_loaders.describing import amount
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
@@ -86,9 +87,11 @@ def check_job(job: Job, part_options: PartOptions, model: LoadedModel | None, co
 
 def _title(corpus: Corpus, limit: int | None) -> str:
     """Name the files of a corpus, and how many of its inputs were read if the limit was reached."""
-    unit = corpus.limit_unit
-    cut = limit is not None and corpus.counts().get(unit, limit) == limit
-    return title_of_files([file.path for file in corpus.files]) + (f", first {limit:,} {unit}" if cut else "")
+    unit, files = corpus.limit_unit, title_of_files([file.path for file in corpus.files])
+    number = corpus.counts().get(unit, len(corpus))
+    if not files:
+        return amount(number, unit)
+    return f"{files}, first {limit:,} {unit}" if number == limit else files
 
 
 def _run(

@@ -159,7 +159,8 @@ def explain(
     The results are those of ``attentionology explain`` with the same options.
 
     Args:
-        data: labeled texts to train on: one file or several, or what `attentionology.load_labelled` returns.
+        data: labeled texts to train on: one file or several, or what `attentionology.load_labelled` returns,
+            a `attentionology.corpora_loaders.LabelledTexts`.
         test: labeled texts to run the tests on. Default: a fifth of ``data``, held out.
         dev: labeled texts on which the best epoch is chosen. Default: a tenth of the rest of ``data``, held out.
         model: a transformer by its folder or its name on the Hugging Face Hub, ``"demo"``, a classifier that was saved

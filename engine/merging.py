@@ -36,7 +36,9 @@ _OF_EACH_RUN = ("command", "started", "finished", "seconds", "versions", "git_co
 def merge_runs(folders: Sequence[str | Path], out: str | Path, *, overwrite: bool = False) -> Run:
     """Add up the counts of several runs, and write the report of all their texts together.
 
-    The runs must have the same model, analyses and options, and must have read different sentences. The result is that
+    The runs must have the same model, analyses and options, and must have read different files: parts of one file are
+    counted by runs with ``--part`` (`attentionology.analyses.ShareOptions`), or, as in the example, are treebanks of
+    their own, which have no file. The result is that
     of one run over all files, as long as no two sentences of different files have the same id: sentences with the same
     id are drawn together by the bootstrap. The run record warns of such sentences.
 
@@ -54,8 +56,7 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, *, overwrite: boo
     Example:
         >>> import tempfile
         >>> from attentionology import CountOptions, Treebank, analyze, load_treebank, merge_runs
-        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-        >>> treebank, options = load_treebank(SAMPLE_TREEBANK), [CountOptions(replicates=0)]
+        >>> treebank, options = load_treebank("sample"), [CountOptions(replicates=0)]
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     for name, sentences in (("a", treebank[:3]), ("b", treebank[3:5])):
         ...         corpus, out = Treebank(sentences), f"{folder}/{name}"

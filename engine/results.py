@@ -108,7 +108,8 @@ def sections_of(parts: Sequence[Part], titles: Titles, contrasts: Comparison | N
             sections.append(of_analysis[0].section(titles))
         else:
             of_kinds = [(part.kind or "", part.section(titles)) for part in of_analysis]
-            sections += _with_kinds(of_kinds)
+            with of_analysis[0].running("section()"):
+                sections += _with_kinds(of_kinds)
             if name in differences:
                 first = of_kinds[0][1]
                 sections.append(replace(differences[name], title=f"{first.title}: how the maps differ", tab=first.tab))
@@ -124,6 +125,8 @@ def _with_kinds(sections: Sequence[tuple[str, Section]]) -> list[Section]:
             labeled = table.assign(map=kind)[["map", *table.columns]]
             tables[name] = pd.concat([tables[name], labeled], ignore_index=True) if name in tables else labeled
         for name, rows in section.summary.items():
+            if not isinstance(rows, list):
+                raise TypeError(f"the entry {name!r} of the summary is no list of rows, but {rows!r:.60}")
             summary.setdefault(name, []).extend({"map": kind, **row} for row in rows)
     combined = []
     for kind, section in sections:

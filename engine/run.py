@@ -183,7 +183,11 @@ class Run:
 
     @property
     def figures(self) -> dict[str, Figure]:
-        """The matplotlib figures that a run folder has as ``figures/NAME.svg``, by name."""
+        """The matplotlib figures that a run folder has as ``figures/NAME.svg``, by name.
+
+        Each is a whole figure. For several plots in one figure, plot `tables`, or draw heads with
+        `attentionology.show`, whose result has ``draw(axes)``.
+        """
         return {
             f"{name}{section.suffix}": figure
             for section in self.shown_sections

@@ -13,7 +13,7 @@ import functools
 from typing import Any, TypeVar
 
 from ..corpora_loaders import WordVectors
-from ..storage.nearest import unknown
+from ..storage.nearest import UnknownNameError, unknown
 from ..storage.plugins import GROUPS, Plugins, RegistryError, checked
 from .probe import Probe
 from .syntax_probes import AttentionProbe, AttentionWordsProbe, WordsDistancesProbe
@@ -113,7 +113,7 @@ def make_probe(name: str, vectors: WordVectors | None = None, **arguments: Any) 
     """
     known = registered_probes()
     if name not in known:
-        raise ValueError(unknown(_PLUGINS.what, name, known))
+        raise UnknownNameError(unknown(_PLUGINS.what, name, known))
     # The constructor of a subclass may take arguments that the base class does not have.
     probe: Any = known[name]
     if not probe.reads_words:

@@ -5,6 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from .errors import AttentionologyError
+
+
+class UnknownNameError(AttentionologyError, ValueError):
+    """There is nothing of a name."""
+
 
 def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
     """Return the end of a message, as in ``; did you mean 'weight'?``, with the nearest names; empty if none is."""

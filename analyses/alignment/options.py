@@ -93,7 +93,7 @@ class AlignmentOptions(OptionGroup):
     """Options of the alignment analysis.
 
     Example:
-        >>> from attentionology.analyses.alignment.options import AlignmentOptions
+        >>> from attentionology.analyses import AlignmentOptions
         >>> AlignmentOptions(replicates=-1).check()
         Traceback (most recent call last):
             ...

@@ -66,7 +66,7 @@ def score_links(hypotheses: Iterable[AbstractSet[Link]], gold: Iterable[PairLink
         ValueError: there are not as many hypotheses as gold pairs.
 
     Example:
-        >>> from attentionology.analyses.alignment.scores import score_links
+        >>> from attentionology.analyses import score_links
         >>> from attentionology.corpora_loaders.alignment import PairLinks
         >>> score_links([{(0, 0)}, set()], [PairLinks.of([(0, 0)], []), PairLinks.of([(1, 1)], [])]).error_rate
         0.33333333333333337

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ...storage.nearest import unknown
+from ...storage.nearest import UnknownNameError, unknown
 
 Booleans = npt.NDArray[np.bool_]
 
@@ -32,7 +32,7 @@ def symmetrized(forward: Booleans, reverse: Booleans, method: str) -> Booleans:
         return forward | reverse
     known = ("intersection", "union", "grow-diag", "grow-diag-final")
     if method not in known:
-        raise ValueError(unknown("symmetrization", method, known))
+        raise UnknownNameError(unknown("symmetrization", method, known))
     result = np.zeros_like(forward)
     for index in np.ndindex(forward.shape[:-2]):
         result[index] = _grown(forward[index], reverse[index], final=method == "grow-diag-final")

@@ -120,7 +120,7 @@ class Comparison(Saved):
 
     Example:
         >>> import numpy as np
-        >>> from attentionology.analyses.shared.comparable import Comparable, Measured
+        >>> from attentionology.analyses import Comparable, Measured
         >>> deviations = np.array([-0.02, 0.0, 0.02])
         >>> first, second = (
         ...     Comparable("relations", (Measured("obj", value, 100, factor * deviations),), "words found", "words", 0)

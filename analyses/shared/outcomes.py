@@ -39,11 +39,17 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Counts:
-    """Integer counts per group and weighting. A weighting is a subset of the corpus or a bootstrap replicate."""
+    """Integer counts per group and weighting. A weighting is a subset of the corpus or a bootstrap replicate.
 
-    correct: Array  # the right decisions of each head, shape (groups, weightings, …, layers, heads)
-    baselines: Array  # the right decisions of each baseline, shape (groups, weightings, baselines)
-    total: Array  # the number of decisions, shape (groups, weightings)
+    Attributes:
+        correct: the right decisions of each head, shape (groups, weightings, …, layers, heads).
+        baselines: the right decisions of each baseline, shape (groups, weightings, baselines).
+        total: the number of decisions, shape (groups, weightings).
+    """
+
+    correct: Array
+    baselines: Array
+    total: Array
 
 
 class OutcomeCounts(ConfiguredMetric):
@@ -190,7 +196,10 @@ class OutcomeCounts(ConfiguredMetric):
         self._check_limit()
 
     def split_counts(self) -> tuple[Counts, Counts]:
-        """Return the counts over the corpus and its halves, and the counts over the replicates."""
+        """Return the counts over the corpus and its halves, and the counts over the replicates.
+
+        The weightings of the first are the corpus, and then one half of each split.
+        """
         self.check_configuration()
         self._check_limit()
         heads = int(np.prod(self.shape))

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from ..corpus import Corpus, Tally
 from ..describing import amount
 from ..errors import CorpusError
+from ..sample import SAMPLE_TREEBANK
 from ..sentence import Sentence
 from ..stream import HELD, Files, Parts, Stream, read_files
 from ..unique_names import UniqueNames, numbered_name
@@ -89,8 +90,7 @@ class Documents(Corpus):
 
     Example:
         >>> from attentionology import load_documents
-        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-        >>> load_documents(SAMPLE_TREEBANK)
+        >>> load_documents("sample")
         Documents(10 documents, 157 sentences, 2,809 words, 584 mentions, 'en_sample.conllu')
     """
 
@@ -177,7 +177,8 @@ def load_documents(
     refer to any of its words: a CoNLL-U file without ``newdoc`` is one document.
 
     Args:
-        paths: one file or several, which may be compressed with gzip, bzip2, xz or zip.
+        paths: one file or several, which may be compressed with gzip, bzip2, xz or zip. ``"sample"`` is the corpus
+            that comes with the toolkit; a file of this name is ``./sample``.
         lenient: whether malformed brackets are ignored and counted, instead of raising an error.
         limit: read at most this many documents.
         mentions_needed: whether a file without any mention is an error.
@@ -216,7 +217,7 @@ def load_documents(
         return renamed_document(document, unique(document.id), ids)
 
     files, records, held = read_files(
-        paths,
+        SAMPLE_TREEBANK if paths == "sample" else paths,
         partial(read_documents, account=account),
         add,
         tally,

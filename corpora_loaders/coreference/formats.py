@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ...storage.nearest import unknown
+from ...storage.nearest import UnknownNameError, unknown
 from ...storage.plugins import Plugins, RegistryError, loaded, running, source_of
 from ..conllu_file import read_conllu
 from ..errors import CorpusError
@@ -63,7 +63,7 @@ class CorpusFormat:
 
     Example:
         >>> from attentionology.corpora_loaders.coreference import format_of
-        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+        >>> from attentionology.corpora_loaders import SAMPLE_TREEBANK
         >>> sentence = next(format_of(SAMPLE_TREEBANK).read_trees(SAMPLE_TREEBANK))
         >>> sentence.words[:3]
         ('Harrow', 'Lane', 'Garden')
@@ -91,7 +91,7 @@ def format_of(path: str | Path) -> CorpusFormat:
 
     Example:
         >>> from attentionology.corpora_loaders.coreference import format_of
-        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+        >>> from attentionology.corpora_loaders import SAMPLE_TREEBANK
         >>> format_of(SAMPLE_TREEBANK).name
         'conllu'
     """
@@ -137,7 +137,7 @@ def get_format(name: str) -> CorpusFormat:
         return own
     point = _PLUGINS.added().get(name)
     if point is None:
-        raise ValueError(unknown("format", name, list_formats()))
+        raise UnknownNameError(unknown("format", name, list_formats()))
     found = loaded(_PLUGINS.what, point)
     if isinstance(found, CorpusFormat):
         return found
@@ -162,7 +162,7 @@ def detect_format(path: str | Path) -> str:
 
     Example:
         >>> from attentionology.corpora_loaders.coreference import detect_format
-        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+        >>> from attentionology.corpora_loaders import SAMPLE_TREEBANK
         >>> detect_format(SAMPLE_TREEBANK)
         'conllu'
     """

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from jaxtyping import Float
 from torch import Tensor
 
-from ...storage.nearest import unknown
+from ...storage.nearest import UnknownNameError, unknown
 from ...storage.plugins import Plugins, RegistryError, loaded, source_of
 from ..layers import Layer
 from ..maps.map_batch import FLOAT32_NOISE
@@ -150,7 +150,7 @@ def get_kind(name: str | MapKind) -> MapKind:
     if kind is None:
         kinds = list_kinds()
         rollouts = [f"{ROLLOUT}:{kind}" for kind in kinds if kind != ROLLOUT]
-        raise ValueError(unknown(_PLUGINS.what, name, [*kinds, f"{ROLLOUT}:KIND"], rollouts))
+        raise UnknownNameError(unknown(_PLUGINS.what, name, [*kinds, f"{ROLLOUT}:KIND"], rollouts))
     return kind
 
 

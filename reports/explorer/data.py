@@ -22,29 +22,45 @@ Values = tuple[float | int | None, ...]
 class Measure:
     """One value for every head, for example the accuracy for one relation and direction.
 
+    Attributes:
+        id: the id, which is unique in a report and is used in addresses.
+        group: the heading of the measure in the selector.
+        label: the name of the measure below this heading.
+        kind: the kind of map; None if the measure does not depend on it.
+        unit: ``"%"`` for shares, which are shown in percent, ``"nats"``, or ``""``.
+        values: the values of all heads, layer by layer: layer 1 with its heads in order, then layer 2.
+        low, high: the bounds of 95 % intervals in the same order; None if there are none.
+        n: the number of decisions or inputs behind each value; None if it is not known.
+        baseline: a value to compare with, for example the accuracy of the best fixed offset.
+        center: the middle of a diverging scale, for example 0 for gains; None for a scale from low to high.
+        categories: the names of categories, if the values are indices into them.
+        relation: the dependency relation that the measure is about.
+        direction: the direction of attention that the measure is about.
+        note: the definition in one sentence.
+        low_is_best: whether the head with the smallest value is the best one, as with error rates.
+
     Example:
         >>> from attentionology.reports import Measure
         >>> Measure("obj/accuracy", "dependency", "obj", "weight", "%", values=(0.5, 0.25), n=20).low_is_best
         False
     """
 
-    id: str  # the id, which is unique in a report and is used in addresses
-    group: str  # the heading of the measure in the selector
-    label: str  # the name of the measure below this heading
-    kind: str | None  # the kind of map; None if the measure does not depend on it
-    unit: str  # `"%"` for shares, which are shown in percent, `"nats"`, or `""`
+    id: str
+    group: str
+    label: str
+    kind: str | None
+    unit: str
     values: Values
-    low: Values | None = None  # the bounds of 95 % intervals; None if there are none
+    low: Values | None = None
     high: Values | None = None
-    n: int | None = None  # the number of decisions or inputs behind each value; None if it is not known
-    baseline: float | None = None  # a value to compare with, for example the accuracy of the best fixed offset
-    # the middle of a diverging scale, for example 0 for gains; None for a scale from low to high
+    n: int | None = None
+    baseline: float | None = None
     center: float | None = None
-    categories: tuple[str, ...] | None = None  # the names of categories, if the values are indices into them
-    relation: str | None = None  # the dependency relation that the measure is about
-    direction: str | None = None  # the direction of attention that the measure is about
-    note: str = ""  # the definition in one sentence
-    low_is_best: bool = False  # whether the head with the smallest value is the best one, as with error rates
+    categories: tuple[str, ...] | None = None
+    relation: str | None = None
+    direction: str | None = None
+    note: str = ""
+    low_is_best: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,6 +101,10 @@ class Card:
 class Finding:
     """A sentence about what was found, or was not.
 
+    Attributes:
+        text: the sentence. It names the kind of map if the run may have several: equal sentences are shown once.
+        address: the address of the view that shows it, such as ``#head=3-9&relation=obj&direction=dep->head``.
+
     Example:
         >>> from attentionology.reports import Finding
         >>> Finding("Head 3-9 finds more objects than the best offset.", "#head=3-9&relation=obj").address
@@ -92,7 +112,7 @@ class Finding:
     """
 
     text: str
-    address: str  # the address of the view that shows it, such as `#head=3-9&relation=obj&direction=dep->head`
+    address: str
 
 
 @dataclass(frozen=True)

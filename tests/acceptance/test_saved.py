@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from attentionology import CorpusOptions, CountOptions, analyze, compare, explain, load_run, probe, report_run, survey
+from attentionology import CorpusOptions, CountOptions, analyze, compare, explain, probe, report_run, survey
 from attentionology.analyses import (
     ClassifierOptions,
     ClassifierTrainingOptions,
@@ -75,7 +75,7 @@ def test_survey_and_comparison(model, tmp_path):
     assert main(["compare", *folders, "--min-count", "3", "--out", str(tmp_path / "by command")]) == 0
     (table,) = (tmp_path / "by command" / "tables").glob("*.csv")
     assert table.read_bytes() == (tmp_path / "compared" / "tables" / table.name).read_bytes()
-    linked = compare(*map(load_run, folders), min_count=3).save(tmp_path / "deeper" / "linked")
+    linked = compare(*folders, min_count=3).save(tmp_path / "deeper" / "linked")
     links = [LINK.findall((folder / "report.html").read_text("utf-8")) for folder in (tmp_path / "by command", linked)]
     assert {link.partition("#")[0] for link in links[0]} == {"../norm/report.html", "../weight/report.html"}
     assert [f"../{link}" for link in links[0]] == links[1]

@@ -25,6 +25,7 @@ from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.corpus import CorpusOptions
 from attentionology.engine.passes import Limits, plan_passes, run_passes
+from attentionology.engine.results import _with_kinds
 from attentionology.extractors import Encoder, ExtractionError, MapBatch, MapMaker, ModelError, get_kind
 from attentionology.reports.page import Section, SectionError
 from attentionology.reports.tables import write_csv
@@ -308,3 +309,14 @@ def test_an_analysis_does_not_replace_parts_of_the_record(encoder, treebank, mon
     monkeypatch.setattr(Clash, "entry", "model")
     with pytest.raises(RegistryError, match="adds 'model' to the run record"):
         attentionology.analyze(encoder, treebank, analyses="clash")
+
+
+def test_an_entry_of_the_summary_that_is_no_list_is_named():
+    right, wrong = (
+        Section("Agreement", "section.html.j2", summary={"best": best}) for best in ([{"head": 1}], {"a": 1})
+    )
+    first, second = _with_kinds([("weight", right), ("norm", right)])
+    assert first.summary == {"best": [{"map": "weight", "head": 1}, {"map": "norm", "head": 1}]}
+    assert second.summary == {}
+    with pytest.raises(TypeError, match="the entry 'best' of the summary is no list of rows"):
+        _with_kinds([("weight", wrong)])

@@ -155,6 +155,7 @@ class Numbers:
     ("values", "message"),
     [
         ({"count": 0}, "--count must be at least 1, not 0"),
+        ({"count": "20"}, "--count must be a number, not '20'"),
         ({"missing": -1}, "--missing must be at least 1, not -1"),
         ({"rate": 0.0}, "--rate must be finite and above 0, not 0.0"),
         ({"rate": math.inf}, "--rate must be finite and above 0, not inf"),

@@ -134,8 +134,9 @@ def test_a_run_has_its_results_tables_and_figures_by_name(tmp_path):
     ):
         run.dependency  # noqa: B018
     assert not hasattr(run, "coreference")
-    single = analyze(encoder, corpus, analyses="dependency", options=options)
+    single = analyze(encoder, Treebank(corpus.sentences), analyses="dependency", options=options)
     assert single.dependency is single["dependency"] is single["dependency", "weight"]
+    assert (single.titles.corpus, written.titles.corpus) == ("3 sentences", "en_sample.conllu")
 
 
 def test_every_analysis_that_comes_with_the_toolkit_has_typed_results():

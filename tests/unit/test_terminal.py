@@ -24,6 +24,7 @@ from attentionology.probes import make_probe
 from attentionology.reports.streams import say_json, visible
 from attentionology.reports.table import Terminal
 from attentionology.scripts.cli import main
+from attentionology.storage.errors import AttentionologyError
 from attentionology.storage.nearest import did_you_mean
 
 SIGNS = {
@@ -248,7 +249,7 @@ def test_a_folder_that_looks_like_the_name_of_a_built_in_model_is_read(tmp_path,
 
 @pytest.mark.parametrize("kind", ["rollout:", "rollout:rollout", "rollout:weight:", ":weight", ""])
 def test_a_rollout_names_its_kind(kind):
-    with pytest.raises(ValueError, match=r"unknown map kind .*choose from: alti, .*rollout:KIND"):
+    with pytest.raises(AttentionologyError, match=r"unknown map kind .*choose from: alti, .*rollout:KIND"):
         get_kind(kind)
 
 
