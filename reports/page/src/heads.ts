@@ -71,11 +71,11 @@ export function linkHeads(page: Document, data: Explorer): void {
   const mapOf = (element: Element): string => element.closest<HTMLElement>("[data-map]")?.dataset["map"] ?? "";
   for (const cell of page.querySelectorAll<HTMLTableCellElement>("main [data-tab] td")) {
     const text = cell.firstChild;
-    const name = text?.nodeType === Node.TEXT_NODE ? NAME.exec(text.nodeValue?.trim() ?? "")?.[1] : undefined;
+    const name = text?.nodeType === Node.TEXT_NODE ? NAME.exec(text.nodeValue?.trimStart() ?? "")?.[1] : undefined;
     const relation = cell.parentElement?.firstElementChild?.textContent?.trim() ?? "";
     const address = name && addressOf(data, name, relation, mapOf(cell));
     if (!name || !address || !text) continue;
-    text.replaceWith(linkTo(page, address, name), (text.nodeValue ?? "").trim().slice(name.length));
+    text.replaceWith(linkTo(page, address, name), (text.nodeValue ?? "").trimStart().slice(name.length));
   }
   for (const element of page.querySelectorAll<HTMLElement>("main [data-tab] :is(p, li, dd, figcaption)")) {
     for (const node of [...element.childNodes]) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 
 import pytest
 
@@ -26,7 +27,7 @@ def report(tmp_path_factory, small):
     accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=20)
     accuracy.update(batch_of(texts, maps))
     tables = accuracy.compute()
-    best = with_control(tables.best, [tables.best, tables.best])
+    best = with_control(tables.best, [tables.best, tables.best]).assign(tied=2)
     results = DependencyResults(tables.cells, best, (), 20, ("map “weight”",))
     section = dependency_section(results, Titles("a model", "a corpus"))
     names = {"dependency": "more", "dependency_best": "more_best", "dependency_control": "more_control"}
@@ -174,6 +175,14 @@ def test_a_chip_touches_the_text_after_it_in_full_findings_alone(open_page, repo
     assert page.evaluate(gaps) == pytest.approx([5.6, 5.6], abs=0.3)
     page.locator(".findings > button").click()
     assert page.evaluate(gaps) == pytest.approx([0, 0], abs=0.3)
+
+
+def test_links_of_heads_change_no_text_of_a_table(open_page, report):
+    page, plain = open_page(report), open_page(report, java_script_enabled=False)
+    page.locator("[data-tab] td a").first.wait_for(state="attached")
+    texts, before = (each.locator("[data-tab] td").all_text_contents() for each in (page, plain))
+    assert texts == before
+    assert any(re.fullmatch(r"\s*\d-\d \(2 equal\)\s*", text) for text in texts)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
