@@ -83,6 +83,7 @@ def test_maps_of_weights_are_those_of_the_model():
     np.testing.assert_allclose(rollout.maps.sum(-1)[rollout.maps.sum(-1) > 0], 1, atol=1e-5)
 
 
+@pytest.mark.usefixtures("quick_geography")
 def test_analyses_of_weights_run(tmp_path):
     encoder = own()
     options = [CountOptions(min_count=1, replicates=0), DependencyOptions()]
