@@ -28,10 +28,12 @@ from attentionology.engine.passes import Limits, plan_passes, run_passes
 from attentionology.engine.results import _with_kinds
 from attentionology.extractors import Encoder, ExtractionError, MapBatch, MapMaker, ModelError, get_kind
 from attentionology.reports.page import Section, SectionError
+from attentionology.reports.run_folder import RunFolderError
 from attentionology.reports.tables import write_csv
 from attentionology.scripts.cli import main
 from attentionology.storage.plugins import RegistryError
 from tests import tiny
+from tests.unit.test_run_folder import write_run
 
 pytestmark = pytest.mark.usefixtures("quick_geography")
 
@@ -186,6 +188,13 @@ def test_analyze_returns_the_tables_that_the_command_writes(loaded, model, tmp_p
 def test_wrong_arguments_are_refused(encoder, treebank, arguments, message):
     with pytest.raises(OptionError, match=re.escape(message)):
         attentionology.analyze(encoder, **{"corpus": treebank, **arguments})
+
+
+def test_what_a_run_reads_is_not_replaced_by_it(encoder, tmp_path):
+    write_run(tmp_path)
+    options: list[Any] = [CorpusOptions(text=(str(tmp_path / "run.json"),)), SurfaceOptions(gradients="none")]
+    with pytest.raises(RunFolderError, match=r"holds .*run\.json, which this run reads"):
+        attentionology.analyze(encoder, analyses="surface", options=options, out=tmp_path, overwrite=True)
 
 
 class CountSentences(Metric):

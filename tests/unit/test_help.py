@@ -8,9 +8,9 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import pytest
 import tyro
@@ -103,6 +103,38 @@ def test_help_loads_nothing_slow():
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == ""
+
+
+@dataclass(frozen=True)
+class Base:
+    """Options of the base. They are inherited."""
+
+    size: Literal["small", "large"] = "small"
+    """The size
+    of it."""
+
+
+@dataclass(frozen=True)
+class Derived(Base):
+    """Options of what is derived."""
+
+    quick: bool = True
+    """Not slow."""
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A command of groups."""
+
+    derived: Derived = field(default_factory=lambda: Derived("large"))
+
+
+def test_defaults_are_those_of_the_command_and_texts_those_of_the_class_with_the_field():
+    size = OptionHelp("--size", "{small,large}", "The size\nof it.", "large")
+    assert option_sections(Composed, ()) == {
+        "Most used options": [],
+        "Options of what is derived": [size, OptionHelp("--no-quick", "", "Not slow.")],
+    }
 
 
 GROUPS = [

@@ -61,6 +61,14 @@ def test_an_actor_counts_the_parts_of_every_job(command, segmented, tmp_path):
                                        "command again")  # fmt: skip
 
 
+def test_another_device_is_the_only_difference():
+    for job in (AnalyzeJob(seed=3), ALIGN):
+        moved = job.on_device("cuda:1")
+        assert moved.model.device == "cuda:1"
+        assert moved != job
+        assert moved.on_device("cpu") == job
+
+
 def test_workers_load_the_models_of_every_job_themselves():
     models = ((ALIGN, load_sample_translator()), (AnalyzeJob(), tiny.encoder("bert")))
     for job, model in models:

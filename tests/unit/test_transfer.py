@@ -309,14 +309,3 @@ def test_one_treebank_and_two_models_have_neither(grid, tmp_path):
     assert survey.training_table.empty
     written = {path.name for path in (tmp_path / "out" / "tables").iterdir()}
     assert not [name for name in written if "transfer" in name or "training" in name]
-
-
-@pytest.mark.slow
-def test_without_replicates_there_are_losses_without_intervals(grid):
-    options = [CorpusOptions(limit=12), CountOptions(replicates=0, min_count=5)]
-    survey = attentionology.survey(
-        grid / MODELS[0], [grid / f"{name}.conllu" for name in SIZES], options=options
-    )  # fmt: skip
-    means = survey.transfer_means_table
-    assert means["loss"].notna().all()
-    assert means["loss_low"].isna().all()
