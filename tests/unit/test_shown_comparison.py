@@ -267,12 +267,15 @@ def test_long_names_of_runs_are_shortened_in_headings_unless_they_then_are_the_s
 SPREAD = np.random.default_rng(0).normal(0, 0.01, 200)
 
 
-def shares(n: int, groups: int = 2, choice: str = "") -> Contrast:
-    """The contrast of shares that differ by 0.2 in every group, each a mean over n inputs."""
+def shares(n: int, groups: int = 2, choice: str = "", equal: int = 0) -> Contrast:
+    """The contrast of shares that differ by 0.2 in every group but the last ``equal``, each a mean over n inputs."""
     sides = [
         Comparable(
             "all layers",
-            tuple(Measured(f"class {k}", value, n, scale * SPREAD, choice) for k in range(groups)),
+            tuple(
+                Measured(f"class {k}", value if k < groups - equal else 0.3, n, scale * SPREAD, choice)
+                for k in range(groups)
+            ),
             "mean share over heads and inputs",
             "inputs",
             0,
@@ -283,11 +286,18 @@ def shares(n: int, groups: int = 2, choice: str = "") -> Contrast:
     return contrast("surface", sides[0], sides[1], names[0], names[1], "paired", min_count=50)
 
 
-@pytest.mark.parametrize(("n", "expected"), [(40, "not tested"), (60, "p (Holm) below 0.05")])
-def test_the_legend_says_why_dots_are_hollow(n, expected):
-    figure = contrast_figure(shares(n))
+@pytest.mark.parametrize(
+    ("n", "equal", "expected"),
+    [
+        (40, 0, ["not tested"]),
+        (60, 0, ["p (Holm) below 0.05"]),
+        (60, 1, ["p (Holm) below 0.05", "not significant"]),
+    ],
+)
+def test_the_legend_says_why_dots_are_hollow(n, equal, expected):
+    figure = contrast_figure(shares(n, equal=equal))
     assert figure is not None
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == [expected]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == expected
 
 
 def test_a_long_table_is_left_to_the_report():

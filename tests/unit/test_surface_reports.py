@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from attentionology.analyses.clusters.distances import HeadDistances
@@ -24,7 +25,8 @@ from attentionology.analyses.surface.shown_tables import SurfaceResults, layers_
 from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import GradientMaker, extract
-from attentionology.reports.format import number, ranges
+from attentionology.reports.drawing import SCALE
+from attentionology.reports.format import best_head, number, number_equal, ranges
 from attentionology.reports.page import write_report
 from tests import tiny
 from tests.shown_tables import Columns, cells, distinct, in_latex, in_terminal, on_page, percent
@@ -99,7 +101,6 @@ def test_all_that_is_promised_is_there(tmp_path, family, changes):
         assert "The special token that gets the most" not in page
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("most", "named"), [(72, 12), (5, 4)])
 def test_heads_are_in_the_order_of_their_tree(monkeypatch, most, named):
     """Each row and each column of the matrix belongs to the head whose name is written beside it."""
@@ -113,6 +114,9 @@ def test_heads_are_in_the_order_of_their_tree(monkeypatch, most, named):
     drawn = np.asarray(axes.images[0].get_array())
     np.testing.assert_allclose(drawn[rows][:, rows], clusters.distances.per_row.loc[labels, labels])
     assert [label.get_url() for label in axes.get_yticklabels()] == [f"../report.html#head={name}" for name in labels]
+    shades = SCALE(np.linspace(0.4, 1, clusters.heads["layer"].max()))
+    colors = [shades[int(name.partition("-")[0]) - 1] for name in labels]
+    np.testing.assert_allclose([to_rgba(label.get_color()) for label in axes.get_yticklabels()], colors)
     # The two heads that the tree merges first are neighbors.
     first, second = clusters.geography.merges[0, :2].astype(int)
     if most > 12:
@@ -123,6 +127,14 @@ def test_heads_are_in_the_order_of_their_tree(monkeypatch, most, named):
 def test_no_negative_zero():
     assert number(-0.0001) == "0.000"
     assert number(-0.0006) == "-0.001"
+
+
+@pytest.mark.parametrize(
+    ("correct", "tied", "expected"), [(9, 1, ("3-4", "")), (9, 2, ("3-4", "(2 equal)")), (0, 72, ("–", ""))]
+)
+def test_heads_that_are_equally_good_are_counted_if_they_are_right(correct, tied, expected):
+    row = {"layer": 3, "head": 4, "correct": correct, "tied": tied}
+    assert (best_head(row), number_equal(row)) == expected
 
 
 def test_ranges():
