@@ -1,5 +1,6 @@
 """Sums in fixed point: the same bits in any order, an error instead of an overflow."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
@@ -114,3 +115,29 @@ def test_merged_sums_that_are_too_large_are_refused(as_dictionary):
     assert metric.compute() == 2.0**29  # the metric is as it was
     metric.merge_state(total_of(-1.5))
     assert metric.compute() == 2.0**29 - 1.5
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A result to whose fields nothing can be assigned."""
+
+    value: float
+
+
+class FrozenTotal(Total):
+    def compute(self):
+        return Sum(super().compute())
+
+
+def test_what_compute_returns_may_be_a_frozen_dataclass():
+    """A metric that was merged, copied or restored returns it, too, and so does one that goes on counting."""
+    first, second, restored = FrozenTotal(), FrozenTotal(), FrozenTotal()
+    for metric, value in ((first, 3.0), (second, 6.0)):
+        metric.update(torch.tensor([[value]], dtype=torch.float64))
+    assert first.compute() == Sum(3.0)
+    first.merge_state(second)
+    restored.load_state_dict(first.metric_state)
+    for metric in (first, first.clone(), restored):
+        assert metric.compute() == Sum(9.0)
+        metric.update(torch.tensor([[7.0]], dtype=torch.float64))
+        assert metric.compute() == Sum(16.0)
