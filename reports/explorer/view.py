@@ -47,7 +47,8 @@ class ExplorerView:
         number = len(self.explorer.sample.sentences) if self.explorer.sample else 0
         sentences = f"{number} sentence{'' if number == 1 else 's'}"
         corpus = self.explorer.corpus
-        return f"{self.explorer.model} on {sentences}{f' of {corpus}' if corpus else ''}"
+        of_corpus = f" of {corpus}" if corpus not in ("", sentences) else ""  # what has no file is called by its number
+        return f"{self.explorer.model} on {sentences}{of_corpus}"
 
     def _repr_html_(self) -> str:
         return mounted(self.explorer, name=cell_name(self.explorer), address=self.address)
