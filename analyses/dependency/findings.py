@@ -69,7 +69,8 @@ def findings_of(
     yield from _failing(results, frequent, kind)
     if "control_accuracy" in results.best:
         rows = list(by_gain or frequent)
-        which = f"the {len(by_gain)} relations in which one head beats the offset" if by_gain else f"the {counted}"
+        beaten = f"{len(by_gain)} relations" if len(by_gain) > 1 else "one relation"
+        which = f"the {beaten} in which one head beats the offset" if by_gain else f"the {counted}"
         copies = "a copy" if len(results.controls) == 1 else f"{len(results.controls)} copies"
         random, trained = (float(np.mean([row[name] for row in rows])) for name in ("control_accuracy", "accuracy"))
         text = (
@@ -102,10 +103,17 @@ def _beyond_tags(certain: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Fi
 
     more = [row for row in certain if beyond_tags(row) > 0]
     less = [row for row in certain if beyond_tags(row) < 0]
-    counted = f"{len(certain)} relation{'s' if len(certain) > 1 else ''} in which a head beats the fixed offset"
-    text = (
-        f"In {len(more) or 'none'} of the {counted}, it also clearly finds more than rules that know parts of speech, "
-        "such as “the nearest verb before a noun” (all chosen on one half and scored on the other)"
+    if len(certain) == 1:
+        text = "In the one relation in which a head beats the fixed offset, it "
+        text += "also clearly finds" if more else "does not clearly find"
+    else:
+        text = (
+            f"In {len(more) or 'none'} of the {len(certain)} relations in which a head beats the fixed offset, it also "
+        )
+        text += "clearly finds"
+    text += (
+        " more than rules that know parts of speech, such as “the nearest verb before a noun” (all chosen on one half "
+        "and scored on the other)"
     )
     text += f": {named(more)}" if more else "."
     if less:

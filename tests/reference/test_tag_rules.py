@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -212,8 +213,18 @@ def test_the_finding_names_relations_by_what_is_shown_of_them(corpus):
     best = tables.best.assign(**better, **more, tag_offset_heldout=0.5, tag_rule_heldout=0.25)
     best = best[best["relation"].isin(["nsubj", "obj"])].copy()
     best.loc[best["relation"] == "obj", ["tag_rule_gain", "tag_rule_gain_low", "tag_rule_gain_high"]] = -0.3, -0.4, -0.2
-    found = explored_dependency(DependencyResults(tables.cells, best, min_count=1), accuracy, "weight")
-    (text,) = [finding.text for finding in found.findings if "parts of speech" in finding.text]
+
+    def said(best: pd.DataFrame) -> str:
+        found = explored_dependency(DependencyResults(tables.cells, best, min_count=1), accuracy, "weight")
+        (text,) = [finding.text for finding in found.findings if "parts of speech" in finding.text]
+        return text
+
+    for relation, verb in (("nsubj", "also clearly finds"), ("obj", "does not clearly find")):
+        alone = said(best[best["relation"] == relation])
+        assert alone.startswith(
+            f"In the one relation in which a head beats the fixed offset, it {verb} more than rules"
+        )
+    text = said(best)
     assert text.startswith("In 1 of the 2 relations in which a head beats the fixed offset, it also clearly finds more")
     before, after = text.split(" In 1, such a rule finds more than the head: ")
     assert ": nsubj (" in before
