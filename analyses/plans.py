@@ -138,13 +138,13 @@ class Guesses:
     Attributes:
         names: the names of the guesses, for example directions of attention.
         of: a function that takes a batch of maps and returns the guesses, integers of shape (batch, names, layers,
-            heads, positions). A guess is the 0-based position that a head picks for a position, −1 if it picks none. It
-            must be the decision that the analysis counts.
+            heads, positions). A guess is the 0-based position of the map that a head picks for a position, −1 if it
+            picks none; special tokens are positions, too. It must be the decision that the analysis counts.
         cases: the name of the cases that the guesses are about, for example "agreement", under which the page lists
             them beside the relations; empty if the page judges the guesses by the trees, mentions or links of the
             corpus.
         right: a function that takes an input and returns its cases: for the 0-based indices of words, the indices of
-            the words that are right. Inputs that have cases are sampled before all others.
+            the words that are right; special tokens are no words. Inputs that have cases are sampled before all others.
 
     Raises:
         ValueError: only one of ``cases`` and ``right`` is given.

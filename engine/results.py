@@ -15,6 +15,7 @@ from ..analyses.comparison.section import sections_by_analysis
 from ..analyses.contract import Analysis, Counted, OptionSet, Titles
 from ..analyses.shared.options import CountOptions
 from ..reports.page import Section
+from ..reports.tables import to_json
 from ..storage.plugins import RegistryError, running
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Part:
         kind = "" if self.kind is None or self.kind == "weight" else self.kind
         with self.running("section()"):
             section = self.analysis.section(self.results, replace(titles, map=kind))
+            to_json(section.summary)  # so that an error names the analysis
         return section if section.tab else replace(section, tab=self.analysis.name.capitalize())
 
     def show(self, width: int) -> RenderableType:
@@ -143,6 +145,7 @@ def complete_record(record: Mapping[str, Any], parts: Sequence[Part], options: O
     for part in parts:
         with part.running("record()"):
             entries = part.analysis.record(options, part.counted, part.results)
+            to_json(entries)
         for name, entry in entries.items():
             by_name.setdefault(name, {})[part.kind or ""] = entry
     if repeated := next((name for name in by_name if name in record), None):

@@ -28,7 +28,7 @@ class Measured:
 
     Attributes:
         group: what the statistic is about, for example a relation.
-        value: the statistic over the whole corpus; NaN if it is undefined.
+        value: the statistic over the whole corpus, held out if it is about a choice; NaN if it is undefined.
         n: the number of decisions or inputs that it is computed from.
         deviations: how far the statistic deviates in each bootstrap replicate, shape (replicates,). A deviation is NaN
             if the replicate draws nothing of the group.

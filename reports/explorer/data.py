@@ -34,7 +34,7 @@ class Measure:
         baseline: a value to compare with, for example the accuracy of the best fixed offset.
         center: the middle of a diverging scale, for example 0 for gains; None for a scale from low to high.
         categories: the names of categories, if the values are indices into them.
-        relation: the dependency relation that the measure is about.
+        relation: the dependency relation, or the `attentionology.analyses.Guesses.cases`, that the measure is about.
         direction: the direction of attention that the measure is about.
         note: the definition in one sentence.
         low_is_best: whether the head with the smallest value is the best one, as with error rates.

@@ -36,8 +36,8 @@ class Section:
             ``svgs``, the figures by name, and ``shown``, the tables that people read by name. Figures that it does not
             place follow at its end, each with the label of the figure as its caption.
         context: values for the template.
-        summary: the entries of ``summary.json``, by name. Each is a list with a dictionary for each row; if a run has
-            several kinds of maps, ``map`` is added to each row.
+        summary: the entries of ``summary.json``, by name. Each is a list with a dictionary for each row, of what JSON
+            can write (None for NaN); if a run has several kinds of maps, ``map`` is added to each row.
         tables: the tables, which are written to ``tables/NAME.csv``.
         shown: tables that people read, which are also written as LaTeX to ``tables/NAME.tex``.
         figures: the figures, which are written to ``figures/NAME.svg``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from attentionology.analyses.shared.counting import CountWith
 from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions
 from attentionology.analyses.shared.metric import Metric
 from attentionology.analyses.shared.options import MapOptions
+from attentionology.analyses.surface.analysis import Surface
 from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
@@ -329,3 +331,13 @@ def test_an_entry_of_the_summary_that_is_no_list_is_named():
     assert second.summary == {}
     with pytest.raises(TypeError, match="the entry 'best' of the summary is no list of rows"):
         _with_kinds([("weight", wrong)])
+
+
+def test_an_entry_that_json_cannot_write_is_refused_where_the_analysis_makes_it(encoder, treebank):
+    class Undefined(Surface):
+        def section(self, results, titles):
+            return replace(super().section(results, titles), summary={"best": [{"share": float("nan")}]})
+
+    run = attentionology.analyze(encoder, treebank, analyses="surface")
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        replace(run.parts[0], analysis=Undefined()).section(run.titles)
