@@ -261,7 +261,7 @@ def test_heads_lead_to_the_reports_of_the_cells(grid, tmp_path):
             assert run.record["options"]["out"] == str(out / "runs" / f"{model}-{treebank}")
             sample = run.explorer().sample
             assert sample is not None
-            assert len(sample.sentences) == 30
+            assert len(sample.sentences) == run.record["sentences"]["read"] > 0
             for kind in KINDS:
                 rows = table[(table["model"].str.endswith(model)) & (table["treebank"] == treebank)]
                 own = rows[rows["map"] == kind]["heldout"].tolist()
