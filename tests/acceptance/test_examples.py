@@ -12,7 +12,8 @@ import pytest
 from attentionology import Encoder, extract, load_treebank
 from attentionology.engine.stored_run import load_run
 from attentionology.extractors.maps.batching import WINDOW
-from attentionology.reports.explorer.data import Explorer, SampledSentence, inflated
+from attentionology.reports.explorer.data import Explorer, SampledSentence
+from attentionology.reports.explorer.encoding import inflated
 from attentionology.scripts.cli import main
 from tests import tiny
 

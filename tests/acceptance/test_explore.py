@@ -10,7 +10,7 @@ import pytest
 
 from attentionology import OptionError, Sentence, explore, extract
 from attentionology.extractors import ExtractionError
-from attentionology.reports.explorer.data import inflated
+from attentionology.reports.explorer.encoding import inflated
 from attentionology.scripts.cli import main
 
 TEXTS = ("The keys to the cabinet are on the table.", "It rained.", "She said that </script><b> was late.")

@@ -23,7 +23,7 @@ from attentionology.analyses import (
 )
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.reports import Section
-from attentionology.reports.explorer.data import inflated
+from attentionology.reports.explorer.encoding import inflated
 from attentionology.storage import plugins
 from tests import tiny
 

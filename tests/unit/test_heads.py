@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
 from attentionology.reports.drawing import BLUE, GREY, ORANGE
-from attentionology.reports.explorer.data import inflated
+from attentionology.reports.explorer.encoding import inflated
 from attentionology.reports.heads import HeadView, Layout, as_text, draw, draw_into
 from attentionology.reports.heads.explored import as_explorer, opening
 

@@ -34,7 +34,8 @@ from attentionology.extractors.translation import (
     load_sample_translator,
     read_pairs,
 )
-from attentionology.reports.explorer.data import Sample, SampledSentence, inflated
+from attentionology.reports.explorer.data import Sample, SampledSentence
+from attentionology.reports.explorer.encoding import inflated
 from tests import tiny, tiny_translation
 
 PAIRS = 24

@@ -14,7 +14,8 @@ from attentionology.analyses.alignment.inputs import read_bitext
 from attentionology.analyses.alignment.options import AlignmentOptions, BitextOptions
 from attentionology.corpora_loaders.alignment import Bitext, PairLinks
 from attentionology.engine.align import align
-from attentionology.reports.explorer.data import SampledSentence, inflated
+from attentionology.reports.explorer.data import SampledSentence
+from attentionology.reports.explorer.encoding import inflated
 from tests.acceptance.page.test_matrix import saved
 from tests.acceptance.page.waiting import assert_count
 
