@@ -13,8 +13,8 @@ holds for the inputs with cases and for the others alike, as no part has more in
 
 Further inputs may fill a given space, in the order of their own hashes: each is drawn as long as those before it take
 less than the space. This order is the same in the parts. In a part, less comes before x than in the whole, so x is in
-the sample of its part. And where the whole leaves an input out, those before it fill the space, and all of them are
-among the merged ones, so it is left out of these, too.
+the sample of its part. If the whole corpus leaves an input out, the inputs before it fill the space. The merged sample
+has all of these inputs, so it leaves this input out as well.
 """
 
 from __future__ import annotations
