@@ -30,7 +30,7 @@ MOVE = """async (index) => {
   const words = document.querySelectorAll(".word");
   const word = words[index % words.length];
   const start = performance.now();
-  word.dispatchEvent(new PointerEvent("pointerenter", { pointerType: "mouse" }));
+  word.dispatchEvent(new PointerEvent("pointerover", { pointerType: "mouse", bubbles: true }));
   await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   return performance.now() - start;
 }"""

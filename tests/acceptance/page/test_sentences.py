@@ -130,9 +130,15 @@ def test_bars_behind_words_are_as_strong_as_the_weights_of_the_word_at_hand(open
         assert_count(page.locator(f".word.focus[data-word='{side}-{index}'][aria-pressed='true']"), 1)
         assert_count(page.locator(".word.focus, .word[aria-pressed='true']"), 1)
         bars = page.locator(".share").evaluate_all(
-            "bars => bars.map(bar => [bar.nextElementSibling.dataset.word, +getComputedStyle(bar).fillOpacity])"
+            "bars => bars.map(bar => [bar.dataset.of, +getComputedStyle(bar).fillOpacity])"
         )
         other, values = ("column", weights[index]) if side == "row" else ("row", weights[:, index])
+        drawing = page.locator(".drawing").bounding_box()
+        numbers = page.locator(".drawing text.value").all()
+        assert bool(numbers) == (view == "lines")
+        for box in (number.bounding_box() for number in numbers):  # none is cut off at the border
+            assert drawing["x"] <= box["x"]
+            assert box["x"] + box["width"] <= drawing["x"] + drawing["width"]
         expected = {f"{other}-{i}": value for i, value in enumerate(values) if value > 0}
         assert dict(bars) == pytest.approx(expected, abs=1e-5)
 
@@ -313,6 +319,6 @@ def test_a_long_sentence_of_a_large_model_stays_light(open_page, tmp_path):
     assert_count(page.get_by_role("gridcell"), 24 * (16 + 1))  # the heads, and a summary of each layer
     assert_count(page.locator(".word"), 256)
     assert page.locator(".base path").count() <= 255
-    entered = "word => word.dispatchEvent(new PointerEvent('pointerenter', { pointerType: 'mouse' }))"
+    entered = "word => word.dispatchEvent(new PointerEvent('pointerover', { pointerType: 'mouse', bubbles: true }))"
     page.locator(".word").first.evaluate(entered)
     assert_count(page.locator(".base.shown"), 1)

@@ -9,7 +9,7 @@ import { apart } from "./labels";
 import { COREFERENCE } from "../tasks";
 import { strokes } from "./strokes";
 import { fontSize, isolated, shortened, textWidth } from "./text";
-import { DrawnWord } from "./word";
+import { Words } from "./word";
 
 export interface ArcsLayout {
   width: number;
@@ -66,7 +66,7 @@ export function arcsLayout({ sentence, rows, width, share, mirrored }: Pick<Draw
 }
 
 export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
-  const { panel, sentence, rows, focus, stop, handlers, layout } = props;
+  const { panel, sentence, rows, focus, stop, layout } = props;
   const { upright, along, base, reach, size } = layout;
   const order = new Map(rows.map((row, i) => [row, i]));
   const far = (a: number, b: number): number => Math.min(Math.abs((order.get(a) ?? 0) - (order.get(b) ?? 0)), rows.length);
@@ -94,7 +94,7 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
     const wanted = (row: number, column: number): boolean => !asked.size || asked.has(panel.reversed ? column : row) || (panel.both && asked.has(column));
     return strokes(panel.map, rows, rows, line, { wanted });
   }, [panel, rows, layout, focus?.side, focus?.index, guessed]);
-  const values = focus && new Map(valuesOf(panel, focus, rows).map((item) => [item.index, item]));
+  const values = focus && new Map(valuesOf(panel, focus, rows).filter(({ index }) => index !== focus.index).map((item) => [item.index, item]));
   const visible = panel.decisions.filter((item) => !focus || item.rows.includes(focus.index) || item.targets.includes(focus.index));
   const verdicts = new Map(panel.decisions.flatMap((item) => item.rows.map((row) => [row, item.verdict ?? ""] as const)));
   return (
@@ -150,37 +150,19 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
             {name}
           </text>
         ))}
-      <g role="group" aria-label={`${panel.title}: words`}>
-        {rows.map((row) => {
-          const wide = (layout.widths.get(row) ?? 0) + 8;
+      <Words
+        {...{ label: `${panel.title}: words`, panel, sentence, side: "row", indices: rows, layout, most: 160, stop: stop.index }}
+        place={(row) => {
+          const width = (layout.widths.get(row) ?? 0) + 8;
           const position = along.get(row) ?? 0;
-          const value = focus && focus.index !== row ? values?.get(row) : undefined;
-          const state = `${focus?.index === row ? "focus" : ""} ${verdicts.has(row) && !many(panel) ? `asked ${verdicts.get(row)}` : ""}`;
-          const tall = upright ? Math.round(size * 1.6) : 22;
           const [x, y] = upright ? [base, position] : [position, base];
-          return (
-            <DrawnWord
-              key={row}
-              sentence={sentence}
-              side={focus?.index === row ? focus.side : "row"}
-              index={row}
-              panel={panel.key}
-              x={x}
-              y={y}
-              anchor="middle"
-              size={size}
-              most={160}
-              stop={stop.index === row}
-              state={state}
-              share={value ? value.byte / 255 : 0}
-              left={x - wide / 2}
-              width={wide}
-              height={tall}
-              handlers={handlers}
-            />
-          );
-        })}
-      </g>
+          return { x, y, anchor: "middle", left: x - width / 2, width, height: upright ? Math.round(size * 1.6) : 22 };
+        }}
+        state={(row) => (verdicts.has(row) && !many(panel) ? `asked ${verdicts.get(row)}` : "")}
+        marked={focus ? [focus.index] : []}
+        markedSide={focus?.side ?? "row"}
+        values={values}
+      />
     </g>
   );
 }

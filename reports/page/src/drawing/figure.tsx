@@ -21,8 +21,9 @@ import type { GridLayout } from "./grid";
 import { Grid, gridLayout } from "./grid";
 import type { LinesLayout } from "./lines";
 import { Lines, linesLayout } from "./lines";
-import type { Panel, WordHandlers } from "./panel";
+import type { Panel } from "./panel";
 import { many, sentenceAbout, shownValue } from "./panel";
+import { wordOf } from "./word";
 
 interface Props {
   data: Explorer;
@@ -36,6 +37,10 @@ interface Props {
   /** The name of the guesses of the sentence that answer it. */
   guesses: string;
   title: string;
+}
+
+function isSame(one: Word | null, other: Word | null): boolean {
+  return one?.side === other?.side && one?.index === other?.index;
 }
 
 const APART = 12;
@@ -149,40 +154,36 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
   const [first = 0] = rows;
   const stop = focused ?? pinned ?? { side: "row", index: first };
 
-  const handlers = useMemo((): WordHandlers => {
-    const own = {
-      onPoint: setPointed,
-      onFocus: setFocused,
-      onPin: (word: Word) => {
-        const same = view.word?.side === word.side && view.word.index === word.index;
-        setPointed(null);
-        go({ ...view, sentence: sentence.id, word: same ? null : word }, true);
-      },
-      onMove: (event: KeyboardEvent, word: Word, panel: string) => {
-        const key = mirrored ? (OPPOSITE[event.key] ?? event.key) : event.key;
-        if (event.key === "Enter" || event.key === " ") {
-          event.preventDefault();
-          own.onPin(word);
-          return;
-        }
-        if (event.key === "Escape") {
-          if (view.word) go({ ...view, sentence: sentence.id, word: null }, true);
-          return;
-        }
-        const list = word.side === "row" ? rows : columns;
-        const across = drawing !== "arcs" && (key === "ArrowRight" || key === "ArrowLeft");
-        const target: Word | null = across
-          ? { side: key === "ArrowRight" ? "column" : "row", index: word.index }
-          : { side: word.side, index: list[moved(key, list.indexOf(word.index), list.length) ?? -1] ?? -1 };
-        if (target.index < 0) return;
-        event.preventDefault();
-        const select = (side: string): SVGElement | null | undefined =>
-          svg.current?.querySelector<SVGElement>(`[data-panel="${panel}"] [data-word="${side}-${target.index}"], [data-panel="${panel}"][data-word="${side}-${target.index}"]`);
-        (select(target.side) ?? select("row"))?.focus();
-      },
-    };
-    return own;
-  }, [view, go, sentence, rows, columns, drawing, mirrored]);
+  const point = (word: Word | null): void => setPointed((before) => (isSame(before, word) ? before : word));
+  const keep = (word: Word | null): void => go({ ...view, sentence: sentence.id, word }, true);
+  const pin = (word: Word): void => {
+    setPointed(null);
+    keep(isSame(view.word, word) ? null : word);
+  };
+  const move = (event: KeyboardEvent): void => {
+    const at = wordOf(event);
+    if (!at) return;
+    const { word, panel } = at;
+    const key = mirrored ? (OPPOSITE[event.key] ?? event.key) : event.key;
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      pin(word);
+      return;
+    }
+    if (event.key === "Escape") {
+      if (view.word) keep(null);
+      return;
+    }
+    const list = word.side === "row" ? rows : columns;
+    const across = drawing !== "arcs" && (key === "ArrowRight" || key === "ArrowLeft");
+    const target: Word | null = across
+      ? { side: key === "ArrowRight" ? "column" : "row", index: word.index }
+      : { side: word.side, index: list[moved(key, list.indexOf(word.index), list.length) ?? -1] ?? -1 };
+    if (target.index < 0) return;
+    event.preventDefault();
+    const select = (side: string): SVGElement | null | undefined => svg.current?.querySelector<SVGElement>(`[data-panel="${panel}"][data-word="${side}-${target.index}"]`);
+    (select(target.side) ?? select("row"))?.focus();
+  };
 
   const room = Math.max(240, width);
   const laid = useMemo(() => {
@@ -234,11 +235,20 @@ function Drawing({ data, view, go, sentence, asked, every = false, title, panels
           width={total.width}
           height={total.height}
           viewBox={`0 0 ${total.width} ${total.height}`}
+          onPointerOver={(event) => event.pointerType !== "touch" && point(wordOf(event)?.word ?? null)}
+          onPointerLeave={() => setPointed(null)}
+          onFocusIn={(event) => setFocused(wordOf(event)?.word ?? null)}
+          onFocusOut={() => setFocused(null)}
+          onClick={(event) => {
+            const at = wordOf(event);
+            if (at) pin(at.word);
+          }}
+          onKeyDown={move}
         >
           {panels.map((panel, i) => {
             const x = (i % beside) * (layout.width + APART);
             const y = Math.floor(i / beside) * (layout.height + APART);
-            const shared = { panel, sentence, rows, columns, focus, stop, handlers, width: room, mirrored };
+            const shared = { panel, sentence, rows, columns, focus, stop, width: room, mirrored };
             return (
               <g key={panel.key} transform={`translate(${x} ${y})`}>
                 {drawing === "arcs" && <Arcs {...shared} layout={layout as ArcsLayout} />}

@@ -11,7 +11,8 @@ import { cell, shownValue } from "./panel";
 import { strokes } from "./strokes";
 import { useShapes, Values } from "./shapes";
 import { fontSize, isolated, shortened, textWidth } from "./text";
-import { DrawnWord } from "./word";
+import type { Place } from "./word";
+import { Words } from "./word";
 
 const TITLE = 26;
 const LEAST = 210; // the width that a title takes
@@ -51,8 +52,8 @@ function shownDifference(panel: Panel, row: number, column: number): string {
 }
 
 export function Grid(props: DrawingProps & { layout: GridLayout }) {
-  const { panel, sentence, rows, columns, focus, stop, handlers, layout, mirrored } = props;
-  const { top, step, size } = layout;
+  const { panel, sentence, rows, columns, focus, stop, layout, mirrored } = props;
+  const { top, step } = layout;
   // The first column is the one where reading begins, next to the words that attend.
   const left = mirrored ? EDGE : layout.left;
   const right = left + step * columns.length;
@@ -80,31 +81,18 @@ export function Grid(props: DrawingProps & { layout: GridLayout }) {
     const row = rows[Math.floor(((event.clientY - frame.y) / frame.height) * rows.length)];
     return row === undefined || column === undefined ? null : [row, column];
   };
-  const word = (side: Word["side"], index: number) => {
-    const focused = focus?.side === side && focus.index === index;
-    const value = focus && focus.side !== side ? values?.get(index) : undefined;
-    const across = pointed?.[side === "row" ? 0 : 1] === index;
-    const x = side === "column" ? 0 : mirrored ? right + SPACE : left - SPACE;
-    const y = side === "row" ? (rowAt.get(index) ?? 0) + step / 2 : 0;
+  const drawnWords = (side: Word["side"], label: string) => {
+    const at = pointed?.[side === "row" ? 0 : 1];
+    const marked = [...(focus?.side === side ? [focus.index] : []), ...(at === undefined ? [] : [at])];
+    const place = (index: number): Place =>
+      side === "row"
+        ? { x: mirrored ? right + SPACE : left - SPACE, y: (rowAt.get(index) ?? 0) + step / 2, anchor: mirrored ? "start" : "end", left: mirrored ? right + 2 : 0, width: layout.left - 2, height: step }
+        : { x: 0, y: 0, anchor: "start", left: -SPACE + 2, width: top - TITLE, height: step, transform: `translate(${(columnAt.get(index) ?? 0) + step / 2} ${top - SPACE}) rotate(-90)` };
     return (
-      <DrawnWord
-        key={index}
-        sentence={sentence}
-        side={side}
-        index={index}
-        panel={panel.key}
-        x={x}
-        y={y}
-        anchor={side === "row" && !mirrored ? "end" : "start"}
-        size={size}
-        most={LONGEST}
-        stop={stop.side === side && stop.index === index}
-        state={focused || across ? "focus" : ""}
-        share={value ? value.byte / 255 : 0}
-        left={side === "column" ? -SPACE + 2 : mirrored ? right + 2 : 0}
-        width={side === "row" ? layout.left - 2 : top - TITLE}
-        height={step}
-        handlers={handlers}
+      <Words
+        {...{ label: `${panel.title}: ${label}`, panel, sentence, side, indices: side === "row" ? rows : columns, layout, place, state: () => "", most: LONGEST, marked }}
+        stop={stop.side === side ? stop.index : null}
+        values={focus?.side === side ? null : values}
       />
     );
   };
@@ -146,16 +134,8 @@ export function Grid(props: DrawingProps & { layout: GridLayout }) {
           </g>
         ))}
       </g>
-      <g role="group" aria-label={`${panel.title}: words that attend`}>
-        {rows.map((row) => word("row", row))}
-      </g>
-      <g role="group" aria-label={`${panel.title}: words attended to`}>
-        {columns.map((column) => (
-          <g key={column} transform={`translate(${(columnAt.get(column) ?? 0) + step / 2} ${top - SPACE}) rotate(-90)`}>
-            {word("column", column)}
-          </g>
-        ))}
-      </g>
+      {drawnWords("row", "words that attend")}
+      {drawnWords("column", "words attended to")}
     </g>
   );
 }

@@ -1,18 +1,20 @@
 // The words in two columns, with a line for each value: from the words that attend to those attended to.
 
+import { useMemo } from "preact/hooks";
 import type { Word } from "../address";
 import { columnsOf } from "../data";
 import { GoldLinks } from "./gold";
-import type { DrawingProps } from "./panel";
+import type { DrawingProps, WordValue } from "./panel";
 import { cell, involves, many, shownValue, strength, visible } from "./panel";
 import { useShapes, Values } from "./shapes";
 import { fontSize, shortened, textWidth } from "./text";
-import { DrawnWord } from "./word";
+import type { Place } from "./word";
+import { Words } from "./word";
 
 const TOP = 38;
 const GAP = 420;
 const NARROWEST = 60;
-const VALUE = 39; // the room for a number beside a word
+const VALUE = 46; // the room for a number beside a word: “100 %” or “1.2e-5”
 const WIDEST = 130;
 
 export interface LinesLayout {
@@ -41,7 +43,7 @@ export function linesLayout({ sentence, rows, columns, width }: Pick<DrawingProp
 }
 
 export function Lines(props: DrawingProps & { layout: LinesLayout }) {
-  const { panel, sentence, rows, columns, focus, stop, handlers, layout } = props;
+  const { panel, sentence, rows, columns, focus, stop, layout } = props;
   const { left, right, step, size } = layout;
   const pair = sentence.columns !== null;
   const mirrored = props.mirrored && !pair; // what is attended to is further on in reading: on the left
@@ -53,41 +55,30 @@ export function Lines(props: DrawingProps & { layout: LinesLayout }) {
     path: (row, column) => `M${from} ${row}L${to} ${column}`,
   });
   const faint = many(panel); // lines of full strength would hide each other
-  const asked = new Map(panel.decisions.flatMap((item) => item.rows.map((row) => [row, item.verdict] as const)));
+  const asked = useMemo(() => new Map(panel.decisions.flatMap((item) => item.rows.map((row) => [row, item.verdict] as const))), [panel]);
 
-  const word = (side: Word["side"], index: number) => {
-    const y = (side === "row" ? rowAt : columnAt).get(index) ?? 0;
-    const value = focus && focus.side !== side ? values?.get(index) : undefined;
-    const focused = focus?.side === side && focus.index === index;
-    const judged = !pair || side === "row" ? asked.get(index) : undefined;
-    const looks = !faint && (side === "column") === panel.reversed && judged !== undefined;
+  const words = (side: Word["side"], label: string) => {
+    const at = side === "row" ? rowAt : columnAt;
     const atLeft = (side === "row") !== mirrored;
     const box = atLeft ? { left: VALUE - 4, width: left + 7 - VALUE } : { left: right - 3, width: layout.width - VALUE + 7 - right };
+    const place = (index: number): Place => ({ x: atLeft ? left : right, y: at.get(index) ?? 0, anchor: atLeft ? "end" : "start", ...box, height: step });
+    const state = (index: number): string => {
+      const judged = !pair || side === "row" ? asked.get(index) : undefined;
+      return !faint && (side === "column") === panel.reversed && judged !== undefined ? `asked ${judged ?? ""}` : "";
+    };
+    const indices = side === "row" ? rows : columns;
+    const marked = focus?.side === side ? [focus.index] : [];
+    const beside = focus?.side === side ? null : values;
+    const number = (index: number, { byte, value }: WordValue) =>
+      byte >= 3 && (
+        <text key={index} class="value" x={atLeft ? VALUE - 8 : layout.width - VALUE + 8} y={at.get(index) ?? 0} text-anchor={atLeft ? "end" : "start"} font-size={size - 2.5}>
+          {shownValue(panel, value)}
+        </text>
+      );
     return (
       <>
-        <DrawnWord
-          key={`${side}-${index}`}
-          sentence={sentence}
-          side={side}
-          index={index}
-          panel={panel.key}
-          x={atLeft ? left : right}
-          y={y}
-          anchor={atLeft ? "end" : "start"}
-          size={size}
-          most={layout.most}
-          stop={stop.side === side && stop.index === index}
-          state={`${focused ? "focus" : ""} ${looks ? "asked" : ""} ${looks ? (judged ?? "") : ""}`}
-          share={value ? value.byte / 255 : 0}
-          {...box}
-          height={step}
-          handlers={handlers}
-        />
-        {value && value.byte >= 3 && (
-          <text class="value" x={atLeft ? VALUE - 8 : layout.width - VALUE + 8} y={y} text-anchor={atLeft ? "end" : "start"} font-size={size - 2.5}>
-            {shownValue(panel, value.value)}
-          </text>
-        )}
+        <Words {...{ label: `${panel.title}: ${label}`, panel, sentence, side, indices, layout, place, state, most: layout.most, marked, values: beside }} stop={stop.side === side ? stop.index : null} />
+        {beside && <g>{[...beside].map(([index, value]) => number(index, value))}</g>}
       </>
     );
   };
@@ -118,12 +109,8 @@ export function Lines(props: DrawingProps & { layout: LinesLayout }) {
           </g>
         );
       })}
-      <g role="group" aria-label={`${panel.title}: words that attend`}>
-        {rows.map((row) => word("row", row))}
-      </g>
-      <g role="group" aria-label={`${panel.title}: words attended to`}>
-        {columns.map((column) => word("column", column))}
-      </g>
+      {words("row", "words that attend")}
+      {words("column", "words attended to")}
     </g>
   );
 }

@@ -39,17 +39,9 @@ export interface DrawingProps {
   columns: number[];
   focus: Word | null;
   stop: Word;
-  handlers: WordHandlers;
   width: number;
   /** Whether the sentence is read from right to left. */
   mirrored: boolean;
-}
-
-export interface WordHandlers {
-  onPoint: (word: Word | null) => void;
-  onFocus: (word: Word | null) => void;
-  onPin: (word: Word) => void;
-  onMove: (event: KeyboardEvent, word: Word, panel: string) => void;
 }
 
 /** Whether so many decisions are drawn that each must be drawn more faintly. */
