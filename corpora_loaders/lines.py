@@ -40,21 +40,12 @@ _OTHER_BOMS = {  # the byte-order mark of UTF-32 begins with that of UTF-16, so 
 }
 
 
-def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """Yield ``(line number, line)`` of a UTF-8 file, which may be compressed with gzip, bzip2, xz or zip.
+def located_lines(path: str | Path, *, offset: int = 0, lines: int = 0) -> Iterator[tuple[int, int, str]]:
+    """Yield ``(line number, offset of the next line, line)`` of a UTF-8 file, which may be compressed.
 
     Compression is recognized by the content of the file, not by its name. To read one of several files in a zip file,
-    name it as if the zip file were a folder: ``glove.zip/glove.50d.txt``.
-
-    A byte-order mark is dropped. Only ``\\n`` and ``\\r\\n`` end a line, because corpora contain Unicode line
-    separators inside their texts.
-    """
-    for number, _, line in located_lines(path):
-        yield number, line
-
-
-def located_lines(path: str | Path, *, offset: int = 0, lines: int = 0) -> Iterator[tuple[int, int, str]]:
-    """Yield ``(line number, offset of the next line, line)`` of a file; see `numbered_lines`.
+    name it as if the zip file were a folder: ``glove.zip/glove.50d.txt``. A byte-order mark is dropped. Only ``\\n``
+    and ``\\r\\n`` end a line, because corpora contain Unicode line separators inside their texts.
 
     An offset is a number of bytes of the text. In a compressed file it counts what has been decompressed, so that
     everything before the offset is decompressed once more when reading is resumed there.

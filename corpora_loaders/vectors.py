@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .describing import amount, named_files
 from .errors import CorpusError
-from .lines import WHOLE_NUMBER, file_sha256, numbered_lines
+from .lines import WHOLE_NUMBER, file_sha256, located_lines
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """A decimal number. `float` would also accept underscores, white space, digits of other scripts, nan and inf."""
@@ -131,7 +131,7 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
     announced = dimensions = None
     said = ""  # what says how many dimensions there are
     in_file = repeated = 0
-    for number, text in numbered_lines(path):
+    for number, _, text in located_lines(path):
         line = text.replace("\t", " ").rstrip(" ")
         if not line:
             continue
@@ -226,7 +226,7 @@ def read_frequencies(path: str | Path) -> dict[str, int]:
         {'the': 1204, 'lighthouse': 3}
     """
     counts: dict[str, int] = {}
-    for number, line in numbered_lines(path):
+    for number, _, line in located_lines(path):
         if not line.strip():
             continue
         form, count = [*line.rsplit(None, 1), ""][:2]

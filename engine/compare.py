@@ -33,9 +33,6 @@ _NO_RESULT = (
 )
 """The options that do not decide what a run counts."""
 
-TABLE = "comparison"
-"""The name of the table of differences."""
-
 
 def compare(
     first: Compared,
@@ -233,7 +230,7 @@ def _written(
     with stages("tables and figures"):
         reports = None if out is None else _reports(runs, out)
         title, together = _title(list(runs)), _together(runs)
-        section = comparison_section(comparison, name=TABLE, title=title, together=together, reports=reports)
+        section = comparison_section(comparison, name="comparison", title=title, together=together, reports=reports)
     record = describe_command(command, shown, 0, stages)
     record |= {"runs": [_describe(name, run) for name, run in runs.items()], "warnings": []}
     return Run((), record=record, sections=(section,), template="comparison.html.j2")

@@ -17,13 +17,7 @@ from ..analyses.explanation.options import ExplanationTestOptions, TextOptions
 from ..analyses.explanation.record import describe
 from ..analyses.explanation.results import ExplainResults
 from ..analyses.explanation.run import choose, examine_share, found, prepared, trained
-from ..analyses.explanation.run_options import (
-    ClassifierOptions,
-    ClassifierTrainingOptions,
-    ExplainOptions,
-    Loaded,
-    TransformerOptions,
-)
+from ..analyses.explanation.run_options import ClassifierTrainingOptions, ExplainOptions, Loaded
 from ..analyses.explanation.section import explain_table
 from ..analyses.explanation.sources import save_model, threads_for
 from ..analyses.explanation.tested import Tested
@@ -50,15 +44,7 @@ if TYPE_CHECKING:
 
 Texts = str | Path | Iterable[str | Path] | LabelledTexts
 
-_GROUPS: dict[str, type[Any]] = {
-    "texts": TextOptions,
-    "tests": ExplanationTestOptions,
-    "classifier": ClassifierOptions,
-    "model": OptionalModelOptions,
-    "transformer": TransformerOptions,
-    "training": ClassifierTrainingOptions,
-    "shares": ShareOptions,
-}
+_GROUPS: dict[str, type[Any]] = {name: type(group) for name, group in vars(ExplainOptions()).items() if name != "seed"}
 """The option groups by the fields of `ExplainOptions`."""
 
 

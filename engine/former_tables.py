@@ -17,16 +17,14 @@ class FormerTables(dict[str, "pd.DataFrame"]):
         super().__init__(tables)
         self._former = {old: new for old, new in former.items() if new in tables and old not in tables}
 
-    def __missing__(self, name: str) -> pd.DataFrame:
+    def __missing__(self, name: str, stacklevel: int = 2) -> pd.DataFrame:
         if name not in self._former:
             raise KeyError(name)
         new = self._former[name]
-        warnings.warn(f"the table {name!r} is now called {new!r}", DeprecationWarning, stacklevel=2)
+        warnings.warn(f"the table {name!r} is now called {new!r}", DeprecationWarning, stacklevel=stacklevel)
         return self[new]
 
     def __getattr__(self, name: str) -> pd.DataFrame:
         if name.startswith("_") or name not in self._former:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        new = self._former[name]
-        warnings.warn(f"`tables.{name}` is now `tables[{new!r}]`", DeprecationWarning, stacklevel=2)
-        return self[new]
+        return self.__missing__(name, stacklevel=3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -44,9 +44,7 @@ Source = str | Path | Iterable[str | Path] | Treebank
 """One file, several files, ``"sample"``, or a treebank that was loaded before."""
 
 
-_GROUPS: dict[str, type[Any]] = {
-    each.name: type(getattr(ProbingOptions(), each.name)) for each in fields(ProbingOptions) if each.name != "seed"
-}
+_GROUPS: dict[str, type[Any]] = {name: type(group) for name, group in vars(ProbingOptions()).items() if name != "seed"}
 """The option groups by the fields of `ProbingOptions`."""
 
 _FORMER = {

@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
 AnyRun = TypeVar("AnyRun", bound="Run")
 
-MADE_OF_STATES = (f"{FOLDER}/", "tables/", "figures/", *EVERY_RUN)
-"""The files of a run that are made of its states."""
-
 
 @dataclass(frozen=True)
 class Run:
@@ -268,9 +265,9 @@ def save_run(run: AnyRun, out: Path, *, overwrite: bool = False, reads: Iterable
 
 def _copy_models(folder: Path, target: Path) -> None:
     """Copy the files of a run that are not made of its states, such as trained models."""
-    record = read_record(folder) or {}
+    record, made_of_states = read_record(folder) or {}, (f"{FOLDER}/", "tables/", "figures/", *EVERY_RUN)
     for name in record.get("files", ()):
-        if not name.startswith(MADE_OF_STATES) and (folder / name).is_file():
+        if not name.startswith(made_of_states) and (folder / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(folder / name, target / name)
 

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from ..analyses.contract import OptionError
 from ..reports.drawing import STYLE
 from ..reports.explorer.data import Explorer
-from ..reports.explorer.view import cell_name, mounted, page
+from ..reports.explorer.view import mounted, page
 from ..reports.heads import HeadView, Layout, as_text, draw, draw_into
 from ..reports.heads.explored import as_explorer, opening
 from ..reports.tables import csv_text
@@ -78,7 +78,7 @@ class Shown:
         return self.text()
 
     def _repr_html_(self) -> str:
-        return self._mounted(cell_name(self.explorer()))
+        return self._mounted()
 
     def text(self, width: int = 80) -> str:
         """Write the heads as text; see `attentionology.reports.heads.as_text`.
@@ -165,7 +165,7 @@ class Shown:
         """Return the data of the interactive drawing, see `attentionology.reports.heads.explored.as_explorer`."""
         return as_explorer(self.views, model=self.model, causal=self.causal)
 
-    def _mounted(self, name: str, *, follow: bool = False) -> str:
+    def _mounted(self, name: str = "", *, follow: bool = False) -> str:
         """The interactive drawing, which replaces the figure where scripts run."""
         address = opening(self.views, layout=self.layout, special=self.special)
         svg = self._image("svg").decode()

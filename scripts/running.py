@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -28,9 +28,6 @@ from ..reports.run_folder import RunFolder
 from ..reports.streams import WIDE, delivered, say, say_json
 from ..reports.table import Terminal
 from ..reports.tables import to_json
-
-if TYPE_CHECKING:
-    pass
 
 Show = Callable[[int], RenderableType]
 """A function of the width of the terminal that makes what it shows."""

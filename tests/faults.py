@@ -120,8 +120,8 @@ _COLUMNS = (
     ),
     Fault(
         "engine/run.py",
-        "if not name.startswith(MADE_OF_STATES)",
-        "if name.startswith(MADE_OF_STATES)",
+        "if not name.startswith(made_of_states)",
+        "if name.startswith(made_of_states)",
         "tests/acceptance/test_probe_stored.py::test_a_run_is_rendered_again_without_its_model_and_treebanks",
     ),
     Fault(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import CorpusError
-from ..lines import WHOLE_NUMBER, located_lines, numbered_lines
+from ..lines import WHOLE_NUMBER, located_lines
 from ..sentence import Sentence
 from .benchmarks import winobias_document
 from .building import Brackets, build_document
@@ -64,7 +64,7 @@ def read_columns(
 def _layout_of(path: Path) -> _Layout:
     """Infer the columns of a file from its first rows: corpora use a selection of those of OntoNotes."""
     rows: list[list[str]] = []
-    for _, text in numbered_lines(path):
+    for _, _, text in located_lines(path):
         if text.strip() and not BEGIN.match(text) and not _END.match(text):
             columns = _columns_of(text, len(rows[-1]) if rows else 0)
             rows += [columns] if columns else []

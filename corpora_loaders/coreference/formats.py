@@ -22,7 +22,7 @@ from ...storage.nearest import UnknownNameError, unknown
 from ...storage.plugins import Plugins, RegistryError, loaded, running, source_of
 from ..conllu_file import read_conllu
 from ..errors import CorpusError
-from ..lines import WHOLE_NUMBER, numbered_lines
+from ..lines import WHOLE_NUMBER, located_lines
 from ..sentence import Sentence
 from .benchmarks import HEADER, read_gap
 from .conll2012 import BEGIN, read_columns
@@ -99,11 +99,7 @@ def format_of(path: str | Path) -> CorpusFormat:
     return next((corpus_format for corpus_format in FORMATS if corpus_format.recognize(beginning)), CONLLU)
 
 
-def _own_names() -> list[str]:
-    return [each.name for each in FORMATS]
-
-
-_PLUGINS = Plugins("corpus format", _own_names)
+_PLUGINS = Plugins("corpus format", lambda: [each.name for each in FORMATS])
 
 
 def list_formats() -> list[str]:
@@ -172,7 +168,7 @@ def detect_format(path: str | Path) -> str:
 def beginning_of_file(path: str | Path) -> Beginning:
     """Read the beginning of a file."""
     comments: list[str] = []
-    for line, text in islice(numbered_lines(path), _READ_AT_MOST):
+    for line, _, text in islice(located_lines(path), _READ_AT_MOST):
         if text.startswith("#"):
             comments.append(text)
         elif text.strip():

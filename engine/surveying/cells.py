@@ -49,7 +49,7 @@ class CellCounter(Generic[Result]):
     """
 
     def __init__(self, plan: SurveyPlan, count: Callable[..., Result]) -> None:
-        self.plan, self.options, self._count = plan, plan.options, count
+        self.plan, self._count = plan, count
         self._encoders: dict[ModelOptions, Encoder] = {}
         self._errors: dict[ModelOptions, Exception] = {}
         self._dealt = 0  # the number of parts of all cells before
@@ -60,7 +60,7 @@ class CellCounter(Generic[Result]):
         with progress_bar("cells", self.plan.cells, unit="") as advance:
             for treebank, path in self.plan.treebanks.items():
                 try:
-                    corpus = read_treebank(self.options, path)
+                    corpus = read_treebank(self.plan.options, path)
                 except Exception as error:
                     advance(len(models))
                     yield treebank, [_failed(Cell(name, treebank), error) for name in models]
@@ -79,10 +79,10 @@ class CellCounter(Generic[Result]):
             encoder = self._loaded(model) if part_options.in_this_process else None
 
             def count(kinds: Sequence[str]) -> Result:
-                job = job_of_cell(self.options, model, path, kinds)
+                job = job_of_cell(self.plan.options, model, path, kinds)
                 return self._count(job, part_options=part_options, model=encoder, corpus=corpus)
 
-            results, failures = together_or_alone(self.options.grid.maps, count)
+            results, failures = together_or_alone(self.plan.options.grid.maps, count)
         except StorageError:  # the parts of the other cells could not be written either
             raise
         except Exception as error:  # whatever goes wrong in a cell must not stop the grid
@@ -94,10 +94,10 @@ class CellCounter(Generic[Result]):
 
         If each cell dealt its own parts, the first shares would get all parts of many small cells.
         """
-        options = self.options.long_run
+        options = self.plan.options.long_run
         if options.share is None:
             return options
-        parts = (1 + self.options.control.copies()) * number_of_parts(len(corpus))
+        parts = (1 + self.plan.options.control.copies()) * number_of_parts(len(corpus))
         number, shares = options.share
         first = (number - 1 - self._dealt) % shares
         self._dealt += parts

@@ -52,7 +52,7 @@ class ExplorerView:
         return f"{self.explorer.model} on {sentences}{of_corpus}"
 
     def _repr_html_(self) -> str:
-        return mounted(self.explorer, name=cell_name(self.explorer), address=self.address)
+        return mounted(self.explorer, address=self.address)
 
     def save(self, path: str | Path) -> None:
         """Write the explorer as one page that needs no network.
@@ -75,19 +75,19 @@ def page(title: str, body: str) -> str:
     )
 
 
-def cell_name(explorer: Explorer) -> str:
-    """Return an id for the element of a cell."""
-    # No two cells of a notebook have the same, even if they show the same. A notebook that is executed again from its
-    # beginning has the same ids again.
-    digest = hashlib.sha256(script_json(explorer).encode()).hexdigest()[:12]
-    return f"explorer-{digest}-{next(_CELLS)}"
+def mounted(explorer: Explorer, *, name: str = "", address: str = "", follow: bool = False, instead: str = "") -> str:
+    """Return HTML that shows an explorer in any page, with its data, the script and the styles.
 
-
-def mounted(explorer: Explorer, *, name: str, address: str = "", follow: bool = False, instead: str = "") -> str:
-    """Return HTML that shows an explorer in any page, with its data, the script and the styles."""
+    The name is the id of its element. By default, it is that of a cell of a notebook.
+    """
+    data = script_json(explorer)
+    if not name:
+        # No two cells of a notebook have the same, even if they show the same. A notebook that is executed again from
+        # its beginning has the same ids again.
+        name = f"explorer-{hashlib.sha256(data.encode()).hexdigest()[:12]}-{next(_CELLS)}"
     options = json.dumps({"hash": follow, "address": address}).replace("<", "\\u003c")
     styles, script = bundled("explorer.css"), bundled("explorer.js")
     return (
         f'<style>{styles}</style><div id="{name}">{instead}</div><script>{script}</script>'
-        f'<script>attentionology.mount(document.getElementById("{name}"), {script_json(explorer)}, {options})</script>'
+        f'<script>attentionology.mount(document.getElementById("{name}"), {data}, {options})</script>'
     )

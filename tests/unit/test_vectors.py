@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from attentionology.corpora_loaders import CorpusError, load_vectors
-from attentionology.corpora_loaders.lines import archive_of, file_sha256, numbered_lines
+from attentionology.corpora_loaders.lines import archive_of, file_sha256, located_lines
 
 TEXT = "the 0.5 -1\nApple 2 3e-1\napple 4 5\n"
 WANT = [[0.5, -1], [2, 0.3], [4, 5]]
@@ -129,7 +129,7 @@ def test_a_member_of_what_is_no_zip_file(tmp_path):
 
 def test_lines_of_a_zip_file_have_numbers(tmp_path):
     (tmp_path / "a.zip").write_bytes(zipped(("t", "a\u2028b\r\n\nd")))
-    assert list(numbered_lines(tmp_path / "a.zip")) == [(1, "a\u2028b"), (2, ""), (3, "d")]
+    assert list(located_lines(tmp_path / "a.zip")) == [(1, 7, "a\u2028b"), (2, 8, ""), (3, 9, "d")]
 
 
 @pytest.mark.parametrize("header", ["3 2\n", "3\t2\n", "3 2 \r\n"])
