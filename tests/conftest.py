@@ -6,7 +6,8 @@ tests of modules and of references. Acceptance tests go without, because the oth
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -26,6 +27,9 @@ gc.disable()
 # How long an example takes depends on what else the machine does.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", REPOSITORY.parent / "shared" / "data"))
 
 LONGEST = (
     "test_sentences test_matrix test_probe_reports test_analyze test_results test_coreference test_norms "
@@ -92,6 +96,31 @@ def quick_geography() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         shortcuts.scale_quickly(patch)
         yield
+
+
+@pytest.fixture(scope="session")
+def data_file() -> Callable[[str], Path]:
+    """A function from a name below the data folder to its path; skips the test where it is absent."""
+
+    def find(name: str) -> Path:
+        if not (DATA / name).exists():
+            pytest.skip(f"no {name} in the data folder (set ATTENTIONOLOGY_DATA)")
+        return DATA / name
+
+    return find
+
+
+@pytest.fixture
+def write(tmp_path) -> Callable[..., Path]:
+    """A function that writes text or bytes to a file of a name, and returns its path."""
+
+    def write_file(content: str | bytes, name: str = "file.conllu") -> Path:
+        path: Path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write_file
 
 
 @pytest.fixture(scope="session")

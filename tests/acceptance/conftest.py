@@ -1,4 +1,4 @@
-"""Real data and the real demo model, where they are.
+"""The real demo model and a real treebank, where they are.
 
 Fixtures import what they need, because the process that starts the others needs nothing of the toolkit.
 """
@@ -6,14 +6,12 @@ Fixtures import what they need, because the process that starts the others needs
 from __future__ import annotations
 
 import importlib.util
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", REPOSITORY.parent / "shared" / "data"))
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -51,18 +49,6 @@ def demo_encoder():
     from attentionology.analyses.shared.builtin import load_encoder
 
     return load_encoder("demo")
-
-
-@pytest.fixture(scope="session")
-def data_file():
-    """A function from a name below the data folder to its path; skips the test where it is absent."""
-
-    def find(name: str) -> Path:
-        if not (DATA / name).exists():
-            pytest.skip(f"no {name} in the data folder (set ATTENTIONOLOGY_DATA)")
-        return DATA / name
-
-    return find
 
 
 @pytest.fixture(scope="session")

@@ -5,25 +5,17 @@ import gzip
 import lzma
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from attentionology.corpora_loaders import CorpusError, load_treebank, read_conllu
 from attentionology.corpora_loaders.coreference import load_documents
+from tests.corpora import word
 
 
 @pytest.fixture
-def read(tmp_path):
-    def write_and_read(content, name="file.conllu"):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return list(read_conllu(path))
-
-    return write_and_read
-
-
-def word(number, form="x", head="0", relation="dep", feats="_", deps="_", misc="_"):
-    return f"{number}\t{form}\t_\t_\t_\t{feats}\t{head}\t{relation}\t{deps}\t{misc}\n"
+def read(write):
+    return lambda *file: list(read_conllu(write(*file)))
 
 
 GOOD = "# sent_id = good\n" + word(1, "Yes") + "\n"
@@ -37,12 +29,6 @@ def test_each_column_goes_into_its_field(read):
     assert (sentence.relations, sentence.deps, sentence.misc) == (("root",), ("0:root",), ("Misc=B",))
     assert (sentence.id, sentence.text) == ("s1", "form")
     assert sentence.comments == {"sent_id": "s1", "text": "form", "genre": "letter"}
-
-
-def test_sentences_know_their_file_and_first_line(read, tmp_path):
-    first, second = read(GOOD + GOOD)
-    assert first.file == second.file == str(tmp_path / "file.conllu")
-    assert (first.line, second.line) == (1, 4)
 
 
 def test_empty_columns_stay_underscores_and_a_missing_head_is_none(read):
@@ -71,20 +57,13 @@ def test_enhanced_dependencies_stay_text(read):
     assert sentence.deps == ("0:root|3.1:conj:and", "1:nmod:of:gen")
 
 
-def test_a_document_lasts_until_the_next_one(read):
-    sentences = read(GOOD + "# newdoc id = a b\n" + GOOD + GOOD + "# newdoc\n" + GOOD + GOOD + "#newdoc id=c\n" + GOOD)
-    unnamed = f"{sentences[0].file}:doc2"
-    assert [s.document for s in sentences] == [None, "a b", "a b", unnamed, unnamed, "c"]
-
-
-def test_a_document_announced_in_a_block_of_comments_begins_with_the_next_sentence(read):
-    assert [s.document for s in read("# newdoc id = d\n\n" + GOOD)] == ["d"]
-
-
-def test_a_document_whose_id_is_empty_is_a_document_without_id(read):
-    sentences = read("# newdoc id = d\n" + GOOD + "# newdoc id =\n" + GOOD)
-    assert sentences[0].document == "d"
-    assert sentences[1].document.endswith("file.conllu:doc2")
+def test_a_document_lasts_until_the_next_one(read, tmp_path):
+    """One may be announced in a block of comments, and may have no id or an empty one."""
+    blocks = GOOD + "# newdoc id = a b\n\n" + GOOD + GOOD + "# newdoc\n" + GOOD + GOOD + "#newdoc id=c\n" + GOOD
+    sentences = read(blocks + "# newdoc id =\n" + GOOD)
+    path = str(tmp_path / "file.conllu")
+    assert [s.document for s in sentences] == [None, "a b", "a b", *[f"{path}:doc2"] * 2, "c", f"{path}:doc4"]
+    assert [(s.file, s.line) for s in sentences[:3]] == [(path, 1), (path, 6), (path, 9)]
 
 
 def test_sentences_without_id_are_numbered_in_their_file(read):
@@ -93,13 +72,11 @@ def test_sentences_without_id_are_numbered_in_their_file(read):
     assert [s.id for s in sentences] == ["file.conllu:1", "good", "file.conllu:3"]
 
 
-@pytest.mark.parametrize("form", ["20 000", "a  b", "20\u00a0000", "a\u2028b", "a\x85b", "a\x0bb", "#", "_", "1-2"])
-def test_form_survives(read, form):
-    [sentence] = read(word(1, form) + word(2, "next", 1))
-    assert sentence.words == (form, "next")
-
-
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n"), min_size=1).filter(str.strip))
+@example("20 000  0")
+@example("20\u00a0000\u2028b\x85b\x0bb")
+@example("#")
+@example("1-2")
 def test_any_form_and_text_without_tab_and_line_end_survives(tmp_path_factory, form):
     path = tmp_path_factory.mktemp("forms") / "file.conllu"
     path.write_bytes(f"# text = {form}.\n{word(1, form)}{word(2, 'next', 1)}".encode())
@@ -218,18 +195,6 @@ def test_error_names_file_line_and_sentence(read, tmp_path, rows, line, message)
     assert str(caught.value).startswith(f"{path}:{line}: sentence 'bad': ")
 
 
-def test_error_names_the_line_of_a_multiword_token_past_the_end(read):
-    with pytest.raises(CorpusError, match="2-3 ends after the last word") as caught:
-        read("# sent_id = bad\n" + word(1) + word("2-3") + word(2))
-    assert caught.value.line == 3
-
-
-def test_error_in_a_sentence_without_id_names_its_number(read):
-    with pytest.raises(CorpusError, match=r"sentence 'file\.conllu:2': expected word id 1") as caught:
-        read(GOOD + word(2))
-    assert (caught.value.sentence, caught.value.line) == ("file.conllu:2", 4)
-
-
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
 def test_error_names_the_line_that_is_not_utf8(read, pack):
     with pytest.raises(CorpusError, match="not UTF-8") as caught:
@@ -270,17 +235,15 @@ def test_missing_files_and_folders(tmp_path, name, message):
 
 
 @pytest.fixture
-def mistakes(tmp_path):
+def mistakes(read):
     """Read a file, and return the lines of the error without the path of the file."""
 
-    def write_and_read(content):
-        path = tmp_path / "file.conllu"
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    def lines_of_error(content):
         with pytest.raises(CorpusError) as caught:
-            list(read_conllu(path))
-        return str(caught.value).replace(f"{path}:", "").split("\n")
+            read(content)
+        return str(caught.value).replace(f"{caught.value.file}:", "").split("\n")
 
-    return write_and_read
+    return lines_of_error
 
 
 def test_the_mistakes_of_a_file_are_reported_together(mistakes):
@@ -349,9 +312,8 @@ def test_a_mistake_and_then_bytes_that_are_not_utf8(mistakes):
     assert second.startswith("6: the file is not UTF-8")
 
 
-def test_what_is_before_the_first_mistake_can_be_read(tmp_path):
-    path = tmp_path / "file.conllu"
-    path.write_text(GOOD + GOOD + word(1, "a", 5) + "\n" + word(1, "a", 6))
+def test_what_is_before_the_first_mistake_can_be_read(write):
+    path = write(GOOD + GOOD + word(1, "a", 5) + "\n" + word(1, "a", 6))
     assert len(load_treebank(path, limit=2)) == 2
     for read in (load_treebank, load_documents):
         with pytest.raises(CorpusError, match=r":7: .* is 5, [^\0]*\n.*:9: .* is 6, ") as caught:

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import json
 import lzma
-import zipfile
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attentionology.corpora_loaders import CorpusError, LabelledTexts, Sentence, load_labelled
+from tests.corpora import zipped
 
 LINES = "1 a fine , fine film\n0 dull\n"
 WANT = [("1", ("a", "fine", ",", "fine", "film")), ("0", ("dull",))]
 
 
 @pytest.fixture
-def load(tmp_path):
-    def read(content: str | bytes, name: str, **options):
-        (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
-        return load_labelled(tmp_path / name, **options)
-
-    return read
+def load(write):
+    return lambda content, name, **options: load_labelled(write(content, name), **options)
 
 
 def pairs(texts: LabelledTexts) -> list[tuple[str, tuple[str, ...]]]:
@@ -41,14 +36,6 @@ def corpus(*labelled: tuple[str, int]) -> LabelledTexts:
 def shown(value: object) -> str:
     """The beginning of a value, to name a test."""
     return ascii(value)[:30]
-
-
-def zipped(*members: tuple[str, str]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, text in members:
-            archive.writestr(name, text)
-    return packed.getvalue()
 
 
 CSV = 'id,text,label\n7,"a fine , fine film",1\n8,dull,0\n'
@@ -179,25 +166,15 @@ def test_repeated_texts(load):
     }
 
 
-def test_several_files_and_limit(tmp_path):
-    for folder, label in (("x", "1"), ("y", "0")):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "a.txt").write_text(f"\n{label} one\n{label} two\n")
-    (tmp_path / "b.csv").write_text("label,text\n2,three\n")
-    files = [tmp_path / "x" / "a.txt", tmp_path / "y" / "a.txt", tmp_path / "b.csv"]
+def test_several_files_and_limit(write):
+    files = [write(f"\n{label} one\n{label} two\n", f"{label}/a.txt") for label in (1, 0)]
+    files.append(write("label,text\n2,three\n", "b.csv"))
     texts = load_labelled(files)
     assert texts.labels == ("1", "1", "0", "0", "2")
     assert [t.id for t in texts] == [*(f"{file}:{n}" for file in files[:2] for n in (2, 3)), "b.csv:2"]
     assert ([f.sentences for f in texts.files], texts.blank) == ([2, 2, 1], 2)
     few = load_labelled(files, limit=3)
     assert (few.labels, [f.sentences for f in few.files]) == (("1", "1", "0"), [2, 1])
-    with pytest.raises(ValueError, match="limit must be at least 1"):
-        load_labelled(files, limit=0)
-    with pytest.raises(ValueError, match="no file"):
-        load_labelled([])
-    (tmp_path / "c.csv").write_text("label,text\n2,three\n")
-    with pytest.raises(CorpusError, match=r"c\.csv: this is the same file as .*b\.csv"):
-        load_labelled([tmp_path / "b.csv", tmp_path / "c.csv"])
 
 
 COLUMNS = "1: expected columns 'text' and 'label', found "

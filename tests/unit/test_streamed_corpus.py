@@ -136,9 +136,6 @@ def test_segments_are_those_of_a_loaded_text(count, tmp_path):
     assert lazy.text_documents == 7
 
 
-DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", "")) / "align"
-
-
 def load(source, target=None, *, gold=None, one_based=False, hypotheses=None, limit=None, lenient=False):
     """The same as `load_bitext`, with everything in memory."""
     read = load_bitext(source, target, limit=limit)
@@ -300,11 +297,11 @@ def test_equality_and_parts_are_decided_without_reading(tmp_path):
             assert content_of_inputs(part.run.inputs) == of_loaded, "the key of the part"
 
 
-@pytest.mark.parametrize("limit", [None, 300])
-def test_real_links_are_the_same(limit):
-    if not (DATA / "deen.test.de").exists():
-        pytest.skip("ATTENTIONOLOGY_DATA names no folder with align/ in it")
-    hypotheses = {name: DATA / f"deen.{name}.gd.talp" for name in ("giza", "fastalign")}
-    files, gold = (DATA / "deen.test.de", DATA / "deen.test.en"), DATA / "deen.alignment.talp"
+def test_real_links_are_the_same(data_file):
+    files, gold = (
+        [data_file(f"align/deen.test.{side}") for side in ("de", "en")],
+        data_file("align/deen.alignment.talp"),
+    )
+    hypotheses = {name: data_file(f"align/deen.{name}.gd.talp") for name in ("giza", "fastalign")}
     with in_files(100):
-        assert check_pairs(*files, gold=gold, one_based=True, hypotheses=hypotheses, limit=limit) is not None
+        assert check_pairs(*files, gold=gold, one_based=True, hypotheses=hypotheses, limit=300) is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import struct
 import zipfile
 
@@ -13,27 +12,15 @@ import pytest
 
 from attentionology.corpora_loaders import CorpusError, load_vectors
 from attentionology.corpora_loaders.lines import archive_of, file_sha256, located_lines
+from tests.corpora import zipped
 
 TEXT = "the 0.5 -1\nApple 2 3e-1\napple 4 5\n"
 WANT = [[0.5, -1], [2, 0.3], [4, 5]]
 
 
-def zipped(*members: tuple[str, str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", method) as archive:
-        for name, text in members:
-            archive.writestr(name, text)
-    return packed.getvalue()
-
-
 @pytest.fixture
-def load(tmp_path):
-    def read(text: str | bytes, words=None, name="v.txt"):
-        file = tmp_path / name
-        file.write_bytes(text.encode() if isinstance(text, str) else text)
-        return load_vectors(file, words)
-
-    return read
+def load(write):
+    return lambda text, words=None: load_vectors(write(text, "v.txt"), words)
 
 
 def words_of(vectors) -> list[str]:

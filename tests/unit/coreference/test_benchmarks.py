@@ -7,6 +7,7 @@ import pytest
 from attentionology.corpora_loaders import CorpusError
 from attentionology.corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO, detect_format, load_documents
 from attentionology.corpora_loaders.coreference.benchmarks import COLUMNS
+from tests.corpora import empty, word
 
 HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
 TEXT = "Ann Lee's dog met Bob-Ray (U.S.); later he left."
@@ -22,13 +23,8 @@ def asked(document):
 
 
 @pytest.fixture
-def load(tmp_path):
-    def write_and_load(content, name="gap.tsv"):
-        path = tmp_path / name
-        path.write_text(content, encoding="utf-8")
-        return load_documents(path)
-
-    return write_and_load
+def load(write):
+    return lambda content, name="gap.tsv", **options: load_documents(write(content, name), **options)
 
 
 def test_gap_words_and_mentions(load, tmp_path):
@@ -138,12 +134,8 @@ def test_winobias_asks_for_every_pronoun_and_for_none_without_a_choice(load):
 ENTITIES = "# newdoc id = x\n# global.Entity = eid-etype-head-other\n"
 
 
-def word(number, misc="_"):
-    return f"{number}\tw\t_\tNOUN\tNN\t_\t{0 if number == 1 else 1}\tdep\t_\t{misc}\n"
-
-
-def empty(number, misc):
-    return f"{number}\t_\t_\tPRON\t_\t_\t_\t_\t1:dep\t{misc}\n"
+def noun(number, misc="_"):
+    return word(number, "w", 0 if number == 1 else 1, upos="NOUN", misc=misc)
 
 
 def full(name, number, form, parse="*", cell="-", part=0):
@@ -162,15 +154,15 @@ def gap(a=("Ann Lee", 0), b=("Bob", 12), pronoun=("he", 23)):
 
 FAULTS = {
     "a bracket on an empty node past the sentence": (
-        ENTITIES + word(1, "Entity=(e1--1-)") + word(2) + empty("9.1", "Entity=(e1--1-)") + "\n",
+        ENTITIES + noun(1, "Entity=(e1--1-)") + noun(2) + empty("9.1", "Entity=(e1--1-)") + "\n",
         "x:5: sentence 'x:1': empty node 9.1 is out of order: it follows word 2",
     ),
     "an empty node above its word": (
-        ENTITIES + empty("1.1", "Entity=(e1--1-)") + word(1, "Entity=(e1--1-)") + "\n",
+        ENTITIES + empty("1.1", "Entity=(e1--1-)") + noun(1, "Entity=(e1--1-)") + "\n",
         "x:3: sentence 'x:1': empty node 1.1 is out of order: it follows word 0",
     ),
     "an empty node twice": (
-        ENTITIES + word(1, "Entity=(e1--1-)") + empty("1.1", "Entity=(e1--1-)") * 2 + "\n",
+        ENTITIES + noun(1, "Entity=(e1--1-)") + empty("1.1", "Entity=(e1--1-)") * 2 + "\n",
         "x:5: sentence 'x:1': empty node 1.1 is out of order",
     ),
     "GAP with both names in one place": (
@@ -190,7 +182,7 @@ FAULTS = {
         "x:4: the row follows '#end document'",
     ),
     "an entity at a multiword token": (
-        ENTITIES + "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\tEntity=(e1--1-)\n" + word(1, "Entity=(e2--1-)") + word(2) + "\n",
+        ENTITIES + "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\tEntity=(e1--1-)\n" + noun(1, "Entity=(e2--1-)") + noun(2) + "\n",
         "x:3: sentence 'x:1': multiword token 1-2 has Entity=",
     ),
     "WinoBias with both occupations right": (
@@ -254,41 +246,32 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_faults_are_told_with_file_and_line(tmp_path, fault):
+def test_faults_are_told_with_file_and_line(load, fault):
     content, message = FAULTS[fault]
-    (tmp_path / "x").write_text(content, encoding="utf-8")
     with pytest.raises(CorpusError) as error:
-        load_documents(tmp_path / "x")
+        load(content, "x")
     assert message in str(error.value)
 
 
-def test_lenient_ignores_a_parse_that_goes_on(tmp_path):
-    content, _ = FAULTS["a parse that is complete and goes on"]
-    (tmp_path / "x").write_text(content, encoding="utf-8")
-    corpus = load_documents(tmp_path / "x", lenient=True)
+def test_lenient_ignores_a_parse_that_goes_on_but_no_rows_of_another_document(load):
+    corpus = load(FAULTS["a parse that is complete and goes on"][0], lenient=True)
     assert corpus.account.faults == 1
     assert corpus.documents[0].words == ("Ann", "left")
-
-
-def test_lenient_is_about_brackets_and_not_about_rows_of_another_document(tmp_path):
-    content, _ = FAULTS["rows of another document in a block"]
-    (tmp_path / "x").write_text(content, encoding="utf-8")
     with pytest.raises(CorpusError, match="a row of document 'b'"):
-        load_documents(tmp_path / "x", lenient=True)
+        load(FAULTS["rows of another document in a block"][0], lenient=True)
 
 
-def test_a_document_may_be_called_otherwise_than_its_rows_say(tmp_path):
+def test_a_document_may_be_called_otherwise_than_its_rows_say(load):
     content = "#begin document (a); part 000\n" + full("b", 0, "Ann", cell="(1)") + "#end document\n"
     content += "#begin document (a); part 001\n" + full("b", 0, "Ann", cell="(1)", part=1) + "#end document\n"
-    (tmp_path / "x").write_text(content, encoding="utf-8")
-    assert len(load_documents(tmp_path / "x").documents) == 2
+    assert len(load(content).documents) == 2
 
 
-def test_sentences_may_have_names_of_their_own(tmp_path):
+def test_sentences_may_have_names_of_their_own(load):
     """As in test cases of the reference scorer: in one document test1, test2, none of them its name."""
     sentences = [full(f"test{n}", 0, "Ann", cell="(1") + full(f"test{n}", 1, "Lee", cell="1)") for n in (1, 2, 3)]
-    (tmp_path / "x").write_text("#begin document (LuoTestCase); \n" + "\n".join(sentences) + "#end document\n")
-    (document,) = load_documents(tmp_path / "x").documents
+    content = "#begin document (LuoTestCase); \n" + "\n".join(sentences) + "#end document\n"
+    (document,) = load(content).documents
     assert document.words == ("Ann", "Lee") * 3
     assert [len(mention.spans) for mention in document.mentions] == [1, 1, 1]
     assert {mention.entity for mention in document.mentions} == {"1"}

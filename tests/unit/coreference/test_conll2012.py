@@ -11,16 +11,14 @@ from attentionology.corpora_loaders.coreference import load_documents
 
 
 @pytest.fixture
-def load(tmp_path):
+def load(write):
     """Write and load a file, whose last document is ended if it has begun; bytes are written as they are."""
 
     def write_and_load(content, name="file.conll", **options):
-        path = tmp_path / name
         if isinstance(content, str):
             _, begun, last = content.rpartition("begin document")
-            content = (content + "\n#end document\n" * (bool(begun) and "#end document" not in last)).encode()
-        path.write_bytes(content)
-        return load_documents(path, **options)
+            content += "\n#end document\n" * (bool(begun) and "#end document" not in last)
+        return load_documents(write(content, name), **options)
 
     return write_and_load
 

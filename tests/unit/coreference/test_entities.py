@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 from attentionology.corpora_loaders import CorpusError
 from attentionology.corpora_loaders.coreference import load_documents
+from tests.corpora import empty, word
 
 HEADER = "# newdoc id = {doc}\n# global.Entity = eid-etype-head-other\n"
 
 
-def token(number, form, head=0, relation="dep", upos="NOUN", misc="_"):
-    return f"{number}\t{form}\t_\t{upos}\t_\t_\t{head}\t{relation}\t_\t{misc}\n"
+token = functools.partial(word, head=0, upos="NOUN")
 
 
 @pytest.fixture
-def load(tmp_path):
-    def write_and_load(content, **options):
-        path = tmp_path / "file.conllu"
-        path.write_text(content, encoding="utf-8")
-        return load_documents(path, **options)
-
-    return write_and_load
+def load(write):
+    return lambda content, **options: load_documents(write(content), **options)
 
 
 def shown(document):
@@ -31,14 +28,14 @@ def shown(document):
 def test_nested_singletons_and_chains_over_sentences(load):
     content = (
         HEADER.format(doc="x") + "# sent_id = x-1\n"
-        + token(1, "the", 2, upos="DET", misc="Entity=(e1-person-2-")
-        + token(2, "mayor", 0, "root")
-        + token(3, "of", 4, upos="ADP")
-        + token(4, "Rome", 2, upos="PROPN", misc="Entity=(e2-place-1-)e1)|SpaceAfter=No")
+        + token(1, "the", head=2, upos="DET", misc="Entity=(e1-person-2-")
+        + token(2, "mayor", head=0, relation="root")
+        + token(3, "of", head=4, upos="ADP")
+        + token(4, "Rome", head=2, upos="PROPN", misc="Entity=(e2-place-1-)e1)|SpaceAfter=No")
         + "\n# sent_id = x-2\n"
-        + token(1, "she", 0, "root", upos="PRON", misc="Entity=(e1-person-1-)")
+        + token(1, "she", head=0, relation="root", upos="PRON", misc="Entity=(e1-person-1-)")
         + "\n"
-        + HEADER.format(doc="y") + "# sent_id = y-1\n" + token(1, "it", 0, upos="PRON", misc="Entity=(e1--1-)") + "\n"
+        + HEADER.format(doc="y") + "# sent_id = y-1\n" + token(1, "it", upos="PRON", misc="Entity=(e1--1-)") + "\n"
     )  # fmt: skip
     corpus = load(content)
     x, y = corpus.documents
@@ -58,9 +55,9 @@ def test_nested_singletons_and_chains_over_sentences(load):
 def test_fields_are_named_by_the_header(load):
     content = (
         "# newdoc id = g\n# global.Entity = entity-GRP-infstat-minspan-link\n"
-        + token(1, "a", 3, misc="Entity=(person-7-new-2,3-x-y")
-        + token(2, "b", 3)
-        + token(3, "c", 0, misc="Entity=person-7)(person-7)")
+        + token(1, "a", head=3, misc="Entity=(person-7-new-2,3-x-y")
+        + token(2, "b", head=3)
+        + token(3, "c", head=0, misc="Entity=person-7)(person-7)")
         + "\n"
     )
     mentions = load(content).documents[0].mentions
@@ -70,11 +67,11 @@ def test_fields_are_named_by_the_header(load):
 def test_discontinuous_mentions(load):
     content = (
         HEADER.format(doc="x")
-        + token(1, "a", 5, misc="Entity=(e1[1/2]-person-1-")
-        + token(2, "b", 1, misc="Entity=e1[1/2])")
-        + token(3, "c", 5)
-        + token(4, "d", 1, misc="Entity=(e1[2/2]-person-1-)(e1--1-)")
-        + token(5, "e", 0)
+        + token(1, "a", head=5, misc="Entity=(e1[1/2]-person-1-")
+        + token(2, "b", head=1, misc="Entity=e1[1/2])")
+        + token(3, "c", head=5)
+        + token(4, "d", head=1, misc="Entity=(e1[2/2]-person-1-)(e1--1-)")
+        + token(5, "e", head=0)
         + "\n"
     )
     corpus = load(content)
@@ -87,13 +84,13 @@ def test_discontinuous_mentions(load):
 def test_brackets_on_empty_nodes(load):
     content = (
         HEADER.format(doc="x")
-        + "0.1\tYo\t_\tPRON\t_\t_\t_\t_\t1:nsubj\tEntity=(e1--1-)\n"
-        + token(1, "corro", 0, upos="VERB")
-        + token(2, "y", 1)
-        + "2.1\t_\t_\tPRON\t_\t_\t_\t_\t1:nsubj\tEntity=(e2--1-\n"
-        + token(3, "mi", 4, upos="PRON", misc="Entity=(e1--1-)")
-        + token(4, "perro", 1)
-        + "4.1\t_\t_\tPRON\t_\t_\t_\t_\t_\tEntity=e2)\n"
+        + empty("0.1", "Entity=(e1--1-)")
+        + token(1, "corro", head=0, upos="VERB")
+        + token(2, "y", head=1)
+        + empty("2.1", "Entity=(e2--1-")
+        + token(3, "mi", head=4, upos="PRON", misc="Entity=(e1--1-)")
+        + token(4, "perro", head=1)
+        + empty("4.1", "Entity=e2)")
         + "\n"
     )
     corpus = load(content)
@@ -107,9 +104,9 @@ def test_brackets_on_empty_nodes(load):
 def test_split_antecedents_and_bridges_are_counted(load):
     content = (
         HEADER.format(doc="x")
-        + token(1, "Ann", 3, misc="Entity=(e1--1-)")
-        + token(2, "Bob", 3, misc="Entity=(e2--1-)|Bridge=e1<e2:part")
-        + token(3, "they", 0, misc="Entity=(e3--1-)|SplitAnte=e1<e3,e2<e3")
+        + token(1, "Ann", head=3, misc="Entity=(e1--1-)")
+        + token(2, "Bob", head=3, misc="Entity=(e2--1-)|Bridge=e1<e2:part")
+        + token(3, "they", head=0, misc="Entity=(e3--1-)|SplitAnte=e1<e3,e2<e3")
         + "\n"
     )
     counts = load(content).counts()
@@ -136,7 +133,7 @@ def test_text_before_the_first_document_is_one(load):
     ],
 )
 def test_malformed_entities_are_errors_with_their_line_or_counted(load, misc, message, faults):
-    content = HEADER.format(doc="x") + token(1, "a", misc=misc) + token(2, "b", 1, misc="Entity=(e9--1-)") + "\n"
+    content = HEADER.format(doc="x") + token(1, "a", misc=misc) + token(2, "b", head=1, misc="Entity=(e9--1-)") + "\n"
     with pytest.raises(CorpusError) as error:
         load(content)
     assert message in str(error.value)
@@ -148,10 +145,6 @@ def test_malformed_entities_are_errors_with_their_line_or_counted(load, misc, me
 def test_entities_need_a_header(load):
     with pytest.raises(CorpusError, match=r"file.conllu:1: an entity has no comment '# global.Entity"):
         load(token(1, "a", misc="Entity=(e1--1-)") + "\n")
-
-
-def empty(number, misc):
-    return f"{number}\t_\t_\tPRON\t_\t_\t_\t_\t0:x\t{misc}\n"
 
 
 def test_mentions_on_empty_nodes_beside_each_other_are_two(load):
@@ -174,7 +167,7 @@ def test_parts_without_words_are_no_parts(load):
         + empty("0.1", "Entity=(e6[1/2]--1-)")
         + token(1, "a", misc="Entity=(e7[1/2]--1-)")
         + empty("1.1", "_")
-        + token(2, "b", 1, misc="Entity=(e6[2/2]--1-)(e7[2/2]--1-)")
+        + token(2, "b", head=1, misc="Entity=(e6[2/2]--1-)(e7[2/2]--1-)")
         + "\n"
     )
     corpus = load(content)

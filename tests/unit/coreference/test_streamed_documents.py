@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import pickle
 import tempfile
 from functools import cache
@@ -25,8 +24,6 @@ from tests.unit.coreference.test_benchmarks import HEADER as GAP_HEADER
 from tests.unit.coreference.test_benchmarks import row as gap_row
 from tests.unit.coreference.test_entities import token
 from tests.unit.test_streamed_treebank import in_files
-
-DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", "missing"))
 
 
 def in_memory(paths, **options):
@@ -70,7 +67,7 @@ def entities(name, sentences, *, header=True):
     text += "# global.Entity = eid-etype-head\n" if header else ""
     for cells in sentences:
         for number, cell in enumerate(cells, start=1):
-            text += token(number, f"word{number}", number - 1, misc="_" if cell == "-" else f"Entity={cell}")
+            text += token(number, f"word{number}", head=number - 1, misc="_" if cell == "-" else f"Entity={cell}")
         text += "\n"
     return text
 
@@ -130,12 +127,9 @@ def test_files_of_all_formats_are_the_same(name, limit, tmp_path):
 @pytest.mark.parametrize(
     "name", ["coref/ontogum_dev.v4_gold_conll", "coref/gap-development.tsv", "ud/en_gum-dev.conllu"]
 )
-def test_real_corpora_are_the_same(name):
-    winobias = DATA / "coref" / "dev_type1_anti.v4_auto_conll"
-    if not winobias.exists():
-        pytest.skip("ATTENTIONOLOGY_DATA does not name a folder with corpora")
+def test_real_corpora_are_the_same(name, data_file):
     with in_files(200):
-        check_same([DATA / name, winobias], limit=100)
+        check_same([data_file(name), data_file("coref/dev_type1_anti.v4_auto_conll")], limit=100)
 
 
 @cache
