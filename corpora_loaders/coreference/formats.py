@@ -208,7 +208,7 @@ CONLLU = CorpusFormat(
     read_conllu,
 )
 
-FORMATS = (
+FORMATS: tuple[CorpusFormat, ...] = (
     CorpusFormat("conll2012", "CoNLL-2012 columns", _is_conll2012, read_columns),
     CONLLU,
     CorpusFormat("gap", "GAP", _is_gap, read_gap),

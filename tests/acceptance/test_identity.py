@@ -126,24 +126,6 @@ def test_a_merge_does_not_replace_what_it_reads(runs, tmp_path, capsys):
     assert {path: path.read_bytes() for path in first.rglob("*") if path.is_file()} == before
 
 
-@pytest.mark.slow
-def test_damaged_parts_are_named(runs, folder, tmp_path, capsys):
-    parts = ["--parts", str(tmp_path / "parts")]
-    analyze(folder, "model-a", "first", tmp_path / "before", *parts)
-    capsys.readouterr()
-    [part] = (tmp_path / "parts").iterdir()
-    content = part.read_bytes()
-    part.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    out = analyze(folder, "model-a", "first", tmp_path / "after", *parts)
-    assert part.name in " ".join(capsys.readouterr().out.split()).replace(" ", "")
-    [warning] = [warning for warning in json.loads((out / "run.json").read_text())["warnings"] if "SHA-256" in warning]
-    assert str(part) in warning
-    assert part.read_bytes() == content
-    part.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    analyze(folder, "model-a", "first", tmp_path / "share", *parts, "--part", "1/1")
-    assert part.name in capsys.readouterr().out
-
-
 def test_different_sentences_with_the_same_ids_are_drawn_independently(runs):
     """Otherwise the variance of the difference has a covariance that the two samples do not have."""
     first, second = (load_compared_run(runs[name]) for name in ("a", "other"))

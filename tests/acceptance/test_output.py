@@ -64,18 +64,14 @@ def test_a_full_output_keeps_the_results(inputs, programs, tmp_path):
     assert (tmp_path / "out" / "run.json").is_file()
 
 
-def test_control_characters_of_a_treebank_are_shown(inputs, tmp_path, capsys):
-    assert main([*inputs["analyze"], *inputs["odd"], "--out", str(tmp_path / "out")]) == 0
-    out = capsys.readouterr().out
-    assert "n\\u001b[31m\\u0007subj\\u202e[bold]" in out
-    assert not set("\x1b\x07\r\u202e") & set(out)
-
-
-def test_control_characters_are_the_same_in_json(inputs, tmp_path, capsys):
-    assert main([*inputs["analyze"], *inputs["odd"], "--json", "--out", str(tmp_path / "out")]) == 0
-    out = capsys.readouterr().out
-    assert not set("\x1b\x07\r\u202e") & set(out)
-    assert RELATION in json.loads(out)["run"]["corpus"]["relations"]
+def test_control_characters_of_a_treebank_are_shown_in_the_terminal_and_in_json(inputs, tmp_path, capsys):
+    shown = []
+    for number, options in enumerate(([], ["--json"])):
+        assert main([*inputs["analyze"], *inputs["odd"], *options, "--out", str(tmp_path / str(number))]) == 0
+        shown.append(capsys.readouterr().out)
+        assert not set("\x1b\x07\r\u202e") & set(shown[-1])
+    assert "n\\u001b[31m\\u0007subj\\u202e[bold]" in shown[0]
+    assert RELATION in json.loads(shown[1])["run"]["corpus"]["relations"]
 
 
 def test_control_characters_of_file_names_are_shown(inputs, tmp_path, capsys):

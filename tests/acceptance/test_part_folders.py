@@ -133,12 +133,6 @@ def test_a_read_only_folder_is_named_before_anything_is_loaded(folder, small_dis
         assert "Read-only" in message
 
 
-def test_a_folder_below_a_file_is_named(folder, tmp_path, capsys):
-    (tmp_path / "file").write_text("")
-    assert main(command(folder, "--parts", tmp_path / "file" / "parts", "--out", tmp_path / "out")) == 1
-    assert str(tmp_path / "file" / "parts") in capsys.readouterr().err
-
-
 def test_the_check_of_a_folder_leaves_nothing(tmp_path, monkeypatch):
     parts.check_folder(tmp_path / "new" / "parts")
     assert list((tmp_path / "new" / "parts").iterdir()) == []

@@ -72,8 +72,8 @@ def plain(folder):
 
 
 def counted(folder: Path, parts: PartOptions | None = None, corpus: str = "long", **changes: Any) -> Tables:
-    """The tables of a run without a report."""
-    analyses = changes.pop("analyses", ANALYSES)
+    """The tables of a run without a report; ``warned`` receives its warnings."""
+    analyses, warned = changes.pop("analyses", ANALYSES), changes.pop("warned", [])
     options: list[Any] = [
         ModelOptions(model=str(changes.pop("model", folder / "model"))),
         CorpusOptions(corpus=(str(folder / f"{corpus}.conllu"),)),
@@ -83,6 +83,7 @@ def counted(folder: Path, parts: PartOptions | None = None, corpus: str = "long"
     if "dependency" in analyses:
         options.append(CountOptions(replicates=30))
     run = analyze(analyses=analyses, options=options, **changes)
+    warned += run.record["warnings"]
     tables = {name: getattr(run["surface"].tables, name) for name in TABLES}
     return {**tables, "best": run["dependency"].best} if "dependency" in analyses else tables
 
@@ -124,15 +125,19 @@ def test_several_processes_count_the_same(folder, monkeypatch):
     assert equal(counted(folder, PartOptions(workers=2), corpus="longer"), counted(folder, corpus="longer"))
 
 
-def test_damaged_parts_are_counted_again(folder, plain, tmp_path):
+def test_damaged_parts_are_named_and_counted_again(folder, plain, tmp_path, capsys):
     counted(folder, PartOptions(parts=tmp_path))
     first, second, third = sorted(tmp_path.iterdir())
-    content = first.read_bytes()
+    content, warned = first.read_bytes(), list[str]()
     first.write_bytes(content[: len(content) // 2] + bytes(len(content) - len(content) // 2))
     second.write_bytes(b"")
     third.rename(third.with_name(first.name + "x"))
-    assert equal(counted(folder, PartOptions(parts=tmp_path)), plain)
+    assert equal(counted(folder, PartOptions(parts=tmp_path), warned=warned), plain)
     assert first.read_bytes() == content
+    assert {path for path in (first, second, third) if str(path) in "".join(warned)} == {first, second}
+    first.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert main(command(folder, "--parts", tmp_path, "--part", "1/1")) == 0
+    assert f"Warning: The cache file {first} could not be used" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -145,24 +145,22 @@ def test_titles_say_how_much_was_read(encoder, limit, cut):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loaded", ["names", "objects"])
-def test_analyze_returns_the_tables_that_the_command_writes(loaded, model, tmp_path):
+def test_analyze_returns_the_tables_that_the_command_writes(model, tmp_path):
+    """By the names of a model and a corpus, and with objects that have been loaded."""
     command = ["analyze", "--model", model, "--analyses", "dependency", "--limit", "20", "--coarse"]
     assert main([*command, "--out", str(tmp_path / "command")]) == 0
-    options: list[Any] = [DependencyOptions(coarse=True)]
-    if loaded == "names":
-        options.append(CorpusOptions(limit=20))
-        run = attentionology.analyze(model, "sample", analyses=["dependency"], options=options)
-    else:
-        treebank, encoder = load_treebank(SAMPLE_TREEBANK, limit=20), Encoder.from_pretrained(model)
-        run = attentionology.analyze(encoder, treebank, analyses=["dependency"], options=options)
-    results = run["dependency"]
-    for name, table in (("dependency", results.cells), ("dependency_best", results.best)):
-        write_csv(table, tmp_path / f"{name}.csv")
-        assert (tmp_path / f"{name}.csv").read_bytes() == (tmp_path / "command" / "tables" / f"{name}.csv").read_bytes()
-    assert run.folder is None
-    assert run.record["options"]["corpus"] == [str(SAMPLE_TREEBANK)]
-    assert results.cells["relation"].str.contains(":").sum() == 0
+    coarse, loaded = DependencyOptions(coarse=True), load_treebank(SAMPLE_TREEBANK, limit=20)
+    given: list[Any] = [(model, "sample", [coarse, CorpusOptions(limit=20)])]
+    for encoder, corpus, options in [*given, (Encoder.from_pretrained(model), loaded, coarse)]:
+        run = attentionology.analyze(encoder, corpus, analyses=["dependency"], options=options)
+        results = run["dependency"]
+        for name, table in (("dependency", results.cells), ("dependency_best", results.best)):
+            write_csv(table, tmp_path / f"{name}.csv")
+            written = tmp_path / "command" / "tables" / f"{name}.csv"
+            assert (tmp_path / f"{name}.csv").read_bytes() == written.read_bytes()
+        assert run.folder is None
+        assert run.record["options"]["corpus"] == [str(SAMPLE_TREEBANK)]
+        assert results.cells["relation"].str.contains(":").sum() == 0
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from attentionology.corpora_loaders import CorpusError, load_treebank
-from attentionology.corpora_loaders.releases import files, matching_treebanks, names, source_of, treebank_path
+from attentionology.corpora_loaders.releases import files, matching_treebanks, names, treebank_path
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.surveying.options import GridOptions, SurveyOptions
 from attentionology.engine.surveying.plan import plan_survey
@@ -112,20 +112,19 @@ def test_what_was_fetched_is_recorded(server):
     assert load_treebank(SAMPLE_TREEBANK).files[0].source == {}
 
 
-def test_a_damaged_file_is_fetched_again(server, capsys):
-    path = treebank_path("ud:en_partut:dev")
-    path.write_bytes(SAMPLE[:100] + b"X" + SAMPLE[101:])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(SAMPLE[:100] + b"X" + SAMPLE[101:]),
+        lambda path: path.with_suffix(".source.json").unlink(),
+    ],
+    ids=["another byte", "no record"],
+)
+def test_a_damaged_file_is_fetched_again(server, capsys, damage):
+    damage(treebank_path("ud:en_partut:dev"))
     forget()
     assert treebank_path("ud:en_partut:dev").read_bytes() == SAMPLE
     assert "damaged" in capsys.readouterr().err
-    assert server.log.count(FILE) == 2
-
-
-def test_a_file_without_its_record_is_fetched_again(server):
-    path = treebank_path("ud:en_partut:dev")
-    path.with_suffix(".source.json").unlink()
-    forget()
-    treebank_path("ud:en_partut:dev")
     assert server.log.count(FILE) == 2
 
 
@@ -136,23 +135,19 @@ def test_a_file_without_its_record_is_fetched_again(server):
         (500, "cannot be fetched .*500"),
         (403, "cannot be fetched .*403"),
         (404, "release 2.17 has no such file"),
+        ("within a sentence", "not complete"),  # a CoNLL-U file that was cut is otherwise a shorter treebank
     ],
 )
 def test_what_does_not_arrive_is_not_kept(server, tmp_path, fault, message):
     server.faults[FILE] = fault
+    if fault == "within a sentence":
+        server.files[FILE] = SAMPLE.rstrip(b"\n") + b"\n"
     with pytest.raises(CorpusError, match=message):
         treebank_path("ud:en_partut:dev")
     assert not list((tmp_path / "cache").rglob("*.conllu"))
     server.faults.clear()
+    server.files[FILE] = SAMPLE
     assert treebank_path("ud:en_partut:dev").read_bytes() == SAMPLE
-
-
-def test_a_file_that_ends_within_a_sentence_is_refused(server, tmp_path):
-    """A CoNLL-U file that was cut is otherwise a shorter treebank."""
-    server.files[FILE] = SAMPLE.rstrip(b"\n") + b"\n"
-    with pytest.raises(CorpusError, match="not complete"):
-        treebank_path("ud:en_partut:dev")
-    assert not list((tmp_path / "cache").rglob("*.conllu"))
 
 
 def test_no_server(server, monkeypatch):
@@ -225,13 +220,6 @@ def test_words_that_were_not_released(server):
     server.files[FILE] = blank
     with pytest.raises(CorpusError, match="UD_English-ParTUT needs the text of the original corpus"):
         load_treebank("ud:en_partut:dev")
-
-
-def test_the_license_is_that_of_the_metadata(tmp_path):
-    file = tmp_path / "UD_English-ParTUT" / "en_partut-ud-dev.conllu"
-    file.parent.mkdir()
-    (file.parent / "README.md").write_bytes(README)
-    assert source_of(file) == {"name": "ud:en_partut:dev", "license": "CC BY-NC-SA 4.0"}
 
 
 def test_the_command(capsys):
