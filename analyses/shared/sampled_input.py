@@ -188,5 +188,5 @@ def selected(batch: MapBatch, rows: Sequence[int]) -> MapBatch:
         labels=tuple(batch.labels[row] for row in rows) if batch.labels else (),
         forms=tuple(batch.forms[row] for row in rows) if batch.forms else (),
         word_lengths=tuple(batch.word_lengths[row] for row in rows) if batch.word_lengths else (),
-        recompute=lambda indices, first_layers=None: batch.exact([rows[index] for index in indices], first_layers),
+        recompute=lambda indices, first_layers: batch.exact([rows[index] for index in indices], first_layers),
     )

@@ -1,11 +1,8 @@
 """ALTI (Ferrando et al. 2022): how much closer each contribution brings a token to the attention block's output.
 
-The output a_i of the attention block is the sum of the contributions t_ij of all tokens j, plus biases that belong to
-no token (see `attentionology.extractors.layers.contributions`). The importance of token j is the length that a_i loses
-if its contribution is taken away, ``‖a_i‖ − ‖a_i − t_ij‖``. With hundreds of tokens that is a small difference of two
-large numbers, so neither function below subtracts norms: `alti` subtracts component by component before it sums, and
-`alti_l2` uses an algebraic form without the cancellation. Even so, these values are less precise in float32 than
-attention weights, which is why both kinds declare a ``noise`` of their own.
+The importance of token j is the length that the output a_i loses without its contribution t_ij, ``‖a_i‖ − ‖a_i −
+t_ij‖``. With hundreds of tokens that is a small difference of two large numbers, so neither function below subtracts
+norms. Even so, these values are less precise in float32 than attention weights, so both kinds declare their ``noise``.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """Attention weights, norms of what the attention block moves (Kobayashi et al. 2020, 2021), and GlobEnc.
 
-An attention weight says how much of a token is taken, but not how large the vector is that it is taken of. The norms
-replace the weight by the length of the vector that query i really receives from key j. How that vector is defined where
-a residual connection and layer norms follow is explained in `attentionology.extractors.layers.contributions`.
-
-The bias b_V is part of the value vectors. The bias b_O and the layer norm's beta belong to no key and are left out of
-every map, but they are part of the sums whose standard deviation the layer norm divides by. Rows are not divided by
-their sums, as in the authors' code.
+The norms replace a weight by the length of the vector that query i really receives from key j, see
+`attentionology.extractors.layers.contributions`. The bias b_V is part of the value vectors. The bias b_O and the layer
+norm's beta belong to no key and are in no map, but in the sums whose deviation the layer norm divides by.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Norms of what whole layers move, the feed-forward block included (Kobayashi et al. 2024).
 
-The activation of the feed-forward block is not linear, so there is no unique way to say which part of its output comes
-from which token. The answer used here is integrated gradients: along the straight path from the baseline to the true
-pre-activation, each unit has a mean slope θ (see `attentionology.extractors.layers.activations`), and each token's part
-of the pre-activation is multiplied by it. The parts then add up to what the activation really does, and since θ
-depends on the query and the unit but not on the key, the whole layer becomes one linear map per query.
+Which part of the block's output comes from which token is answered by integrated gradients: each unit has a mean slope
+θ (see `attentionology.extractors.layers.activations`), and each token's part of the pre-activation is multiplied by it.
+The parts add up to what the activation really does, and the whole layer becomes one linear map per query.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Value Zeroing (Mohebbi et al. 2023): how much a layer's output changes when a key's value vector is zeroed.
 
-The authors run the layer once per key. Here the layer is taken apart instead: before its first layer norm, the output
-of query i is a sum over keys, so zeroing the value of key j subtracts one known vector from it (`contribution_blocks`),
-and only what follows that sum has to be computed again. Unlike the other kinds this uses the true layer norms and the
-true activation of the changed sum, with nothing linearized.
+The authors run the layer once per key. Here one known vector is subtracted from the sum before the first layer norm
+(`contribution_blocks`), and only what follows that sum is computed again, with nothing linearized.
 """
 
 from __future__ import annotations

@@ -1,17 +1,11 @@
 """The checks that what is recomputed from weights is what the model computes, and that attention is a distribution.
 
-The rows of names in `attentionology.extractors.layers.architectures` are claims about code that others change: a new
-version of transformers may move a layer norm, an adapter may wrap a projection, a model may scale its residuals. A map
-from the wrong formula looks as good as any other. So the claims are tested with numbers: all layers are recomputed once
-for each model, on a padded batch (`verify_model`), and one position of every sentence in every batch after that
-(`verify_batch`), which also notices weights that were changed since they were read.
+The rows of names in `attentionology.extractors.layers.architectures` are claims about code that others change, and a
+map from the wrong formula looks as good as any other. So all layers are recomputed once for each model
+(`verify_model`), and one position of every sentence in every batch after that (`verify_batch`). Inputs and outputs are
+recorded at the layer modules, because hidden states as transformers returns them may have passed further modules.
 
-Hidden states cannot be compared as transformers returns them. The last one may have passed a final layer norm, and some
-models insert other modules between layers, so inputs and outputs are recorded at the layer modules themselves.
-
-Every batch of attention is checked, too, because attention can be wrong in ways that no shape shows. An attention
-function that was registered with transformers without a mask function of the same name is given no mask, and every
-piece then attends to padding; the rows still sum to 1 over the padded length, but not over the sentence.
+Every batch of attention is checked, too: where the mask is not respected, rows still sum to 1 over the padded length.
 """
 
 from __future__ import annotations
@@ -41,6 +35,7 @@ class Recorder:
     def __init__(self, modules: Sequence[nn.Module]) -> None:
         self.inputs: list[Any] = []  # None where a module calls its input by another name than hidden_states
         self.outputs: list[Tensor] = []
+        self.sizes: list[int] = []  # how many values each call gave, 0 for a tensor alone
         self._modules, self._hooks = modules, ExitStack()
 
     def __enter__(self) -> Recorder:
@@ -54,6 +49,7 @@ class Recorder:
     def _record(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         self.inputs.append(args[0] if args else kwargs.get("hidden_states"))
         self.outputs.append(output if isinstance(output, Tensor) else output[0])
+        self.sizes.append(0 if isinstance(output, Tensor) else len(output))
 
 
 def verify_model(
@@ -93,8 +89,6 @@ def verify_batch(layer: Layer, expected: Float[Tensor, "batch n dim"], where: st
 
 def spread_positions(mask: Bool[Tensor, "batch n"]) -> tuple[Int[Tensor, " batch"], Int[Tensor, " batch"]]:
     """Choose one position of each sentence, from the first of the first to the last of the last.
-
-    So special tokens at either end are among them.
 
     Example:
         >>> spread_positions(torch.tensor([[True, True, True], [True, False, False], [True, True, True]]))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
@@ -119,27 +119,14 @@ class GradientMaker:
         """
         encoder = batch.encoder
         check_masking(encoder, self.mask_rate)
-        model = self.masked_lm.to(encoder.device).eval() if self.loss == "mlm" else encoder.model
         drawn = mask_batch(batch, self.mask_rate, self.seed)
         masked = [pieces for pieces, _ in drawn]
-        targets, mask = encoder.pad(batch.pieces)
+        _, mask = encoder.pad(batch.pieces)
         is_masked = torch.zeros_like(mask)
         for row, (_, indices) in enumerate(drawn):
             is_masked[row, indices] = True
         with torch.enable_grad():
-            output = _read(encoder, model, masked)
-            if not output.attentions and switch_to_eager(model):
-                output = _read(encoder, model, masked)
-            check_full_attention(model, output.attentions or (), tuple(is_masked.shape), encoder.label)
-            if self.loss == "mlm":
-                errors = functional.cross_entropy(output.logits[is_masked], targets[is_masked], reduction="none")
-            else:
-                with torch.no_grad():
-                    unmasked = _read(encoder, model, batch.pieces)[0]
-                errors = (output[0] - unmasked)[is_masked].square().mean(-1)
-            by_piece = errors.new_zeros(is_masked.shape).masked_scatter(is_masked, errors)
-            losses = by_piece.sum(1) / is_masked.sum(1).clamp(min=1)
-            attentions = tuple(output.attentions)
+            losses, attentions = self._losses(batch, masked, is_masked)
             try:
                 # The sentences of a batch do not see one another, so that the gradient of the sum has that of each.
                 gradients = torch.autograd.grad(losses.sum(), attentions)
@@ -167,6 +154,26 @@ class GradientMaker:
             losses=losses.detach(),
             sentences=batch.sentences,
         )
+
+    def _losses(
+        self, batch: SharedBatch, masked: Sequence[Pieces], is_masked: Bool[Tensor, "batch n"]
+    ) -> tuple[Float[Tensor, " batch"], tuple[Tensor, ...]]:
+        """Read masked pieces, and return the loss of each sentence and the attention of each layer."""
+        encoder = batch.encoder
+        model = self.masked_lm.to(encoder.device).eval() if self.loss == "mlm" else encoder.model
+        output = _read(encoder, model, masked)
+        if not output.attentions and switch_to_eager(model):
+            output = _read(encoder, model, masked)
+        check_full_attention(model, output.attentions or (), tuple(is_masked.shape), encoder.label)
+        if self.loss == "mlm":
+            targets, _ = encoder.pad(batch.pieces)
+            errors = functional.cross_entropy(output.logits[is_masked], targets[is_masked], reduction="none")
+        else:
+            with torch.no_grad():
+                unmasked = _read(encoder, model, batch.pieces)[0]
+            errors = (output[0] - unmasked)[is_masked].square().mean(-1)
+        by_piece = errors.new_zeros(is_masked.shape).masked_scatter(is_masked, errors)
+        return by_piece.sum(1) / is_masked.sum(1).clamp(min=1), tuple(output.attentions)
 
 
 def _read(encoder: Encoder, model: Any, pieces: Sequence[Pieces]) -> Any:

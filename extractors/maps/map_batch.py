@@ -1,16 +1,15 @@
 """The map type: attention-like maps of a batch of sentences, which every analysis and probe takes.
 
-Many results are counts of decisions, such as which word a head attends to most. Two attention values that nearly agree
-in float32 may swap in another batch, with other threads or on another machine, and with them a count. So decisions
-closer than the ``noise`` of a kind are made again in float64 (`MapBatch.exact`), where the sentence is a single input
-without padding and closer values do not occur in practice. This takes a second pass for 1 to 3 in 100 sentences.
+Many results are counts of decisions, such as which word a head attends to most. Two values that nearly agree in float32
+may swap in another batch or on another machine, so decisions closer than the ``noise`` of a kind are made again in
+float64 (`MapBatch.exact`). This takes a second pass for 1 to 3 in 100 sentences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -38,15 +37,8 @@ model it was at most 9e-6. `attentionology.extractors.model.doctor` measures it 
 """
 
 
-@runtime_checkable
-class Recompute(Protocol):
-    """Computes maps again in float64, see `MapBatch.exact`. The result may have more layers than are needed."""
-
-    def __call__(
-        self, indices: Sequence[int], first_layers: int | None = None, /
-    ) -> list[Float[Tensor, "layers heads n m"]]:
-        """Compute the maps of some sentences of a batch."""
-        ...
+Recompute = Callable[[Sequence[int], int | None], list[Float[Tensor, "layers heads n m"]]]
+"""Computes maps of some sentences again in float64, see `MapBatch.exact`. There may be more layers than are needed."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
 """One padded batch of pieces → its maps: kind, merging of pieces, normalization, and the checks they must pass.
 
-Several makers may read one forward pass. Attention weights and hidden states are all that a pass leaves behind; what a
-kind needs besides is recomputed from the layer's input and weights (`attentionology.extractors.layers.layer`), and that
-costs about as much as the pass itself. So the layers are gone through once, and every maker takes its map of a layer
-before the layer is dropped: the recomputation is shared, and only one layer's intermediate results are in memory.
+What a kind needs of a layer besides attention and hidden states is recomputed, and that costs about as much as the
+pass itself. So the layers are gone through once, and every maker takes its map of a layer before the layer is dropped:
+the recomputation is shared, and only one layer's intermediate results are in memory.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """What the analysis of norms needs to know of a batch besides maps: tokens, value norms, mixing ratios.
 
-The mixing ratio, how much of a token's new vector comes from other tokens, is ``M / (M + P)``, where
-``M = ‖Σ_{j≠i} c_ij‖`` is the norm of the sum of what all other tokens contribute (not the sum of the norms), and
-``P = ‖c_ii‖`` (Kobayashi et al. 2021, §3.3). Everything that follows is linear in the contributions, the feed-forward
-block included, so the two sums of each token can be pushed through it instead of all single contributions: 2n vectors
-where a map would take n².
+The mixing ratio is ``M / (M + P)``, where ``M = ‖Σ_{j≠i} c_ij‖`` is the norm of the sum of what all other tokens
+contribute (not the sum of the norms), and ``P = ‖c_ii‖`` (Kobayashi et al. 2021, §3.3). All that follows is linear in
+the contributions, so the two sums are pushed through it instead of n² single contributions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """One forward pass per batch, from which any number of makers take what they need.
 
-The pass is the expensive part of most analyses, so requests with the same inputs share it. The batch does not run the
-model when it is made but when its ``forward`` is first read: a maker that runs the model itself, for gradients,
-costs no second pass. Hidden states are kept only if some maker needs them.
+The batch runs the model when its ``forward`` is first read, so a maker that runs the model itself, for gradients, costs
+no second pass. Hidden states are kept only if some maker needs them.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class StoredMaps(Sequence[MapBatch]):
             sentences=(sentence,),
             kind=self.kind,
             noise=get_kind(self.kind).noise,
-            recompute=None if exact is None else lambda indices, _=None: [exact(sentence) for _ in indices],
+            recompute=None if exact is None else lambda indices, _: [exact(sentence) for _ in indices],
         )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,11 +1,9 @@
 """Word maps on disk, so that a probe can read them in every epoch and the model runs once.
 
-A store is a folder whose name is a digest of everything that its maps depend on: the model's weights, configuration and
-tokenizer, the words that it read, the kind of map and its options. Sentences are stored in parts of `WINDOW`. A part
-exists if its ``.json`` file does, which is written last, so an interrupted run loses only the part that it was writing.
-
-Every file is sealed with its digest (`storage.sealed`). All parts are checked before the store is used; a damaged part
-is thrown away, noted, and made again.
+A store is a folder whose name is a digest of everything that its maps depend on. Sentences are stored in parts of
+`WINDOW`. A part exists if its ``.json`` file does, which is written last, so an interrupted run loses only the part
+that it was writing. Before the store is used, all parts are checked by their seals; a damaged part is
+noted and made again.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ from .files import LoadedFiles, UnusedWeights
 _BUFFERS = ("position_ids", "token_type_ids", "inv_freq", "masked_bias", "attn.bias")
 """The ends of names of constants that older versions of transformers stored and that models compute today."""
 
+_NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
+
 
 def check_loaded(files: LoadedFiles, model: Any, info: dict[str, Any], *, decoder: bool = False) -> LoadedFiles:
     """Compare a model with the checkpoint that it was loaded from, and return the files with what it did not use.
@@ -23,13 +25,7 @@ def check_loaded(files: LoadedFiles, model: Any, info: dict[str, Any], *, decode
     Only weights that attention is computed from have to be there: those of the base model without its pooler, and of
     an encoder-decoder those of the encoder, and of the decoder if its attention is needed, too.
     """
-    body = model.base_model
-    prefix = "" if body is model else f"{model.base_model_prefix}."
-    if body.config.is_encoder_decoder and not decoder:
-        body = body.get_encoder()
-    tensors = {id(tensor) for tensor in chain(body.parameters(), body.buffers())}
-    named = chain(model.named_parameters(remove_duplicate=False), model.named_buffers(remove_duplicate=False))
-    needed = {key for key, tensor in named if id(tensor) in tensors and "pooler" not in key}
+    needed = _needed(model, decoder=decoder)
     shapes = {key: (list(stored), list(here)) for key, stored, here in info["mismatched_keys"]}
     if conflicts := needed & shapes.keys():
         key = min(conflicts)
@@ -42,12 +38,12 @@ def check_loaded(files: LoadedFiles, model: Any, info: dict[str, Any], *, decode
         raise ModelError(
             f"{files.name!r} lacks {len(missing)} weights of its architecture, which would be random: {listed(missing)}"
         )
-    names = {key.removeprefix(prefix) for key in needed}
-    unused = _unused(info["unexpected_keys"], f"{model.base_model_prefix}.", {name.split(".")[0] for name in names})
+    prefix = f"{model.base_model_prefix}."
+    names = needed if model.base_model is model else {key.removeprefix(prefix) for key in needed}
+    unused = _unused(info["unexpected_keys"], prefix, {name.split(".")[0] for name in names})
     # A left-over weight whose name differs from that of a needed one only in a number is that of a further layer.
-    numbered = re.compile(r"(?<=\.)\d+(?=\.)")
-    patterns = {numbered.sub("*", name) for name in names}
-    if layers := [key for key in unused.others if numbered.sub("*", key) in patterns]:
+    patterns = {_NUMBER.sub("*", name) for name in names}
+    if layers := [key for key in unused.others if _NUMBER.sub("*", key) in patterns]:
         raise ModelError(
             f"{files.name!r}: the checkpoint has more layers than config.json says; {len(layers)} of its weights would "
             f"not be used: {listed(layers)}"
@@ -60,6 +56,16 @@ def check_loaded(files: LoadedFiles, model: Any, info: dict[str, Any], *, decode
             f"may not be the one that was trained: {listed(unused.others)}.",
         )
     return replace(files, unused=unused, untrained=frozenset(untrained), warnings=warnings)
+
+
+def _needed(model: Any, *, decoder: bool) -> set[str]:
+    """Name the weights that attention is computed from."""
+    body = model.base_model
+    if body.config.is_encoder_decoder and not decoder:
+        body = body.get_encoder()
+    inside = {id(tensor) for tensor in chain(body.parameters(), body.buffers())}
+    named = chain(model.named_parameters(remove_duplicate=False), model.named_buffers(remove_duplicate=False))
+    return {key for key, tensor in named if id(tensor) in inside and "pooler" not in key}
 
 
 def _unused(unexpected: Collection[str], prefix: str, parts: Collection[str]) -> UnusedWeights:

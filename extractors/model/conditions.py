@@ -1,9 +1,8 @@
 """The conditions under which a model's attention to a sentence does not depend on anything else.
 
-A few architectures do not respect the attention mask everywhere (the convolutions of ConvBERT, the landmarks of
-Nyströmformer), so that padding changes the map of a sentence, a little and without an error. No list of them would stay
-complete, so every model is tried when it is loaded, and if need be reads only inputs of equal lengths together.
-`ReadableModel` is what an encoder needs of a model at all.
+A few architectures do not respect the attention mask everywhere (ConvBERT, Nyströmformer), so that padding changes the
+map of a sentence, a little and without an error. So every model is tried when it is loaded, and if need be reads only
+inputs of equal lengths together. `ReadableModel` is what an encoder needs of a model at all.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Whether the maps of a model can be trusted: its maps, the decisions that are made on them, and the text.
 
-These are three questions, because the answers have different causes. Maps of one kind may be impossible where others
-are sound. Rounding matters only if it changes a decision, so float32 is judged by decisions and not by its error alone.
-And a model that computes all maps soundly may not know the language of the text.
+Maps of one kind may be impossible where others are sound. Rounding matters only if it changes a decision, so float32
+is judged by decisions. And a model that computes all maps soundly may not know the language of the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -28,6 +28,8 @@ from .conditions import SAME
 from .encoder import Encoder
 from .forward_pass import Forward
 from .loading import load_tokenizer
+
+T = TypeVar("T")
 
 SAMPLE = 12
 """How many sentences the model reads, drawn at random with a fixed seed."""
@@ -56,30 +58,34 @@ class Precision:
     @classmethod
     def of(cls, encoder: Encoder, sentences: Sequence[Sentence], kind: str) -> Precision:
         """Compare the maps of a kind with those of float64."""
-        off, decisions, remade, differing = 0.0, 0, 0, 0
+        parts: list[Precision] = []
         for batch in extract(encoder, sentences, kind=kind, log=ExtractionLog()):
             doubled = batch.exact(range(len(batch)))
             for row, ((_, single), double) in enumerate(zip(batch.unpadded(), doubled, strict=True)):
                 words = np.flatnonzero(batch.words[row].numpy())
                 if len(words) < 2:
                     continue
-                others = ~np.eye(len(words), dtype=bool)
                 rounded, exact = (maps[..., words[:, None], words] for maps in (single.astype(float), double.numpy()))
                 if not (np.isfinite(rounded).all() and np.isfinite(exact).all()):
                     raise ModelError("its maps are NaN or infinite")
-                for axis in (-1, -2):
-                    compared = others & (exact > 0) & (exact >= (exact * others).max(axis, keepdims=True) / 2)
-                    off = max(off, float((np.abs(rounded - exact)[compared] / exact[compared]).max(initial=0)))
-                    right = np.where(others, exact, -np.inf).argmax(axis, keepdims=True)
-                    candidates = np.where(others, rounded, -np.inf)
-                    largest = candidates.max(axis, keepdims=True)
-                    lost = largest - np.take_along_axis(candidates, right, axis)
-                    decisions += right.size
-                    wrong = candidates.argmax(axis, keepdims=True) != right
-                    unnoticed = lost > batch.noise * np.abs(largest)
-                    remade += int((wrong & ~unnoticed).sum())
-                    differing += int(unnoticed.sum())
-        return cls(off, decisions, remade, differing)
+                parts += [_compared(rounded, exact, axis, batch.noise) for axis in (-1, -2)]
+        counts = (sum(getattr(part, name) for part in parts) for name in ("decisions", "remade", "differing"))
+        return cls(max((part.error for part in parts), default=0.0), *counts)
+
+
+def _compared(rounded: np.ndarray, exact: np.ndarray, axis: int, noise: float) -> Precision:
+    """Compare the decisions between the words of a sentence along one axis of its maps."""
+    others = ~np.eye(exact.shape[-1], dtype=bool)
+    large = others & (exact > 0) & (exact >= (exact * others).max(axis, keepdims=True) / 2)
+    error = (np.abs(rounded - exact)[large] / exact[large]).max(initial=0)
+    right = np.where(others, exact, -np.inf).argmax(axis, keepdims=True)
+    candidates = np.where(others, rounded, -np.inf)
+    largest = candidates.max(axis, keepdims=True)
+    wrong = candidates.argmax(axis, keepdims=True) != right
+    # In float32 the right word is behind by this much. What is more than noise is not computed again.
+    behind = largest - np.take_along_axis(candidates, right, axis)
+    unnoticed = behind > noise * np.abs(largest)
+    return Precision(float(error), right.size, int((wrong & ~unnoticed).sum()), int(unnoticed.sum()))
 
 
 @dataclass(frozen=True)
@@ -92,16 +98,12 @@ class Check:
 
 
 class Examination:
-    """The examination of a model by a text, which the tokenizer reads as a whole and the model only in part.
-
-    The kinds of maps that are wanted must be sound. If None is given, all are checked, and only the attention weights
-    must be. The other attributes are filled while `checks` runs.
-    """
+    """The examination of a model by a text, which the tokenizer reads as a whole and the model only in part."""
 
     def __init__(self, encoder: Encoder, sentences: Sequence[Sentence], kinds: Sequence[str] | None = None) -> None:
         self.encoder, self.sentences = encoder, sentences
         self.kinds = tuple(get_kind(kind).name for kind in (list_kinds() if kinds is None else kinds))
-        self.wanted = ("weight",) if kinds is None else self.kinds
+        self.wanted = ("weight",) if kinds is None else self.kinds  # those whose maps must be sound
         self.failed: list[str] = []  # checks that failed for all kinds of maps
         self.refused: dict[str, str] = {}  # why there are no sound maps, by the kinds that have none
         self.precision: dict[str, Precision] = {}  # what float32 does to the other kinds
@@ -141,27 +143,30 @@ class Examination:
     def checks(self) -> Iterator[Check]:
         """Run the checks, and yield each when it is done, and then the three verdicts."""
         yield from self._model_checks()
-        aligned = zip(self.sentences, self.encoder.align(self.sentences), strict=True)
         limit = self.encoder.max_length
+        aligned = zip(self.sentences, self.encoder.align(self.sentences), strict=True)
         readable = [(s, p) for s, p in aligned if isinstance(p, Pieces) and obstacle(p, limit) is None]
         numbers = np.random.default_rng(0).choice(len(readable), min(SAMPLE, len(readable)), replace=False)
         drawn = sorted((readable[number][0] for number in sorted(numbers)), key=len)
+        # Maps that need weights take long, so they are made of the shorter half of these, without the shortest.
         fewer = drawn[len(drawn) // 6 : (len(drawn) + 1) // 2]
-        found = f"{len(readable)} of {len(self.sentences)} can be read"
-        if len(drawn) < len(readable):
-            found += f"; the checks of the model read {len(drawn)} of them, drawn at random with a fixed seed"
-        found += f"; maps that need the weights of the layers are checked on {len(fewer)}"
-        yield self._noted("sentences", bool(readable), found)
+        few = f"; the checks of the model read {len(drawn)} of them, drawn at random with a fixed seed"
+        found = f"{len(readable)} of {len(self.sentences)} can be read{few if len(drawn) < len(readable) else ''}"
+        of_layers = f"maps that need the weights of the layers are checked on {len(fewer)}"
+        yield self._noted("sentences", bool(readable), f"{found}; {of_layers}")
         if readable:
-            if not any(any(pieces.special) for _, pieces in readable):
-                found = "The tokenizer adds no special tokens, so idle attention rests on words"
-                hint = "; --prepend puts a token before each input" if self.encoder.causal else ""
-                yield Check("note", None, f"{found}{hint}.")
-            self.text = TextFit.of(readable)
-            yield Check("words and pieces", self.text.passed, str(self.text))
+            yield from self._text_checks(readable)
             yield from self._attention_checks(drawn)
             yield from self._kind_checks(drawn, fewer)
         yield from self.verdicts()
+
+    def _text_checks(self, readable: Sequence[tuple[Sentence, Pieces]]) -> Iterator[Check]:
+        if not any(any(pieces.special) for _, pieces in readable):
+            found = "The tokenizer adds no special tokens, so idle attention rests on words"
+            hint = "; --prepend puts a token before each input" if self.encoder.causal else ""
+            yield Check("note", None, f"{found}{hint}.")
+        self.text = TextFit.of(readable)
+        yield Check("words and pieces", self.text.passed, str(self.text))
 
     def _noted(self, name: str, passed: bool | None, found: str) -> Check:
         """Note a check whose failure makes the maps of all kinds unsound."""
@@ -188,31 +193,33 @@ class Examination:
 
     def _attention_checks(self, drawn: Sequence[Sentence]) -> Iterator[Check]:
         for name, check in _ATTENTION_CHECKS.items():
-            try:
-                yield self._noted(name, *check(self.encoder, drawn))
-            except Exception as error:  # a check that raises one has failed, and the message is its result
-                if out_of_memory(error):
-                    raise
-                yield self._noted(name, False, cause(error))
+            result = _tried(partial(check, self.encoder, drawn))
+            yield self._noted(name, *((False, result) if isinstance(result, str) else result))
 
     def _kind_checks(self, drawn: Sequence[Sentence], fewer: Sequence[Sentence]) -> Iterator[Check]:
         for name in self.kinds:
             kind = get_kind(name)
-            try:
-                precision = Precision.of(self.encoder, fewer if kind.reads_weights else drawn, name)
-            except Exception as error:
-                if out_of_memory(error):
-                    raise
-                self.refused[name] = cause(error)
-                continue
-            if precision.error > GROSS_ERROR:
+            precision = _tried(partial(Precision.of, self.encoder, fewer if kind.reads_weights else drawn, name))
+            if isinstance(precision, str):
+                self.refused[name] = precision
+            elif precision.error > GROSS_ERROR:
                 self.refused[name] = f"float32 is off by {precision.error:.1e} of a value"
-                continue
-            self.precision[name] = precision
-            yield Check(f"map kind {name!r}", not precision.differing, f"{kind.description}; {precision}")
+            else:
+                self.precision[name] = precision
+                yield Check(f"map kind {name!r}", not precision.differing, f"{kind.description}; {precision}")
         for reason in dict.fromkeys(self.refused.values()):
             kinds = [kind for kind, why in self.refused.items() if why == reason]
             yield Check(f"no maps of {', '.join(kinds)}", False if set(kinds) & set(self.wanted) else None, reason)
+
+
+def _tried(run: Callable[[], T]) -> T | str:
+    """Return what a check finds, or the message of the error that it raises, unless memory ran out."""
+    try:
+        return run()
+    except Exception as error:
+        if out_of_memory(error):
+            raise
+        return cause(error)
 
 
 def _passes(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Forward]:

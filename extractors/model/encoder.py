@@ -20,7 +20,7 @@ from ..layers.verification import Recorder, verify_model
 from ..layers.weights import layer_modules
 from ..tokens.pieces import Pieces, Unalignable, align, prepare_tokenizer
 from ..tokens.token_classes import PieceForms, token_classes
-from . import in_turns
+from . import forward_pass
 from .conditions import (
     Batching,
     attend_fully,
@@ -35,8 +35,7 @@ from .conditions import (
 )
 from .files import LoadedFiles
 from .float64_copy import InFloat64, float32_view
-from .forward_pass import Forward, ModelLayers, attention_only, layers_of, model_inputs
-from .in_turns import InTurns
+from .forward_pass import Forward, InTurns, ModelLayers, attention_only, layers_of, model_inputs
 from .loaded_model import LoadedModel, random_copy
 from .loading import begin_with, load_pretrained, quiet
 
@@ -149,7 +148,7 @@ class Encoder(LoadedModel):
             first_layers: the number of layers whose attention is needed; None for all. There may be more in the result.
             whole: whether the pass is made at once even if the attention of all layers takes gigabytes. Otherwise
                 layers of decoders are then computed in turns when they are read, see
-                `attentionology.extractors.model.in_turns`, and hidden states are there only after that.
+                `attentionology.extractors.model.forward_pass.InTurns`, and hidden states are there only after that.
 
         Raises:
             ModelError: a layer gives no attention matrix; with ``hidden_states``, for the same reasons as `layers`.
@@ -168,9 +167,9 @@ class Encoder(LoadedModel):
         """The attention of a decoder, a few layers at a time if all are too large; None if they are not."""
         number = first_layers or self.n_layers
         of_layer = self.n_heads * ids.numel() * ids.shape[1] * self.dtype.itemsize
-        together = max(1, in_turns.MOST // of_layer)
+        together = max(1, forward_pass.MOST // of_layer)
         # Between the layers of other models, there may be more than the output of one and the input of the next.
-        if together >= number or not self.causal or self.family in in_turns.TAKES_APART:
+        if together >= number or not self.causal or self.family in forward_pass.TAKES_APART:
             return None
         modules = layers_of(self.model)
         if not modules:

@@ -1,8 +1,7 @@
 """The files of a model: where they come from, and checks of them before any other library opens them.
 
 Weights are read as safetensors only. Everything that would make the libraries read something else (a pickle, code of
-the model's authors, an adapter, quantized weights) is refused here. All else that is wrong with a configuration is left
-to transformers, whose message is passed on.
+the model's authors, an adapter, quantized weights) is refused here. Other faults are left to transformers.
 """
 
 from __future__ import annotations

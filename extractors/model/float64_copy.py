@@ -1,17 +1,10 @@
 """A float64 view of a float32 model, which converts one parameter at a time.
 
-A copy of BERT-large in float64 takes 2.7 GB beside the 1.3 GB of the model, and it is needed only for the few sentences
-in which some decision is too close for float32 (see `attentionology.extractors.maps.map_batch`). The twin made here has
-the modules of the model but no weights: its parameters *are* those of the model, and a parametrization of each converts
-it whenever ``module.weight`` is read, by the module itself or by another one, to a float64 tensor that lives as long as
-it is used. Every float32 number is a float64 number, so the conversion is exact, and the twin computes the same bits as
-a converted copy would. It also never goes stale when the model's parameters are written to.
-
-Tables of words are treated apart. They are the largest parameters, and converting all of them to look up a few
-rows would cost more than the rest of the pass, so rows are looked up as they are stored and then converted, which gives
-the same. An encoder–decoder has one table in several modules.
-
-A model whose weights are held in bfloat16 is computed with in float32 by the same means.
+A copy of BERT-large in float64 takes 2.7 GB beside the 1.3 GB of the model, and is needed for few sentences only. The
+twin made here has the modules of the model but no weights: its parameters *are* those of the model, and each is
+converted whenever ``module.weight`` is read, to a tensor that lives as long as it is used. The conversion is exact, so
+the twin computes the bits of a converted copy, and it never goes stale. Of tables of words, the largest parameters,
+only the rows that are looked up are converted. A model held in bfloat16 is computed with in float32 by the same means.
 """
 
 from __future__ import annotations

@@ -30,22 +30,15 @@ from ...storage.durable import StorageError, write_durably
 from ..errors import ModelError, cause
 from .files import CONFIG, CONVERSION_HINT, INDEX, TOKENIZER_FILE, WEIGHTS, LoadedFiles, shard_names
 
-_REFUSALS: tuple[tuple[type[Exception], str], ...] = (
-    (
-        HFValidationError,
-        "{name!r} is neither a model folder nor a name on the Hub, such as google-bert/bert-base-uncased",
-    ),
-    (
-        GatedRepoError,  # before its base class
-        "{name!r} asks its readers to accept terms: do so at {endpoint}/{name}, then run 'hf auth login'",
-    ),
-    (
-        RepositoryNotFoundError,
-        "there is no model {name!r} on {endpoint}, or it is private: run 'hf auth login' or set HF_TOKEN",
-    ),
-    (RevisionNotFoundError, "{name!r} has no branch, tag or commit {revision!r}"),
-)
-"""Errors of huggingface_hub, and what is said instead."""
+_REFUSALS: dict[type[Exception], str] = {
+    HFValidationError: "{name!r} is neither a model folder nor a name on the Hub, such as "
+    "google-bert/bert-base-uncased",
+    GatedRepoError: "{name!r} asks its readers to accept terms: do so at {endpoint}/{name}, then run 'hf auth login'",
+    RepositoryNotFoundError: "there is no model {name!r} on {endpoint}, or it is private: run 'hf auth login' or set "
+    "HF_TOKEN",
+    RevisionNotFoundError: "{name!r} has no branch, tag or commit {revision!r}",
+}
+"""Errors of huggingface_hub, classes before their base classes, and what is said instead."""
 
 
 class _Bar(tqdm):  # type: ignore[misc]  # huggingface_hub has no types here
@@ -194,7 +187,7 @@ def _explained(name: str, revision: str | None) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        for kind, message in _REFUSALS:
+        for kind, message in _REFUSALS.items():
             if isinstance(error, kind):
                 raise ModelError(message.format(name=name, endpoint=endpoint, revision=revision)) from error
         if isinstance(error, HfHubHTTPError):

@@ -1,8 +1,7 @@
-"""The protocol of text classifiers whose attention can be read and replaced.
+"""The protocol of text classifiers whose attention can be read and replaced, and the texts that they read.
 
-It has what the tests of attention as an explanation need of a model (Jain & Wallace 2019; Wiegreffe & Pinter 2019;
-Serrano & Smith 2019), whether that is a small network with one attention layer or a transformer. The texts that such a
-model reads are sequences of words.
+It has what the tests of attention as an explanation need (Jain & Wallace 2019; Wiegreffe & Pinter 2019; Serrano &
+Smith 2019), whether the model is a small network with one attention layer or a transformer.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """A forward pass that is continued with other attention in some heads of one layer.
 
-There are three ways (`Way`), which give the same logits at very different cost. Whether a way works for a model is not
-known from its architecture alone, so every way is tried on two short texts: the model's own attention is put back, and
-every word is given a weight of 1.
+There are three ways (`Way`), which give the same logits at very different cost. Which work for a model is tried on two
+short texts: the model's own attention is put back, and every word is given a weight of 1.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Heads that are switched off: what they give is replaced before the output projection, where heads are side by side.
 
-After the output projection every component is a sum over heads, so a slice of it belongs to no head. The place before
-it is the input of one module, which the row of names of an architecture gives. That the row is right is not taken on
-trust: what goes into the module must be the weighted sums of values that are recomputed from weights and attention.
+That the row of names finds this place is not taken on trust: what goes into the module must be the weighted sums of
+values that are recomputed from weights and attention.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..errors import ModelError
 from ..layers.architectures import ARCHITECTURES
 from ..layers.attention_weights import find_module
-from ..layers.verification import compare
+from ..layers.verification import Recorder, compare
 from ..layers.weights import layer_modules
 from ..model.encoder import Encoder
 from ..model.forward_pass import resumed
@@ -45,22 +44,9 @@ class HeadSwitch:
             raise ModelError(f"{family!r}: where its heads can be switched off is not known; {_LEFT}")
         path = ARCHITECTURES[family].output
         self._projections = [find_module(module, path, f"{family!r}") for module in self._modules]
-        self._tuples: list[int] = []  # how many values each call of a layer gives, 0 for a tensor alone
-        self._inputs: list[Float[Tensor, "batch n dim"]] = []
-        self.outputs: list[Float[Tensor, "batch n inner"]] = []
-
-        def keep_input(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], given: Any) -> None:
-            self._inputs.append(args[0] if args else kwargs["hidden_states"])
-            self._tuples.append(0 if isinstance(given, Tensor) else len(given))
-
-        def keep_output(_layer: int, given: Tensor) -> Tensor:
-            self.outputs.append(given)
-            return given
-
-        with torch.inference_mode(), ExitStack() as stack:
-            for module in self._modules:
-                stack.enter_context(module.register_forward_hook(keep_input, with_kwargs=True))
-            self.plain = self._call(keep_output)
+        with torch.inference_mode(), Recorder(self._modules) as self._layers, Recorder(self._projections) as recorded:
+            self.plain = self._call(lambda _, given: given)
+        self.outputs: list[Float[Tensor, "batch n inner"]] = recorded.inputs
         self._check(encoder, pieces)
 
     def run(
@@ -82,8 +68,8 @@ class HeadSwitch:
                     each[number, :, :, head] = 0 if fill is None else fill[head].to(each)
             return each.view_as(given)
 
-        hidden = self._inputs[layer].repeat(k, 1, 1)
-        with torch.inference_mode(), resumed(self._modules, layer, hidden, self._tuples):
+        hidden = self._layers.inputs[layer].repeat(k, 1, 1)
+        with torch.inference_mode(), resumed(self._modules, layer, hidden, self._layers.sizes):
             given = self._call(change, k)
         return given.view(k, batch, *given.shape[1:])
 
@@ -145,7 +131,7 @@ class HeadSwitch:
 
     def _check(self, encoder: Encoder, pieces: Sequence[Pieces]) -> None:
         layers = list(encoder.forward(pieces, hidden_states=True).layers())
-        if not len(layers) == len(self.outputs) == len(self._inputs):
+        if not len(layers) == len(self.outputs) == len(self._layers.inputs):
             raise ModelError(f"{self._label}: its output projections are called {len(self.outputs)} times; {_LEFT}")
         for number, (layer, given) in enumerate(zip(layers, self.outputs, strict=True), start=1):
             expected = layer.context.flatten(-2)

@@ -1,11 +1,8 @@
 """A Hugging Face classifier whose attention can be replaced in one layer, for [CLS] or all queries, and for some heads.
 
 Replacing a row shows how much the words matter only if nothing else carries them to the classifier. That is so in the
-last layer, for the position that is classified: the first one, [CLS], or in decoders the last. In other places,
-residual connections and other rows carry them, too. Jain & Wallace (2019) replace the one row of an LSTM; for BERT see
-Pruthi et al. (2020).
-
-How the model is run with a replaced attention is in `attentionology.extractors.replaceable.continuation`.
+last layer, for the position that is classified: the first one, [CLS], or in decoders the last. Jain & Wallace (2019)
+replace the one row of an LSTM; for BERT see Pruthi et al. (2020).
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Forced decoding of a batch of sentence pairs → maps of its cross-attention, from target words to source words.
 
-There are two ways to say which row is a target word's. In forced decoding, each piece of the translation is once read
-by the decoder and once predicted by it. Let q be the position that reads a piece. Its cross-attention is the row q if
-the *input* of the decoder is aligned (AWI), and the row q − 1, which predicts the piece, if its *output* is (AWO;
-Kobayashi et al. 2020, §5). The position is that of the piece, never a fixed offset, because models begin the decoder's
-input with one token or several.
+Let q be the position at which the decoder reads a piece of the translation. The cross-attention of the piece is the row
+q if the *input* of the decoder is aligned (AWI), and the row q − 1, which predicts the piece, if its *output* is (AWO;
+Kobayashi et al. 2020, §5). The decoder's input may begin with several tokens, so q is found by the piece.
 """
 
 from __future__ import annotations

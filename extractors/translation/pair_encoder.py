@@ -18,8 +18,8 @@ from ..maps.map_maker import MapMaker, map_batches
 from ..maps.shared_pass import SharedBatch
 from ..model.encoder import Encoder
 from ..model.loaded_model import LoadedModel
-from ..tokens.pair_frame import PairFrame
 from ..tokens.pieces import PairPieces, Pieces, Unalignable
+from ..tokens.segments import PairFrame
 from ..tokens.word_merging import word_means
 
 PairMethod = Literal["similarity", "self-attention"]
@@ -140,9 +140,7 @@ def _cosines(encoder: Encoder, pieces: Sequence[PairPieces]) -> Float[Tensor, "b
 def _word_vectors(encoder: Encoder, batch: Sequence[Pieces]) -> Float[Tensor, "layers batch k dim"]:
     """Return the vectors of words, of length 1, after each layer; zeros outside."""
     forward = encoder.forward(batch, hidden_states=True, whole=True)
-    if forward.hidden_states is None:
-        raise ModelError(f"{encoder.label}: the model gives no hidden states")
-    hidden = torch.stack(list(forward.hidden_states[1:]))
+    hidden = torch.stack(list(forward.hidden_states or ())[1:])
     vectors: Tensor = word_means(batch, hidden.shape[2], hidden.dtype).to(hidden.device) @ hidden
     lengths: Tensor = vectors.norm(dim=-1, keepdim=True)
     return vectors / lengths.clamp(min=torch.finfo(vectors.dtype).tiny)

@@ -91,7 +91,7 @@ class PairBatch:
             return batches
 
         def recompute(number: int) -> Recompute:
-            return lambda indices, _first_layers=None: [exact(index)[number].maps[0] for index in indices]
+            return lambda indices, _first_layers: [exact(index)[number].maps[0] for index in indices]
 
         batches = self.reader.maps(makers, self.sentences, self.pieces)
         return [replace(batch, recompute=recompute(number)) for number, batch in enumerate(batches)]

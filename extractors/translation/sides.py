@@ -1,8 +1,7 @@
 """Sentence pairs → what an encoder–decoder reads: pieces of the source, and decoder inputs for the target.
 
-Each word is tokenized by itself, in the mode that the tokenizer has for its side. It is then known which pieces belong
-to which word, also with slow tokenizers, which do not record it. What comes before and after the words (language
-codes, the end of the sentence) is what the tokenizer puts around a text.
+Each word is tokenized by itself, in the mode that the tokenizer has for its side, so it is known which pieces belong to
+which word, also with slow tokenizers. What comes before and after the words is what the tokenizer puts around a text.
 """
 
 from __future__ import annotations

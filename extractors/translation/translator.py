@@ -16,7 +16,6 @@ from ...corpora_loaders.sample.translation import SAMPLE_TRANSLATOR
 from ..errors import ModelError
 from ..layers import ARCHITECTURES
 from ..layers.architectures import CrossAttention
-from ..layers.cross_attention import CrossBlocks, read_cross_attention
 from ..layers.verification import Recorder
 from ..maps.map_batch import FLOAT32_NOISE, MapBatch
 from ..model.conditions import SAME, check_full_attention, max_length, same_attention, switch_to_eager
@@ -25,7 +24,7 @@ from ..model.loaded_model import LoadedModel, random_copy
 from ..model.loading import load_pretrained
 from ..tokens.pieces import PairPieces, Unalignable, prepare_tokenizer
 from .cross_maps import CrossMapMaker, cross_map_batches
-from .decoding import ForcedDecoding, core, cross_attention_only, decoder_inputs, run
+from .decoding import CrossBlocks, ForcedDecoding, core, cross_attention_only, decoder_inputs, read_cross_attention, run
 from .sides import TokenizerSide, decoder_pieces, set_languages
 
 SAME_IN_FLOAT64 = 1e-12

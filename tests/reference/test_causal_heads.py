@@ -56,7 +56,7 @@ def test_close_sums_are_decided_in_float64():
     rng = np.random.default_rng(0)
     exact = [0.5 + 1e-9 * rng.random(m.shape) for m in maps]
     rounded = batch_of(texts, [m.astype(np.float32) for m in exact])
-    batch = replace(rounded, recompute=lambda indices, _: [torch.from_numpy(exact[i]) for i in indices])  # type: ignore[arg-type]
+    batch = replace(rounded, recompute=lambda indices, _: [torch.from_numpy(exact[i]) for i in indices])
     accuracy = DependencyAccuracy(RELATIONS, 2, 3, both=True, replicates=0)
     accuracy.update(batch)
     right, _ = naive.dependency_counts(texts, exact, both=True)
