@@ -161,15 +161,19 @@ def tokenizer(style: str) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=backend, **roles)
 
 
+def _config(family: str, **changes: object) -> Any:
+    """The configuration of a family, in which all special pieces are that for padding."""
+    _, config_class, size = _EVERY[family]
+    known = tokenizer(style(family))
+    roles = ("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")
+    return config_class(**{"vocab_size": len(known), **dict.fromkeys(roles, known.pad_token_id), **size, **changes})
+
+
 def model(family: str, seed: int = 0, **changes: object) -> transformers.PreTrainedModel:
     """A randomly initialized model whose attention is far from uniform."""
-    style, config_class, size = _EVERY[family]
-    pad = tokenizer(style).pad_token_id
-    ids = dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), pad)
-    config = config_class(**{"vocab_size": len(tokenizer(style)), **ids, **size, **changes})
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        built = transformers.AutoModel.from_config(config, attn_implementation="eager")
+        built = transformers.AutoModel.from_config(_config(family, **changes), attn_implementation="eager")
         for parameter in built.parameters():
             if parameter.dim() > 1:
                 parameter.data.normal_(std=0.3)
@@ -178,11 +182,8 @@ def model(family: str, seed: int = 0, **changes: object) -> transformers.PreTrai
 
 def classifier(family: str = "bert", seed: int = 0, **changes: object) -> Any:
     """A randomly initialized sequence classifier with three classes, biases and layer norms random too."""
-    style, config_class, size = _EVERY[family]
-    pad = tokenizer(style).pad_token_id
-    ids = dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), pad)
     labels = {"id2label": {0: "no", 1: "maybe", 2: "yes"}, "label2id": {"no": 0, "maybe": 1, "yes": 2}}
-    config = config_class(**{"vocab_size": len(tokenizer(style)), **ids, **size, **labels, **changes})
+    config = _config(family, **{**labels, **changes})
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         built = transformers.AutoModelForSequenceClassification.from_config(config, attn_implementation="eager")
@@ -199,10 +200,15 @@ def fresh_tokenizer(style: str) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=trained.backend_tokenizer, **roles)
 
 
+def style(family: str) -> str:
+    """The style of the tokenizers of a family."""
+    return _EVERY[family][0]
+
+
 def saved(folder: Path, family: str = "bert", seed: int = 0, mask: str | None = None, **changes: object) -> str:
     """The path of a tiny model on disk with its tokenizer, which may have a mask token."""
     model(family, seed, **changes).save_pretrained(folder)
-    own = fresh_tokenizer(_EVERY[family][0])
+    own = fresh_tokenizer(style(family))
     own.mask_token = mask
     own.save_pretrained(folder)
     return str(folder)
@@ -210,7 +216,7 @@ def saved(folder: Path, family: str = "bert", seed: int = 0, mask: str | None = 
 
 def encoder(family: str = "bert", seed: int = 0, **changes: object) -> Encoder:
     """A tiny encoder of one family."""
-    return Encoder(model(family, seed, **changes), fresh_tokenizer(_EVERY[family][0]), f"tiny {family}")
+    return Encoder(model(family, seed, **changes), fresh_tokenizer(style(family)), f"tiny {family}")
 
 
 def pieces(encoder: Any, sentence: Sentence) -> Pieces:

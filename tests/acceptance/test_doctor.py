@@ -60,13 +60,15 @@ def test_every_family_is_healthy(family):
     assert healthy(examination)
 
 
+SAME_MAPS = "same maps again, alone and in any batch"
+
+
 def test_model_that_attends_to_padding(monkeypatch):
     encoder = tiny.encoder(max_position_embeddings=128)
     honest = encoder._run
     monkeypatch.setattr(encoder, "_run", lambda ids, mask, *a, **kw: honest(ids, torch.ones_like(mask), *a, **kw))
     examination, checks = examined(encoder)
-    failed = {check.name for check in checks if check.passed is False}
-    assert {"nothing on padding", "same maps again, alone and in any batch"} <= failed
+    assert {"nothing on padding", SAME_MAPS} <= {check.name for check in checks if check.passed is False}
     assert set(examination.obstacles) == set(list_kinds())
 
 
@@ -94,14 +96,10 @@ def test_model_that_padding_changes_is_healthy_because_it_is_not_padded():
     assert [check for check in checks if check.passed is False] == []
     [note] = [check.found for check in checks if check.name == "note"]
     assert "same number of pieces" in note
+    with_dropout = tiny.encoder(max_position_embeddings=128)
     encoder.batching = "padded"
-    assert "same maps again, alone and in any batch" in failures(encoder)
-
-
-def test_model_with_dropout_left_on():
-    encoder = tiny.encoder(max_position_embeddings=128)
-    encoder.model.train()
-    assert "same maps again, alone and in any batch" in failures(encoder)
+    with_dropout.model.train()
+    assert all(SAME_MAPS in failures(changed) for changed in (encoder, with_dropout))
 
 
 def test_rows_that_do_not_sum_to_one(monkeypatch):
@@ -327,14 +325,6 @@ ok   text: the model fits it
 all-MiniLM-L6-v2: no verdict is bad.
 """
     )
-
-
-def test_unknown_kind(capsys):
-    assert main(["doctor", "--map", "nrom"]) == 2
-    assert "--map: unknown map kind 'nrom'" in capsys.readouterr().err
-
-
-def test_command_as_json(demo_encoder, capsys):
     assert main(["doctor", "--sentences", "4", "--map", "weight", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["healthy"] is True
@@ -377,6 +367,13 @@ def test_known_answers(demo_encoder, capsys, monkeypatch):
     assert "gives other results than the known ones" in captured.err
 
 
-def test_known_answers_of_another_model(capsys):
-    assert main(["doctor", "--known-answers", "--model", "roberta-base"]) == 2
-    assert "not for 'roberta-base'" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--map", "nrom"], "--map: unknown map kind 'nrom'"),
+        (["--known-answers", "--model", "roberta-base"], "not for 'roberta-base'"),
+    ],
+)
+def test_options_that_do_not_fit_are_named(options, message, capsys):
+    assert main(["doctor", *options]) == 2
+    assert message in capsys.readouterr().err

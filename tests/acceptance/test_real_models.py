@@ -39,14 +39,6 @@ def test_counts_on_ewt_equal_the_naive_float32_counts(demo_encoder, ewt):
 
 
 @pytest.mark.slow
-def test_word_maps_on_ewt_within_1e_5(demo_encoder, ewt):
-    for batch in extract(demo_encoder, ewt[:25]):
-        for sentence, array in batch.unpadded():
-            expected = naive.word_map(demo_encoder.model, demo_encoder.tokenizer, sentence.words)
-            assert np.abs(array - expected).max() < 1e-5
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["en_partut", "fr_gsd", "ko_kaist"])
 def test_counts_do_not_depend_on_batches_threads_or_order(demo_encoder, data_file, name):
     treebank = load_treebank(data_file(f"ud/{name}-dev.conllu"), limit=30)

@@ -63,19 +63,22 @@ def without(model, layer, head, given=0.0):
     return edited
 
 
+def changes_of(encoder, model, sentence):
+    """1 − cos and the relative l2 of the final vector of each word, in another model and in that of the encoder."""
+    for a, b in zip(words_of(encoder, encoder.model, sentence), words_of(encoder, model, sentence), strict=True):
+        yield 1 - a @ b / np.sqrt((a @ a) * (b @ b)), np.linalg.norm(b - a) / np.linalg.norm(a)
+
+
 def effects_by_hand(encoder, given=None):
     """cos and l2 of each word and head, from models whose weights are edited: {head: [(sentence, word, 1−cos, l2)]}."""
     found = {}
     for layer, head in EVERY_HEAD:
         model = without(encoder.model, layer, head, 0.0 if given is None else given[layer, head])
-        rows = []
-        for number, sentence in enumerate(SENTENCES):
-            for word, (a, b) in enumerate(
-                zip(words_of(encoder, encoder.model, sentence), words_of(encoder, model, sentence), strict=True)
-            ):
-                cosine = 1 - a @ b / np.sqrt((a @ a) * (b @ b))
-                rows.append((number, word, cosine, np.linalg.norm(b - a) / np.linalg.norm(a)))
-        found[layer, head] = rows
+        found[layer, head] = [
+            (number, word, *change)
+            for number, sentence in enumerate(SENTENCES)
+            for word, change in enumerate(changes_of(encoder, model, sentence))
+        ]
     return found
 
 
@@ -311,12 +314,7 @@ def test_curves_are_those_of_heads_that_are_off_together(run, encoder):
         model = encoder.model
         for layer, head in order[name, 0][:n]:
             model = without(model, layer, head, fill[layer, head])
-        values = []
-        for sentence in SENTENCES[:3]:
-            for a, b in zip(
-                words_of(encoder, encoder.model, sentence), words_of(encoder, model, sentence), strict=True
-            ):
-                values.append(1 - a @ b / np.sqrt((a @ a) * (b @ b)))
+        values = [cosine for sentence in SENTENCES[:3] for cosine, _ in changes_of(encoder, model, sentence)]
         rows = curves[(curves["order"] == name) & (curves["heads"] == n) & (curves["effect"] == "cosine")]
         assert rows["value"].item() == pytest.approx(np.mean(values), abs=2e-6)
         assert rows["total"].item() == len(values)

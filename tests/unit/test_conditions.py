@@ -62,12 +62,6 @@ def alone(built: Any, pieces: Pieces) -> list[torch.Tensor]:
     return [layer[0] for layer in output.attentions]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("family", tiny.FAMILIES)
-def test_all_common_families_read_padded_batches(family):
-    assert tiny.encoder(family).batching == "padded"
-
-
 @pytest.mark.parametrize("name", ["convbert", "nystromformer"])
 def test_sentences_are_not_padded_where_padding_changes_attention(name):
     read = encoder(name)

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 from jaxtyping import TypeCheckError
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import (
-    ExtractionError,
-    ExtractionLog,
-    ModelError,
-    extract,
-)
+from attentionology.extractors import ExtractionError, ExtractionLog, ModelError, extract
 from attentionology.extractors.maps import batching as module
 from tests import tiny
 
@@ -85,15 +79,11 @@ def test_without_a_log_a_warning_tells_what_was_skipped():
     assert [s.id for b in batches for s in b.sentences] == ["of 3"]
 
 
-def test_max_length_counts_special_tokens():
+def test_max_length_counts_special_tokens_and_substituted_words_are_counted():
     log = ExtractionLog()
-    list(extract(tiny.encoder(), [sentence(8), sentence(9)], max_length=10, log=log))
-    assert (log.read, [one.sentence.id for one in log.skipped]) == (1, ["of 9"])
-
-
-def test_substituted_words_are_counted():
-    log = ExtractionLog()
-    list(extract(tiny.encoder(), [Sentence("s", ("the", "\u200b", "\u200b"))], log=log))
+    strange = Sentence("s", ("the", "\u200b", "\u200b"))
+    list(extract(tiny.encoder(), [sentence(8), sentence(9), strange], max_length=10, log=log))
+    assert (log.read, [one.sentence.id for one in log.skipped]) == (2, ["of 9"])
     assert log.substituted_words == 2
 
 
@@ -127,12 +117,3 @@ def test_rows_that_do_not_sum_to_one_are_refused(monkeypatch, spoil):
     monkeypatch.setattr(encoder, "_run", spoiled)
     with pytest.raises(ModelError, match="cannot be trusted"):
         list(extract(encoder, [sentence(3)]))
-
-
-def test_exact_maps_are_the_same_maps_in_double_precision():
-    (batch,) = extract(tiny.encoder(), [sentence(3), sentence(9), sentence(6)])
-    for index, exact in zip([2, 0], batch.exact([2, 0]), strict=True):
-        n = batch.lengths[index]
-        assert exact.dtype == torch.float64
-        assert exact.shape == (3, 4, n, n)
-        np.testing.assert_allclose(exact, batch.maps[index, ..., :n, :n], atol=1e-6)

@@ -145,7 +145,9 @@ def test_maps_in_turns_are_the_same_bits(family, together, monkeypatch):
     assert isinstance(forward.attentions, InTurns)
     assert [len(alpha) for alpha in forward.attentions] == [len(THREE)] * 3
     assert len(encoder.layers.weights) == 3  # which may make a pass
-    run, alive, most = encoder._run, [], []
+    run = encoder._run
+    alive: list[weakref.ref[Tensor]] = []
+    most: list[int] = []
 
     def counted(*arguments: Any, **options: Any) -> Any:
         found = run(*arguments, **options)

@@ -11,7 +11,7 @@ import torch
 import transformers
 from torch import nn
 
-from attentionology import CountOptions, Encoder, ModelError, ModelOptions, Sentence, analyze, extract
+from attentionology import CorpusOptions, CountOptions, Encoder, ModelError, ModelOptions, Sentence, analyze, extract
 from attentionology.analyses import DependencyOptions
 from attentionology.extractors import ReadableModel
 from attentionology.extractors.model.loading import begin_with
@@ -140,8 +140,7 @@ def folder(tmp_path_factory):
 
 def read(folder, prepend) -> tuple[Encoder, Pieces]:
     encoder = Encoder.from_pretrained(folder, prepend=prepend)
-    pieces = tiny.pieces(encoder, SENTENCE)
-    return encoder, pieces
+    return encoder, tiny.pieces(encoder, SENTENCE)
 
 
 def test_the_first_position_is_special_and_all_others_move(folder):
@@ -159,9 +158,7 @@ def test_maps_are_those_of_the_longer_input_and_words_have_their_rows(folder):
     encoder, pieces = read(folder, START)
     plain, _ = read(folder, "none")
     (batch,) = extract(encoder, [SENTENCE], level="token")
-    by_hand = plain.forward([pieces]).attentions
-    for layer, alpha in enumerate(by_hand):
-        assert abs(batch.maps[0, layer] - alpha[0]).max() < 1e-6
+    torch.testing.assert_close(batch.maps[0], torch.cat(list(plain.forward([pieces]).attentions)), atol=1e-6, rtol=0)
     (by_word,) = extract(encoder, [SENTENCE])
     assert by_word.words[0].tolist() == [False, True, True, True, True]
 
@@ -185,10 +182,8 @@ def test_an_unknown_token_is_refused(folder, capsys):
 
 
 def test_a_run_records_what_was_prepended(folder):
-    runs = {
-        prepend: analyze(folder, analyses="surface", options=[ModelOptions(prepend=prepend)])
-        for prepend in ("auto", "none")
-    }
-    assert {name: run.record["options"]["prepend"] for name, run in runs.items()} == {"auto": "auto", "none": "none"}
-    sizes = [run.record["sentences"]["words"] for run in runs.values()]
-    assert sizes[0] == sizes[1]
+    names = ("auto", "none")
+    options = [[CorpusOptions(limit=4), ModelOptions(prepend=name)] for name in names]
+    records = [analyze(folder, analyses="dependency", options=groups).record for groups in options]
+    assert tuple(record["options"]["prepend"] for record in records) == names
+    assert records[0]["sentences"]["words"] == records[1]["sentences"]["words"]

@@ -17,7 +17,6 @@ from attentionology.extractors import Architecture, CrossAttention, ExtractionEr
 from attentionology.extractors.layers import ARCHITECTURES
 from attentionology.extractors.model import float64_copy
 from attentionology.extractors.translation import CrossMapMaker, PairPieces, Translator, extract_cross
-from attentionology.extractors.translation.cross_maps import CrossMerger
 from tests import tiny, tiny_translation
 
 PAIR = SentencePair(id="1", source=("the", "night", "train"), words=("old", "bread"))
@@ -131,19 +130,6 @@ def test_a_target_without_an_end_token_is_still_read_whole():
     assert tokenizer.decode(target.ids[1:]).replace(" ", "").replace("##", "") == "oldbread"
 
 
-def test_rows_are_those_that_read_or_predict_the_pieces():
-    pieces = pieces_of(tiny_translation.translator("bart"))
-    alpha = torch.empty(1, 1, len(pieces.target), len(pieces.source))
-    old = [k for k, position in enumerate(pieces.target.positions) if position == 2]
-    reading = CrossMerger([pieces], alpha)
-    for merger, offset in ((reading, 0), (reading.predicting(), 1)):
-        row = merger.from_[0, 0, 0]
-        assert row.nonzero().flatten().tolist() == [k - offset for k in old]
-        assert row.sum() == pytest.approx(1)
-    assert pieces.target.tokens[:2] == ["</s>", "<s>"]
-    assert "".join(pieces.target.tokens[k] for k in old) == "Ġold"
-
-
 def test_text_before_the_source_is_special():
     model, tokenizer = tiny_translation.model("t5"), tiny_translation.tokenizer("t5")
     plain, led = (pieces_of(Translator(model, tokenizer, lead=lead)).source for lead in ("", "the old train:"))
@@ -209,17 +195,6 @@ def test_random_weights_keep_the_embeddings():
     other = random.model.model.decoder.layers[0].encoder_attn.v_proj.weight
     assert not torch.equal(other, translator.model.model.decoder.layers[0].encoder_attn.v_proj.weight)
     assert random.name == "tiny marian random-init seed 3"
-
-
-def test_a_model_from_a_folder_is_the_same(tmp_path):
-    translator = tiny_translation.translator("marian")
-    translator.model.save_pretrained(tmp_path)
-    translator.tokenizer.save_pretrained(tmp_path)
-    loaded = Translator.from_pretrained(tmp_path)
-    [(one,)] = extract_cross(translator, [PAIR], [CrossMapMaker("norm")])
-    [(other,)] = extract_cross(loaded, [PAIR], [CrossMapMaker("norm")])
-    assert torch.equal(one.maps, other.maps)
-    assert loaded.weights_sha256() == translator.weights_sha256()
 
 
 def test_decoders_without_their_weights_are_refused(tmp_path):

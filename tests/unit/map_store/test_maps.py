@@ -14,7 +14,6 @@ from attentionology.extractors import ExtractionError, ExtractionLog, extract, r
 from attentionology.extractors.kinds import registry
 from attentionology.extractors.tokens.text_fit import TextFit
 from attentionology.storage.cache_log import CacheLog
-from attentionology.storage.durable import locked, unfinished_name
 from tests import tiny
 from tests.programs import REPOSITORY, Programs
 from tests.unit.map_store.stores import SENTENCES, contents, extracted, sentence, store, tensors
@@ -156,21 +155,6 @@ def test_interrupted_making_loses_the_part_it_was_in(tmp_path):
         assert [len(b.maps) for b in resumed] == [1] * 10
         assert all(map(torch.equal, tensors(resumed), tensors(whole)))
         assert sorted(path.name for path in resumed.folder.iterdir()) == names  # nothing half written is left
-
-
-def test_nothing_is_left_of_processes_that_were_killed(tmp_path):
-    first = store(tmp_path)
-    left = first.folder / unfinished_name("0000-000.safetensors")
-    alive = first.folder / unfinished_name("0001.json")
-    left.write_bytes(b"half")
-    alive.write_bytes(b"half")
-    with locked(alive, wait=True) as held:
-        assert held
-        store(tmp_path)
-        assert not left.exists()
-        assert alive.exists()
-    store(tmp_path)
-    assert not alive.exists()
 
 
 MAKING = """

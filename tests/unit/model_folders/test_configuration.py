@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import transformers
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Encoder, ModelError
 from tests import tiny
-from tests.unit.model_folders.folders import change_weights, configure, configure_tokenizer, save
+from tests.unit.model_folders.folders import Change, change_weights, configure, configure_tokenizer, save
 
 
 def test_code_beside_a_known_architecture_is_not_run_and_the_user_is_told(folder, tmp_path):
@@ -57,10 +56,19 @@ def test_a_json_file_that_is_none_is_named(folder, name: str, text: str):
         Encoder.from_pretrained(folder)
 
 
-@pytest.mark.parametrize("text", ["{}", '{"added_tokens": []}', '{"added_tokens": [3], "model": {}}'])
-def test_a_tokenizer_file_that_describes_no_tokenizer_is_named(folder, text: str):
-    (folder / "tokenizer.json").write_text(text)
-    with pytest.raises(ModelError, match=r"cannot load the tokenizer of .* download the files again") as raised:
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        *(
+            (lambda folder, text=text: (folder / "tokenizer.json").write_text(text), "download the files again")
+            for text in ("{}", '{"added_tokens": []}', '{"added_tokens": [3], "model": {}}')
+        ),
+        (lambda folder: configure_tokenizer(folder, pad_token=3), r"pad_token .*; correct tokenizer_config"),
+    ],
+)
+def test_files_that_describe_no_tokenizer_are_named(folder, change: Change, says: str):
+    change(folder)
+    with pytest.raises(ModelError, match=rf"cannot load the tokenizer of .* {says}") as raised:
         Encoder.from_pretrained(folder)
     assert str(folder) in str(raised.value)
 
@@ -94,6 +102,12 @@ def _without_pieces(folder: Path) -> None:
     (folder / "tokenizer.json").write_text(json.dumps(described))
 
 
+def _of_another_type(folder: Path) -> None:
+    """Let the type of the model choose the class of the tokenizer."""
+    (folder / "tokenizer_config.json").unlink()
+    configure(folder, model_type="albert", architectures=None)
+
+
 def _only(folder: Path, name: str, text: str | None = None) -> None:
     """Replace ``tokenizer.json`` by a file with its vocabulary, one piece a line, or with another text."""
     vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
@@ -125,10 +139,11 @@ def _only(folder: Path, name: str, text: str | None = None) -> None:
             "BertTokenizer",
             r"Missing \[UNK\] token from the vocabulary; ",
         ),
+        (_of_another_type, None, r'tokenizer .* "PreTrainedTokenizerFast" reads any tokenizer\.json'),
     ],
 )
 def test_a_vocabulary_that_is_not_read_is_named_with_its_cause(
-    folder, change: Callable[[Path], None], tokenizer_class: str | None, says: str
+    folder, change: Change, tokenizer_class: str | None, says: str
 ):
     change(folder)
     if tokenizer_class:
@@ -143,20 +158,6 @@ def test_the_way_out_that_the_message_names_reads_the_vocabulary(folder):
     _only(folder, "vocab.txt")
     configure_tokenizer(folder, tokenizer_class="BertTokenizer")
     assert Encoder.from_pretrained(folder).tokenizer.get_vocab() == expected
-
-
-def test_the_tokenizer_class_of_the_model_may_not_fit_either(folder):
-    (folder / "tokenizer_config.json").unlink()
-    configure(folder, model_type="albert", architectures=None)
-    with pytest.raises(ModelError, match=r'tokenizer .* "PreTrainedTokenizerFast" reads any tokenizer\.json'):
-        Encoder.from_pretrained(folder)
-
-
-def test_a_bad_value_in_the_configuration_of_the_tokenizer_is_named(folder):
-    configure_tokenizer(folder, pad_token=3)
-    with pytest.raises(ModelError, match=r"pad_token .*; correct tokenizer_config") as raised:
-        Encoder.from_pretrained(folder)
-    assert str(folder) in str(raised.value)
 
 
 @pytest.mark.parametrize("auto_class", [transformers.AutoModel, transformers.AutoModelForMaskedLM])

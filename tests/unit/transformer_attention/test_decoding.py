@@ -15,7 +15,7 @@ from tests.unit.transformer_attention.replaceable import (
     READ_FIRST,
     SCOPES,
     TEXTS,
-    own_logits,
+    check_own_attention,
     patchable,
     random_rows,
 )
@@ -24,16 +24,10 @@ from tests.unit.transformer_attention.replaceable import (
 @pytest.mark.slow
 @pytest.mark.parametrize("family", READ_FIRST)
 @pytest.mark.parametrize("scope", SCOPES, ids=str)
-@torch.no_grad()
 def test_own_attention_put_back_gives_the_models_own_logits(family: str, scope: dict[str, Any]) -> None:
     attention = patchable(family, **scope)
     for places in attention.batches(TEXTS):
-        state = attention.encode([TEXTS[i] for i in places])
-        alpha, mask = attention.attention(state)
-        own = own_logits(attention.model, state.ids, state.inside)
-        assert difference(attention.decode(state, alpha[:, None])[:, 0], own) <= 1e-5
-        assert torch.allclose(alpha.sum(-1), mask.any(-1, keepdim=True).to(alpha).expand(alpha.shape[:2]), atol=1e-5)
-        assert not alpha[~mask[:, None].expand_as(alpha)].any()
+        check_own_attention(attention, [TEXTS[i] for i in places])
 
 
 @pytest.mark.parametrize("family", READ_FIRST)

@@ -14,7 +14,7 @@ from attentionology.extractors import ExtractionError, ModelError, TransformerAt
 from attentionology.extractors.model.loading import load_tokenizer
 from attentionology.extractors.replaceable.attention_patch import difference, implementation
 from tests import tiny
-from tests.unit.transformer_attention.replaceable import TEXTS, own_logits, patchable, random_rows
+from tests.unit.transformer_attention.replaceable import TEXTS, check_own_attention, patchable, random_rows
 
 
 def test_a_copy_has_its_own_weights_and_nothing_is_left_in_the_model() -> None:
@@ -32,20 +32,18 @@ def test_a_copy_has_its_own_weights_and_nothing_is_left_in_the_model() -> None:
     assert set(attention.state_dict()) == {f"model.{name}" for name in attention.model.state_dict()}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"query": "mean"}, "query must be 'cls' or 'all'"),
-        ({"special": "drop"}, "special must be 'keep' or 'renormalise'"),
-        ({"level": "token"}, "level must be 'word' or 'piece'"),
-        ({"score": "nothing"}, "choose from: .*weight"),
-        ({"heads": "some"}, "heads must be 'all'"),
-        ({"batch_cells": 0}, "batch_cells"),
-    ],
-)
-def test_unknown_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        patchable(**options)
+def test_unknown_options() -> None:
+    unknown: dict[str, tuple[Any, str]] = {
+        "query": ("mean", "query must be 'cls' or 'all'"),
+        "special": ("drop", "special must be 'keep' or 'renormalise'"),
+        "level": ("token", "level must be 'word' or 'piece'"),
+        "score": ("nothing", "choose from: .*weight"),
+        "heads": ("some", "heads must be 'all'"),
+        "batch_cells": (0, "batch_cells"),
+    }
+    for option, (value, message) in unknown.items():
+        with pytest.raises(ValueError, match=message):
+            patchable(**{option: value})
 
 
 @pytest.mark.parametrize(
@@ -61,7 +59,7 @@ def test_unknown_options(options: dict[str, Any], message: str) -> None:
         ("mpnet", {}, {}, "cannot be replaced"),
         ("deberta", {}, {}, "cannot be replaced"),
         ("deberta-v2", {}, {}, "cannot be replaced"),
-        ("modernbert", {}, {"classifier_pooling": "mean"}, "query='all'"),
+        ("modernbert", {}, {"classifier_pooling": "mean"}, "neither the first .* alone nor the last .*query='all'"),
     ],
 )
 def test_models_and_scopes_that_do_not_fit(
@@ -154,12 +152,6 @@ READ_LAST = ("gpt2", "llama", "mistral", "qwen2", "gemma2", "phi3", "gpt_neox")
 FULL = [text for text in TEXTS if text]
 
 
-def patched(family: str, *, double: bool = False, **options: Any) -> TransformerAttention:
-    model = tiny.classifier(family)
-    tokenizer = tiny.fresh_tokenizer("bytes without specials")
-    return TransformerAttention(model.double() if double else model, tokenizer, **options)
-
-
 def naive(attention: TransformerAttention, text: Words, alpha: np.ndarray) -> np.ndarray:
     """The logits with other weights of the words in the row of the last piece, computed module by module."""
     model = attention.model
@@ -195,7 +187,7 @@ def naive(attention: TransformerAttention, text: Words, alpha: np.ndarray) -> np
 @torch.no_grad()
 def test_the_row_of_the_last_piece_is_replaced(family: str) -> None:
     """Llama's norms go through float32, also in the loop, so that it agrees to fewer digits."""
-    attention = patched(family, double=True)
+    attention = patchable(family, double=True)
     assert attention.describe()["query"] == "last"
     assert attention.way == "one position"
     state = attention.encode(FULL)
@@ -208,7 +200,7 @@ def test_the_row_of_the_last_piece_is_replaced(family: str) -> None:
     assert (found["whole model"][0, 0] - found["whole model"][0, 1]).abs().max() > 1e-3
     for row, text in enumerate(FULL):
         for k in range(3):
-            expected = naive(patched(family, double=True), text, alpha[row, k, :, : len(text)].numpy())
+            expected = naive(patchable(family, double=True), text, alpha[row, k, :, : len(text)].numpy())
             tolerance = 1e-10 if family == "gpt2" else 1e-5
             assert np.abs(found["whole model"][row, k].numpy() - expected).max() <= tolerance
 
@@ -217,20 +209,19 @@ def test_the_row_of_the_last_piece_is_replaced(family: str) -> None:
 @pytest.mark.parametrize("scope", [{}, {"level": "piece", "heads": [1, 3]}, {"layer": 0}], ids=str)
 @torch.no_grad()
 def test_own_attention_put_back_gives_the_models_own_logits(family: str, scope: dict[str, Any]) -> None:
-    attention = patched(family, **scope)
+    attention = patchable(family, **scope)
+    check_own_attention(attention, FULL)
     state = attention.encode(FULL)
-    own = own_logits(attention.model, state.ids, state.inside)
-    assert difference(attention.decode(state, state.alpha[:, None])[:, 0], own) <= 1e-5
-    alone = [attention.encode([text]) for text in FULL]
-    for row, (text, one) in enumerate(zip(FULL, alone, strict=True)):
-        n = len(text) if attention.level == "word" else one.alpha.shape[-1]
-        assert torch.allclose(state.alpha[row, :, :n], one.alpha[0], atol=1e-5)
+    for row, text in enumerate(FULL):
+        alone = attention.encode([text]).alpha[0]
+        n = len(text) if attention.level == "word" else alone.shape[-1]
+        assert torch.allclose(state.alpha[row, :, :n], alone, atol=1e-5)
 
 
 @pytest.mark.parametrize("score", ["weight", "norm", "attnresln"])
 @torch.no_grad()
 def test_words_are_ranked_by_the_row_of_the_last_piece(score: str) -> None:
-    attention = patched("llama", score=score)
+    attention = patchable("llama", score=score)
     state = attention.encode(FULL)
     scores = attention.scores(state)
     for row, text in enumerate(FULL):
@@ -238,9 +229,3 @@ def test_words_are_ranked_by_the_row_of_the_last_piece(score: str) -> None:
         last = batch.maps[0, -1, :, -1].mean(0)
         expected = [float(last[state.word_of[row, : len(last)] == word].sum()) for word in range(len(text))]
         assert scores[row, : len(text)].tolist() == pytest.approx(expected, rel=1e-4)
-
-
-def test_a_classifier_of_the_mean_has_no_single_row() -> None:
-    model = tiny.classifier("modernbert", classifier_pooling="mean")
-    with pytest.raises(ModelError, match="neither the first position alone nor the last one"):
-        TransformerAttention(model, tiny.fresh_tokenizer("bytes"))
