@@ -3,9 +3,7 @@
 The graph says what the basic tree leaves implicit: conjuncts have the head of the coordination and share its subject,
 the subject of *wants* is also that of *to sing* in *she wants to sing*, and the names of modifiers contain their
 preposition or case (``nmod:of``, ``obl:in``). See https://universaldependencies.org/u/overview/enhanced-syntax.html.
-
-A head is a word, the root, or an empty node, which stands for a word that is understood but not written. No model can
-attend to the last two, so they are told apart from the words here, and are counted.
+No model can attend to the root or to an empty node, so heads of these kinds are told apart here, and are counted.
 """
 
 from __future__ import annotations

@@ -193,14 +193,13 @@ class Files(Generic[Item]):
 
     def __call__(self, start: int, stop: int) -> Iterator[Item]:
         """Read the items from one position up to another."""
-        items = self._read(start, stop)
-        return items if self.rename is None else map(self.rename, items, count(start))
-
-    def _read(self, start: int, stop: int) -> Iterator[Item]:
+        before = 0  # the number of items of the files before
         for file in self.files:
-            if start < min(stop, len(file)):
-                yield from file(start, min(stop, len(file)))
-            start, stop = max(0, start - len(file)), stop - len(file)
+            first, last = max(start - before, 0), min(stop - before, len(file))
+            if first < last:
+                items = file(first, last)
+                yield from items if self.rename is None else map(self.rename, items, count(before + first))
+            before += len(file)
 
 
 def read_files(

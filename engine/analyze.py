@@ -14,13 +14,7 @@ from ..analyses.contract import AnalysisRow, OptionError, OptionGroup, OptionSet
 from ..analyses.option_groups import names_in
 from ..analyses.registry import choose_analyses, load_analysis, registered_analyses
 from ..analyses.shared.builtin import SAMPLE, load_head
-from ..analyses.shared.input_options import (
-    ExampleOptions,
-    LimitOptions,
-    ModelOptions,
-    model_or_encoder,
-    paths_read,
-)
+from ..analyses.shared.input_options import ExampleOptions, LimitOptions, ModelOptions, model_or_encoder, paths_read
 from ..analyses.shared.numbers import SEEDS
 from ..analyses.shared.options import FeedForwardOptions, MapOptions, map_makers
 from ..analyses.shared.part_options import PartOptions
@@ -235,9 +229,7 @@ def analyze(
     with showing(progress):
         return execute(
             AnalyzeJob(
-                given.without(PartOptions),
-                analyses=None if analyses is None else names_in(analyses),
-                seed=seed,
+                given.without(PartOptions), analyses=None if analyses is None else names_in(analyses), seed=seed
             ),
             part_options=part_options,
             model=encoder,

@@ -11,13 +11,7 @@ from typing import Any
 from ..analyses.contract import Counted, OptionError, Titles
 from ..analyses.shared.input_sample import InputSample
 from ..analyses.shared.part_options import PartOptions
-from ..analyses.shared.record import (
-    describe_command,
-    describe_corpus,
-    describe_model,
-    describe_reading,
-    warnings_of,
-)
+from ..analyses.shared.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
 from ..corpora_loaders import Corpus
 from ..corpora_loaders.describing import amount
 from ..extractors.model.loaded_model import LoadedModel
@@ -117,14 +111,7 @@ def _run(
         contrasts = compared_kinds(parts, titles, prepared.options)
     kept = {request.name: counts.metrics[request.name] for request in planned.samples}
     samples = {name: metric for name, metric in kept.items() if isinstance(metric, InputSample)}
-    run = Run(
-        parts,
-        titles,
-        options=prepared.options,
-        contrasts=contrasts,
-        samples=samples,
-        described=prepared.tables,
-    )
+    run = Run(parts, titles, options=prepared.options, contrasts=contrasts, samples=samples, described=prepared.tables)
     if drawn:
         with stages("tables and figures"):
             run = replace(run, sections=run.shown_sections)

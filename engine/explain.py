@@ -260,7 +260,5 @@ def _explanation(tested: Tested, folder: Path | None, command: str, shown_option
         explanation = replace(explanation, stored=stored, trained=writes_model)
         if folder is not None:
             with stages("tables and figures"):
-                if explanation.trained is not None:
-                    explanation.trained(folder)
                 explanation = write_run(folder, explanation)
     return explanation

@@ -1,12 +1,9 @@
 """The memory that a run needs, the memory that is available, and the options to lower if it is not enough.
 
-The estimate is made once, after the first batch, when the shape of the maps is known and before the long part of the
-run. It adds up the maps of one batch and the states of the metrics, above all the bootstrap, which grows with the
-number of heads times replicates. The weights of the model and the libraries are in memory already, so they are not part
-of what is available. Only `LIBRARIES` knows of them, for dry runs.
-
-An estimate that is too high refuses a run that would have fit, but one that is too low lets the operating system kill
-the process after hours. So the terms are upper bounds where a size is not known exactly.
+The estimate is made once, after the first batch. It adds up the maps of one batch and the states of the metrics, above
+all the bootstrap. The weights of the model and the libraries are in memory already. An estimate that is too high
+refuses a run that would have fit, but one that is too low lets the operating system kill the process after hours. So
+the terms are upper bounds where a size is not known exactly.
 """
 
 from __future__ import annotations

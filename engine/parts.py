@@ -2,18 +2,11 @@
 
 A part is a whole number of windows of 1,024 inputs of one pass. Inputs are batched within windows, so a part is read in
 the same batches whoever counts it, and since all counts add up exactly, the results have the same bits however the
-parts are distributed. Each part is one file, which is written whole or not at all, and sealed. Two processes that count
-the same part write the same content, and the later file replaces the earlier one.
-
-A pass that may fail is one part, because it reads a bounded number of inputs and its failure is a result, which is kept
-like counts.
+parts are distributed. Each part is one file, which is written whole or not at all, and sealed.
 
 A part may be used only if it would be counted in the same way again. So the name of its file is a digest of everything
 on which its counts depend: the inputs with their annotation, the model, all options, the requests, and the source code
-of the toolkit. A part of another model, corpus, option or version has another name, and is never added up by mistake.
-The paths of the corpus files are not in the digest, so a corpus that was moved or renamed has the same parts. Only
-which inputs are in the same file is, because parts store the files of some inputs; these are replaced by the present
-paths when a part is read.
+of the toolkit. The paths of the corpus files are not in it, so a corpus that was moved or renamed has the same parts.
 """
 
 from __future__ import annotations
@@ -96,7 +89,7 @@ def number_of_parts(inputs: int) -> int:
 
 
 def parts_of(passes: Sequence[Pass], fingerprint: str = "") -> list[CorpusPart]:
-    """Cut all passes into parts. A pass that may fail is one part."""
+    """Cut all passes into parts. A pass that may fail is one: it reads few inputs, and its failure is kept, too."""
     parts = []
     for number, current in enumerate(passes):
         inputs = len(current.inputs)
@@ -151,7 +144,7 @@ def content_of_inputs(inputs: Sequence[Sentence]) -> tuple[str, tuple[str, ...]]
     def text(value: Any) -> str:
         return json.dumps(value, default=plain)
 
-    def plain(value: Any) -> Any:
+    def plain(value: Any) -> Any:  # of what JSON cannot write by itself
         if isinstance(value, frozenset):
             return sorted(value)  # its order may be another one in another process
         if isinstance(value, Mapping):

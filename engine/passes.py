@@ -1,21 +1,10 @@
 """One pass over the inputs for all requests that share a model, inputs and masking.
 
-The forward pass takes most of the time of a run. Every analysis asks for batches with requests of its own, and many
-of these need the same forward passes: two analyses may count the same maps of the same sentences, or maps of two kinds
-that are computed from the same hidden states. So requests are grouped by what the model has to read, and each group is
-one pass:
-
-* The model and each of its copies with random weights need passes of their own, since their outputs differ.
-* The inputs must be the same sentences, windows or segments in the same order. They are compared by content, because
-  two analyses may cut the same windows independently of each other.
-* The masking must be the same, because a masked text is another text.
-
-Kinds of maps, levels and metrics are no reason for another pass: they are derived from the same forward pass, in which
-the makers share what they have in common. All maps of a batch are in memory at the same time, so the size of batches
-is divided by the number of kinds (`shared_cells`), and the maps never need more memory than those of one kind.
-
-An optional request always has a pass of its own. It may fail, and a failure in a shared pass would stop the others.
-Copies are made one at a time, in order, so that at most one of them is in memory besides the model.
+The forward pass takes most of the time of a run, and many requests of analyses need the same one. So requests are
+grouped by what the model has to read: by the copy of the model, by the inputs, which are compared by content because
+two analyses may cut the same windows independently, and by the masking. Kinds of maps, levels and metrics are no reason
+for another pass. All maps of a batch are in memory at the same time, so the size of batches is divided by the number of
+kinds (`shared_cells`). An optional request may fail, which would stop others, so it always has a pass of its own.
 """
 
 from __future__ import annotations

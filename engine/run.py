@@ -241,7 +241,7 @@ class Run:
             '<!doctype html>'
         """
         with tempfile.TemporaryDirectory() as folder:
-            write_run(Path(folder), replace(self, stored=None))
+            write_run(Path(folder), replace(self, stored=None, trained=None))
             return Path(folder, EVERY_RUN[0]).read_text(encoding="utf-8")
 
     def __repr__(self) -> str:
@@ -255,9 +255,7 @@ class Run:
 def save_run(run: AnyRun, out: Path, *, overwrite: bool = False, reads: Iterable[str | Path] = ()) -> AnyRun:
     """Write a whole run folder. If the run is from this folder, its trained models stay."""
     with RunFolder(out, overwrite=overwrite, reads=reads) as target:
-        if run.trained is not None:
-            run.trained(target.path)
-        elif run.folder is not None and run.folder.resolve() == out.resolve():
+        if run.trained is None and run.folder is not None and run.folder.resolve() == out.resolve():
             _copy_models(run.folder, target.path)
         run = write_run(target.path, run)
     return replace(run, folder=out)
@@ -274,6 +272,8 @@ def _copy_models(folder: Path, target: Path) -> None:
 
 def write_run(folder: Path, run: AnyRun) -> AnyRun:
     """Write everything that a run leaves behind, and return it with a warning if its counts cannot be stored."""
+    if run.trained is not None:
+        run.trained(folder)
     run = replace(run, sections=run.shown_sections)
     try:
         if run.stored is not None:

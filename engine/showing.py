@@ -147,7 +147,8 @@ def explore(
 
 def _chosen(encoder: Encoder, head: Head | Sequence[Head]) -> list[tuple[int, int]]:
     """Return the heads as pairs of numbers that count from 1."""
-    heads = [_pair(item) for item in ([head] if isinstance(head, str) or _is_pair(head) else head)]
+    given = [head] if isinstance(head, str) or _is_pair(head) else head
+    heads = [_pair(item) for item in given]
     if not heads:
         raise OptionError("give at least one head, such as 3-9")
     for layer, number in heads:

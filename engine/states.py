@@ -2,9 +2,8 @@
 
 The folder ``states`` of a run has one safetensors file for each request, with the states of its metric, and
 ``run.json`` with everything else: the options, the facts of each plan, what was looked up after counting, and the run
-record. ``inputs.json`` tells which sentences were read. All files are sealed (see `attentionology.storage.sealed`), so
-damage is noticed when they are read. ``run.json`` also has the digests of all other files, so that a file of another
-run is noticed, and its model, corpus and options must be those of the run record in the folder of the run.
+record. ``inputs.json`` tells which sentences were read. All files are sealed, so damage is noticed when they are read,
+and ``run.json`` has the digests of all others, so that a file of another run is noticed.
 """
 
 from __future__ import annotations

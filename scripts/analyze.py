@@ -12,13 +12,7 @@ from tyro.conf import arg
 from ..analyses.contract import OptionGroup, OptionSet
 from ..analyses.registry import registered_analyses
 from ..analyses.shared.builtin import SAMPLE
-from ..analyses.shared.input_options import (
-    ExampleOptions,
-    LimitOptions,
-    ModelOptions,
-    OutputOptions,
-    default_folder,
-)
+from ..analyses.shared.input_options import ExampleOptions, LimitOptions, ModelOptions, OutputOptions, default_folder
 from ..analyses.shared.numbers import Seed
 from ..analyses.shared.option_types import DryRun
 from ..analyses.shared.part_options import PartOptions

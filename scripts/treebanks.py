@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
@@ -33,23 +34,12 @@ class Treebanks:
 
     def run(self, command: str = "") -> int:
         """Print the list and return the exit status."""
-        from ..corpora_loaders.errors import CorpusError, together
         from ..corpora_loaders.releases.names import RELEASE, treebanks_of
-        from ..engine.corpus import CorpusOptions, read_corpus
 
         if self.check is not None:
             if not self.check or self.language or self.json:
                 raise OptionError("--check needs at least one file, and neither LANGUAGE nor --json")
-            faults: list[CorpusError] = []
-            for file in self.check:
-                try:
-                    corpus = read_corpus(CorpusOptions(corpus=(file,)))
-                except CorpusError as error:
-                    faults.append(error)
-                else:
-                    say("\n  ".join([repr(corpus), *corpus.remarks()]))
-            if faults:
-                raise together(faults)
+            _check_files(self.check)
             return 0
         treebanks = treebanks_of(self.language)
         if self.json:
@@ -64,3 +54,20 @@ class Treebanks:
             name = f"ud:{treebank.code}"
             say(f"{name:<{width}} {treebank.repository}")
         return 0
+
+
+def _check_files(files: Sequence[str]) -> None:
+    """Print what is unusual about files, and raise one error with the mistakes of all of them."""
+    from ..corpora_loaders.errors import CorpusError, together
+    from ..engine.corpus import CorpusOptions, read_corpus
+
+    faults: list[CorpusError] = []
+    for file in files:
+        try:
+            corpus = read_corpus(CorpusOptions(corpus=(file,)))
+        except CorpusError as error:
+            faults.append(error)
+        else:
+            say("\n  ".join([repr(corpus), *corpus.remarks()]))
+    if faults:
+        raise together(faults)

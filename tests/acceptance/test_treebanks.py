@@ -27,10 +27,7 @@ def non_projective(heads):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        (
-            "en_ewt-dev.conllu",
-            {"sentences": 2001, "words": 25147, "multiword_tokens": 359, "empty_nodes": 4},
-        ),
+        ("en_ewt-dev.conllu", {"sentences": 2001, "words": 25147, "multiword_tokens": 359, "empty_nodes": 4}),
         ("en_ewt-train.conllu", {"sentences": 12544, "words": 204577}),
         ("en_gum-dev.conllu", {"sentences": 1575, "documents": 30}),
         ("en_partut-dev.conllu", {"sentences": 156}),

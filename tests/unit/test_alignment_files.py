@@ -158,11 +158,7 @@ def test_naacl_numbers_are_those_of_the_bitext(tmp_path):
     [
         (["0-0", "0-3", ""], {}, r"links:2: link 0-3 is outside its sentence pair of 4 source and 3 target words"),
         (["0-0", "4-0", ""], {}, "links:2: link 4-0 is outside"),
-        (
-            ["0-2", "0-0", "1-1"],
-            {},
-            "links:3: link 1-1 is outside .* counted from 0; lenient=True .--lenient. leaves",
-        ),
+        (["0-2", "0-0", "1-1"], {}, "links:3: link 1-1 is outside .* counted from 0; lenient=True .--lenient. leaves"),
         (
             ["2-3", "4-3", "1-1"],
             {},

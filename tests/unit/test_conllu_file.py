@@ -152,11 +152,7 @@ BAD = {  # rows after line 4, the line to blame, what the message says
     "id missing": (word(1) + word("_"), 6, "expected word id 2, found '_'"),
     "id a word": (word(1) + word("two"), 6, r"id \(column 1\) 'two' is not a number"),
     "range backwards": (word("2-1") + word(1) + word(2), 5, r"id \(column 1\) '2-1'"),
-    "head a word": (
-        word(1) + word(2, head="root"),
-        6,
-        r"head \(column 7\) of word 2 is 'root', not a number",
-    ),
+    "head a word": (word(1) + word(2, head="root"), 6, r"head \(column 7\) of word 2 is 'root', not a number"),
     "head empty": (word(1, head=""), 5, "of word 1 is '', not a number"),
     "head beyond": (word(1) + "# note\n" + word(2, head=3), 7, "head of word 2 is 3, which is outside 0 … 2"),
     "head negative": (word(1) + word(2, head=-1), 6, "head of word 2 is -1, which is outside 0 … 2"),

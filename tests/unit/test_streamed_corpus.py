@@ -17,20 +17,8 @@ import attentionology
 from attentionology.analyses.contract import OptionGroup
 from attentionology.analyses.shared.input_options import LimitOptions
 from attentionology.analyses.surface.options import SurfaceOptions
-from attentionology.corpora_loaders import (
-    CorpusError,
-    PlainText,
-    load_text,
-    load_treebank,
-    stream,
-)
-from attentionology.corpora_loaders.alignment import (
-    Bitext,
-    add_links,
-    load_bitext,
-    load_links,
-    loading,
-)
+from attentionology.corpora_loaders import CorpusError, PlainText, load_text, load_treebank, stream
+from attentionology.corpora_loaders.alignment import Bitext, add_links, load_bitext, load_links, loading
 from attentionology.corpora_loaders.unique_names import Names
 from attentionology.engine.parts import content_of_inputs, parts_of
 from attentionology.engine.passes import Limits, plan_passes, run_passes

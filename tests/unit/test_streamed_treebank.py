@@ -168,10 +168,9 @@ def test_names_are_made_unique(names, most_new):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["en_gum-dev", "fr_gsd-dev"])
-def test_real_treebanks_are_the_same(name, data_file):
+def test_real_treebanks_are_the_same(data_file):
     with in_files(64):
-        same([data_file(f"ud/{each}.conllu") for each in (name, "en_partut-dev")], tokens="surface", limit=2500)
+        same([data_file(f"ud/{name}-dev.conllu") for name in ("fr_gsd", "en_partut")], tokens="surface", limit=2500)
 
 
 def test_earlier_names_still_work():
@@ -280,10 +279,7 @@ def test_a_file_that_changes_while_it_is_read_first_is_an_error(write):
         yield from reader(path, *start)
         os.utime(path, ns=(1, 1))
 
-    with (
-        patch.object(treebank, "placed_sentences", touching),
-        pytest.raises(CorpusError, match="has changed"),
-    ):
+    with patch.object(treebank, "placed_sentences", touching), pytest.raises(CorpusError, match="has changed"):
         load_treebank(path)
 
 

@@ -173,8 +173,7 @@ def test_a_file_without_sentence_is_refused(write, content):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [({"limit": 0}, "limit"), ({"tokens": "words"}, "tokens"), ({"paths": []}, "no file")],
+    ("options", "message"), [({"limit": 0}, "limit"), ({"tokens": "words"}, "tokens"), ({"paths": []}, "no file")]
 )
 def test_impossible_requests_are_refused(write, options, message):
     with pytest.raises(ValueError, match=message):
