@@ -1,9 +1,14 @@
-"""Rows of CoNLL-U files, and packed files."""
+"""Rows and sentences of CoNLL-U files, those of the sample, and packed files."""
 
 from __future__ import annotations
 
+import functools
 import io
 import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 
 
 def word(
@@ -24,6 +29,24 @@ def word(
 def empty(number: str, misc: str) -> str:
     """The row of an empty node."""
     return word(number, "_", "_", "_", upos="PRON", deps="0:x", misc=misc)
+
+
+def chain(words: Sequence[str], name: str = "") -> str:
+    """A sentence in which the head of each word is the one before it."""
+    rows = [word(n, form, n - 1, "dep" if n > 1 else "root", upos="X") for n, form in enumerate(words, start=1)]
+    return "".join([*([f"# sent_id = {name}\n"] if name else []), *rows, "\n"])
+
+
+@functools.cache
+def sample_blocks() -> list[str]:
+    """The sentences of the sample treebank as they are written there, without the blank lines after them."""
+    return SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
+
+
+def write_blocks(path: Path, blocks: Sequence[str]) -> Path:
+    """Write a treebank of such sentences, and return its path."""
+    path.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
+    return path
 
 
 def zipped(*members: tuple[str, str], method: int = zipfile.ZIP_DEFLATED) -> bytes:

@@ -23,6 +23,8 @@ from attentionology.scripts.cli import main
 from attentionology.storage.plugins import points_of
 from tests import documentation, tiny
 from tests.acceptance.conftest import REPOSITORY
+from tests.corpora import sample_blocks, write_blocks
+from tests.packages import install
 from tests.programs import Programs
 
 EXAMPLE, CONTRACT = "docs/how-to/extend.md", "docs/how-to/write-an-analysis.md"
@@ -38,26 +40,14 @@ def python(*arguments, folder: Path, paths: tuple[Path, ...] = ()):
     return subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def install(folder: Path, name: str, files: dict[str, str], points: dict[str, dict[str, str]]) -> Path:
-    """Put a package into a folder, with what pip would write beside it, and return the folder."""
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
-    information = folder / f"{name}-0.1.0.dist-info"
-    information.mkdir()
-    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n", encoding="utf-8")
-    lines = []
-    for group, named in points.items():
-        lines += [f"[{group}]", *(f"{point} = {value}" for point, value in named.items())]
-    (information / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return folder
-
-
 @pytest.fixture(scope="module")
 def distance(tmp_path_factory):
     """The example of the documentation, installed in a folder of its own."""
     files = documentation.files(EXAMPLE)
-    points = tomllib.loads(files.pop("pyproject.toml"))["project"]["entry-points"]
+    groups = tomllib.loads(files.pop("pyproject.toml"))["project"]["entry-points"]
+    points = "".join(
+        f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in named.items()) for group, named in groups.items()
+    )
     files["attention_extras/__init__.py"] = ""
     return install(tmp_path_factory.mktemp("site"), "attention_extras", files, points)
 
@@ -226,7 +216,7 @@ class Wrong(Analysis):
     def section(self, results, titles): ...
     def show(self, results, width): ...
 """
-WRONG = {"attentionology.analyses": {"wrong": "wrong:Wrong"}}
+WRONG = "[attentionology.analyses]\nwrong = wrong:Wrong\n"
 USUAL = {"group": "WrongOptions", "option": "wrong", "name": "wrong", "needs": ()}
 
 
@@ -280,9 +270,8 @@ def conll2012(documents: int) -> str:
 @pytest.fixture
 def furnished(tmp_path):
     """A folder with files and models of the names that the pages use."""
-    sentences = SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
-    (tmp_path / "en_ewt-ud-dev.conllu").write_text("\n\n".join(sentences[:30]) + "\n\n", encoding="utf-8")
-    (tmp_path / "en_ewt-ud-train.conllu").write_text("\n\n".join(sentences[30:60]) + "\n\n", encoding="utf-8")
+    write_blocks(tmp_path / "en_ewt-ud-dev.conllu", sample_blocks()[:30])
+    write_blocks(tmp_path / "en_ewt-ud-train.conllu", sample_blocks()[30:60])
     (tmp_path / "ontogum.v4_gold_conll").write_text(conll2012(8), encoding="utf-8")
     vectors = "".join(f"{word} {' '.join(['0.5', '-1'] * 25)}\n" for word in ("the", "a", "garden", "."))
     (tmp_path / "glove.6B.50d.txt").write_text(vectors, encoding="utf-8")

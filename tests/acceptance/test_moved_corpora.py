@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.parts import PartCounter, content_of_inputs
 from attentionology.scripts.cli import main
 from tests import tiny
+from tests.corpora import sample_blocks, write_blocks
 from tests.written import contents
 
 pytestmark = pytest.mark.usefixtures("short_windows")
@@ -26,18 +26,13 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("moved")
     tiny.saved(folder / "model", max_position_embeddings=128)
     (folder / "corpus").mkdir()
-    write(folder / "corpus" / "first.conllu", sentences()[:24])
-    write(folder / "corpus" / "second.conllu", sentences()[24:40])
+    write_blocks(folder / "corpus" / "first.conllu", sentences()[:24])
+    write_blocks(folder / "corpus" / "second.conllu", sentences()[24:40])
     return folder
 
 
 def sentences() -> list[str]:
-    blocks = Path(SAMPLE_TREEBANK).read_text(encoding="utf-8").strip().split("\n\n")
-    return [block for block in blocks if block.count("\n") < 16]
-
-
-def write(path: Path, blocks: list[str]) -> None:
-    path.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
+    return [block for block in sample_blocks() if block.count("\n") < 16]
 
 
 def run(folder: Path, corpus: list[Path], out: Path, *options: object, analysis: tuple[str, ...] = SURFACE) -> Path:
@@ -75,10 +70,10 @@ def test_a_corpus_that_was_moved_and_renamed_has_the_same_parts(folder, tmp_path
 
 def test_a_corpus_that_has_grown_has_the_counts_of_its_relations(folder, tmp_path):
     corpus = [tmp_path / "growing.conllu"]
-    write(corpus[0], sentences()[:32])
+    write_blocks(corpus[0], sentences()[:32])
     run(folder, corpus, tmp_path / "before", "--parts", tmp_path / "parts", analysis=DEPENDENCY)
     grown = [block.replace("\tdet\t", "\tdet:new\t") for block in sentences()[32:48]]
-    write(corpus[0], sentences()[:32] + grown)
+    write_blocks(corpus[0], sentences()[:32] + grown)
     after = run(folder, corpus, tmp_path / "after", "--parts", tmp_path / "parts", analysis=DEPENDENCY)
     assert contents(after, "tables") == contents(run(folder, corpus, tmp_path / "fresh", analysis=DEPENDENCY), "tables")
     assert "det:new" in (after / "tables" / "dependency.csv").read_text()

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine import parts
 from attentionology.extractors import GradientMaker, ModelError
 from attentionology.scripts.cli import main
 from attentionology.storage.durable import StorageError
 from tests import tiny
 from tests.acceptance import test_parts
+from tests.corpora import sample_blocks, write_blocks
 from tests.written import contents
 
 PROGRAM, WINDOW = test_parts.PROGRAM, test_parts.WINDOW
@@ -29,9 +29,8 @@ def folder(tmp_path_factory):
     """A folder with a tiny model and 140 sentences, which are two parts."""
     folder = tmp_path_factory.mktemp("folders")
     tiny.saved(folder / "model", mask="[MASK]", max_position_embeddings=512)  # gradients are those of masked pieces
-    sentences = Path(SAMPLE_TREEBANK).read_text(encoding="utf-8").strip().split("\n\n")
-    short = [sentence for sentence in sentences if sentence.count("\n") < 12]
-    (folder / "long.conllu").write_text("\n\n".join((140 * short)[:140]) + "\n\n", encoding="utf-8")
+    short = [block for block in sample_blocks() if block.count("\n") < 12]
+    write_blocks(folder / "long.conllu", (140 * short)[:140])
     return folder
 
 

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 from attentionology import merge_runs
-from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.stored_run import load_run
 from attentionology.scripts.cli import main
 from tests import tiny
+from tests.corpora import sample_blocks, write_blocks
 from tests.written import contents
 
 ANALYSES = ["--analyses", "dependency", "surface", "norms", "--gradients", "none"]
@@ -27,9 +27,8 @@ def folder(tmp_path_factory):
     """A folder with a tiny model, and the sample treebank in three files of unequal length."""
     folder = tmp_path_factory.mktemp("stored")
     tiny.saved(folder / "model", max_position_embeddings=512)
-    sentences = Path(SAMPLE_TREEBANK).read_text(encoding="utf-8").strip().split("\n\n")[:24]
-    for name, part in (("a", sentences[:13]), ("b", sentences[13:15]), ("c", sentences[15:])):
-        (folder / f"{name}.conllu").write_text("\n\n".join(part) + "\n\n", encoding="utf-8")
+    for name, start, stop in (("a", 0, 13), ("b", 13, 15), ("c", 15, 24)):
+        write_blocks(folder / f"{name}.conllu", sample_blocks()[start:stop])
     return folder
 
 

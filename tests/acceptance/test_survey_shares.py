@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from attentionology.analyses.survey.tables import CellFailure
-from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.executors import ShareCounts
 from attentionology.engine.parts import PartCounter
 from attentionology.engine.surveying.cells import together_or_alone
 from attentionology.extractors import ModelError
 from attentionology.scripts.cli import main
 from tests import tiny
+from tests.corpora import sample_blocks, write_blocks
 
 pytestmark = pytest.mark.usefixtures("short_windows")
 
@@ -28,21 +28,15 @@ def grid(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shares")
     for seed, name in enumerate(MODELS):
         tiny.saved(folder / name, seed=seed, max_position_embeddings=200)
-    sentences = SAMPLE_TREEBANK.read_text(encoding="utf-8").split("\n\n")
-    (folder / "first.conllu").write_text("\n\n".join(sentences[:24]) + "\n\n", encoding="utf-8")
-    (folder / "second.conllu").write_text("\n\n".join(sentences[24:36]) + "\n\n", encoding="utf-8")
+    write_blocks(folder / "first.conllu", sample_blocks()[:24])
+    write_blocks(folder / "second.conllu", sample_blocks()[24:36])
     (folder / "broken.conllu").write_text("1\tbroken\n\n", encoding="utf-8")
     return folder
 
 
 def command(grid: Path, *options: object) -> list[str]:
-    given = [
-        "--models",
-        *(grid / name for name in MODELS),
-        "--treebanks",
-        *(grid / f"{name}.conllu" for name in TREEBANKS),
-    ]
-    return ["survey", *map(str, [*given, "--replicates", 30, *options])]
+    models, treebanks = [grid / name for name in MODELS], [grid / f"{name}.conllu" for name in TREEBANKS]
+    return ["survey", *map(str, ["--models", *models, "--treebanks", *treebanks, "--replicates", 30, *options])]
 
 
 def tables(out: Path) -> dict[str, bytes]:

@@ -26,6 +26,7 @@ from attentionology.reports import Section
 from attentionology.reports.explorer.encoding import inflated
 from attentionology.storage import plugins
 from tests import tiny
+from tests.packages import install
 
 STORED = 6
 OTHERS = ("dep->head", "head->dep")
@@ -81,11 +82,7 @@ class Agreement(Analysis[str, Any]):
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An installed package that adds the analysis."""
-    information = tmp_path / "site" / "agreement-1.0.dist-info"
-    information.mkdir(parents=True)
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: agreement\nVersion: 1.0\n", encoding="utf-8")
-    points = f"[attentionology.analyses]\nagreement = {__name__}:Agreement\n"
-    (information / "entry_points.txt").write_text(points, encoding="utf-8")
+    install(tmp_path / "site", "agreement", {}, f"[attentionology.analyses]\nagreement = {__name__}:Agreement\n")
     (tmp_path / "section.html.j2").write_text("<p>Subjects.</p>", encoding="utf-8")
     monkeypatch.setattr(Agreement, "template", tmp_path / "section.html.j2", raising=False)
     monkeypatch.syspath_prepend(tmp_path / "site")

@@ -15,12 +15,6 @@ from attentionology.engine.corpus import CorpusOptions, has_trees, read_corpus
 CONLLU_ROW = "1\tIt\tit\tPRON\tPRP\t_\t0\troot\t_\t_"
 
 
-def written(folder: Path, text: str, name: str = "corpus") -> Path:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 BEGINNINGS = {
     CONLLU_ROW: "conllu",
     "\n# newdoc\n\n" + CONLLU_ROW: "conllu",
@@ -44,8 +38,8 @@ BEGINNINGS = {
 
 
 @pytest.mark.parametrize("text", BEGINNINGS)
-def test_formats_are_told_by_their_first_lines(tmp_path, text):
-    path = written(tmp_path, text)
+def test_formats_are_told_by_their_first_lines(write, text):
+    path = write(text)
     assert detect_format(path) == format_of(path).name == BEGINNINGS[text]
     beginning = formats.beginning_of_file(path)
     assert sum(known.recognize(beginning) for known in FORMATS) <= 1
@@ -57,29 +51,29 @@ def test_which_formats_have_trees():
 
 @pytest.mark.parametrize("damaged", ["1_0", "2", "x", "0", "", "1a", "-"])
 @pytest.mark.parametrize("head", ["0", "_"])
-def test_a_damaged_first_id_is_an_error_of_a_treebank(tmp_path, damaged, head):
+def test_a_damaged_first_id_is_an_error_of_a_treebank(write, damaged, head):
     row = f"{damaged}\tIt\tit\tPRON\tPRP\t_\t{head}\troot\t_\t_"
-    path = written(tmp_path, f"# sent_id = s\n{row}\n2\truns\trun\tVERB\tVBZ\t_\t1\tdep\t_\t_\n\n")
+    path = write(f"# sent_id = s\n{row}\n2\truns\trun\tVERB\tVBZ\t_\t1\tdep\t_\t_\n\n", "corpus")
     assert has_trees(CorpusOptions(corpus=(str(path),)))
     for load in (load_treebank, load_documents):
         with pytest.raises(CorpusError, match=rf"corpus:2: sentence 's': .*id.* '{damaged}'"):
             load(path)
 
 
-def test_files_without_mentions_are_told_all_formats(tmp_path):
+def test_files_without_mentions_are_told_all_formats(write):
     expected = "expected CoNLL-2012 columns, CoNLL-U with Entity= in MISC, or GAP"
     with pytest.raises(CorpusError, match=expected):
-        load_documents(written(tmp_path, CONLLU_ROW + "\n\n"))
+        load_documents(write(CONLLU_ROW + "\n\n"))
 
 
-def test_a_format_is_added_with_one_row(tmp_path, monkeypatch):
+def test_a_format_is_added_with_one_row(write, monkeypatch):
     def read_trees(path):
         for number, line in enumerate(Path(path).read_text().splitlines()[1:], start=1):
             words = tuple(line.split())
             yield Sentence(f"n{number}", words, heads=tuple(range(len(words))), relations=("next",) * len(words))
 
     new = replace(FORMATS[0], name="chain", recognize=lambda beginning: beginning.row == "CHAIN", read_trees=read_trees)
-    path = written(tmp_path, "CHAIN\na b c\nd e\n")
+    path = write("CHAIN\na b c\nd e\n")
     options = CorpusOptions(corpus=(str(path),))
     with pytest.raises(CorpusError, match="expected 10 tab-separated columns"):
         read_corpus(options)

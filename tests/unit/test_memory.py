@@ -24,6 +24,7 @@ from attentionology.engine import memory
 from attentionology.extractors import ModelError
 from attentionology.scripts import cli
 from tests import documents, tiny
+from tests.corpora import chain
 from tests.programs import REPOSITORY, Programs
 
 LAYERS, HEADS, WORDS = 12, 8, 500
@@ -94,10 +95,8 @@ def long_input(tmp_path_factory) -> tuple[Path, Path, Path]:
     tokenizer.save_pretrained(folder / "model")
     files = []
     for words in (WORDS, 5):
-        heads = [0, *range(1, words)]
-        lines = [f"{i}\ta\t_\t_\t_\t_\t{h}\t{'dep' if h else 'root'}\t_\t_" for i, h in enumerate(heads, start=1)]
         files.append(folder / f"{words}.conllu")
-        files[-1].write_text("\n".join(lines) + "\n\n", encoding="utf-8")
+        files[-1].write_text(chain("a" * words), encoding="utf-8")
     return folder / "model", files[0], files[1]
 
 

@@ -18,6 +18,7 @@ from attentionology.scripts.cli import main
 from attentionology.storage import plugins
 from attentionology.storage.plugins import RegistryError, extensions, running
 from tests import tiny
+from tests.packages import install
 
 CODE = '''
 from attentionology import CorpusError, Sentence, register_kind
@@ -73,12 +74,7 @@ def forget() -> None:
 @pytest.fixture(autouse=True)
 def kit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder in which the package is."""
-    site = tmp_path / "site"
-    information = site / "tiny_kit-1.2.dist-info"
-    information.mkdir(parents=True)
-    (site / "tiny_kit.py").write_text(CODE, encoding="utf-8")
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: tiny-kit\nVersion: 1.2\n", encoding="utf-8")
-    (information / "entry_points.txt").write_text(POINTS, encoding="utf-8")
+    site = install(tmp_path / "site", "tiny_kit", {"tiny_kit.py": CODE}, POINTS, "1.2")
     monkeypatch.syspath_prepend(site)
     forget()
     yield site

@@ -34,6 +34,7 @@ from attentionology.corpora_loaders.conllu_file import SentenceLines
 from attentionology.corpora_loaders.coreference import documents, formats
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.corpora_loaders.unique_names import Names, UniqueNames
+from tests.corpora import word
 
 
 @contextmanager
@@ -48,21 +49,17 @@ def in_files(marked):
         yield
 
 
-def row(*cells):
-    return "\t".join(map(str, cells))
-
-
 def sentence(n=2, name=None, *, form="w", comments=(), multiword=False, empty=False, head=None):
     """A sentence of n words; the first is the root, and the head of the last is ``head`` if that is given."""
-    lines = [*comments, *([f"# sent_id = {name}"] if name else [])]
+    rows = [f"{comment}\n" for comment in [*comments, *([f"# sent_id = {name}"] if name else [])]]
     if multiword and n > 1:
-        lines.append(row("1-2", "both", *"______", "_", "_"))
+        rows.append(word("1-2", "both", "_", "_"))
     for number in range(1, n + 1):
         to = number - 1 if head is None or number < n else head
-        lines.append(row(number, f"{form}{number}", "_", "X", "_", "_", to, f"r{number % 3}", "_", "_"))
+        rows.append(word(number, f"{form}{number}", to, f"r{number % 3}", upos="X"))
     if empty:
-        lines.append(row(f"{n}.1", "e", *"______", "_", "_"))
-    return "\n".join(lines) + "\n\n"
+        rows.append(word(f"{n}.1", "e", "_", "_"))
+    return "".join([*rows, "\n"])
 
 
 def held_by(corpus):

@@ -21,6 +21,7 @@ from attentionology.extractors.tokens.text_fit import TextFit
 from attentionology.reports.format import rows_of
 from attentionology.scripts.cli import main
 from tests import tiny
+from tests.corpora import chain
 from tests.shown_tables import in_latex, on_page
 from tests.shown_tables import in_terminal as cells_in_terminal
 
@@ -105,16 +106,7 @@ def test_the_shares_are_those_of_the_counts():
 
 
 def written(sentences, path):
-    rows = [
-        "".join(
-            f"{n}\t{word}\t_\tX\t_\t_\t{n - 1}\t{'dep' if n > 1 else 'root'}\t_\t_\n"
-            for n, word in enumerate(each.words, 1)
-        )
-        for each in sentences
-    ]
-    path.write_text(
-        "\n".join(f"# sent_id = {each.id}\n{text}" for each, text in zip(sentences, rows, strict=True)) + "\n"
-    )
+    path.write_text("".join(chain(each.words, each.id) for each in sentences))
     return path
 
 

@@ -9,16 +9,15 @@ import pytest
 from attentionology.corpora_loaders import CorpusError, Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.scripts.cli import main
+from tests.corpora import sample_blocks, word
 
 
 def sentence(*words, name=None, comments=()):
     """CoNLL-U text; each word is ``form head relation``."""
-    lines = [f"# sent_id = {name}"] if name else []
-    lines += [f"# {comment}" for comment in comments]
-    for number, word in enumerate(words, start=1):
-        form, head, relation = word.split()
-        lines.append(f"{number}\t{form}\t_\t_\t_\t_\t{head}\t{relation}\t_\t_")
-    return "\n".join(lines) + "\n\n"
+    lines = [f"# sent_id = {name}\n"] if name else []
+    lines += [f"# {comment}\n" for comment in comments]
+    lines += [word(number, *cells.split()) for number, cells in enumerate(words, start=1)]
+    return "".join([*lines, "\n"])
 
 
 CATS = sentence("cats 2 nsubj", "sleep 0 root", name="cats")
@@ -214,10 +213,7 @@ def sample():
 @pytest.fixture(scope="module")
 def blocks():
     """The rows of each sentence, as lists of ten columns, range lines included."""
-    return [
-        [line.split("\t") for line in block.splitlines() if not line.startswith("#")]
-        for block in SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
-    ]
+    return [[line.split("\t") for line in block.splitlines() if not line.startswith("#")] for block in sample_blocks()]
 
 
 def test_the_readme_gives_its_size(sample):

@@ -20,6 +20,7 @@ from attentionology.reports.table import ShownTable
 from attentionology.scripts.cli import main
 from attentionology.storage.writing import is_right_to_left, joined_words, running_text
 from tests import tiny
+from tests.corpora import chain
 
 HEBREW = ("הילד", "קרא", "את", "הספר", ".")
 ENGLISH = ("the", "boy", "read", "it", ".")
@@ -112,16 +113,10 @@ def test_an_older_matplotlib_is_warned_of(monkeypatch, tmp_path, recwarn):
         assert sentence["writing"] == [{"direction": "rtl" if words is HEBREW else "ltr", "joined": []}]
 
 
-def written(words, path):
-    rows = (f"{n}\t{word}\t_\tX\t_\t_\t{n - 1}\t{'dep' if n > 1 else 'root'}\t_\t_" for n, word in enumerate(words, 1))
-    path.write_text("\n".join(rows) + "\n\n", encoding="utf-8")
-    return str(path)
-
-
 @pytest.mark.parametrize("words", [HEBREW, ENGLISH])
-def test_the_report_of_a_run_says_the_direction_of_its_sentences(words, tmp_path):
+def test_the_report_of_a_run_says_the_direction_of_its_sentences(words, write, tmp_path):
     tiny.saved(tmp_path / "model", max_position_embeddings=40)
-    corpus = written(words, tmp_path / "corpus.conllu")
+    corpus = str(write(chain(words)))
     options = ["--model", str(tmp_path / "model"), "--corpus", corpus, "--analyses", "dependency", "--replicates", "0"]
     assert main(["analyze", *options, "--out", str(tmp_path / "out")]) == 0
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
