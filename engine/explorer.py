@@ -154,21 +154,7 @@ def _sample(samples: Mapping[str, InputSample], layers: int, heads: int, *, caus
         used += size
         sentences.append(sentence)
     first = [next(iter(by_kind.values())) for by_kind in sets.values()]
-    read = sum(int(metric.inputs) for metric in first)
-    spread = sum(metric.size for metric in first)
-    of_documents = "from as many documents as possible"
-    if spread < sum(metric.compute() for metric in first):
-        of_documents += f" ({spread:,} of them) and then by these hashes alone"
-    chosen = f"{len(sentences):,} of {read:,} inputs, sampled by a hash of their ids {of_documents}."
-    notes = [f"All {read:,} inputs." if read == len(sentences) else chosen]
-    if read != len(sentences) and (names := sorted({case.name for each in sentences for case in each.cases})):
-        notes.append(f"Inputs with a case of {' or '.join(names)} come first.")
-    notes += ["Values are rounded to 255 levels; guesses are stored exactly."]
-    if too_long := sum(int(metric.too_long) for metric in first):
-        notes.append(f"Inputs of more than {MOST_ROWS} words are not stored: {too_long:,}.")
-    if left_out := len(inputs) - len(sentences):
-        notes.append(f"The page has no space for {left_out:,} further inputs that were stored.")
-    notes += [CAUSAL_NOTE] if causal else []
+    notes = [*_notes(first, sentences, len(inputs)), *([CAUSAL_NOTE] if causal else [])]
     kinds = {kind: metric for by_kind in sets.values() for kind, metric in by_kind.items()}
     return Sample(
         kinds=tuple(kinds),
@@ -177,6 +163,26 @@ def _sample(samples: Mapping[str, InputSample], layers: int, heads: int, *, caus
         layer_kinds=tuple(kind for kind, metric in kinds.items() if metric.n_heads < heads),
         share_kinds=tuple(kind for kind, metric in kinds.items() if metric.unit),
     )
+
+
+def _notes(samples: Sequence[InputSample], shown: Sequence[SampledSentence], stored: int) -> Iterator[str]:
+    """Say which inputs are shown of those that were read and stored, given the samples of one kind of map."""
+    read = sum(int(metric.inputs) for metric in samples)
+    spread = sum(metric.size for metric in samples)
+    if read == len(shown):
+        yield f"All {read:,} inputs."
+    else:
+        of_documents = "from as many documents as possible"
+        if spread < sum(metric.compute() for metric in samples):
+            of_documents += f" ({spread:,} of them) and then by these hashes alone"
+        yield f"{len(shown):,} of {read:,} inputs, sampled by a hash of their ids {of_documents}."
+        if names := sorted({case.name for each in shown for case in each.cases}):
+            yield f"Inputs with a case of {' or '.join(names)} come first."
+    yield "Values are rounded to 255 levels; guesses are stored exactly."
+    if too_long := sum(int(metric.too_long) for metric in samples):
+        yield f"Inputs of more than {MOST_ROWS} words are not stored: {too_long:,}."
+    if left_out := stored - len(shown):
+        yield f"The page has no space for {left_out:,} further inputs that were stored."
 
 
 def _joined(by_kind: Mapping[str, InputSample]) -> Iterator[_ByKind]:

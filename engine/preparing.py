@@ -168,7 +168,30 @@ def _samples(plans: list[PlannedAnalysis], prepared: Prepared) -> tuple[Request,
     The sample is drawn in the same passes in which the analyses count. A run has one sample for each kind of map and
     each set of inputs that its analyses read: an analysis of documents reads windows where another reads sentences.
     """
-    groups: list[tuple[Plan[Any], dict[str, Analysis[Any, Any]]]] = []  # the first plan and all analyses of the inputs
+    groups, requests = _by_inputs(plans), []
+    asked, model = prepared.options[ExampleOptions].examples, prepared.setting.model
+    examples = SPREAD if asked is None else asked
+    for number, (plan, analyses) in enumerate(groups):
+        size = examples // len(groups) + (number < examples % len(groups))
+        if not size:
+            continue
+        first, prefix = plan.requests[0], f"{_PREFIX}-{number + 1}" if number else _PREFIX
+        of_pieces = isinstance(first.inputs, Segments)
+        kinds = plan.sampled or tuple(_maps_of_the_run(analyses.values(), prepared, of_pieces=of_pieces))
+        for sampled in kinds:
+            arguments: dict[str, Any] = {"size": size, "seed": prepared.setting.seed, "unit": sampled.shares}
+            if asked is None:
+                arguments["cells"] = cells_to_fill(model.n_layers, model.n_heads, len(kinds)) // len(groups)
+            if plan.sampled:
+                arguments["kind"] = sampled.kind
+            counting = CountSample(tuple(arguments.items()), sampled.guesses)
+            requests.append(Request(f"{prefix}/{sampled.kind}", first.label, first.inputs, sampled.maker, counting))
+    return tuple(requests)
+
+
+def _by_inputs(plans: list[PlannedAnalysis]) -> list[tuple[Plan[Any], dict[str, Analysis[Any, Any]]]]:
+    """Return the sets of inputs that the model itself reads: the first plan, and all analyses by their names."""
+    groups: list[tuple[Plan[Any], dict[str, Analysis[Any, Any]]]] = []
     for analysis, _, plan in plans:
         first = plan.requests[0]
         if first.copy is not None or first.masking is not None or first.optional:
@@ -180,31 +203,11 @@ def _samples(plans: list[PlannedAnalysis], prepared: Prepared) -> tuple[Request,
                 break
         else:
             groups.append((plan, {analysis.name: analysis}))
-    asked, requests = prepared.options[ExampleOptions].examples, []
-    examples = SPREAD if asked is None else asked
-    for number, (plan, analyses) in enumerate(groups):
-        size = examples // len(groups) + (number < examples % len(groups))
-        if not size:
-            continue
-        first, prefix = plan.requests[0], f"{_PREFIX}-{number + 1}" if number else _PREFIX
-        of_pieces = isinstance(first.inputs, Segments)
-        kinds = plan.sampled or tuple(_maps_of_the_run(list(analyses.values()), prepared, of_pieces=of_pieces))
-        cells = cells_to_fill(prepared.setting.model.n_layers, prepared.setting.model.n_heads, len(kinds)) // len(
-            groups
-        )
-        for sampled in kinds:
-            arguments: dict[str, Any] = {"size": size, "seed": prepared.setting.seed, "unit": sampled.shares}
-            if asked is None:
-                arguments["cells"] = cells
-            if plan.sampled:
-                arguments["kind"] = sampled.kind
-            counting = CountSample(tuple(arguments.items()), sampled.guesses)
-            requests.append(Request(f"{prefix}/{sampled.kind}", first.label, first.inputs, sampled.maker, counting))
-    return tuple(requests)
+    return groups
 
 
 def _maps_of_the_run(
-    analyses: list[Analysis[Any, Any]], prepared: Prepared, *, of_pieces: bool
+    analyses: Iterable[Analysis[Any, Any]], prepared: Prepared, *, of_pieces: bool
 ) -> Iterator[SampledMaps]:
     """Yield the maps of the kinds that ``--map`` chooses, with what the analyses guess."""
     guesses = (analysis.guesses(prepared.options, prepared.setting) for analysis in analyses)

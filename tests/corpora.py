@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import io
+import pickle
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 
@@ -47,6 +49,18 @@ def write_blocks(path: Path, blocks: Sequence[str]) -> Path:
     """Write a treebank of such sentences, and return its path."""
     path.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
     return path
+
+
+def assert_same(lazy: Any, held: Any) -> None:
+    """Check that a corpus in its files is the one in memory, also input by input from its end, and in parts."""
+    for _ in range(2):
+        assert list(lazy) == list(held)
+    assert [lazy[position] for position in range(len(lazy) - 1, -1, -1)] == list(held)[::-1]
+    assert list(lazy.sentences[1:-1]) == list(held)[1:-1]
+    assert list(lazy.counts().items()) == list(held.counts().items())
+    assert list(lazy.relations.items()) == list(held.relations.items())
+    assert (lazy.remarks(), lazy.files, repr(lazy)) == (held.remarks(), held.files, repr(held))
+    assert pickle.loads(pickle.dumps(lazy)) == lazy  # noqa: S301
 
 
 def zipped(*members: tuple[str, str], method: int = zipfile.ZIP_DEFLATED) -> bytes:

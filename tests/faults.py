@@ -1030,8 +1030,8 @@ _EXPLORED = (
     ),
     Fault(
         "engine/explorer.py",
-        "if spread < sum(metric.compute() for metric in first):",
-        "if spread > sum(metric.compute() for metric in first):",
+        "if spread < sum(metric.compute() for metric in samples):",
+        "if spread > sum(metric.compute() for metric in samples):",
         "tests/acceptance/test_examples.py::test_the_page_holds_what_the_states_hold",
     ),
     Fault(

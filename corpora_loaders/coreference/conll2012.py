@@ -151,7 +151,7 @@ class _Unit:
         """Whether a row starts a sentence. By their numbers, sentences are noticed that were joined, cut or lost."""
         number = int(cell) if WHOLE_NUMBER.fullmatch(cell) else None
         last, self.last = self.last, number
-        if number is None or last is None or self.first is None:
+        if number is None or last is None or self.first is None:  # there is nothing to compare
             self.first = number if self.first is None else self.first
             return self.blank is not None
         if number == self.first:
@@ -162,7 +162,7 @@ class _Unit:
         elif self.blank and not self.went_on:
             message = f"word number {number} goes on from the sentence before; the blank line {self.blank} ended it"
             self.went_on = self.fault(message, line)
-        if self.restarted and self.went_on:
+        if self.restarted and self.went_on:  # so numbers do not count through the document, where going on is right
             raise self.went_on
         return self.blank is not None or number == self.first
 

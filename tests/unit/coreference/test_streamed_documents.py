@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import pickle
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -20,6 +19,7 @@ from attentionology.corpora_loaders.coreference.document import beginning_of
 from attentionology.engine.parts import content_of_inputs
 from attentionology.extractors import make_windows
 from tests import tiny
+from tests.corpora import assert_same
 from tests.unit.coreference.test_benchmarks import HEADER as GAP_HEADER
 from tests.unit.coreference.test_benchmarks import row as gap_row
 from tests.unit.coreference.test_entities import token
@@ -42,17 +42,11 @@ def check_same(paths, **options):
     except CorpusError:
         return
     held, lazy = in_memory(paths, **options), load_documents(paths, **options)
-    for _ in range(2):
-        assert list(lazy.documents) == list(held.documents)
-        assert list(lazy) == list(held)
+    assert_same(lazy, held)
+    assert list(lazy.documents) == list(held.documents)
     backwards = range(len(lazy.documents) - 1, -1, -1)
     assert [lazy.documents[position] for position in backwards] == list(held.documents)[::-1]
-    assert [lazy[position] for position in range(-len(lazy), 0)] == list(held)
-    assert list(lazy[1:-1]) == list(held)[1:-1]
-    assert list(lazy.relations.items()) == list(held.relations.items())
-    assert list(lazy.counts().items()) == list(held.counts().items())
-    assert (lazy.remarks(), lazy.facts, repr(lazy)) == (held.remarks(), held.facts, repr(held))
-    assert pickle.loads(pickle.dumps(lazy)) == lazy  # noqa: S301
+    assert lazy.facts == held.facts
 
 
 def columns(name, sentences, *, begin=True, end=True):
