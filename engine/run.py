@@ -263,7 +263,8 @@ def save_run(run: AnyRun, out: Path, *, overwrite: bool = False, reads: Iterable
 
 def _copy_models(folder: Path, target: Path) -> None:
     """Copy the files of a run that are not made of its states, such as trained models."""
-    record, made_of_states = read_record(folder) or {}, (f"{FOLDER}/", "tables/", "figures/", *EVERY_RUN)
+    record = read_record(folder) or {}
+    made_of_states = (f"{FOLDER}/", "tables/", "figures/", *EVERY_RUN)
     for name in record.get("files", ()):
         if not name.startswith(made_of_states) and (folder / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)

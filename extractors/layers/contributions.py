@@ -1,10 +1,22 @@
 """What each position contributes to each other: norms from Gram matrices, and vectors in blocks.
 
-With the true deviation s_i of the pass, what remains of a layer norm is linear: subtract the mean, divide by s_i,
-multiply by γ. So the parts of the sum before it may go through it one by one, and add up to what the model computed.
-The contribution of key j to query i is then ``s_i⁻¹ Σ_h α^h_ij v^h_j P^h`` with a linear map P: the output projection,
-followed by the linear part of the layer norm or not. Its squared norm is a quadratic form in the few numbers α^h_ij,
-with one heads × heads matrix per key, so no tensor of n × n × dim is formed where only norms are needed.
+*What is decomposed.* The sum before the first layer norm is ``p_i = Σ_j Σ_h α^h_ij v^h_j W_O^h + b_O + x_i``: a sum
+over the positions j, plus the residual x_i, which comes from position i itself, plus a bias that comes from none. The
+part of position j is ``y_ij = Σ_h α^h_ij v^h_j W_O^h``, plus x_i if i = j.
+
+*Why this goes through a layer norm.* ``LN(p) = (p − mean(p)) / s(p) ⊙ γ + β`` is not linear in p, but only because of
+the standard deviation s(p). The true p_i of the pass is known, and so is ``s_i = s(p_i)``. With that number fixed, what
+remains is linear: subtract the mean, divide by s_i, multiply by γ. The parts of p_i may go through it one by one, and
+their images, with that of b_O, add up to ``LN(p_i) − β``. This is what an *exact* decomposition means in this package:
+nothing is approximated, and the parts add up to what the model computed, up to rounding. It does not mean that the
+deviation would have been the same without one of the parts; what a layer does without a token is what Value Zeroing
+asks.
+
+*How it is computed.* All of this makes the contribution of key j to query i a vector ``s_i⁻¹ Σ_h α^h_ij v^h_j P^h``
+with a linear map P: the output projection, followed by the linear part of the layer norm or not. Its squared norm is a
+quadratic form in the few numbers α^h_ij, with one heads × heads matrix per key, so no tensor of n × n × dim is formed
+where only norms are needed (`contribution_norms`). Where the vectors themselves are needed, because what follows is not
+a norm, they come in blocks (`contribution_blocks`).
 """
 
 from __future__ import annotations
