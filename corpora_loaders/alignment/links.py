@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, repeat
+from itertools import groupby, product, repeat
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -193,14 +193,14 @@ class LinkChecks:
         size = self.sizes.source[written.pair], self.sizes.target[written.pair]
         self._linked_pairs += bool(written.links)
         self._links += len(written.links)
-        for link in written.links:
-            for base in (0, 1):
-                for turned, (sources, targets) in ((False, size), (True, size[::-1])):
-                    if not (0 <= link.source - base < sources and 0 <= link.target - base < targets):
-                        self._outside[base, turned] += 1
-            if self._first_outside is None and self._outside[self.counted_from, False]:
-                self._first_outside = written.pair, link
-            self._has_first_words |= 0 in (link.source, link.target)
+        self._has_first_words |= any(0 in (link.source, link.target) for link in written.links)
+        for base, turned in product((0, 1), (False, True)):
+            sources, targets = size[::-1] if turned else size
+            words = range(base, base + sources), range(base, base + targets)
+            outside = [link for link in written.links if link.source not in words[0] or link.target not in words[1]]
+            self._outside[base, turned] += len(outside)
+            if outside and self._first_outside is None and (base, turned) == (self.counted_from, False):
+                self._first_outside = written.pair, outside[0]
         links = counted_links(written.links, self.counted_from).within(*size)
         self._sure += len(links.sure)
         self._possible += len(links.possible)
