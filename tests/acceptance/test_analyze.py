@@ -217,18 +217,6 @@ def test_without_bootstrap_there_are_no_intervals(model, corpus, tmp_path):
     assert best["accuracy"].notna().any()
 
 
-@pytest.mark.slow
-def test_existing_results_are_kept_unless_told_otherwise(model, corpus, tmp_path, capsys):
-    out = tmp_path / "run"
-    assert run("--model", model, "--corpus", corpus, "--out", out) == 0
-    before = (out / "run.json").read_text()
-    assert run("--model", model, "--corpus", corpus, "--out", out) == 1
-    assert "--overwrite" in capsys.readouterr().err
-    assert (out / "run.json").read_text() == before
-    assert run("--model", model, "--corpus", corpus, "--out", out, "--overwrite", "--seed", 3) == 0
-    assert json.loads((out / "run.json").read_text())["seed"] == 3
-
-
 def test_interrupt_is_clean(model, corpus, tmp_path, capsys, monkeypatch):
     from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 

@@ -16,7 +16,7 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-from attentionology import CorpusOptions, CountOptions, ModelOptions, OptionError, analyze
+from attentionology import CorpusOptions, CountOptions, ModelOptions, analyze
 from attentionology.analyses.shared import part_options
 from attentionology.analyses.shared.part_options import PartOptions
 from attentionology.analyses.shared.processes import WorkerError
@@ -131,18 +131,8 @@ def test_a_part_that_ends_its_worker_again_and_again_is_named(folder, cluster, t
     assert not (tmp_path / "out").exists()
 
 
-def test_without_ray_the_extra_is_named(folder, monkeypatch, capsys, tmp_path):
+def test_without_ray_the_extra_is_named_and_an_address_is_for_ray(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(part_options, "find_spec", lambda name: None)
-    assert main(["analyze", "--engine", "ray", "--out", str(tmp_path / "out")]) == 2
-    assert "attentionology[ray]" in capsys.readouterr().err
-
-
-def test_an_address_is_for_ray(capsys, tmp_path):
-    assert main(["analyze", "--address", "auto", "--out", str(tmp_path / "out")]) == 2
-    assert "--engine ray" in capsys.readouterr().err
-
-
-def test_workers_load_the_model_themselves(demo_encoder):
-    pytest.importorskip("ray", reason="Ray is not installed (extra 'ray')")
-    with pytest.raises(OptionError, match="load the model themselves"):
-        analyze(demo_encoder, options=[PartOptions(engine="ray")])
+    for options, message in ((["--engine", "ray"], "attentionology[ray]"), (["--address", "auto"], "--engine ray")):
+        assert main(["analyze", *options, "--out", str(tmp_path / "out")]) == 2
+        assert message in capsys.readouterr().err

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from attentionology import merge_runs
-from attentionology.engine.stored_run import load_run
 from attentionology.scripts.cli import main
 from tests import tiny
 from tests.corpora import sample_blocks, write_blocks
@@ -77,16 +76,6 @@ def test_a_report_is_a_function_of_the_counts(whole, tmp_path):
     (copy / "report.html").unlink()
     assert main(["report", str(copy)]) == 0
     assert contents(copy) == contents(whole)
-
-
-def test_loaded_results_are_those_of_the_tables(whole):
-    run = load_run(whole)
-    table = pd.read_csv(whole / "tables" / "dependency_best.csv")
-    best = run["dependency"].best
-    assert best["correct"].tolist() == table["correct"].tolist()
-    assert run["surface"].tables.heads["entropy"].to_numpy() == pytest.approx(
-        pd.read_csv(whole / "tables" / "surface.csv")["entropy"].to_numpy(), abs=1e-15
-    )
 
 
 def test_another_min_count_changes_what_it_should(small, tmp_path):

@@ -265,11 +265,6 @@ class TestLeftovers:
         write_run(path, "half")
         return path
 
-    def test_of_dead_processes_are_swept(self, tmp_path):
-        left = self.left(tmp_path)
-        run(tmp_path / "run")
-        assert not left.exists()
-
     def test_of_living_processes_are_not(self, tmp_path):
         left = self.left(tmp_path)
         before = everything(left)

@@ -136,21 +136,21 @@ def test_a_sentence_of_running_text():
     assert type(Window.from_text("a")) is Sentence
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\t\u00a0", "\u200b\ufeff"])
-def test_a_text_without_words_is_refused(text):
-    with pytest.raises(CorpusError, match="sentence 'x': expected a text with a word in it, found only white space"):
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        *(
+            (text, CorpusError, "sentence 'x': expected a text with a word in it, found only white space")
+            for text in ("", " ", "\n\t\u00a0", "\u200b\ufeff")
+        ),
+        ("a \ud83d b", CorpusError, "surrogate"),
+        (None, TypeError, "a string, not as NoneType"),
+        (["a", "list"], TypeError, "a string, not as list"),
+    ],
+)
+def test_what_is_no_text_with_words_is_refused(text, error, message):
+    with pytest.raises(error, match=message):
         Sentence.from_text(text, id="x")
-
-
-def test_half_a_surrogate_pair_is_refused():
-    with pytest.raises(CorpusError, match="surrogate"):
-        Sentence.from_text("a \ud83d b")
-
-
-@pytest.mark.parametrize("text", [None, b"bytes", ["a", "list"], 3])
-def test_what_is_no_string_is_refused(text):
-    with pytest.raises(TypeError, match=f"a string, not as {type(text).__name__}"):
-        Sentence.from_text(text)
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "xlm-roberta"])
