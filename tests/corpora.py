@@ -34,8 +34,8 @@ def empty(number: str, misc: str) -> str:
 
 
 def chain(words: Sequence[str], name: str = "") -> str:
-    """A sentence in which the head of each word is the one before it."""
-    rows = [word(n, form, n - 1, "dep" if n > 1 else "root", upos="X") for n, form in enumerate(words, start=1)]
+    """A sentence without tags in which the head of each word is the one before it."""
+    rows = [word(n, form, n - 1, "dep" if n > 1 else "root") for n, form in enumerate(words, start=1)]
     return "".join([*([f"# sent_id = {name}\n"] if name else []), *rows, "\n"])
 
 
