@@ -157,7 +157,8 @@ def test_best_head_and_ensemble_are_chosen_on_the_other_half(made, naive, score)
             together_scored += words[others].sum()
             of_split = [of_split[0] + found[others].sum(), of_split[1] + words[others].sum()]
             weights += words * others
-            gains += np.stack([found - chains[:, 0], found - chains[:, 1], found - hits[:, chosen]]) * others
+            for gain, other in zip(gains, (chains[:, 0], chains[:, 1], hits[:, chosen]), strict=True):
+                gain += (found - other) * others
         if of_split[1]:
             shares.append(of_split[0] / of_split[1])
     assert (of_head["heldout_correct"], of_head["heldout_total"]) == (right, scored)
