@@ -48,27 +48,48 @@ def small_page(tmp_path_factory: pytest.TempPathFactory, small: Data) -> Path:
     return written(tmp_path_factory.mktemp("small"), small)
 
 
-@pytest.fixture
-def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Open a file in a window of its own. In the end no page may have had an error, or asked the network."""
-    contexts, problems = [], []
+@pytest.fixture(scope="session")
+def window(browser: Any) -> Any:
+    """A window that tests without options share, because opening one takes as long as drawing what it shows."""
+    return browser.new_context().new_page()
 
-    def asked(request: Any) -> None:
-        if not request.url.startswith(("file:", "data:", "blob:")):
-            problems.append(request.url)
+
+@pytest.fixture
+def open_page(browser: Any, window: Any) -> Iterator[Callable[..., Any]]:
+    """Open a file in the shared window, or, if that is taken or with options, in a window of its own.
+
+    In the end no page may have had an error, or asked the network.
+    """
+    contexts, problems = [], []
+    listeners = {
+        "console": lambda message: problems.append(message.text) if message.type == "error" else None,
+        "pageerror": lambda error: problems.append(str(error)),
+        "request": lambda request: (
+            None if request.url.startswith(("file:", "data:", "blob:", "about:")) else problems.append(request.url)
+        ),
+    }
+    pages: list[Any] = []
 
     def opened(path: Path, address: str = "", *, width: int = 1280, **options: Any) -> Any:
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        page = context.new_page()
+        page = window
+        if options or window in pages:
+            contexts.append(browser.new_context(**options))
+            page = contexts[-1].new_page()
+        pages.append(page)
+        page.set_viewport_size({"width": width, "height": 900})
         page.set_default_timeout(20_000)
-        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", asked)
+        for event, listener in listeners.items():
+            page.on(event, listener)
         page.goto(path.as_uri() + address)
         return page
 
     yield opened
     for context in contexts:
         context.close()
+    if window in pages:
+        window.goto("about:blank")  # so that the same file with another address is loaded again
+        window.mouse.move(0, 0)
+        window.emulate_media(media="null", color_scheme="null")
+        for event, listener in listeners.items():
+            window.remove_listener(event, listener)
     assert problems == []

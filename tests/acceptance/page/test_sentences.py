@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import io
+import re
 import zlib
 
 import numpy as np
@@ -15,7 +16,7 @@ from attentionology.corpora_loaders import Sentence
 from tests.acceptance.page.conftest import written
 from tests.acceptance.page.made_up import HOSTILE, long_sentence, made_up, sentences
 from tests.acceptance.page.test_matrix import saved
-from tests.acceptance.page.waiting import assert_count
+from tests.acceptance.page.waiting import assert_count, assert_texts, follow
 
 DET = "#head=1-1&relation=det&direction=dep->head&measure=dependency/det/dep->head/accuracy/weight"
 
@@ -45,33 +46,57 @@ def listed(page):
     return page.locator(".example small bdi:nth-of-type(1)").all_text_contents()
 
 
-@pytest.mark.parametrize("show", ["all", "right", "wrong"])
-def test_right_and_wrong_sentences_are_those_of_the_guesses(open_page, small_page, small, show):
-    page = open_page(small_page, f"{DET}&show={show}")
+def test_right_and_wrong_sentences_are_those_of_the_guesses(open_page, small_page, small):
+    page = open_page(small_page)
     judged = {each["id"]: verdicts(small, each, (1, 1), "det") for each in small["sample"]["sentences"]}
-    wanted = {
-        "all": lambda list_: bool(list_),
-        "right": lambda list_: True in list_,
-        "wrong": lambda list_: False in list_,
-    }
-    shown = listed(page)
-    assert set(shown) == {name for name, list_ in judged.items() if wanted[show](list_)}
     right, total = sum(map(sum, judged.values())), sum(map(len, judged.values()))
     assert 0 < right < total
-    assert f"{right} of {total} right" in page.locator(".sentences h3").text_content()
-    documents = [sentence_of(small, name)["document"] for name in shown]
-    n_documents = len(set(documents))
-    assert len(set(documents[:n_documents])) == n_documents  # each document once before any comes again
-    lengths = [len(sentence_of(small, name)["rows"]) for name in shown[:n_documents]]
-    assert lengths == sorted(lengths)
+    wanted = {
+        "all": {name for name, list_ in judged.items() if list_},
+        "right": {name for name, list_ in judged.items() if True in list_},
+        "wrong": {name for name, list_ in judged.items() if False in list_},
+    }
+    for show, names in wanted.items():
+        follow(page, f"{DET}&show={show}")
+        assert_count(page.locator(".example"), len(names))
+        shown = listed(page)
+        assert set(shown) == names
+        assert f"{right} of {total} right" in page.locator(".sentences h3").text_content()
+        documents = [sentence_of(small, name)["document"] for name in shown]
+        n_documents = len(set(documents))
+        assert len(set(documents[:n_documents])) == n_documents  # each document once before any comes again
+        lengths = [len(sentence_of(small, name)["rows"]) for name in shown[:n_documents]]
+        assert lengths == sorted(lengths)
 
 
-@pytest.mark.parametrize("relation", ["det", "obj", "nsubj"])
-def test_wrong_guesses_are_those_of_each_kind_of_word(open_page, small_page, small, relation):
+def test_wrong_guesses_are_those_of_each_kind_of_word(open_page, small_page, small):
     """The kinds are those of the tables: which sentences are shown for each is counted from the stored guesses."""
+    page = open_page(small_page)
+    for relation in ("det", "obj", "nsubj"):
+        picked = wrong_picks(small, relation)
+        follow(page, f"#head=2-4&relation={relation}&direction=dep->head&show=wrong")
+        options = page.get_by_label("Picked").locator("option")
+        for kind, ids in picked.items():
+            option = page.get_by_label("Picked").locator(f"option[value='wrong:{kind}']")
+            assert_texts(option, [re.compile(rf"\(n = {len(ids)}\)$")])
+        assert {option.get_attribute("value") for option in options.all()} == {
+            "wrong",
+            *(f"wrong:{kind}" for kind in picked),
+        }
+        kind, ids = max(picked.items(), key=lambda item: len(item[1]))
+        page.get_by_label("Picked").select_option(f"wrong:{kind}")
+        assert_count(page.locator(".example"), len(set(ids)))
+        assert set(listed(page)) == set(ids)
+        assert f"show=wrong:{kind}" in page.url.replace("%3A", ":")
+    page.reload()
+    assert set(listed(page)) == set(ids)
+
+
+def wrong_picks(data, relation):
+    """The identifiers of the sentences of each wrong guess of head 2-4, by what was picked."""
     picked: dict[str, list[str]] = {}
-    for each in small["sample"]["sentences"]:
-        guesses = unpacked(each["guesses"]["weight/dep->head"], np.uint16, shape_of(small, each))[1, 3]
+    for each in data["sample"]["sentences"]:
+        guesses = unpacked(each["guesses"]["weight/dep->head"], np.uint16, shape_of(data, each))[1, 3]
         inner = slice(1, -1)  # between the special tokens
         heads = tuple(max(head, 0) for head in each["heads"][inner])
         tags = tuple(each["tags"][inner])
@@ -81,41 +106,26 @@ def test_wrong_guesses_are_those_of_each_kind_of_word(open_page, small_page, sma
         for word, (guess, head, name) in enumerate(zip(guesses[inner], heads, each["relations"][inner], strict=True)):
             if name == relation and guess != head:
                 picked.setdefault(PICKS[related[word, guess - 1]], []).append(each["id"])
-    page = open_page(small_page, f"#head=2-4&relation={relation}&direction=dep->head&show=wrong")
-    listed(page)
-    names = {
-        option.get_attribute("value"): option.text_content()
-        for option in page.get_by_label("Picked").locator("option").all()
-    }
-    assert set(names) == {"wrong", *(f"wrong:{kind}" for kind in picked)}
-    for kind, ids in picked.items():
-        assert names[f"wrong:{kind}"].endswith(f"(n = {len(ids)})")
-    kind, ids = max(picked.items(), key=lambda item: len(item[1]))
-    page.get_by_label("Picked").select_option(f"wrong:{kind}")
-    assert_count(page.locator(".example"), len(set(ids)))
-    assert set(listed(page)) == set(ids)
-    assert f"show=wrong:{kind}" in page.url.replace("%3A", ":")
-    page.reload()
-    assert set(listed(page)) == set(ids)
+    return picked
 
 
 @pytest.mark.parametrize("kind", ["weight", "norm"])
-@pytest.mark.parametrize("word", ["from-2", "to-3"])
-def test_lines_are_as_strong_as_the_weights(open_page, small_page, small, kind, word):
+def test_lines_are_as_strong_as_the_weights(open_page, small_page, small, kind):
     sentence = sentence_of(small, "garden-03")
-    page = open_page(small_page, f"#head=3-5&kind={kind}&sentence=garden-03&word={word}&special=on")
-    page.locator(".base.shown").wait_for()
     layers, heads, n = shape_of(small, sentence)
     weights = unpacked(sentence["maps"][kind]["data"], np.uint8, (layers, heads, n, n))[2, 4] / 255
-    index = int(word.split("-")[1]) - 1
-    expected = weights[index] if word.startswith("from") else weights[:, index]
-    strengths = page.locator(".base.shown path").evaluate_all(
-        "paths => paths.flatMap(path => "
-        "path.getAttribute('d').match(/M/g).map(() => +path.getAttribute('stroke-opacity')))"
-    )
-    visible = sorted(expected[expected >= 6 / 255])
-    assert len(visible) >= 3
-    np.testing.assert_allclose(sorted(strengths), visible, atol=1e-4)
+    page = open_page(small_page, f"#head=3-5&kind={kind}&sentence=garden-03&special=on")
+    for word, focus, expected in (("from-2", "row-1", weights[1]), ("to-3", "column-2", weights[:, 2])):
+        follow(page, f"#head=3-5&kind={kind}&sentence=garden-03&word={word}&special=on")
+        page.locator(f".word.focus[data-word='{focus}']").wait_for()
+        page.locator(".base.shown").wait_for()
+        strengths = page.locator(".base.shown path").evaluate_all(
+            "paths => paths.flatMap(path => "
+            "path.getAttribute('d').match(/M/g).map(() => +path.getAttribute('stroke-opacity')))"
+        )
+        visible = sorted(expected[expected >= 6 / 255])
+        assert len(visible) >= 3
+        np.testing.assert_allclose(sorted(strengths), visible, atol=1e-4)
 
 
 @pytest.mark.parametrize("view", ["lines", "matrix"])

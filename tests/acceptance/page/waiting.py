@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -12,8 +14,20 @@ def assert_count(locator: Any, number: int) -> None:
     expect(locator).to_have_count(number)
 
 
-def assert_texts(locator: Any, texts: list[str]) -> None:
+def assert_texts(locator: Any, texts: Sequence[str | re.Pattern[str]]) -> None:
     """Wait until the elements of a locator have these texts, and fail if they do not get them within five seconds."""
     from playwright.sync_api import expect
 
     expect(locator).to_have_text(texts)
+
+
+def follow(page: Any, address: str) -> None:
+    """Go to another address of the page that is open, as a link does, without loading it again."""
+    page.goto(page.url.partition("#")[0] + address)
+
+
+def assert_attribute(locator: Any, name: str, value: str) -> None:
+    """Wait until an element has this value of an attribute, and fail if it does not get it within five seconds."""
+    from playwright.sync_api import expect
+
+    expect(locator).to_have_attribute(name, value)
