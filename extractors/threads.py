@@ -10,11 +10,7 @@ import torch
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let torch compute each operation in the thread that calls it.
-
-    For small matrices this is faster, and the result is the same on every machine. Threads that share out the work
-    themselves need it, too.
-    """
+    """Let torch compute in the thread that calls it: faster for small matrices, and the same on every machine."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -6,7 +6,7 @@ import functools
 import math
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -169,15 +169,20 @@ def _config(family: str, **changes: object) -> Any:
     return config_class(**{"vocab_size": len(known), **dict.fromkeys(roles, known.pad_token_id), **size, **changes})
 
 
-def model(family: str, seed: int = 0, **changes: object) -> transformers.PreTrainedModel:
+def built(config: Any, seed: int = 0) -> Any:
     """A randomly initialized model whose attention is far from uniform."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        built = transformers.AutoModel.from_config(_config(family, **changes), attn_implementation="eager")
-        for parameter in built.parameters():
+        model = transformers.AutoModel.from_config(config, attn_implementation="eager")
+        for parameter in model.parameters():
             if parameter.dim() > 1:
                 parameter.data.normal_(std=0.3)
-    return built
+    return model.eval()
+
+
+def model(family: str, seed: int = 0, **changes: object) -> Any:
+    """Such a model of one family."""
+    return built(_config(family, **changes), seed)
 
 
 def classifier(family: str = "bert", seed: int = 0, **changes: object) -> Any:
@@ -235,6 +240,27 @@ def randomised(family: str = "bert", **changes: Any) -> Encoder:
             if parameter.dim() == 1:
                 parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.3)
     return built
+
+
+def unmasked(**changes: Any) -> Encoder:
+    """A BERT whose attention falls on padding."""
+    changed = encoder(**changes)
+    run = changed._run
+    changed._run = lambda ids, mask, *more, **options: run(ids, torch.ones_like(mask), *more, **options)  # type: ignore[method-assign]
+    return changed
+
+
+def spoiled(change: Callable[[tuple[torch.Tensor, ...]], tuple[torch.Tensor, ...]], **changes: Any) -> Encoder:
+    """A BERT that gives something else in place of the attention of its layers."""
+    changed = encoder(**changes)
+    run = changed._run
+
+    def other(*inputs: Any, **options: Any) -> Any:
+        attentions, hidden = run(*inputs, **options)
+        return change(attentions), hidden
+
+    changed._run = other  # type: ignore[method-assign]
+    return changed
 
 
 def encoder_from_folder(**options: Any) -> Encoder:

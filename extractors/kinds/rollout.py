@@ -36,10 +36,7 @@ def next_product(
 def row_normalized(
     maps: Float[Tensor, "batch *rest n n"], mask: Bool[Tensor, "batch n"], layer: int | None = None
 ) -> Float[Tensor, "batch *rest n n"]:
-    """Divide every row by its sum, or raise `ModelError` if one inside a sentence sums to 0.
-
-    Rows of padding stay as they are. The 1-based number of the layer is for the message.
-    """
+    """Divide every row by its sum, except on padding, or raise `ModelError` if one in a sentence sums to 0."""
     sums = maps.sum(-1, keepdim=True)
     padding = ~mask.view(len(mask), *[1] * (maps.dim() - 3), -1, 1)
     if bool(((sums <= 0) & ~padding).any()):

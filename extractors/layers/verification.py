@@ -1,11 +1,13 @@
 """The checks that what is recomputed from weights is what the model computes, and that attention is a distribution.
 
-The rows of names in `attentionology.extractors.layers.architectures` are claims about code that others change, and a
-map from the wrong formula looks as good as any other. So all layers are recomputed once for each model
-(`verify_model`), and one position of every sentence in every batch after that (`verify_batch`). Inputs and outputs are
-recorded at the layer modules, because hidden states as transformers returns them may have passed further modules.
+The rows of names in `attentionology.extractors.layers.architectures` are claims about code that others change: a new
+version of transformers may move a layer norm, an adapter may wrap a projection, a model may scale its residuals. A map
+from the wrong formula looks as good as any other. So all layers are recomputed once for each model (`verify_model`),
+and one position of every sentence in every batch after that (`verify_batch`), which also notices changed weights.
+Inputs and outputs are recorded at the layer modules, because the last hidden state may have passed a final layer norm.
 
-Every batch of attention is checked, too: where the mask is not respected, rows still sum to 1 over the padded length.
+Every batch of attention is checked, too, because attention can be wrong in ways that no shape shows: without a mask,
+every piece attends to padding, and rows sum to 1 over the padded length, but not over the sentence.
 """
 
 from __future__ import annotations
@@ -55,9 +57,7 @@ class Recorder:
 def verify_model(
     layers: Iterable[Layer], recorded: Recorder, hidden: tuple[Tensor, ...], n_layers: int, family: str
 ) -> list[bool]:
-    """Compare all layers of a forward pass in full, recomputed from ``hidden``, with what the modules took and gave.
-
-    One layer at a time is in memory, which counts where weights are converted when they are read.
+    """Compare all layers of a forward pass, recomputed one by one from ``hidden``, with what the modules took and gave.
 
     Returns for each layer whether the next hidden state is the layer's output itself. A final layer norm may come
     between the two, a projection, or the convolution of some DeBERTa-v2 models.

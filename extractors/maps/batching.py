@@ -157,10 +157,8 @@ def obstacle(pieces: Pieces | PairPieces | Unalignable, limit: int | None) -> st
 
 
 def usual_cells(device: torch.device) -> int:
-    """Return the bound on inputs × pieces² of a batch if none is given.
-
-    A GPU is idle between the many small operations of small batches: six kinds of maps took 2.2 times as long.
-    """
+    """Return the bound on inputs × pieces² of a batch if none is given."""
+    # A GPU is idle between the many small operations of small batches: six kinds of maps took 2.2 times as long.
     return DEFAULT_BATCH_CELLS if device.type == "cpu" else 16 * DEFAULT_BATCH_CELLS
 
 

@@ -41,10 +41,7 @@ Location = str | Path | LoadedFiles
 
 
 def find_model(location: Location, revision: str | None = None) -> LoadedFiles:
-    """Find and check the files of a model in a folder, or at one commit of the Hub.
-
-    All functions that load take the result in place of a name, and then read the same files.
-    """
+    """Find and check the files of a model in a folder, or at one commit of the Hub, for all functions that load."""
     if isinstance(location, LoadedFiles):
         return location
     folder, name = Path(location), str(location)

@@ -1,8 +1,9 @@
 """Attention of a Hugging Face model, read and replaced while the model runs, whatever its architecture.
 
 Transformers 5 looks up the function of softmax(QKᵀ)·V by name. The one registered here calls the architecture's own
-eager function, and an active `AttentionPatch` sees the result and may change it. Some architectures (DeBERTa, MPNet,
-XLNet, RoFormer and others) accept the name and go on with their own code, so the calls are counted.
+eager function, so that scaling, biases and masks stay what the model was trained with, and an active `AttentionPatch`
+sees the result and may change it. Some architectures (DeBERTa, MPNet, XLNet, RoFormer and others) accept the name and
+go on with their own code, so the calls are counted.
 """
 
 from __future__ import annotations

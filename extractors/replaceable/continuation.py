@@ -103,15 +103,12 @@ class TransformerState(TextState):
 
 @dataclass(frozen=True)
 class ReplacedHeads:
-    """The heads of one layer of a classifier whose attention is replaced; both are 0-based.
-
-    The modules are those of all layers, none if the architecture has no row of names.
-    """
+    """The heads of one layer of a classifier whose attention is replaced; both are 0-based."""
 
     model: Any
     layer: int
     heads: Sequence[int]
-    modules: Sequence[nn.Module]
+    modules: Sequence[nn.Module]  # of all layers, none if the architecture has no row of names
 
     def logits(
         self, state: TransformerState, rows: Float[Tensor, "batch k rows positions"], way: Way

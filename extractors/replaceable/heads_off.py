@@ -1,7 +1,8 @@
 """Heads that are switched off: what they give is replaced before the output projection, where heads are side by side.
 
-That the row of names finds this place is not taken on trust: what goes into the module must be the weighted sums of
-values that are recomputed from weights and attention.
+After the output projection every component is a sum over heads, so a slice of it belongs to no head. The place before
+it is the input of one module, which the row of names of an architecture gives. That the row is right is not taken on
+trust: what goes into the module must be the weighted sums of values that are recomputed from weights and attention.
 """
 
 from __future__ import annotations

@@ -18,15 +18,11 @@ TextLevel = Literal["word", "piece"]
 
 @dataclass(frozen=True)
 class TextReader:
-    """Reads texts with the tokenizer of an encoder.
-
-    At the level ``"piece"``, every piece that is not a special token is a word. ``batch_cells`` is the bound on
-    texts × pieces² of what is computed at once.
-    """
+    """Reads texts with the tokenizer of an encoder; at the level ``"piece"``, every piece of a text is a word."""
 
     encoder: Encoder
     level: str
-    batch_cells: int
+    batch_cells: int  # the bound on texts × pieces² of what is computed at once
 
     def reasons(self, texts: Sequence[Words]) -> list[str | None]:
         """Say of each text why it cannot be read; None if it can be."""

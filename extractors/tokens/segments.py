@@ -208,10 +208,7 @@ def make_segments(
 
 
 def _read_texts(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
-    """Yield the pieces of texts, each an id and a token, without special tokens around them.
-
-    As in `attentionology.extractors.tokens.pieces.align`, special tokens in the text are text, or the unknown token.
-    """
+    """Yield the pieces of texts, each an id and a token, without special tokens; those in the text are text."""
     reserved, unk = reserved_ids(tokenizer), (tokenizer.unk_token_id, tokenizer.unk_token)
     space = " " if needs_space(tokenizer) else ""
     spaced = [space + text.strip() for text in texts]

@@ -19,15 +19,12 @@ same bits unless a word has many pieces."""
 
 
 class PiecePairs(NamedTuple):
-    """The pairs of pieces within a position, each pair once, padded with pairs of weight 0.
-
-    The squared norm of a sum over pieces is a sum over these pairs.
-    """
+    """The pairs of pieces within a position, over which the squared norm of a sum of pieces is a sum."""
 
     left: Int[Tensor, "batch pairs"]
     right: Int[Tensor, "batch pairs"]
     column: Int[Tensor, "batch pairs"]  # the position that both pieces belong to
-    weight: Float[Tensor, "batch pairs"]  # 1 for a piece with itself, 2 for two different pieces
+    weight: Float[Tensor, "batch pairs"]  # 1 for a piece with itself, 2 for two different pieces, 0 for padding
 
     def parts(self, size: int) -> Iterator[PiecePairs]:
         """Yield at most ``size`` pairs at a time, because very long words have very many."""

@@ -35,11 +35,7 @@ class TokenizerSide:
             self.prefix = [*self.prefix, *self._tokenize([lead.strip()], framed=False)[0]]
 
     def framed(self, words: Sequence[str], before: Sequence[int], after: Sequence[int]) -> Pieces:
-        """Return the pieces of words between special tokens.
-
-        A word that the tokenizer has no piece for is read as the unknown token. Special tokens in the text are text; if
-        the tokenizer insists on the special token, the unknown token takes its place.
-        """
+        """Return the pieces of words between special tokens; what has no piece of a text is read as unknown."""
         new = list(dict.fromkeys(word for word in words if word not in self._ids))
         for word, ids in zip(new, self._tokenize([self._space + word for word in new], framed=False), strict=True):
             if self._unk is None and any(piece in self._reserved for piece in ids):

@@ -63,11 +63,8 @@ def test_every_family_is_healthy(family):
 SAME_MAPS = "same maps again, alone and in any batch"
 
 
-def test_model_that_attends_to_padding(monkeypatch):
-    encoder = tiny.encoder(max_position_embeddings=128)
-    honest = encoder._run
-    monkeypatch.setattr(encoder, "_run", lambda ids, mask, *a, **kw: honest(ids, torch.ones_like(mask), *a, **kw))
-    examination, checks = examined(encoder)
+def test_model_that_attends_to_padding():
+    examination, checks = examined(tiny.unmasked(max_position_embeddings=128))
     assert {"nothing on padding", SAME_MAPS} <= {check.name for check in checks if check.passed is False}
     assert set(examination.obstacles) == set(list_kinds())
 
@@ -86,12 +83,7 @@ def test_model_that_padding_changes_is_healthy_because_it_is_not_padded():
     config = transformers.ConvBertConfig(
         **{**tiny.SIZE, "max_position_embeddings": 128}, embedding_size=24, vocab_size=374
     )
-    torch.manual_seed(0)
-    model = transformers.AutoModel.from_config(config, attn_implementation="eager")
-    for parameter in model.parameters():
-        if parameter.dim() > 1:
-            parameter.data.normal_(std=0.3)
-    encoder = Encoder(model, tiny.fresh_tokenizer("wordpiece"))
+    encoder = Encoder(tiny.built(config), tiny.fresh_tokenizer("wordpiece"))
     _, checks = examined(encoder, kinds=["weight"])
     assert [check for check in checks if check.passed is False] == []
     [note] = [check.found for check in checks if check.name == "note"]
@@ -102,15 +94,8 @@ def test_model_that_padding_changes_is_healthy_because_it_is_not_padded():
     assert all(SAME_MAPS in failures(changed) for changed in (encoder, with_dropout))
 
 
-def test_rows_that_do_not_sum_to_one(monkeypatch):
-    encoder = tiny.encoder(max_position_embeddings=128)
-    honest = encoder._run
-
-    def spoiled(*inputs, **options):
-        attentions, hidden = honest(*inputs, **options)
-        return tuple(1.01 * alpha for alpha in attentions), hidden
-
-    monkeypatch.setattr(encoder, "_run", spoiled)
+def test_rows_that_do_not_sum_to_one():
+    encoder = tiny.spoiled(lambda attentions: tuple(1.01 * alpha for alpha in attentions), max_position_embeddings=128)
     examination, checks = examined(encoder)
     assert "rows sum to 1" in {check.name for check in checks if check.passed is False}
     assert "rows of attention" in examination.refused["weight"]
@@ -257,9 +242,7 @@ def test_language_that_the_tokenizer_does_not_know():
     [words] = [check for check in checks if check.passed is False]
     assert words.name == "words and pieces"
     assert "; with more than 10 % unknown, " in words.found
-    assert examination.text.fits == "no"
-    assert not healthy(examination)
-    assert examination.verdicts()[0].passed  # the maps are sound
+    assert [verdict.passed for verdict in examination.verdicts()] == [True, True, False]
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from attentionology.engine.states import read_states
 from attentionology.scripts.cli import main
 from attentionology.storage.sealed import read_json, write_json
 from tests import tiny
+from tests.corpora import word
 
 INDEX = "states/run.json"
 OPTIONS = ["--analyses", "dependency", "surface", "--gradients", "none", "--replicates", "200", "--min-count", "5"]
@@ -31,15 +32,14 @@ def folder(tmp_path_factory):
     for seed, name in enumerate(("model-a", "model-b")):
         tiny.saved(folder / name, seed=seed)
     choices = np.random.default_rng(0)
-    lines = []
+    text = ""
     for number in range(60):
-        lines.append(f"# sent_id = {number}")
-        root = choices.integers(1, 7)
-        for i, word in enumerate(choices.choice(["cats", "dogs", "the", "word", "unbelievable"], 6), start=1):
+        text += f"# sent_id = {number}\n"
+        root = int(choices.integers(1, 7))
+        for i, form in enumerate(choices.choice(["cats", "dogs", "the", "word", "unbelievable"], 6), start=1):
             head, relation = (0, "root") if i == root else (root, "obj" if choices.random() < 0.5 else "det")
-            lines.append(f"{i}\t{word}\t_\tNOUN\t_\t_\t{head}\t{relation}\t_\t_")
-        lines.append("")
-    text = "\n".join(lines) + "\n"
+            text += word(i, form, head, relation, upos="NOUN")
+        text += "\n"
     (folder / "first.conllu").write_text(text, encoding="utf-8")
     (folder / "second.conllu").write_text(text.replace("\tcats\t", "\tdogs\t", 5), encoding="utf-8")
     return folder

@@ -82,16 +82,13 @@ def test_guesses_are_those_that_the_tables_count(demo_encoder):
 
 def test_surface_tokens(tmp_path):
     treebank = load_treebank(SAMPLE_TREEBANK, tokens="surface")
-    merged = next(sentence for sentence in treebank if len(sentence) < len(by_id()[sentence.id]))
+    lengths = {sentence.id: len(sentence) for sentence in load_treebank(SAMPLE_TREEBANK)}
+    merged = next(sentence for sentence in treebank if len(sentence) < lengths[sentence.id])
     out = tmp_path / "s.csv"
     command = ["show", "--corpus", "sample", "--sentence", merged.id, "--tokens", "surface", "--words-only"]
     assert main([*command, "--head", "3-9", "--out", str(out)]) == 0
     table = pd.read_csv(out, keep_default_na=False)
     assert tuple(table.loc[table["from"] == 1, "to_word"]) == merged.words
-
-
-def by_id() -> dict[str, Sentence]:
-    return {sentence.id: sentence for sentence in load_treebank(SAMPLE_TREEBANK)}
 
 
 def test_a_kind_without_heads_is_drawn_once_for_each_layer(demo_encoder):

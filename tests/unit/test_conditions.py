@@ -40,18 +40,8 @@ CONFIGS = {
 }
 
 
-def model(name: str) -> Any:
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        built = transformers.AutoModel.from_config(CONFIGS[name], attn_implementation="eager")
-        for parameter in built.parameters():
-            if parameter.dim() > 1:
-                parameter.data.normal_(std=0.3)
-    return built.eval()
-
-
 def encoder(name: str) -> Encoder:
-    return Encoder(model(name), tiny.fresh_tokenizer("wordpiece"), name)
+    return Encoder(tiny.built(CONFIGS[name]), tiny.fresh_tokenizer("wordpiece"), name)
 
 
 def alone(built: Any, pieces: Pieces) -> list[torch.Tensor]:
@@ -90,25 +80,21 @@ def test_a_model_whose_inputs_change_each_other_reads_one_at_a_time():
     assert all(len(batch) == 1 for batch in extract(read, SENTENCES, log=ExtractionLog()))
 
 
-def test_attention_that_is_drawn_anew_each_time_is_refused():
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (
+            lambda layer: layer.attention.self.query.register_forward_hook(lambda _m, _i, out: out * torch.rand(())),
+            "different attention each time",
+        ),
+        (lambda layer: layer.attention.self.query.bias.data[:1].fill_(torch.nan), "attention is NaN"),
+        (lambda layer: layer.register_forward_hook(lambda *_: 1 / 0), r"5 pieces in float32 \(ZeroDivisionError"),
+    ],
+)
+def test_models_that_cannot_be_read_are_refused(spoil, message):
     built = tiny.model("bert")
-    query = built.encoder.layer[1].attention.self.query
-    query.register_forward_hook(lambda _module, _inputs, output: output * torch.rand(()))
-    with pytest.raises(ModelError, match="different attention each time"):
-        Encoder(built, tiny.fresh_tokenizer("wordpiece"))
-
-
-def test_attention_that_is_not_a_number_is_refused():
-    built = tiny.model("bert")
-    built.encoder.layer[1].attention.self.query.bias.data[0] = float("nan")
-    with pytest.raises(ModelError, match="attention is NaN"):
-        Encoder(built, tiny.fresh_tokenizer("wordpiece"))
-
-
-def test_an_exception_of_a_model_is_one_line():
-    built = tiny.model("bert")
-    built.encoder.layer[1].register_forward_hook(lambda *_: 1 / 0)
-    with pytest.raises(ModelError, match=r"5 pieces in float32 \(ZeroDivisionError"):
+    spoil(built.encoder.layer[1])
+    with pytest.raises(ModelError, match=message):
         Encoder(built, tiny.fresh_tokenizer("wordpiece"))
 
 
@@ -156,7 +142,7 @@ def test_big_bird_reads_short_inputs_as_it_does_with_full_attention():
     read = encoder("big_bird")
     assert read.max_length == 28
     assert any("28 pieces" in warning and "original_full" in warning for warning in read.warnings)
-    full = model("big_bird, full")
+    full = tiny.built(CONFIGS["big_bird, full"])
     full.load_state_dict(read.model.state_dict())
     pieces = tiny.pieces(read, SENTENCES[2])
     pieces = replace(pieces, ids=pieces.ids[:20])

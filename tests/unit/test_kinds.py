@@ -85,14 +85,8 @@ def test_rollout(kind):
 
 
 def test_rollout_of_negative_maps_is_refused(own_kinds):
-    @register_kind("test-negative", "for this test")
-    def negative(layer: Layer):
-        return layer.alpha - 0.5
-
-    @register_kind("test-empty", "for this test")
-    def empty(layer: Layer):
-        return layer.alpha * 0
-
+    register_kind("test-negative", "for this test")(lambda layer: layer.alpha - 0.5)
+    register_kind("test-empty", "for this test")(lambda layer: layer.alpha * 0)
     with pytest.raises(ModelError, match="layer 1 has negative cells"):
         list(extract(tiny.encoder(), SENTENCES, kind="rollout:test-negative"))
     with pytest.raises(ModelError, match="row of layer 1 sums to 0"):
@@ -100,17 +94,13 @@ def test_rollout_of_negative_maps_is_refused(own_kinds):
 
 
 def test_a_kind_that_reads_weights_must_say_so(own_kinds):
-    @register_kind("test-forgot", "for this test")
-    def forgot(layer: Layer):
+    def layer_map(layer: Layer):
         return layer.alpha * layer.x.norm(dim=-1)[:, None, None]
 
+    register_kind("test-forgot", "for this test")(layer_map)
+    register_kind("test-said", "for this test", reads_weights=True)(layer_map)
     with pytest.raises(ModelError, match="reads_weights=True"):
         list(extract(tiny.encoder(), SENTENCES, kind="test-forgot"))
-
-    @register_kind("test-said", "for this test", reads_weights=True)
-    def said(layer: Layer):
-        return layer.alpha * layer.x.norm(dim=-1)[:, None, None]
-
     assert len(list(extract(tiny.encoder(), SENTENCES, kind="test-said"))) == 1
 
 

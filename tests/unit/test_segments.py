@@ -41,9 +41,13 @@ x
 
 
 @pytest.fixture
-def text(tmp_path):
-    (tmp_path / "t.txt").write_text(TEXT)
-    return load_text(tmp_path / "t.txt")
+def text_of(write):
+    return lambda content: load_text(write(content, "text.txt"))
+
+
+@pytest.fixture
+def text(text_of):
+    return text_of(TEXT)
 
 
 def own_pieces(segment: Segment) -> list[str]:
@@ -66,20 +70,18 @@ def test_segments_hold_the_whole_text(family, text):
     assert len({s.id for s in segments.sentences}) == len(segments)
 
 
-def test_the_cut_is_a_paragraph_end_where_there_is_one(tmp_path):
-    (tmp_path / "t.txt").write_text("the and\nthe was\n")
-    (segment,) = make_segments(tiny.encoder("bert"), load_text(tmp_path / "t.txt"), max_length=32).sentences
+def test_the_cut_is_a_paragraph_end_where_there_is_one(text_of):
+    (segment,) = make_segments(tiny.encoder(), text_of("the and\nthe was\n"), max_length=32).sentences
     assert segment.pieces.tokens == ["[CLS]", "the", "and", "[SEP]", "the", "was", "[SEP]"]
     assert segment.words == ("the", "and", "the", "was")
     assert segment.pieces.special == [True, False, False, True, False, False, True]
     assert segment.pieces.positions == list(range(7))
     assert segment.pieces.segment_ids is None
-    assert (segment.line, segment.document) == (1, "t.txt:1")
+    assert (segment.line, segment.document) == (1, "text.txt:1")
 
 
-def test_segment_ids_reach_the_model(tmp_path):
+def test_segment_ids_reach_the_model(text_of):
     """Attention is that of Hugging Face's own reading of the pair, with zeros and with the ids of a pair."""
-    (tmp_path / "t.txt").write_text("the and the\nthe was\n")
     encoder = tiny.encoder("bert")
     special = [(token, encoder.tokenizer.convert_tokens_to_ids(token)) for token in ("[CLS]", "[SEP]")]
     encoder.tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
@@ -89,7 +91,7 @@ def test_segment_ids_reach_the_model(tmp_path):
     read["token_type_ids"] = torch.tensor([[0, 0, 0, 0, 0, 1, 1, 1]])
     found = {}
     for ids in ("zeros", "pair"):
-        segments = make_segments(encoder, load_text(tmp_path / "t.txt"), segment_ids=ids, max_length=32)
+        segments = make_segments(encoder, text_of("the and the\nthe was\n"), segment_ids=ids, max_length=32)
         (batch,) = extract(encoder, segments, level="token")
         expected = dict(read) if ids == "pair" else {**read, "token_type_ids": 0 * read["token_type_ids"]}
         with torch.no_grad():
@@ -117,9 +119,8 @@ def test_a_sample_is_drawn_by_the_seed(text):
     assert len(make_segments(encoder, text, 1000, max_length=12)) == len(every)
 
 
-def test_every_segment_has_the_same_chance(tmp_path):
-    (tmp_path / "t.txt").write_text("\n".join(["the man saw"] * 8))
-    encoder, text = tiny.encoder("bert"), load_text(tmp_path / "t.txt")
+def test_every_segment_has_the_same_chance(text_of):
+    encoder, text = tiny.encoder("bert"), text_of("\n".join(["the man saw"] * 8))
     total = make_segments(encoder, text, max_length=9).made
     drawn = [s.id for k in range(300) for s in make_segments(encoder, text, 2, max_length=9, seed=k)]
     counts = [drawn.count(i) for i in set(drawn)]
@@ -127,9 +128,8 @@ def test_every_segment_has_the_same_chance(tmp_path):
     assert all(abs(count - 600 / total) < 45 for count in counts)
 
 
-def test_special_tokens_in_the_text_are_text(tmp_path):
-    (tmp_path / "t.txt").write_text("the [SEP] man\n[CLS] dog\n")
-    (segment,) = make_segments(tiny.encoder("bert"), load_text(tmp_path / "t.txt"), max_length=32).sentences
+def test_special_tokens_in_the_text_are_text(text_of):
+    (segment,) = make_segments(tiny.encoder(), text_of("the [SEP] man\n[CLS] dog\n"), max_length=32).sentences
     assert sum(segment.pieces.special) == 3
     assert sum(token in ("[CLS]", "[SEP]") for token in segment.pieces.tokens) == 3
 
@@ -147,10 +147,9 @@ def test_impossible_options(text, options, error, message):
         make_segments(tiny.encoder("bert"), text, **options)
 
 
-def test_a_text_too_short_for_any_segment(tmp_path):
-    (tmp_path / "t.txt").write_text("the\n\nand\n")
+def test_a_text_too_short_for_any_segment(text_of):
     with pytest.raises(CorpusError, match="no document has two pieces"):
-        make_segments(tiny.encoder("bert"), load_text(tmp_path / "t.txt"), max_length=32)
+        make_segments(tiny.encoder("bert"), text_of("the\n\nand\n"), max_length=32)
 
 
 @given(st.lists(st.integers(0, 40), max_size=30), st.integers(2, 50), st.integers(0, 5))

@@ -107,7 +107,6 @@ def test_the_shares_are_those_of_the_counts():
 
 def written(sentences, path):
     path.write_text("".join(chain(each.words, each.id) for each in sentences))
-    return path
 
 
 @pytest.fixture

@@ -28,31 +28,22 @@ def pieces_of(translator: Translator, pair: SentencePair = PAIR) -> PairPieces:
     return pieces
 
 
-def sentencepiece_model(folder: Path) -> Path:
-    sentencepiece = pytest.importorskip("sentencepiece")
-    text = folder / "text.txt"
-    text.write_text("the old night train is late\nbread and butter\nthe lighthouse is closed\n" * 20)
-    sentencepiece.SentencePieceTrainer.train(
-        input=str(text), model_prefix=str(folder / "spm"), vocab_size=26, minloglevel=2
-    )
-    return folder / "spm.model"
-
-
-def vocabulary(folder: Path, spm: Path, *more: str) -> Path:
-    sentencepiece = pytest.importorskip("sentencepiece")
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(spm))
-    names = [processor.id_to_piece(number) for number in range(processor.get_piece_size())]
-    entries = dict.fromkeys(["<s>", "<pad>", "</s>", "<unk>", *names, *more])
-    path = folder / "vocab.json"
-    path.write_text(json.dumps({name: number for number, name in enumerate(entries)}))
-    return path
-
-
 def slow(family: str, folder: Path) -> Any:
-    spm = sentencepiece_model(folder)
+    """A tokenizer of SentencePiece, trained on a few lines."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+    (folder / "text.txt").write_text("the old night train is late\nbread and butter\nthe lighthouse is closed\n" * 20)
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(folder / "text.txt"), model_prefix=str(folder / "spm"), vocab_size=26, minloglevel=2
+    )
+    spm = str(folder / "spm.model")
+    vocabulary = folder / "vocab.json"
+    processor = sentencepiece.SentencePieceProcessor(model_file=spm)
+    names = map(processor.id_to_piece, range(processor.get_piece_size()))
+    entries = dict.fromkeys(["<s>", "<pad>", "</s>", "<unk>", *names])
+    vocabulary.write_text(json.dumps({name: number for number, name in enumerate(entries)}))
     if family == "marian":
-        return transformers.MarianTokenizer(str(spm), str(spm), str(vocabulary(folder, spm)))
-    return transformers.M2M100Tokenizer(str(vocabulary(folder, spm)), str(spm), src_lang="de", tgt_lang="en")
+        return transformers.MarianTokenizer(spm, spm, str(vocabulary))
+    return transformers.M2M100Tokenizer(str(vocabulary), spm, src_lang="de", tgt_lang="en")
 
 
 @pytest.mark.slow

@@ -88,22 +88,15 @@ def test_maps_that_change_after_they_were_checked(tmp_path):
     assert all(map(torch.equal, tensors(stored), maps))
 
 
-def refuse_to_write(monkeypatch):
-    """As a read-only disk does; permissions alone do not keep root from writing."""
+def test_a_whole_store_is_only_read(tmp_path, monkeypatch):
+    """Permissions alone do not keep root from writing."""
 
     def refused(*_, **__):
         raise PermissionError(errno.EROFS, "Read-only file system")
 
-    for name in ("mkdir", "touch", "write_bytes", "unlink", "replace"):
-        monkeypatch.setattr(Path, name, refused)
-    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
-
-
-def test_a_whole_store_is_only_read(tmp_path, monkeypatch):
     maps = tensors(store(tmp_path))
-    mkdir = Path.mkdir
-    refuse_to_write(monkeypatch)
-    monkeypatch.setattr(Path, "mkdir", mkdir)
+    for name in ("touch", "write_bytes", "unlink", "replace"):
+        monkeypatch.setattr(Path, name, refused)
     again = store(tmp_path)
     assert again.made == 0
     assert all(map(torch.equal, tensors(again), maps))
