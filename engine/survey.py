@@ -10,15 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from ..analyses.comparison.results import Pairing
 from ..analyses.contract import OptionError, OptionGroup, OptionSet
 from ..analyses.dependency.accuracy import inventory, words_by_group
 from ..analyses.dependency.options import DependencyOptions
 from ..analyses.dependency.tables import TOTALS
 from ..analyses.option_groups import names_in
-from ..analyses.shared.comparable import Comparable
 from ..analyses.shared.input_options import LimitOptions, ModelOptions, paths_read
 from ..analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 from ..analyses.shared.part_options import PartOptions
@@ -35,8 +32,8 @@ from ..storage.nearest import did_you_mean
 from .compared import pairing_of
 from .corpus import CorpusOptions
 from .run import Run, write_run
-from .surveying.cell_run import CellReports, run_cell
-from .surveying.cells import CellCounter, read_treebank
+from .surveying.cell_run import CellReports, CellRun, run_cell
+from .surveying.cells import CellCounter, CountedCell, read_treebank
 from .surveying.options import CellOptions, GridOptions, SurveyOptions
 from .surveying.plan import SurveyPlan, check_survey, plan_survey
 
@@ -216,20 +213,17 @@ def count_grid(plan: SurveyPlan, reports: CellReports | None = None) -> Survey:
     for treebank, cells in CellCounter(plan, count).treebanks():
         measured, records = list[Measurements](), dict[str, Mapping[str, Any]]()
         for cell in cells:
-            best, families = dict[str, pd.DataFrame](), dict[str, Sequence[Comparable]]()
-            pages = {kind: page for run in cell.results for kind, page in run.reports.items()}
+            model = cell.cell.model
             for run in cell.results:
-                best |= run.best
-                families |= run.families
                 for kind, counts in run.kept.items():
-                    kept[cell.cell.model, kind][treebank] = counts
+                    kept[model, kind][treebank] = counts
                 for kind, layers in run.layers.items():
-                    curves.add(cell.cell.model, treebank, kind, run.families[kind][0].measured, layers)
-            record = cell.results[0].record if cell.results else None
-            results.append(CellResult(cell.cell, best, tuple(cell.failures), record, cell.seconds, pages))
-            if record is not None:
-                records[cell.cell.model] = record
-                measured.append(Measurements(cell.cell.model, families))
+                    curves.add(model, treebank, kind, run.families[kind][0].measured, layers)
+            results.append(_result_of(cell))
+            if cell.results:
+                records[model] = cell.results[0].record
+                families = {kind: of_kind for run in cell.results for kind, of_kind in run.families.items()}
+                measured.append(Measurements(model, families))
         contrasts.add(treebank, measured, partial(_pairing, records))
     moved = [transfers(kept[key], min_count, model=key[0], map=key[1]) for key in kept]
     return Survey(
@@ -246,6 +240,14 @@ def count_grid(plan: SurveyPlan, reports: CellReports | None = None) -> Survey:
         transfer_mean_rows=[row for _, means in moved for row in means],
         training_rows=curves.rows(),
     )
+
+
+def _result_of(cell: CountedCell[CellRun]) -> CellResult:
+    """Return what the tables say of a cell. Kinds of maps that were counted alone have runs of their own."""
+    best = {kind: table for run in cell.results for kind, table in run.best.items()}
+    pages = {kind: page for run in cell.results for kind, page in run.reports.items()}
+    record = cell.results[0].record if cell.results else None
+    return CellResult(cell.cell, best, tuple(cell.failures), record, cell.seconds, pages)
 
 
 def _pairing(records: Mapping[str, Mapping[str, Any]], first: str, second: str) -> Pairing:
