@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,6 @@ from ...corpora_loaders import Sentence, coarse_relation
 from ...corpora_loaders.coreference.types import UPOS
 from ..shared.best_head import STANDARD_ERRORS
 from ..shared.exact_sums import ExactMetric, added, floating
-from ..shared.metric import equal_but
 from .effects import EffectBatch
 
 EVERY = ("all", "all")
@@ -41,6 +40,7 @@ class Effects(NamedTuple):
 class HeadEffects(ExactMetric):
     """The sums of the effects of each head over all words, those of each relation, and of each part of speech."""
 
+    inventory = "relations"
     # The last two dimensions are effect and difference, and the sums over sentences of x, x² and x · n, where x is
     # the sum over the words of a sentence and n their number.
     sums: Int[Tensor, "groups heads measures 2 3"]
@@ -69,12 +69,6 @@ class HeadEffects(ExactMetric):
         shape = (len(self.groups), len(self.heads), len(self.measures), 2, 3)
         for name, size in (("sums", shape), ("items", (shape[0], 3)), ("importance", shape[1:2]), ("inputs", ())):
             self.add_state(name, torch.zeros(size, dtype=torch.int64), "sum")
-
-    @staticmethod
-    def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the arguments of a metric that can `absorb` metrics of other inventories of relations."""
-        relations = dict.fromkeys(relation for each in arguments for relation in each["relations"])
-        return {**equal_but(arguments, "relations"), "relations": list(relations)}
 
     def update(self, batch: EffectBatch) -> None:
         """Add the effects in a batch."""

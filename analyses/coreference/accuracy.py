@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -13,7 +12,6 @@ from torch import Tensor
 
 from ...corpora_loaders.coreference import TYPES, Document, Documents, Mention
 from ...extractors import MapBatch, Window
-from ..shared.metric import equal_but
 from ..shared.outcomes import OutcomeCounts
 from .antecedents import DIRECTIONS, antecedent_hits
 from .baselines import BASELINES, Traits, baseline_hits, traits
@@ -54,6 +52,7 @@ class CoreferenceAccuracy(OutcomeCounts):
         [['all', 1, 1], ['pronoun', 1, 1], ['proper', 0, 0], ['nominal', 0, 0]]
     """
 
+    inventory = "corpus"
     distances: Int[Tensor, "types sentence_bins word_bins outcomes"]
 
     def __init__(
@@ -76,12 +75,6 @@ class CoreferenceAccuracy(OutcomeCounts):
         outcomes = self.counts.shape[-1]
         bins = torch.zeros(len(TYPES), len(SENTENCE_BINS), len(WORD_BINS), outcomes, dtype=torch.int64)
         self.add_state("distances", bins, "sum")
-
-    @staticmethod
-    def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the arguments of a metric that can `absorb` metrics of other groups of documents."""
-        groups = groups_of_documents([labels for each in arguments for labels in each["corpus"]])
-        return {**equal_but(arguments, "corpus"), "corpus": groups}
 
     def absorb(self, other: OutcomeCounts) -> None:
         """Add counts whose groups may be fewer, see `OutcomeCounts.absorb`."""

@@ -15,7 +15,6 @@ from ...corpora_loaders import OFFSETS, Corpus, coarse_relation
 from ...corpora_loaders.enhanced import enhanced_heads
 from ...extractors import DIRECTIONS, MapBatch
 from ..contract import OptionError
-from ..shared.metric import equal_but
 from ..shared.outcomes import OutcomeCounts
 from .decisions import READINGS, ScoredWords, head_hits
 from .options import Trees
@@ -64,6 +63,7 @@ class DependencyAccuracy(OutcomeCounts):
         [['nsubj', 1, 1]]
     """
 
+    inventory = "relations"
     left_out: Int[Tensor, " 3"]
 
     def __init__(
@@ -102,12 +102,6 @@ class DependencyAccuracy(OutcomeCounts):
             self.add_state("left_out", torch.zeros(3, dtype=torch.int64), "sum")
         self.coarse = coarse
         self._index = {name: i for i, name in enumerate(names)}
-
-    @staticmethod
-    def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the arguments of a metric that can `absorb` metrics of other inventories of relations."""
-        relations = dict.fromkeys(relation for each in arguments for relation in each["relations"])
-        return {**equal_but(arguments, "relations"), "relations": list(relations)}
 
     def absorb(self, other: OutcomeCounts) -> None:
         """Add counts whose groups may be fewer, see `OutcomeCounts.absorb`."""

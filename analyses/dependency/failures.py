@@ -19,7 +19,6 @@ from ...corpora_loaders import OFFSETS, Sentence, coarse_relation
 from ...corpora_loaders.coreference.types import UPOS
 from ...extractors import DIRECTIONS, MapBatch
 from ..shared.exact_sums import ConfiguredSums
-from ..shared.metric import equal_but
 from .accuracy import check_relations
 from .decisions import READINGS, ScoredWords
 from .picks import PICKS, picks, relationships
@@ -56,6 +55,7 @@ class DependencyFailures(ConfiguredSums):
     # All states are sums of whole numbers over sentences, so any split of the corpus gives the same bits. They take
     # about `groups × 73 × 3 × (2 · layers · heads + 10) × 8` bytes.
 
+    inventory = "relations"
     right: Int[Tensor, "groups classes 3 guessers"]
     picked: Int[Tensor, "groups picks 3 guessers"]
     total: Int[Tensor, "groups classes 2"]
@@ -83,12 +83,6 @@ class DependencyFailures(ConfiguredSums):
         self.add_state("picked", torch.zeros(len(self.groups), len(PICKS), 3, guessers, dtype=torch.int64), "sum")
         # The sums of n and n².
         self.add_state("total", torch.zeros(len(self.groups), len(CLASSES), 2, dtype=torch.int64), "sum")
-
-    @staticmethod
-    def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the arguments of a metric that can `absorb` metrics of other inventories of relations."""
-        relations = dict.fromkeys(relation for each in arguments for relation in each["relations"])
-        return {**equal_but(arguments, "relations"), "relations": list(relations)}
 
     def absorb(self, other: DependencyFailures) -> None:
         """Add counts whose groups may be fewer and in another order."""

@@ -27,7 +27,6 @@ from ...corpora_loaders import OFFSETS, Sentence, coarse_relation
 from ...extractors import MapBatch
 from ..shared.best_head import drawn, rate
 from ..shared.held_out import HeldOutRate, gain_columns, heldout_rate
-from ..shared.metric import equal_but
 from ..shared.outcomes import Counts, OutcomeCounts
 from .decisions import ScoredWords
 from .failures import TAGS, tag_indices
@@ -47,6 +46,8 @@ class DependencyRules(OutcomeCounts):
     # the same words. The groups are pairs of a relation and a part of speech. The counts take `groups × replicates × 47
     # × 4` bytes.
 
+    inventory = "pairs"
+
     def __init__(
         self, pairs: Iterable[tuple[str, str]], *, coarse: bool = False, replicates: int = 1000, seed: int = 0
     ) -> None:
@@ -61,12 +62,6 @@ class DependencyRules(OutcomeCounts):
             configuration=("rules", coarse),
         )
         self._index = {pair: index for index, pair in enumerate(self.pairs)}
-
-    @staticmethod
-    def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the arguments of a metric that can `absorb` metrics of other pairs."""
-        pairs = dict.fromkeys(tuple(pair) for each in arguments for pair in each["pairs"])
-        return {**equal_but(arguments, "pairs"), "pairs": list(pairs)}
 
     def update(self, batch: MapBatch) -> None:
         """Count the words of a batch."""

@@ -15,7 +15,7 @@ whose cells FF raises most after the rows were divided by their sums. Each pair 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ from ...extractors.maps.stage_batch import LEFT_OUT
 from ..shared.counting import Counting
 from ..shared.exact_sums import ExactMetric, ExactSumError, added, floating
 from ..shared.grid import OctaveGrid
-from ..shared.metric import Metric, equal_but
+from ..shared.metric import Metric
 from .feed_forward import map_changes, raised_shares
 
 PAIR_TYPES = ("special token", "pieces of a word", "same form", "punctuation", "relation", "adjacent", "other")
@@ -60,6 +60,7 @@ class BlockTables(NamedTuple):
 class FeedForwardBlock(ExactMetric):
     """How large FF and the residual are, what outlier dimensions do in LN, and which pairs FF amplifies."""
 
+    inventory = "relations"
     norms: Int[Tensor, "layers 2 cells"]  # of what FF computes, and of the residual
     angles: Int[Tensor, "layers degrees"]
     sizes: Int[Tensor, "layers dim"]
@@ -83,12 +84,6 @@ class FeedForwardBlock(ExactMetric):
         types = len(PAIR_TYPES) + len(self.relations)
         self.add_state("pairs", torch.zeros(n_layers, 2, types, dtype=torch.int64), "sum")
         self.add_state("sentences", torch.tensor(0), "sum")
-
-    @staticmethod
-    def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the arguments of a metric that can `absorb` metrics of other inventories of relations."""
-        relations = dict.fromkeys(relation for each in arguments for relation in each["relations"])
-        return {**equal_but(arguments, "relations"), "relations": list(relations)}
 
     def absorb(self, other: FeedForwardBlock) -> None:
         """Add the counts of another corpus, whose relations are among those of this metric."""

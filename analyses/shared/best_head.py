@@ -104,16 +104,10 @@ def _argbests(correct: Array) -> list[Choice]:
     return list(zip(directions.tolist(), layers.tolist(), heads.tolist(), strict=True))
 
 
-def cells(correct: Array, total: int, directions: Sequence[str], names: Mapping[str, str]) -> pd.DataFrame:
-    """Return a table with one row per direction, layer and head, and ``names`` as its first columns."""
-    of_group = {name: [value] for name, value in names.items()}
-    return cells_of_groups(correct[None], np.array([total]), directions, of_group)
-
-
 def cells_of_groups(
     correct: Array, total: Array, directions: Sequence[str], names: Mapping[str, Sequence[str]]
 ) -> pd.DataFrame:
-    """Return the tables of `cells` of several groups of decisions, one below the other."""
+    """Return a row per group of decisions, direction, layer and head, with the ``names`` of groups as first columns."""
     group, direction, layer, head = (axis.ravel() for axis in np.indices(correct.shape))
     totals = total[group]
     return pd.DataFrame(

@@ -155,10 +155,6 @@ class InputSample(ExactMetric):
         super().merge_state(incoming_state)
         self._hold(self.sampled())
 
-    def absorb(self, other: InputSample) -> None:
-        """Add a sample of another size, which is not smaller."""
-        self.merge_state(other)
-
     def rename_files(self, moved: Mapping[str, str]) -> None:
         """Replace the paths of files that were moved after they were counted; see `NamesFiles`."""
         self._hold([each.with_renamed_file(moved) for each in self.sampled()])

@@ -7,7 +7,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Int
@@ -47,6 +47,10 @@ class Metric:
         >>> first.compute()
         3
     """
+
+    inventory: ClassVar[str] = ""
+    """The argument that depends on the corpus, such as its relations, if there is one: metrics of different corpora are
+    added up to one that has the items of all of them; see `absorb`."""
 
     def __init__(self) -> None:
         self._defaults: dict[str, State] = {}
@@ -117,6 +121,20 @@ class Metric:
             other, own = incoming_state[name], getattr(self, name)
             merged = rule(torch.stack([other, own])) if callable(rule) else _RULES[rule](other, own)
             vars(self)[name] = merged
+
+    @classmethod
+    def joined_arguments(cls, arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the arguments of a metric to which metrics with all of these arguments can be added."""
+        if not cls.inventory:
+            return equal_but(arguments)
+        items = dict.fromkeys(
+            tuple(item) if isinstance(item, list) else item for each in arguments for item in each[cls.inventory]
+        )
+        return {**equal_but(arguments, cls.inventory), cls.inventory: list(items)}
+
+    def absorb(self, other: Any) -> None:
+        """Add what was counted with another `inventory`, all of which is part of this one's."""
+        self.merge_state(other)
 
     def reset(self) -> None:
         """Forget what was counted."""
@@ -259,17 +277,14 @@ class StoredMetrics(Mapping[str, MetricStates]):
 
 def added_up(stored: Sequence[MetricStates], kind: type[AnyMetric]) -> tuple[AnyMetric, Mapping[str, Any]]:
     """Add up the counts of several runs."""
-    # A metric whose arguments depend on the corpus (such as its inventory of relations) has two methods for this:
-    # `joined_arguments`, which takes the arguments of all runs, and `absorb`, which adds another metric.
     first, *others = stored
     metric = first.restore(kind)
     if all(other.arguments == first.arguments for other in others):
         for other in others:
             metric.merge_state(other.restore(kind))
         return metric, first.arguments
-    join = getattr(kind, "joined_arguments", equal_but)
-    arguments: Mapping[str, Any] = join([each.arguments for each in stored])
-    total: Any = kind(**arguments)
+    arguments = kind.joined_arguments([each.arguments for each in stored])
+    total = kind(**arguments)
     for each in stored:
         total.absorb(each.restore(kind))
     return total, arguments

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from attentionology.analyses.shared.best_head import (
     argbest,
-    cells,
     cells_of_groups,
     heldout,
     heldout_choices,
@@ -55,11 +53,8 @@ def test_cells_of_groups_are_those_of_single_groups():
     total, names = np.array([0, 7, 3]), ["none", "nsubj", "det"]
     correct = rng.integers(0, 1 + total[:, None, None, None], size=(3, 2, 3, 4))
     groups = cells_of_groups(correct, total, ("rows", "columns"), {"relation": names})
-    single = [
-        cells(right, int(n), ("rows", "columns"), {"relation": name})
-        for right, n, name in zip(correct, total, names, strict=True)
-    ]
-    pd.testing.assert_frame_equal(groups, pd.concat(single, ignore_index=True))
+    assert list(dict.fromkeys(groups["relation"])) == names
+    assert len(groups) == correct.size
     for name, right, n in zip(names, correct, total, strict=True):
         rows = groups[groups["relation"] == name]
         for direction, layer, head in np.ndindex(2, 3, 4):
