@@ -59,21 +59,14 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
             first = corpus.sentences[: chosen.mean_sentences]
             maker = replace(maker, means=HeadMeans(first, setting.max_length))
             gave_means = key_of_texts(sentence.id for sentence in first)
-        makers = [("ablation-vectors", maker)]
+        makers = {"vectors": maker}
         if chosen.predictions == "auto":
-            lm = setting.load_masked_lm() if encoder.tokenizer.mask_token_id is not None else None
-            causal = lm is None
-            lm = setting.load_causal_lm() if causal else lm
-            if lm is None:
-                masks = encoder.tokenizer.mask_token_id is not None or encoder.causal
-                lacking = "the checkpoint has no language-model head" if masks else "the tokenizer has no mask token"
-                notes.append(f"Effects on predictions were not measured: {lacking}.")
-            else:
-                makers.append(("ablation-predictions", replace(maker, lm=lm, causal=causal)))
-                what = "each word after what precedes it" if causal else "masked pieces"
-                notes.append(f"The loss is −log p of {what}.")
+            of_predictions, note = _of_predictions(setting, maker)
+            notes.append(note)
+            if of_predictions is not None:
+                makers["predictions"] = of_predictions
         requests = []
-        for name, each in makers:
+        for of, each in makers.items():
             arguments = {
                 "heads": heads,
                 "relations": tuple(corpus.relations),
@@ -81,8 +74,10 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
                 "coarse": options[DependencyOptions].coarse,
             }
             counting = CountWith(HeadEffects, tuple(arguments.items()))
-            label = name.replace("-", " of ")
-            requests.append(Request(name, label, corpus, each, counting, further_passes=each.forward_passes))
+            further = each.forward_passes
+            requests.append(
+                Request(f"ablation-{of}", f"ablation of {of}", corpus, each, counting, further_passes=further)
+            )
         n_heads = encoder.n_layers * encoder.n_heads
         names = tuple(request.name for request in requests)
         facts = AblationFacts(names, heads, n_heads, chosen.ablate, gave_means, setting.seed, tuple(notes))
@@ -147,6 +142,18 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
     def record(self, options: OptionSet, counted: Counted[AblationFacts], results: AblationResults) -> dict[str, Any]:
         """Return the notes."""
         return {"ablation": {"notes": list(results.notes)}}
+
+
+def _of_predictions(setting: Setting, maker: AblationMaker) -> tuple[AblationMaker | None, str]:
+    """Return the maker of effects on predictions, None if the model predicts no words, and a note about them."""
+    can_mask = setting.encoder.tokenizer.mask_token_id is not None
+    if can_mask and (lm := setting.load_masked_lm()) is not None:
+        return replace(maker, lm=lm, causal=False), "The loss is −log p of masked pieces."
+    if (lm := setting.load_causal_lm()) is not None:
+        return replace(maker, lm=lm, causal=True), "The loss is −log p of each word after what precedes it."
+    has_no_head = can_mask or setting.encoder.causal
+    lacking = "the checkpoint has no language-model head" if has_no_head else "the tokenizer has no mask token"
+    return None, f"Effects on predictions were not measured: {lacking}."
 
 
 def _what_is_put(options: AblationOptions, inputs: int) -> str:

@@ -74,19 +74,16 @@ def read_texts(options: ExplainOptions, loaded: Loaded) -> ExplainTexts:
     ):
         if not files and before is None:
             continue
-        texts = before
-        if texts is None:
-            text, label, query = choice.text_column, choice.label_column, choice.query_column
-            blocks = options.classifier.encoder == "han" and options.model.model is None
-            texts = load_labelled(files or (), text=text, label=label, query=query, blocks=blocks)
+        texts = before if before is not None else _read(options, files or ())
         given[role], short, long = texts.kept(choice.min_words, choice.max_words)
         lengths[role] = (short, long)
+        why, found, first = "", given[role].reads, next(iter(given.values())).reads
         if not given[role]:
             why = "no text has the length that is asked for" if len(texts) else "there is no text in it"
+        elif found != first:
+            why = f"some files have {_READ[first]}, and others have {_READ[found]}"
+        if why:
             raise CorpusError(why, file=(files or ("",))[0])
-        if (found := given[role].reads) != (first := given[next(iter(given))].reads):
-            what = f"some files have {_READ[first]}, and others have {_READ[found]}"
-            raise CorpusError(what, file=(files or ("",))[0])
     held_out = []
     if "train" in given:
         _check_classes(given["train"])
@@ -98,11 +95,23 @@ def read_texts(options: ExplainOptions, loaded: Loaded) -> ExplainTexts:
                     message = f"too few texts to hold some out as {role} texts; give others with --{role} FILE"
                     raise CorpusError(message, file=(choice.data or ("",))[0])
         _check_labels(given, held_out)
-    test = given["test"]
-    if choice.limit is not None and len(test) > choice.limit:
-        order = np.argsort(sentence_keys([" ".join(text.words) for text in test], options.seed), kind="stable")
-        test = test.subset(sorted(order[: choice.limit].tolist()))
+    test = _limited(given["test"], choice.limit, options.seed)
     return ExplainTexts(given.get("train"), given.get("dev"), test, len(given["test"]), lengths, tuple(held_out))
+
+
+def _read(options: ExplainOptions, files: Sequence[str]) -> LabelledTexts:
+    choice = options.texts
+    blocks = options.classifier.encoder == "han" and options.model.model is None
+    text, label, query = choice.text_column, choice.label_column, choice.query_column
+    return load_labelled(files, text=text, label=label, query=query, blocks=blocks)
+
+
+def _limited(texts: LabelledTexts, limit: int | None, seed: int) -> LabelledTexts:
+    """Return the texts with the smallest hashes of their words, in the order of the file."""
+    if limit is None or len(texts) <= limit:
+        return texts
+    order = np.argsort(sentence_keys([" ".join(text.words) for text in texts], seed), kind="stable")
+    return texts.subset(sorted(order[:limit].tolist()))
 
 
 def _cut(texts: LabelledTexts, share: float, seed: int, role: str) -> tuple[LabelledTexts, LabelledTexts]:

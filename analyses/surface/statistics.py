@@ -239,14 +239,7 @@ class SurfaceStatistics(ExactMetric):
             inside = queries[:, None, 0]
             share = (self.smoothing / lengths)[:, None, None, None]
             alpha = torch.where(inside[..., None, :], (1 - self.smoothing) * alpha + share, alpha)
-        by_row = entropy_of(alpha)
-        entropies = torch.einsum("brn,bhn->rbh", rows[:, :2], by_row)
-        if self.causal:  # the first row sees one token and is not counted; with smoothing, its entropy is not even 0
-            seen = torch.arange(1, alpha.shape[-1] + 1, device=alpha.device, dtype=alpha.dtype)
-            of_uniform = torch.where(seen > 1, by_row / seen.clamp(min=2).log(), 0)
-            relative = torch.einsum("brn,bhn->rbh", rows[:, :2], of_uniform)
-        else:
-            relative = entropies / lengths.clamp(min=2).log()[:, None]
+        entropies, relative = self._entropies(alpha, rows[:, :2], lengths)
         zero = self.offsets.index(0)
         return torch.cat(
             [
@@ -260,6 +253,19 @@ class SurfaceStatistics(ExactMetric):
             ],
             dim=1,
         )
+
+    def _entropies(
+        self, alpha: Float[Tensor, "batch heads n n"], rows: Float[Tensor, "batch 2 n"], lengths: Int[Tensor, " batch"]
+    ) -> tuple[Float[Tensor, "2 batch heads"], Float[Tensor, "2 batch heads"]]:
+        """Add up the entropies of all rows, and of the first ones, and their shares of that of uniform attention."""
+        by_row = entropy_of(alpha)
+        entropies = torch.einsum("brn,bhn->rbh", rows, by_row)
+        if not self.causal:
+            return entropies, entropies / lengths.clamp(min=2).log()[:, None]
+        # The first row sees one token and is not counted; with smoothing, its entropy is not even 0.
+        seen = torch.arange(1, alpha.shape[-1] + 1, device=alpha.device, dtype=alpha.dtype)
+        of_uniform = torch.where(seen > 1, by_row / seen.clamp(min=2).log(), 0)
+        return entropies, torch.einsum("brn,bhn->rbh", rows, of_uniform)
 
     def _divisors(
         self, n: Int[Tensor, " batch"], first: Int[Tensor, " batch"], last: Int[Tensor, " batch"]

@@ -12,11 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....probes.classifiers import LAMBDAS, Imitation
+from ....probes.classifiers.trainings import ClassifierTraining
 from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, TEXT, finish, panel, styled
 from ..batch import Values
 from ..contract import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
 from ..plots import max_attention_figure
-from ..readings import chance, curve_points, divergences, reading
+from ..readings import ModelReading, chance, curve_points, divergences, reading
 from ..results import ExplainResults
 from ..tested import Tested
 from ..texts import words_of
@@ -34,21 +35,12 @@ def imitation(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
     # is a candidate too.
     options, seed = tested.options.tests, tested.options.seed
     assert tested.texts.train is not None  # noqa: S101 there is training
-    assert tested.source is not None  # noqa: S101 there is training
     trained_on = words_of(tested.texts.train)
     with tested.stages("read the training texts"):
         base = reading(tested.model, trained_on)
     strengths = sorted({0.0, *(LAMBDAS if options.lambdas is None else options.lambdas)})
-    trainings = []
-    for strength in strengths:
-        name = f"λ = {repr(strength).removesuffix('.0')}"
-        training = tested.training(name, "adversary", seed + 1)  # not the initial weights of the base
-        objective = Imitation(base.probabilities, base.attention, strength, options.divergence)
-        purpose = {"what": f"imitation {strength!r} {options.divergence}", "of": tested.base_key()}
-        identity, recipe = {**training.identity, **purpose}, tested.source.imitation
-        trainings.append(replace(training, objective=objective, identity=identity, recipe=recipe, dev=None))
-    models = tested.trained(trainings, "train adversaries")
-    farthest, chosen, floor = -1.0, trainings[0].name, float("nan")
+    models = tested.trained([_training(tested, base, strength) for strength in strengths], "train adversaries")
+    farthest, chosen, floor = -1.0, next(iter(models)), float("nan")
     columns: dict[str, Values] = {}
     scores, points = [], []
     for strength, (name, model) in zip(strengths, models.items(), strict=True):
@@ -71,6 +63,21 @@ def imitation(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
         points=tuple(points),
         adversary=(chosen, models[chosen]),
         notes=(f"The verdicts refer to the trained adversary with {chosen}, which was chosen on the training texts.",),
+    )
+
+
+def _training(tested: Tested, base: ModelReading, strength: float) -> ClassifierTraining:
+    """Return the training of an adversary that imitates what the tested model gives for the training texts."""
+    assert tested.source is not None  # noqa: S101 there is training
+    divergence = tested.options.tests.divergence
+    name = f"λ = {repr(strength).removesuffix('.0')}"
+    training = tested.training(name, "adversary", tested.options.seed + 1)  # not the initial weights of the base
+    return replace(
+        training,
+        objective=Imitation(base.probabilities, base.attention, strength, divergence),
+        identity={**training.identity, "what": f"imitation {strength!r} {divergence}", "of": tested.base_key()},
+        recipe=tested.source.imitation,
+        dev=None,
     )
 
 
