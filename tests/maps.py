@@ -11,6 +11,7 @@ import torch
 from attentionology.analyses.alignment.decisions import SAME, in_float64
 from attentionology.analyses.alignment.links import LinkedPairs, decided
 from attentionology.analyses.alignment.series import REVERSE, Series
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MapBatch
 
@@ -60,6 +61,13 @@ def random_corpus(
     texts = [random_sentence(rng, f"s{i}") for i in range(sentences)]
     maps = [rng.random((layers, heads, len(s) + 2, len(s) + 2), dtype=np.float32) for s in texts]
     return texts, maps
+
+
+def counted_words(seed: int = 0) -> DependencyAccuracy:
+    """The words of a random corpus whose heads are found."""
+    accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=20)
+    accuracy.update(batch_of(*random_corpus(seed)))
+    return accuracy
 
 
 def linked_pairs(maps: Mapping[Series, MapBatch], *, both: bool = False) -> LinkedPairs:

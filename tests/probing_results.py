@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -92,57 +91,13 @@ def results(case: Case, sentences: Sequence[Any] = SENTENCES) -> ProbeResults:
 
 
 def written(folder: Path, found: ProbeResults, folds: int = 1) -> tuple[Section, str]:
-    """The section, and the page."""
+    """The section, and the page, which has the tables of the section."""
     section = probe_section(found, Titles("$model$ <b>", "c"))
     run = {**RUN, "control": None, "probes": {"splits": [{"train": 5}] * folds}}
     write_report(folder, run=run, sections=[section])
-    return section, (folder / "report.html").read_text()
-
-
-class Tables(HTMLParser):
-    """The tables of a page, as lists of rows of texts."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tables: list[list[list[str]]] = []
-        self.bold: list[tuple[str, str]] = []
-        self.widths: list[str] = []
-        self.grey: list[str] = []
-        self._inside = ""
-        self._rare = self._strong = self._in_table = False
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag == "table":
-            self.tables.append([])
-            self._in_table = True
-        elif tag == "tr" and self.tables:
-            self.tables[-1].append([])
-            self._rare = given.get("class") == "rare"
-        elif tag in ("td", "th") and self.tables:
-            self.tables[-1][-1].append("")
-            self._strong = "strong" in (given.get("class") or "").split()
-        self.widths += [given["style"] or ""] if tag in ("i", "b") and "style" in given else []
-        self._inside = tag
-
-    def handle_endtag(self, tag: str) -> None:
-        self._in_table = self._in_table and tag != "table"
-        self._inside = "" if tag in ("td", "th", "tr", "table", "b", "i") else self._inside
-
-    def handle_data(self, data: str) -> None:
-        in_cell = self._in_table and self._inside in ("td", "th", "span", "b", "i")
-        if in_cell and self.tables[-1] and self.tables[-1][-1]:
-            self.tables[-1][-1][-1] += data
-            if self._strong:
-                self.bold.append((self.tables[-1][-1][0], data))
-            if self._rare and len(self.tables[-1][-1]) == 1:
-                self.grey.append(data)
-
-    def headed(self, *names: str) -> list[dict[str, str]]:
-        """Rows of the one table with these columns, by column."""
-        (table,) = [table for table in self.tables if set(names) <= set(table[0])]
-        return [dict(zip(table[0], row, strict=True)) for row in table[1:]]
+    page = (folder / "report.html").read_text()
+    assert all(str(table).partition("<tbody>")[2] in page for table in section.shown if table.rows)
+    return section, page
 
 
 CASES = [
@@ -154,18 +109,3 @@ CASES = [
     Case(runs=1, copies=2),
     Case(probes=("attention",), runs=1, shape=(1, 1), folds=2),
 ]
-
-
-@dataclass(frozen=True)
-class Written:
-    """A case, what it found and what became of that."""
-
-    case: Case
-    found: ProbeResults
-    folder: Path
-    section: Section
-    page: str
-
-    @property
-    def shown(self) -> Tables:
-        return Tables(self.page)

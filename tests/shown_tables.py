@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pandas as pd
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from attentionology.reports.table import ShownTable
 
@@ -66,11 +66,16 @@ def _plain(latex: str) -> str:
     return latex
 
 
+def printed(content: RenderableType, width: int) -> str:
+    """Read what a terminal of this width shows."""
+    shown = io.StringIO()
+    Console(width=width, file=shown).print(content)
+    return shown.getvalue()
+
+
 def in_terminal(table: ShownTable, width: int) -> Cells:
     """Read the table in a terminal that is wide enough for boxes, in which headings take one line."""
-    printed = io.StringIO()
-    Console(width=width, file=printed).print(table.terminal(width))
-    lines = [line for line in printed.getvalue().splitlines() if line[:1] in "┃│"]
+    lines = [line for line in printed(table.terminal(width), width).splitlines() if line[:1] in "┃│"]
     return _by_heading([[cell.strip() for cell in re.split("[┃│]", line)[1:-1]] for line in lines])
 
 

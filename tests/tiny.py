@@ -263,6 +263,15 @@ def spoiled(change: Callable[[tuple[torch.Tensor, ...]], tuple[torch.Tensor, ...
     return changed
 
 
+def language_model(encoder: Encoder, kind: str) -> Any:
+    """The weights of a tiny encoder with a language-model head, of the kind ``MaskedLM`` or ``CausalLM``."""
+    torch.manual_seed(0)
+    built = getattr(transformers, f"AutoModelFor{kind}").from_config(encoder.model.config, attn_implementation="eager")
+    built.base_model.load_state_dict(encoder.model.state_dict(), strict=False)
+    built.config.use_cache = False
+    return built.eval()
+
+
 def encoder_from_folder(**options: Any) -> Encoder:
     """A tiny BERT that went to disk and back."""
     with tempfile.TemporaryDirectory() as folder:

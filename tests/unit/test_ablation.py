@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-import transformers
 from scipy.stats import spearmanr
 
 from attentionology import analyze
@@ -177,9 +176,7 @@ def planted():
     """A masked-LM whose only head with values is 2-3: it copies what stands at [SEP] into every position."""
     encoder = tiny.randomised("bert")
     encoder.tokenizer.mask_token = "[MASK]"
-    torch.manual_seed(0)
-    head = transformers.AutoModelForMaskedLM.from_config(encoder.model.config, attn_implementation="eager").eval()
-    head.bert.load_state_dict(encoder.model.state_dict(), strict=False)
+    head = tiny.language_model(encoder, "MaskedLM")
     for layer, number in EVERY_HEAD:
         if (layer, number) != (1, 2):
             head.bert = without(head.bert, layer, number)
@@ -357,10 +354,7 @@ def test_some_heads_alone(encoder):
 def test_next_words_are_predicted_without_a_head(family):
     """The loss of a word is the sum of −log p of its pieces; what the head gives is cut out of the projection."""
     encoder = tiny.randomised(family)
-    torch.manual_seed(0)
-    lm = transformers.AutoModelForCausalLM.from_config(encoder.model.config, attn_implementation="eager").eval()
-    lm.base_model.load_state_dict(encoder.model.state_dict())
-    lm.config.use_cache = False
+    lm = tiny.language_model(encoder, "CausalLM")
     layer, head, size = 1, 2, 6
     with torch.no_grad():  # the columns of the output projection are those of what the head gives
         edited = copy.deepcopy(lm)

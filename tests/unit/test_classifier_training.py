@@ -12,13 +12,7 @@ import torch
 
 from attentionology.analyses.explanation.readings import Given, reading, uniform_rows
 from attentionology.extractors.replaceable.attention_model import Special, TextState, probabilities
-from attentionology.probes.classifiers import (
-    AttentionClassifier,
-    ClassifierRecipe,
-    CrossEntropy,
-    Imitation,
-    train,
-)
+from attentionology.probes.classifiers import AttentionClassifier, ClassifierRecipe, CrossEntropy, Imitation, train
 from attentionology.probes.classifiers.training import mean_auc, shuffled_batches
 from attentionology.probes.training import TrainingError
 from tests.unit.classified import ENCODERS, built, seeded, some_texts, weights

@@ -15,7 +15,6 @@ from attentionology.analyses.contract import Titles
 from attentionology.analyses.coreference.figures import best_figure, distance_figure
 from attentionology.analyses.coreference.figures import heads_figure as coreference_heads_figure
 from attentionology.analyses.coreference.shown_tables import best_of
-from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
 from attentionology.analyses.norms.figures import change_figure, mixing_figure, shares_figure
 from attentionology.analyses.shared.best_head import with_control
@@ -31,7 +30,7 @@ from attentionology.engine.results import Part
 from attentionology.reports.drawing import panels
 from attentionology.reports.shapes import by_bins
 from tests.documents import counted_mentions
-from tests.maps import RELATIONS, batch_of, random_corpus
+from tests.maps import RELATIONS, counted_words
 from tests.shown_tables import distinct
 from tests.unit.test_norm_reports import results as norms  # noqa: F401  # a fixture
 from tests.unit.test_shown_alignment import SERIES, made_up
@@ -68,10 +67,7 @@ def assert_values(points, values, *, axis=1):
 
 @pytest.fixture(scope="module")
 def dependency():
-    texts, maps = random_corpus(0)
-    accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=20)
-    accuracy.update(batch_of(texts, maps))
-    tables = accuracy.compute()
+    tables = counted_words().compute()
     best = distinct(with_control(tables.best, [tables.best]))
     return distinct(tables.cells), best[best["relation"] != "root"]
 

@@ -8,7 +8,6 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 import torch
-import transformers
 
 from attentionology import analyze
 from attentionology.analyses import AblationOptions
@@ -30,9 +29,7 @@ def masked():
     """An encoder and the same model with a masked-LM head."""
     encoder = tiny.randomised("bert")
     encoder.tokenizer.mask_token = "[MASK]"
-    torch.manual_seed(0)
-    lm = transformers.AutoModelForMaskedLM.from_config(encoder.model.config, attn_implementation="eager").eval()
-    lm.bert.load_state_dict(encoder.model.state_dict(), strict=False)
+    lm = tiny.language_model(encoder, "MaskedLM")
     encoder.model.load_state_dict(lm.bert.state_dict(), strict=False)
     return encoder, lm
 
@@ -89,10 +86,7 @@ def test_predictions_are_those_of_edited_weights(masked, means):
 def test_next_words_are_predicted_after_what_precedes_them(family):
     """A causal model says nothing about the first piece of its input."""
     encoder = tiny.randomised(family)
-    torch.manual_seed(0)
-    lm = transformers.AutoModelForCausalLM.from_config(encoder.model.config, attn_implementation="eager").eval()
-    lm.base_model.load_state_dict(encoder.model.state_dict())
-    lm.config.use_cache = False
+    lm = tiny.language_model(encoder, "CausalLM")
     maker = PredictionMaker(((1, 2),), AblationMaker(((1, 2),), encoder.n_layers, lm=lm, causal=True))
     for batch in shared_batches(encoder, SENTENCES[:3]):
         for each in maker.of(batch)[::2]:  # of every sentence, the model as it is comes first

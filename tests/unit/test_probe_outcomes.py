@@ -10,21 +10,9 @@ from attentionology.analyses.probing.attachment import Attempt, attachment
 from attentionology.analyses.probing.outcomes import AttachmentOutcomes
 from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.corpora_loaders import Sentence
+from tests.maps import RELATIONS, random_corpus
 
 REPLICATES = 60
-RELATIONS = ("nsubj", "obj", "punct", "det")
-
-
-def sentences_of(rng: np.random.Generator, number: int) -> list[Sentence]:
-    sentences = []
-    for index in range(number):
-        n = int(rng.integers(1, 8))
-        heads = tuple(
-            None if head in (-1, word) else int(head) for word, head in enumerate(rng.integers(-1, n + 1, size=n), 1)
-        )
-        relations = tuple(rng.choice(RELATIONS, size=n).tolist())
-        sentences.append(Sentence(f"s{index}", ("w",) * n, heads, relations))
-    return sentences
 
 
 def attempts_of(rng: np.random.Generator, sentences: list[Sentence], share: float) -> list[Attempt]:
@@ -49,8 +37,8 @@ def outcomes_of(sentences: list[Sentence], attempts: list[Attempt]) -> Attachmen
 
 @pytest.fixture
 def tested():
+    sentences, _ = random_corpus(0, sentences=20)
     rng = np.random.default_rng(0)
-    sentences = sentences_of(rng, 20)
     return sentences, attempts_of(rng, sentences, 0.6), attempts_of(rng, sentences, 0.4)
 
 

@@ -2,65 +2,87 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
-from rich.console import Console
 
 from attentionology.analyses.probing.findings import adds, is_selective, score_texts
 from attentionology.analyses.probing.head_weights import head_weights
-from attentionology.analyses.probing.report import methods_table
-from attentionology.reports.format import interval, percent
-from tests.probing_results import CASES, PUBLISHED, Case, Written, results, written
-from tests.shown_tables import Columns, cells, in_terminal
+from attentionology.analyses.probing.report import ProbeResults, methods_table
+from attentionology.reports.format import interval
+from attentionology.reports.page import Section
+from attentionology.reports.table import ShownTable
+from tests.probing_results import CASES, PUBLISHED, Case, results, written
+from tests.shown_tables import Cells, Columns, cells, in_terminal, on_page, percent, printed
+
+
+class Written(NamedTuple):
+    """A case, what it found and what became of that."""
+
+    case: Case
+    found: ProbeResults
+    folder: Path
+    section: Section
+    page: str
+
+    def rows(self, name: str) -> Cells:
+        """A table as the page shows it, without its bars."""
+        rows = on_page(table_of(self.section, name))
+        return [{heading: text for heading, text in row.items() if heading} for row in rows]
+
+
+def table_of(section: Section, name: str) -> ShownTable:
+    (table,) = (table for table in section.shown if table.name == name)
+    return table
+
+
+def written_in(folder: Path, case: Case) -> Written:
+    found = results(case)
+    return Written(case, found, folder, *written(folder, found, case.folds))
 
 
 @pytest.fixture(scope="module", params=CASES, ids=str)
 def run(request, tmp_path_factory) -> Written:
-    folder, found = tmp_path_factory.mktemp("run"), results(request.param)
-    return Written(request.param, found, folder, *written(folder, found, request.param.folds))
+    return written_in(tmp_path_factory.mktemp("run"), request.param)
 
 
 @pytest.fixture(scope="module")
 def usual(tmp_path_factory) -> Written:
-    folder, found = tmp_path_factory.mktemp("usual"), results(Case())
-    return Written(Case(), found, folder, *written(folder, found))
+    return written_in(tmp_path_factory.mktemp("usual"), Case())
+
+
+def scores(case: Case, found: ProbeResults, *, page: bool) -> Cells:
+    """The scores of all methods, written from the table of results."""
+    methods, unit = found.tables.methods, " %" if page else ""
+    trees = methods[methods["decoding"] == "tree"].set_index("method")["uas"]
+    columns: Columns = {"method": "method", "UAS": "% uas uas_low uas_high"}
+    if page:
+        columns |= {"with punctuation": "% uas_all", "without roots": "% uas_noroot"}
+    if case.runs * max(case.copies, 1) > 1:
+        columns["sd over runs" if page else "sd"] = "% uas_sd"
+    if case.control:
+        columns |= {"control task": "% control_accuracy", "selectivity": "+ selectivity"}
+    if case.published:
+        columns["paper" + unit] = lambda row: percent(PUBLISHED.get(row["method"], math.nan) / 100)
+    if case.tree:
+        columns["as a tree %" if page else "tree"] = lambda row: percent(trees.get(row["method"], math.nan))
+    return cells(methods[methods["decoding"] == "argmax"].to_dict("records"), columns, unit)
 
 
 def test_page_says_what_the_tables_say(run):
-    case, found, page, shown = run.case, run.found, run.page, run.shown
-    methods = found.tables.methods
-    argmax = methods[methods["decoding"] == "argmax"].to_dict("records")
-    rows = shown.headed("method", "UAS %")
-    assert [row["method"] for row in rows] == [row["method"] for row in argmax]
-    columns = set(rows[0])
-    assert ("sd over runs %" in columns) == (case.runs * max(case.copies, 1) > 1)
-    assert ("as a tree %" in columns) == case.tree
-    assert ("control task %" in columns) == ("selectivity" in columns) == case.control
-    assert ("paper %" in columns) == case.published
-    for row, own in zip(rows, argmax, strict=True):
-        assert row["UAS %"] == f"{percent(own['uas'])} {interval(own['uas_low'], own['uas_high'])}".strip()
-        assert row["with punctuation %"] == percent(own["uas_all"])
-        assert row["without roots %"] == percent(own["uas_noroot"])
-        if case.control:
-            assert row["control task %"] == percent(own["control_accuracy"])
-            assert row["selectivity"] == percent(own["selectivity"], sign=True)
-        if "sd over runs %" in columns:
-            assert row["sd over runs %"] == percent(own["uas_sd"])
-        if case.tree:
-            as_tree = methods[(methods["method"] == own["method"]) & (methods["decoding"] == "tree")]["uas"]
-            assert row["as a tree %"] == (percent(float(as_tree.iloc[0])) if len(as_tree) else "–")
-        if case.published:
-            paper = PUBLISHED.get(own["method"])
-            assert row["paper %"] == ("–" if paper is None else f"{paper}.0")
-        assert f"width:{percent(own['uas'])}%" in shown.widths
+    case, found, page = run.case, run.found, run.page
+    rows = scores(case, found, page=True)
+    assert run.rows("probe") == rows
+    for row in rows:
+        assert f"width:{row['UAS %'].split()[0]}%" in page
     assert ("in brackets a 95 % bootstrap interval" in page) == (case.replicates > 0)
     assert f"Mean over {case.runs} training run{'s' if case.runs > 1 else ''}" in page
-    assert f"n = {argmax[0]['total']} words" in page
+    assert f"n = {found.tables.methods['total'][0]} words" in page
     assert ("Hewitt &amp; Liang" in page) == case.control
     assert ("best set of heads that is a tree" in page) == case.tree
     assert ("Which heads the probes use" in page) == bool(found.weights)
@@ -70,15 +92,16 @@ def test_page_says_what_the_tables_say(run):
     assert set(run.section.figures) == {"probe", "probe_lengths", "probe_training"} | (
         {"probe_weights"} if found.weights else set()
     )
-    weighted = shown.headed("weight", "accuracy of the head alone %") if len(found.weights) == 1 else []
-    for row, own in zip(
-        weighted, found.weights["attention"].heads.nlargest(10, "weight").to_dict("records") if weighted else (),
-        strict=True,
-    ):  # fmt: skip
-        assert row["head"] == f"{own['layer']}-{own['head']}"
-        assert row["direction"] == own["direction"].replace("->", "→")
-        assert row["weight"] == f"{own['weight']:.2f}".replace("-0.00", "0.00")
-        assert row["accuracy of the head alone %"] == percent(own["accuracy"])
+    columns: Columns = {
+        "head": lambda row: f"{row['layer']}-{row['head']}",
+        "direction": lambda row: row["direction"].replace("->", "→"),
+        "weight": lambda row: f"{row['weight']:.2f}".replace("-0.00", "0.00"),
+        "accuracy of the head alone": "% accuracy",
+    }
+    for number, weights in enumerate(found.weights.values(), start=1):
+        expected = cells(weights.heads.nlargest(10, "weight").to_dict("records"), columns)
+        shown = run.rows(f"probe_weights_{number}")
+        assert [{name: row[name] for name in expected[0]} for row in shown] == expected
 
 
 def test_files_are_those_promised_and_give_back_the_tables(run):
@@ -130,62 +153,50 @@ def test_summary_is_strict_json(run):
 
 
 def test_relations_are_a_row_each_with_the_best_in_bold(usual):
-    found, shown = usual.found, usual.shown
-    rows = shown.headed("relation", "attention+words %", "best offset %")
-    table = found.tables.relations
-    assert [row["relation"] for row in rows] == list(dict.fromkeys(table["relation"]))
-    for row in rows:
-        own = table[table["relation"] == row["relation"]]
+    by_relation = usual.found.tables.relations
+    table, rows = table_of(usual.section, "probe_relations"), usual.rows("probe_relations")
+    assert [row["relation"] for row in rows] == list(dict.fromkeys(by_relation["relation"]))
+    rare = 0
+    for row, values in zip(rows, table.rows, strict=True):
+        own = by_relation[by_relation["relation"] == row["relation"]]
         total = int(own["total"].iloc[0])
         assert row["n"] == (str(total) if total >= 35 else f"({total})")
         for method, uas in zip(own["method"], own["uas"], strict=True):
             assert row[f"{method} %"] == percent(uas)
         best = {percent(own["uas"].max())} if own["uas"].max() else set()
-        assert {text for name, text in shown.bold if name == row["relation"]} == best
-        assert (row["relation"] in shown.grey) == (own["total"].iloc[0] < 35)
-    assert 0 < len(shown.grey) < len(rows)
+        assert {column.text(values) for column in table.columns if column.look(values) == "strong"} == best
+        assert (table.style(values) == "rare") == (total < 35)
+        rare += total < 35
+    assert 0 < rare < len(rows)
+
+
+def contrasts(found: ProbeResults) -> Cells:
+    columns: Columns = {"difference of": "first", "and": "second", "points of UAS": "+ difference low high"}
+    return cells(found.tables.contrasts.to_dict("records"), columns)
 
 
 def test_contrasts(usual):
-    rows = usual.shown.headed("difference of", "points of UAS")
-    for row, own in zip(rows, usual.found.tables.contrasts.to_dict("records"), strict=True):
-        assert (row["difference of"], row["and"]) == (own["first"], own["second"])
-        ends = interval(own["low"], own["high"])
-        assert row["points of UAS"] == f"{percent(own['difference'], sign=True)} {ends}"
-        assert ends.startswith("[")
+    assert usual.rows("probe_contrasts") == contrasts(usual.found)
+    assert contrasts(usual.found)[0]["points of UAS"].endswith("]")
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_terminal_shows_the_same(case):
     found = results(case)
-    methods = found.tables.methods
-    by_method = methods[methods["decoding"] == "tree"].set_index("method")["uas"]
-    columns: Columns = {"method": "method", "UAS": "% uas uas_low uas_high"}
-    if case.runs * max(case.copies, 1) > 1:
-        columns["sd"] = "% uas_sd"
-    if case.control:
-        columns |= {"control task": "% control_accuracy", "selectivity": "+ selectivity"}
-    if case.published:
-        columns["paper"] = lambda row: percent(PUBLISHED.get(row["method"], math.nan) / 100)
-    if case.tree:
-        columns["tree"] = lambda row: percent(by_method.get(row["method"], math.nan))
-    rows = methods[methods["decoding"] == "argmax"].to_dict("records")
-    assert in_terminal(methods_table(found), 150) == cells(rows, columns, "")
+    assert in_terminal(methods_table(found), 150) == scores(case, found, page=False)
 
 
 def test_terminal_leaves_intervals_out_where_it_is_narrow_and_says_what_there_is_to_say():
     found = results(Case(tree=True, published=True))
     for width in (150, 80):
-        out = io.StringIO()
-        Console(file=out, width=width, highlight=False).print(methods_table(found).terminal(width))
-        printed = out.getvalue()
-        assert ("95 % intervals" in printed) == (width == 150)
-        assert max(map(len, printed.splitlines())) <= width
-        assert any(line.startswith("Trained on much.") for line in printed.splitlines())
-        assert "mind the <gap>" in printed
+        said = printed(methods_table(found).terminal(width), width)
+        assert ("95 % intervals" in said) == (width == 150)
+        assert max(map(len, said.splitlines())) <= width
+        assert any(line.startswith("Trained on much.") for line in said.splitlines())
+        assert "mind the <gap>" in said
         row = found.tables.contrasts.iloc[0]
-        difference = f"attention − best offset: {percent(row['difference'], sign=True)}"
-        assert f"{difference} {interval(row['low'], row['high'])}" in printed
+        difference = f"attention − best offset: {percent(row['difference'], '+')}"
+        assert f"{difference} {interval(row['low'], row['high'])}" in said
 
 
 def test_weights_of_nothing_are_left_out(tmp_path):
@@ -199,9 +210,8 @@ def test_weights_of_nothing_are_left_out(tmp_path):
 
 def test_the_headline_of_a_probe_says_what_the_tables_say(usual):
     """Its score beside the control task, and what it adds to something simpler, each with its interval."""
-    scores = usual.shown.headed("method", "UAS %")
-    by_method = {row["method"]: row for row in scores}
-    added = {row["difference of"]: row for row in usual.shown.headed("difference of", "and")}
+    by_method = {row["method"]: row for row in scores(usual.case, usual.found, page=True)}
+    added = {row["difference of"]: row for row in contrasts(usual.found)}
     texts = dict(score_texts(usual.found.tables.methods, usual.found.tables.contrasts, [*by_method]))
     row, more = by_method["attention"], added["attention"]
     uas, _, limits = row["UAS %"].partition(" ")
@@ -230,7 +240,7 @@ def test_a_probe_is_clearly_better_only_with_the_whole_interval():
 
 
 def test_what_a_probe_does_not_clearly_beat_is_named_as_such(usual):
-    contrasts = usual.found.tables.contrasts.assign(low=-0.001)
-    texts = dict(score_texts(usual.found.tables.methods.assign(uas_low=0.1), contrasts, ["attention"]))
+    unclear = usual.found.tables.contrasts.assign(low=-0.001)
+    texts = dict(score_texts(usual.found.tables.methods.assign(uas_low=0.1), unclear, ["attention"]))
     assert "It finds not clearly more than “best offset” (" in texts["attention"]
     assert ", not clearly more than on its control task (" in texts["attention"]

@@ -14,10 +14,8 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.image import imread
-from rich.console import Console
 
 from attentionology.analyses.contract import Titles
-from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.section import DependencyResults, best_table, dependency_section
 from attentionology.analyses.shared.best_head import with_control
 from attentionology.reports.drawing import (
@@ -37,7 +35,8 @@ from attentionology.reports.page import bundled, save_figures, write_report, wri
 from attentionology.reports.page.svg import palette_styles, themed
 from attentionology.reports.shapes import heads_map
 from attentionology.reports.tables import records, to_json
-from tests.maps import RELATIONS, batch_of, random_corpus
+from tests.maps import RELATIONS, counted_words
+from tests.shown_tables import printed
 
 pytestmark = pytest.mark.usefixtures("svgs_are_drawn")
 
@@ -83,10 +82,7 @@ RUN = {
 
 @pytest.fixture(scope="module")
 def tables():
-    texts, maps = random_corpus(0)
-    accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=20)
-    accuracy.update(batch_of(texts, maps))
-    return accuracy.compute()
+    return counted_words().compute()
 
 
 @pytest.fixture(scope="module")
@@ -173,16 +169,11 @@ def test_rare_relations_come_last_and_root_is_not_shown(tables):
     assert [frequent for *_, frequent in shown] == sorted((total >= 20 for _, total, _ in shown), reverse=True)
 
 
-def shown(tables, best):
-    return best_table(DependencyResults(tables.cells, best))
-
-
 def test_the_table_fits_a_narrow_terminal(tables):
-    printed = io.StringIO()
     best = tables.best.assign(total=2809, control_accuracy=0.093)
-    Console(width=80, file=printed).print(shown(tables, best).terminal(80))
-    assert "all-nopunct-noroot" in printed.getvalue()
-    assert "…" not in printed.getvalue()
+    said = printed(best_table(DependencyResults(tables.cells, best)).terminal(80), 80)
+    assert "all-nopunct-noroot" in said
+    assert "…" not in said
 
 
 @pytest.mark.slow

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.section import DependencyResults, best_table
 from attentionology.analyses.shared.best_head import with_control
-from tests.maps import RELATIONS, batch_of, random_corpus
+from tests.maps import counted_words
 from tests.shown_tables import as_shown, distinct, in_latex, in_terminal, on_page
 
 MIN_COUNT = 20
@@ -23,10 +22,7 @@ WITHOUT_INTERVAL = {"held-out": "heldout_accuracy"}
 
 @pytest.fixture(scope="module")
 def results():
-    texts, maps = random_corpus(0)
-    accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=20)
-    accuracy.update(batch_of(texts, maps))
-    tables = accuracy.compute()
+    tables = counted_words().compute()
     best = distinct(with_control(tables.best, [tables.best]))
     best.loc[1, ["offset_correct", "tied"]] = [0, 3]
     return DependencyResults(tables.cells, best, (tables.best,), MIN_COUNT, ("map “weight”",))

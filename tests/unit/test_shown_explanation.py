@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import pytest
-from rich.console import Console
 
 from attentionology.analyses.explanation.columns import EXPLAIN_MODELS
 from attentionology.analyses.explanation.registry import column_of, registered_tests
@@ -19,7 +17,7 @@ from attentionology.analyses.explanation.tests.removal import removal_figure
 from attentionology.analyses.explanation.verdict import all_questions
 from attentionology.reports.format import rows_of
 from attentionology.reports.table import ShownTable
-from tests.shown_tables import as_shown, distinct, in_latex, in_terminal, on_page, percent
+from tests.shown_tables import as_shown, distinct, in_latex, in_terminal, on_page, percent, printed
 from tests.unit.test_explain_reports import results as drawn
 
 MARKS = {"passes": "✓ passes", "fails": "✗ fails", "undecided": "? undecided"}
@@ -87,10 +85,8 @@ def test_latex_and_a_wide_terminal_have_the_verdicts(results):
 
 
 def test_a_terminal_has_the_most_important_measures(results):
-    printed = io.StringIO()
-    Console(width=300, file=printed).print(explain_table(results, width=300))
-    text = printed.getvalue()
-    rows = [[cell.strip() for cell in line[1:-1].split("│")] for line in text.splitlines() if line[:1] == "│"]
+    lines = printed(explain_table(results, width=300), 300).splitlines()
+    rows = [[cell.strip() for cell in line[1:-1].split("│")] for line in lines if line[:1] == "│"]
     means = {row[0]: row[1:] for row in rows if len(row) == 3}
     base = results.models[results.models["role"] == "base"].iloc[0]
     assert means["accuracy of the tested model (%)"] == [as_shown(base, "accuracy low high"), "200"]

@@ -9,23 +9,19 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.contract import OptionError, Titles
-from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.failure_tables import by_relation, failure_tables, shown_failures
 from attentionology.analyses.dependency.failures import DependencyFailures
 from attentionology.analyses.dependency.section import DependencyResults, dependency_section
 from attentionology.analyses.shared.options import FailureOptions
-from tests.maps import RELATIONS, batch_of, random_corpus
+from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
 from tests.shown_tables import Columns, cells, distinct, in_latex, in_terminal, on_page
 
 
 @pytest.fixture(scope="module")
 def counted():
-    texts, maps = random_corpus(0)
-    accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=20)
-    failures = DependencyFailures(RELATIONS, 2, 3)
-    for metric in (accuracy, failures):
-        metric.update(batch_of(texts, maps))
+    accuracy, failures = counted_words(), DependencyFailures(RELATIONS, 2, 3)
+    failures.update(batch_of(*random_corpus(0)))
     tables = accuracy.compute()
     failed = failure_tables(failures, tables.best, tables.cells, ["best"])
     return accuracy, DependencyResults(tables.cells, tables.best, (), 20, (), failed)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import csv
-import io
 
 import pandas as pd
 import pytest
-from rich.console import Console
 
 from attentionology.analyses.shared.explored import head_measures
 from attentionology.reports.columns import Explored, Schema, TableColumn
 from attentionology.reports.table import ShownTable
 from attentionology.reports.tables import write_csv
-from tests.shown_tables import in_terminal, on_page
+from tests.shown_tables import in_terminal, on_page, printed
 
 
 @pytest.mark.parametrize(
@@ -37,15 +35,10 @@ def test_only_what_needs_them_has_quotes(tmp_path):
 def test_headings_take_several_lines_before_one_of_them_is_cut():
     columns = [TableColumn(f"c{i}", "text", "", f"heading {i}") for i in range(6)]
     table = ShownTable("t", "T", columns, [{f"c{i}": "cell" for i in range(6)}], wide=40)
-
-    def printed(width):
-        text = io.StringIO()
-        Console(width=width, file=text).print(table.terminal(width))
-        return text.getvalue()
-
-    assert "heading 5" in printed(80)
-    assert printed(70).count("heading") == 6
-    assert "heading 5" not in printed(70)
+    wide, narrow = (printed(table.terminal(width), width) for width in (80, 70))
+    assert "heading 5" in wide
+    assert narrow.count("heading") == 6
+    assert "heading 5" not in narrow
 
 
 def test_names_are_neither_markup_of_a_terminal_nor_of_a_page():

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 from functools import partial
 from unicodedata import normalize
 
 import pytest
-from rich.console import Console
 
 from attentionology import CountOptions, Sentence, analyze, load_treebank, survey
 from attentionology.analyses.shared.record import closing_lines
@@ -22,7 +20,7 @@ from attentionology.reports.format import rows_of
 from attentionology.scripts.cli import main
 from tests import tiny
 from tests.corpora import chain
-from tests.shown_tables import in_latex, on_page
+from tests.shown_tables import in_latex, on_page, printed
 from tests.shown_tables import in_terminal as cells_in_terminal
 
 STRANGE = (
@@ -181,6 +179,4 @@ def test_a_survey_has_the_numbers_of_single_runs_and_shows_them(files):
                 )
             verdict = {"first": "hardly made for this language", "known": "fits poorly"}[expected["treebank"]]
             assert values["verdict"] == verdict
-    printed = io.StringIO()
-    Console(width=200, file=printed).print(in_terminal(surveyed, 200))
-    assert "hardly made for this language" in printed.getvalue()
+    assert "hardly made for this language" in printed(in_terminal(surveyed, 200), 200)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -160,11 +161,11 @@ def made_up(rows, schema):
 
 
 def test_page_and_latex_say_what_the_tables_say(surveyed, grid):
-    survey = Survey(**{
-        **vars_of(surveyed),
-        "transfer_rows": made_up(surveyed.transfer_rows, survey_columns.SURVEY_TRANSFER),
-        "transfer_mean_rows": made_up(surveyed.transfer_mean_rows, survey_columns.SURVEY_TRANSFER_MEANS),
-    })  # fmt: skip
+    survey = replace(
+        surveyed,
+        transfer_rows=made_up(surveyed.transfer_rows, survey_columns.SURVEY_TRANSFER),
+        transfer_mean_rows=made_up(surveyed.transfer_mean_rows, survey_columns.SURVEY_TRANSFER_MEANS),
+    )
     means = {(r["model"], r["chosen_on"], r["scored_on"]): r for r in survey.transfer_mean_rows}
     of_all = {(r["model"], r["chosen_on"], r["scored_on"]): r for r in survey.transfer_rows if r["relation"] == "all"}
     for table, rows in ((transfer_table(survey), means), (transfer_relation_table(survey), of_all)):
@@ -193,11 +194,6 @@ def test_page_and_latex_say_what_the_tables_say(surveyed, grid):
         model = str(grid / MODELS[0])
         pairs = (("first", "second"), ("second", "first"))
         assert drawn == [as_shown(rows[(model, *pair)], "loss", "+") for pair in pairs]
-
-
-def vars_of(survey):
-    """The arguments of a survey."""
-    return {name: getattr(survey, name) for name in Survey.__dataclass_fields__}
 
 
 def overall(chosen_on, loss, low, high):

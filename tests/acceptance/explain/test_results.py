@@ -180,16 +180,3 @@ class TestTheSameAgain:
         assert len(few) == 15
         same = all_of_them.loc[few.index, list(few)].drop(columns=["adversarial_jsd", "adversarial_tvd"])
         pd.testing.assert_frame_equal(few[list(same)], same, check_exact=False, rtol=0, atol=1e-5)
-
-    @pytest.mark.slow
-    def test_order_of_the_texts_does_not_matter(self, done, files, tmp_path):
-        lines = (files / "test.txt").read_text().splitlines()
-        (tmp_path / "test.txt").write_text("\n".join(reversed(lines)) + "\n")
-        tests = ("--tests", "correlation,adversarial,removal,eraser", "--draws", 5)
-        options = ("--steps", 0, "--replicates", 20, *tests)
-        model = done / "run" / "classifier.safetensors"
-        assert run("--model", model, "--test", tmp_path / "test.txt", *options, "--out", tmp_path / "run") == 0
-        turned = table(tmp_path / "run").iloc[::-1].reset_index(drop=True)
-        measured = [name for name in columns(turned, "") if name != "id"]  # also what is drawn at random
-        before = table(done / "run")[measured]
-        pd.testing.assert_frame_equal(turned[measured], before, check_exact=False, rtol=0, atol=1e-5)
