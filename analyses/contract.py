@@ -13,16 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from .option_groups import OptionError, OptionGroup, OptionSet
-from .plans import (
-    Counted,
-    Guesses,
-    Masking,
-    Plan,
-    Reader,
-    Request,
-    SampledMaps,
-    Setting,
-)
+from .plans import Counted, Guesses, Masking, Plan, Reader, Request, SampledMaps, Setting
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,23 +4,9 @@ from .baselines import FixedOffset, RelationOffset, SingleHead, count_heads
 from .checkpoint import Checkpoint, TrainingState
 from .predictor import Decoding, DecodingError, HeadPredictor, decode
 from .probe import Probe
-from .probed_sentence import (
-    ProbedSentence,
-    batch_from_array,
-    gold_heads,
-    probed_sentences,
-    scored,
-    uas,
-)
+from .probed_sentence import ProbedSentence, batch_from_array, gold_heads, probed_sentences, scored, uas
 from .recipe import PAPER, TUNED, Recipe
-from .registry import (
-    ProbeRegistryError,
-    list_probes,
-    make_probe,
-    register_probe,
-    registered_probes,
-    unregister_probe,
-)
+from .registry import ProbeRegistryError, list_probes, make_probe, register_probe, registered_probes, unregister_probe
 from .saved_probe import load_probe
 from .scorers import Scorer
 from .splits import control_task

@@ -11,19 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from ...reports.drawing import (
-    BLUE,
-    COLUMN,
-    GREEN,
-    ORANGE,
-    PAGE,
-    REVERSED,
-    TEXT,
-    by_layer,
-    finish,
-    panels,
-    styled,
-)
+from ...reports.drawing import BLUE, COLUMN, GREEN, ORANGE, PAGE, REVERSED, TEXT, by_layer, finish, panels, styled
 from ...reports.format import head_name, rows_of
 from ...reports.shapes import heads_map, heatmap, mark_head
 from ..shared.explored import address

@@ -12,18 +12,7 @@ from ...corpora_loaders.coreference import Documents
 from ...extractors import Windows, make_windows
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
-from ..contract import (
-    Analysis,
-    Counted,
-    Guesses,
-    OptionError,
-    OptionSet,
-    Plan,
-    Reader,
-    Request,
-    Setting,
-    Titles,
-)
+from ..contract import Analysis, Counted, Guesses, OptionError, OptionSet, Plan, Reader, Request, Setting, Titles
 from ..shared.best_head import with_control
 from ..shared.comparable import Comparable, measured_heads
 from ..shared.counting import CountMaps

@@ -14,17 +14,7 @@ from ...corpora_loaders.errors import CorpusError
 from ...extractors import ExtractionError, NormMaker, StageMaker
 from ...reports.explorer.contribution import Contribution
 from ...reports.page import Section
-from ..contract import (
-    Analysis,
-    Counted,
-    Masking,
-    OptionSet,
-    Plan,
-    Reader,
-    Request,
-    Setting,
-    Titles,
-)
+from ..contract import Analysis, Counted, Masking, OptionSet, Plan, Reader, Request, Setting, Titles
 from ..shared.counting import CountWith
 from ..shared.merged_facts import merges_by
 from ..shared.options import FeedForwardOptions

@@ -6,14 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...corpora_loaders import (
-    CorpusError,
-    Sentence,
-    Treebank,
-    WordVectors,
-    load_treebank,
-    load_vectors,
-)
+from ...corpora_loaders import CorpusError, Sentence, Treebank, WordVectors, load_treebank, load_vectors
 from ...extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, store_maps
 from ...probes import scored
 from ...probes.recipe import RecipeChoice, choose_recipe

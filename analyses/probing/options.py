@@ -15,13 +15,7 @@ from ..contract import OptionError, OptionGroup
 from ..option_groups import Bounds
 from ..shared.builtin import SAMPLE, corpus_path
 from ..shared.numbers import Number, OptionalNumber, OptionalPositive, OptionalReal
-from ..shared.option_types import (
-    BatchCells,
-    PieceMerging,
-    RowScaling,
-    SentenceLimit,
-    TreebankWords,
-)
+from ..shared.option_types import BatchCells, PieceMerging, RowScaling, SentenceLimit, TreebankWords
 from ..shared.options import MapOptions, copies_of
 
 Role = Literal["train", "dev", "test"]

@@ -13,13 +13,7 @@ from ...extractors import get_kind
 from ...probes import registered_probes
 from ...probes.recipe import FEWEST_STEPS, steps_per_epoch
 from ...storage.plugins import extensions
-from ..shared.record import (
-    describe_command,
-    describe_corpus,
-    describe_model,
-    describe_reading,
-    warnings_of,
-)
+from ..shared.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
 from .inputs import ProbingInputs, Workspace
 from .run_options import ProbingOptions
 from .training import TrainedProbes

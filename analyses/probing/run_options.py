@@ -12,14 +12,7 @@ from ..contract import OptionError, OptionGroup
 from ..shared.input_options import ModelOptions
 from ..shared.numbers import Seed
 from ..shared.options import CountOptions, FeedForwardOptions
-from .options import (
-    MapStoreOptions,
-    ProbedMapOptions,
-    ProbeOptions,
-    ProbeTrainingOptions,
-    Role,
-    TreebankOptions,
-)
+from .options import MapStoreOptions, ProbedMapOptions, ProbeOptions, ProbeTrainingOptions, Role, TreebankOptions
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,7 @@ from .hierarchical import HierarchicalClassifier
 from .imitation import LAMBDAS, Divergence, Imitation
 from .query_classifier import QueryClassifier
 from .regularizers import cosine_to_mean
-from .training import (
-    FINE_TUNING,
-    IMITATION,
-    PUBLISHED,
-    ClassifierRecipe,
-    CrossEntropy,
-    Objective,
-    Trainable,
-    train,
-)
+from .training import FINE_TUNING, IMITATION, PUBLISHED, ClassifierRecipe, CrossEntropy, Objective, Trainable, train
 from .vocabulary import Vocabulary
 
 __all__ = [
