@@ -100,20 +100,8 @@ def everything_written(folder: Path) -> Written:
     ablation = ("--analyses", "dependency", "ablation", "--pruning-sentences", 3, "--min-count", 1)
     run("analyze", "--model", masked, "--corpus", first, *ablation, *SHORT)
     run("analyze", "--model", model, "--text", folder / "text.txt", "--segments", 3)
-    run(
-        "analyze",
-        "--model",
-        model,
-        "--corpus",
-        folder / "gap.tsv",
-        "--ensembles",
-        2,
-        "--control",
-        "random-init",
-        "--failures",
-        "best",
-        *SHORT,
-    )
+    of_mentions = ("--ensembles", 2, "--control", "random-init", "--failures", "best")
+    run("analyze", "--model", model, "--corpus", folder / "gap.tsv", *of_mentions, *SHORT)
     other_text = run("analyze", "--model", model, "--corpus", second, *analyses, "--control", "random-init", *SHORT)
     run("merge", runs[0], other_text)
     run("compare", *runs)

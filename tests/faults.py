@@ -779,13 +779,13 @@ _COUNTED = (
         "analyses/coreference/failure_tables.py",
         'beside=bounds("accuracy")',
         'beside=bounds("nearest")',
-        "tests/unit/coreference/test_shown_coreference_failures.py::test_tables_say_what_the_csv_files_say",
+        "tests/unit/coreference/test_shown_coreference.py::test_tables_say_what_the_csv_files_say",
     ),
     Fault(
         "analyses/dependency/failure_tables.py",
         'beside=bounds("share")',
         'beside=bounds("offset")',
-        "tests/unit/test_shown_failures.py::test_tables_say_what_the_csv_files_say",
+        "tests/unit/test_shown_dependency.py::test_tables_say_what_the_csv_files_say",
     ),
     Fault(
         "analyses/dependency/tables.py",

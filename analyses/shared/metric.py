@@ -49,8 +49,7 @@ class Metric:
     """
 
     inventory: ClassVar[str] = ""
-    """The argument that depends on the corpus, such as its relations, if there is one: metrics of different corpora are
-    added up to one that has the items of all of them; see `absorb`."""
+    """The argument with what a corpus has, such as its relations; a sum over several corpora has the items of all."""
 
     def __init__(self) -> None:
         self._defaults: dict[str, State] = {}
@@ -127,9 +126,7 @@ class Metric:
         """Return the arguments of a metric to which metrics with all of these arguments can be added."""
         if not cls.inventory:
             return equal_but(arguments)
-        items = dict.fromkeys(
-            tuple(item) if isinstance(item, list) else item for each in arguments for item in each[cls.inventory]
-        )
+        items = dict.fromkeys(tuple(i) if isinstance(i, list) else i for each in arguments for i in each[cls.inventory])
         return {**equal_but(arguments, cls.inventory), cls.inventory: list(items)}
 
     def absorb(self, other: Any) -> None:

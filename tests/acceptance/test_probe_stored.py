@@ -12,6 +12,7 @@ from attentionology.analyses.shared.merged_facts import MergeError
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.scripts.cli import main
 from tests.acceptance.probing import run, table
+from tests.written import without_record
 
 pytestmark = pytest.mark.slow
 
@@ -33,20 +34,15 @@ def runs(tmp_path_factory):
     return folder
 
 
-def contents(folder):
-    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "run.json"]
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
-
-
 @pytest.mark.slow
 def test_a_run_is_rendered_again_without_its_model_and_treebanks(runs):
     again = runs / "again"
     shutil.copytree(runs / "ra", again)
-    before = contents(again)
+    before = without_record(again)
     for path in (*(again / "tables").iterdir(), again / "report.html"):
         path.write_text("damaged")
     assert main(["report", str(again)]) == 0
-    assert contents(again) == before
+    assert without_record(again) == before
     assert any(name.startswith("probes/") for name in before)
     assert main(["report", str(again), "--min-count", "3"]) == 0
     assert load_run(again)["probe"].min_count == 3

@@ -15,17 +15,8 @@ GOOD, BAD = ("good", "great", "fine"), ("bad", "awful", "poor")
 FILLERS = ("the", "a", "film", "story", "was", "of", "with", "it", "that", "plot", "long", "in")
 TABLES = ("curve", "flips", "models", "regularizers", "summary", "texts", "training", "verdicts")
 FIGURES = (
-    "adversarial",
-    "adversarial_weight",
-    "curve",
-    "imitation",
-    "permutation",
-    "regularizers",
-    "removal",
-    "seeds",
-    "single",
-    "tau",
-    "training",
+    *("adversarial", "adversarial_weight", "curve", "imitation", "permutation", "regularizers"),
+    *("removal", "seeds", "single", "tau", "training"),
 )
 ALL = "(all)"
 OF_ONE_MODEL = "correlation,permutation,adversarial,uniform,erasure,removal,single-token,eraser"

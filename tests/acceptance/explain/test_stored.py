@@ -15,6 +15,7 @@ from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.engine.compare import compare_folders
 from attentionology.scripts.cli import main
 from tests.acceptance.explain.explaining import run, table, texts
+from tests.written import without_record
 
 pytestmark = pytest.mark.slow
 
@@ -36,20 +37,15 @@ def runs(files, tmp_path_factory):
     return folder
 
 
-def contents(folder):
-    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "run.json"]
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
-
-
 @pytest.mark.slow
 def test_a_run_is_rendered_again_without_its_model_and_texts(done, tmp_path):
     again = tmp_path / "again"
     shutil.copytree(done / "run", again)
-    before = contents(again)
+    before = without_record(again)
     for path in (again / "tables").iterdir():
         path.write_text("damaged")
     assert main(["report", str(again)]) == 0
-    assert contents(again) == before
+    assert without_record(again) == before
     assert "classifier.safetensors" in before
 
 

@@ -70,28 +70,15 @@ class TestTransformers:
     @pytest.mark.slow
     def test_one_that_is_fine_tuned(self, bert, files, tmp_path, capsys):
         data = ("--data", files / "dev.txt", "--test", files / "test.txt")
-        options = (
-            "--epochs",
-            1,
-            "--seeds",
-            1,
-            "--learning-rate",
-            0.001,
-            "--replicates",
-            0,
-            "--draws",
-            5,
-            "--limit",
-            20,
-        )
+        trained = ("--finetune", "--epochs", 1, "--seeds", 1, "--learning-rate", 0.001)
+        few = ("--replicates", 0, "--draws", 5, "--limit", 20)
         tests = ("--tests", "correlation", "permutation", "uniform", "seeds")
-        assert run("--model", bert, "--finetune", *data, *options, *tests, "--out", tmp_path / "run") == 0
+        assert run("--model", bert, *trained, *data, *few, *tests, "--out", tmp_path / "run") == 0
         assert list(table(tmp_path / "run", "models")["model"]) == ["base", "uniform", "seed 1"]
         assert record(tmp_path / "run")["model"]["classes"] == ["0", "1"]
         assert "The model was fine-tuned without dropout." in said(capsys.readouterr().out)
-        saved = ("--model", tmp_path / "run" / "model", "--test", files / "test.txt", "--replicates", 0, "--draws", 5)
-        again = ("--limit", 20, "--tests", "correlation", "permutation", "--out", tmp_path / "again")
-        assert run(*saved, *again) == 0
+        saved = ("--model", tmp_path / "run" / "model", "--test", files / "test.txt", *few)
+        assert run(*saved, "--tests", "correlation", "permutation", "--out", tmp_path / "again") == 0
         before, after = table(tmp_path / "run"), table(tmp_path / "again")
         pd.testing.assert_frame_equal(after, before[list(after)], check_exact=True)
 
