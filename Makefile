@@ -69,7 +69,12 @@ PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(PROCESSES) -
 test: lint
 	$(MAKE) --no-print-directory --jobs 2 types tests
 
-tests: $(INSTALLED)
+# Several processes that import everything for the first time would all compile the same modules. One does it before them,
+# once in an environment, beside mypy. What it finds wrong is found again by the tests.
+$(VENV)/compiled: $(INSTALLED)
+	CHECK_SHAPES=0 $(BIN)/python -m pytest --collect-only --quiet tests > $@ || true
+
+tests: $(VENV)/compiled
 	CHECK_SHAPES=0 $(PYTEST) -m "not slow" tests/unit tests/reference tests/acceptance
 
 # With shapes checked, which the other tests leave out.
