@@ -163,41 +163,46 @@ def _first_pairs(
 ) -> tuple[PairSource, Sizes, tuple[CorpusFile, ...], int]:
     """Read all pairs for the first time, and check every line; also return the number of the first pair."""
     source = PairSource(tuple(ReadFile(_numbered_lines, path) for path in paths), separator)
-    sizes = array("I"), array("I")
-    total, first_number, has_numbers = 0, 1, False
     try:
-        for lines in zip_longest(*(_numbered_lines(path, None) for path in paths)):
-            if None in lines:
-                _check_lengths(paths)
-            *words, number = source.words([line for line, _ in lines])
-            if not total:
-                has_numbers, first_number = number is not None, 1 if number is None else number
-            expected = first_number + total
-            if number != (expected if has_numbers else None):
-                message = f"expected the sentence number (snum) {expected}, found {number or 'none'}"
-                raise CorpusError(message, file=paths[0], line=lines[0][0][0])
-            total += 1
-            if limit is None or total <= limit:
-                for side, of_side in zip(sizes, words, strict=True):
-                    side.append(len(of_side))
-                for file, (_, place) in zip(source.files, lines, strict=True):
-                    file.note(place)
+        sizes, first_number = _checked_sizes(source, limit)
     except CorpusError:
         _check_lengths(paths)  # if files do not belong together, any other fault is a consequence
         raise
     digests = [file_sha256(path) for path in paths]
     if len(paths) == 2 and digests[0] == digests[1]:
         raise CorpusError(f"this is the same file as {paths[0]}; give two different files", file=paths[1])
-    if not total:
+    if not sizes.total:
         raise CorpusError("the file contains no sentence pairs", file=paths[0])
     for file in source.files:
         file.check()
-    counts = [sum(side) for side in sizes] if len(paths) == 2 else [sum(sizes[0]) + sum(sizes[1])]
-    records = tuple(
-        CorpusFile(path, digest, len(sizes[0]), words, {})
-        for path, digest, words in zip(paths, digests, counts, strict=True)
-    )
-    return source, Sizes(*sizes, total), records, first_number
+    counts = [sum(sizes.source), sum(sizes.target)]
+    described = zip(paths, digests, counts if len(paths) == 2 else [sum(counts)], strict=True)
+    records = tuple(CorpusFile(path, digest, len(sizes.source), words, {}) for path, digest, words in described)
+    return source, sizes, records, first_number
+
+
+def _checked_sizes(source: PairSource, limit: int | None) -> tuple[Sizes, int]:
+    """Check every line, note the pairs up to the limit, and return their sizes and the number of the first one."""
+    paths = tuple(file.path for file in source.files)
+    sizes = array("I"), array("I")
+    total, first_number, has_numbers = 0, 1, False
+    for lines in zip_longest(*(_numbered_lines(path, None) for path in paths)):
+        if None in lines:
+            _check_lengths(paths)
+        *words, number = source.words([line for line, _ in lines])
+        if not total and number is not None:
+            has_numbers, first_number = True, number
+        expected = first_number + total
+        if number != (expected if has_numbers else None):
+            message = f"expected the sentence number (snum) {expected}, found {number or 'none'}"
+            raise CorpusError(message, file=paths[0], line=lines[0][0][0])
+        total += 1
+        if limit is None or total <= limit:
+            for side, of_side in zip(sizes, words, strict=True):
+                side.append(len(of_side))
+            for file, (_, place) in zip(source.files, lines, strict=True):
+                file.note(place)
+    return Sizes(*sizes, total), first_number
 
 
 def _check_lengths(paths: tuple[str, ...]) -> None:
