@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,11 +104,8 @@ def compare(
     shown = {"names": labels, "min_count": min_count, "relations": list(relations)}
     named = dict(zip(labels, runs, strict=True))
 
-    @functools.cache
-    def written(folder: Path | None) -> Run:
-        return _written(comparison, named, shown, "attentionology.compare(…)", Stages(), folder)
-
-    return replace(comparison, written=written)
+    written = partial(_written, comparison, named, shown, "attentionology.compare(…)", Stages())
+    return replace(comparison, written=cache(written))
 
 
 def _restricted(runs: Sequence[ComparedRun], relations: Sequence[str]) -> list[ComparedRun]:
