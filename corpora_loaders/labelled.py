@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from typing import ClassVar, Literal, Self
@@ -210,40 +210,12 @@ def load_labelled(
         raise ValueError(f"text, label and query must be different columns, not both {twice!r}")
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     names = [Path(path).name for path in paths]
-    blank = undecided = 0
-    wordless: list[str] = []
-    headless: list[str] = []
-    documents: list[str] = []
+    seen, tally = _Seen(), Tally()
 
     def read(path: str, _: None) -> Iterator[tuple[_Read, None]]:
-        nonlocal blank, undecided
         name = Path(path).name if names.count(Path(path).name) == 1 else path
-        source = LabelledFile(path, label, text, query, in_blocks=blocks)
-        for record in source.records():
-            if record is None:
-                blank += 1
-                continue
-            line, label_cell, content, asked = record
-            if not label_cell.strip():
-                raise source.fault("the label is empty", line)
-            if label_cell.startswith("\ufeff"):
-                raise source.fault("there is a byte-order mark before the label; were files concatenated?", line)
-            if asked is not None and label_cell == UNDECIDED:
-                undecided += 1
-                continue
-            words, query_words = _words(content), _words(asked or ())
-            if asked is not None and not query_words:
-                raise source.fault("the query is empty", line)
-            if words:
-                running = content if isinstance(content, str) else " ".join(words)
-                sentence = Sentence(f"{name}:{line}", words, text=running, file=path, line=line)
-                yield (sentence, label_cell.strip(), query_words, bool(source.documents)), None
-            else:
-                wordless.append(f"{path}:{line}")
-        headless.extend(f"{path}:{line}" for line in source.headless)
-        documents.extend(f"{path}:{line}" for line in source.documents)
-
-    tally = Tally()
+        for read_text in _texts_of(LabelledFile(path, label, text, query, in_blocks=blocks), name, seen):
+            yield read_text, None
 
     def add(text: _Read) -> _Read:
         sentence = text[0]
@@ -255,20 +227,62 @@ def load_labelled(
     sentences, labels, queries, _ = zip(*held, strict=True)
     if any(queries) and (alone := next((s for s, query in zip(sentences, queries, strict=True) if not query), None)):
         raise CorpusError("this text has no query, and others have one", file=alone.file, line=alone.line)
-    if documents and len(documents) < len(sentences) + len(wordless):
-        raise CorpusError(f"some texts are lists of sentences, as that of {documents[0]}, and others are not")
+    if seen.documents and len(seen.documents) < len(sentences) + len(seen.wordless):
+        raise CorpusError(f"some texts are lists of sentences, as that of {seen.documents[0]}, and others are not")
     texts = LabelledTexts(
         sentences,
         records,
         labels,
         queries if any(queries) else (),
-        of_sentences=bool(documents),
-        undecided=undecided,
-        blank=blank,
-        wordless=tuple(wordless),
-        headless=tuple(headless),
+        of_sentences=bool(seen.documents),
+        undecided=seen.undecided,
+        blank=seen.blank,
+        wordless=tuple(seen.wordless),
+        headless=tuple(seen.headless),
     )
     return texts.knowing(counted=tally.counted())
+
+
+@dataclass
+class _Seen:
+    """What the files have besides usual texts: numbers, or ``file:line`` of each."""
+
+    undecided: int = 0
+    blank: int = 0
+    wordless: list[str] = field(default_factory=list)
+    headless: list[str] = field(default_factory=list)
+    documents: list[str] = field(default_factory=list)
+
+
+def _texts_of(source: LabelledFile, name: str, seen: _Seen) -> Iterator[_Read]:
+    """Yield the texts of a file, whose ids begin with this name, and note what else there is."""
+    path = str(source.path)
+    for record in source.records():
+        if record is None:
+            seen.blank += 1
+            continue
+        line, label, content, query = record
+        place = f"{path}:{line}"
+        if line in source.headless:  # there is one at most
+            seen.headless.append(place)
+        if source.documents[-1:] == [line]:
+            seen.documents.append(place)
+        if not label.strip():
+            raise source.fault("the label is empty", line)
+        if label.startswith("\ufeff"):
+            raise source.fault("there is a byte-order mark before the label; were files concatenated?", line)
+        if query is not None and label == UNDECIDED:
+            seen.undecided += 1
+            continue
+        words, query_words = _words(content), _words(query or ())
+        if query is not None and not query_words:
+            raise source.fault("the query is empty", line)
+        if words:
+            running = content if isinstance(content, str) else " ".join(words)
+            sentence = Sentence(f"{name}:{line}", words, text=running, file=path, line=line)
+            yield sentence, label.strip(), query_words, bool(source.documents)
+        else:
+            seen.wordless.append(place)
 
 
 def _words(text: str | Iterable[str]) -> tuple[str, ...]:

@@ -96,10 +96,10 @@ def _quoted_in_a_name(forms: Sequence[str]) -> set[int]:
     starts = [index for index in marks if index - 1 not in marks]
     while starts:
         start, end = starts.pop(0), ends.pop(0)
-        if ends and _capitalized("".join(forms[ends[0] : ends[0] + 1])):
+        if ends and _capitalized("".join(forms[ends[0] : ends[0] + 1])):  # James " Whitey " Bulger
             starts.pop(0)
             quoted.update(range(start, ends.pop(0)))
-        elif forms[start] in POSSESSIVES and _capitalized("".join(forms[end : end + 1])):
+        elif forms[start] in POSSESSIVES and _capitalized("".join(forms[end : end + 1])):  # Catherine de ' Medici
             quoted.update(range(start, end))
     return quoted
 

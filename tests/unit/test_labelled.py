@@ -273,6 +273,13 @@ class TestColumnsByNumber:
             load('{"label": "yes", "text": "one"}\n', "a.jsonl", text="2", label="1")
 
 
+def test_what_was_read_is_known_where_a_limit_is_reached(load, tmp_path):
+    documents = load("1 A film.\nFine.\n\n0 Dull.\n\n1 C.\n", "a.txt", blocks=True, limit=2)
+    assert (documents.reads, documents.counts()["sentences"], documents.counts()["words"]) == ("sentences", 2, 4)
+    table = load("1,fine\n0,dull\n1,good\n", "a.csv", text="2", label="1", limit=2)
+    assert table.headless == (f"{tmp_path}/a.csv:1",)
+
+
 def test_files_that_are_not_there(tmp_path):
     for name in ("none.csv", "none.zip/a.csv"):
         with pytest.raises(CorpusError, match=f"{name}: there is no such file"):
