@@ -66,8 +66,8 @@ _COLUMNS = (
     ),
     Fault(
         "engine/compare.py",
-        'shown, "attentionology.compare(…)", Stages(), folder)',
-        'shown, "attentionology.compare(…)", Stages(), None)',
+        "replace(comparison, written=cache(written))",
+        "replace(comparison, written=lambda folder: written(None))",
         "tests/acceptance/test_saved.py::test_survey_and_comparison",
     ),
     Fault(
