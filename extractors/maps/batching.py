@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal, TypeVar
@@ -128,15 +128,23 @@ def plan(
             sentences, read = zip(*batch, strict=True)
             yield sentences, list(read)
             # Whoever draws the next batch is done with this one, so that only now it counts as read.
-            log.read += len(batch)
-            log.words += sum(pieces.words for pieces in read)
-            log.unknown_words += sum(pieces.unknown for pieces in read)
-            log.substituted_words += sum(pieces.substituted for pieces in read)
-            log.fit += TextFit.of(
-                (sentence, pieces)
-                for sentence, pieces in batch
-                if isinstance(pieces, Pieces) and not isinstance(sentence, Segment | SentencePair)
-            )
+            log.add(_counted(batch))
+
+
+def _counted(batch: Sequence[tuple[Sentence, Pieces | PairPieces]]) -> ExtractionLog:
+    """Count inputs that have been read, and their words."""
+    of_sentences = (
+        (sentence, pieces)
+        for sentence, pieces in batch
+        if isinstance(pieces, Pieces) and not isinstance(sentence, Segment | SentencePair)
+    )
+    return ExtractionLog(
+        read=len(batch),
+        words=sum(pieces.words for _, pieces in batch),
+        unknown_words=sum(pieces.unknown for _, pieces in batch),
+        substituted_words=sum(pieces.substituted for _, pieces in batch),
+        fit=TextFit.of(of_sentences),
+    )
 
 
 def check_limits(batch_cells: int, too_long: str, max_length: int | None) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -34,6 +34,7 @@ from ..model.loaded_model import described_model
 from ..tokens.pieces import Segment
 from .batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
 from .extraction import extract
+from .map_batch import MapBatch
 from .map_maker import Merge, Normalize
 from .store_reader import MapLocation, StoredMaps
 
@@ -166,13 +167,10 @@ class _Store:
             if not shape:
                 shape = tuple(batch.maps.shape[1:3])
                 self._check_space([later for later in missing if later >= number], shape)
-            for row, (sentence, length) in enumerate(zip(batch.sentences, batch.lengths.tolist(), strict=True)):
-                cut = batch.maps[row, ..., :length, :length].to("cpu", self.dtype, copy=True)
-                if self.dtype == torch.float16 and not cut.isfinite().all():
-                    raise ExtractionError(f"sentence {sentence.id!r}: a map is too large for float16; use float32")
+            for sentence, cut, special in self._cut(batch):
                 index = indices[id(sentence)].pop()
-                waiting[str(index)] = cut.contiguous()
-                maps.append((index, len(shards), batch.special[row].nonzero().flatten().tolist()))
+                waiting[str(index)] = cut
+                maps.append((index, len(shards), special))
             if sum(cut.nbytes for cut in waiting.values()) > _SHARD_BYTES:
                 write_shard()
             self.advance(len(batch))
@@ -190,6 +188,14 @@ class _Store:
         }
         write_json(self.folder / f"{number:04d}.json", record)
         return record
+
+    def _cut(self, batch: MapBatch) -> Iterator[tuple[Sentence, Tensor, list[int]]]:
+        """Yield each sentence of a batch with its map, in the type of the store, and its special positions."""
+        for row, (sentence, length) in enumerate(zip(batch.sentences, batch.lengths.tolist(), strict=True)):
+            cut = batch.maps[row, ..., :length, :length].to("cpu", self.dtype, copy=True)
+            if self.dtype == torch.float16 and not cut.isfinite().all():
+                raise ExtractionError(f"sentence {sentence.id!r}: a map is too large for float16; use float32")
+            yield sentence, cut.contiguous(), batch.special[row].nonzero().flatten().tolist()
 
     def maps(self, records: Mapping[int, dict[str, Any]], *, made: int) -> StoredMaps:
         """Return the maps of all parts."""

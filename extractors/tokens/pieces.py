@@ -194,7 +194,8 @@ def _align(tokenizer: Any, reserved: set[int], texts: Sequence[str], shift: int,
     if missing and unk is None:
         raise Unalignable(f"the tokenizer has no piece for word {missing[0] + 1} and no unknown token")
     pieces: list[tuple[int | None, int, str]] = []  # the word, or None for a special token, the id, and the text
-    furthest, lost, seen = 0, 0, [0] * len(texts)  # up to which character known pieces have covered each word
+    covered: list[tuple[int, int, int]] = []  # the word of each known piece, and its first character and the one after
+    furthest = 0
     encoded = zip(words, encoding.ids, encoding.tokens, encoding.offsets, strict=True)
     for index, (word, piece, token, (start, end)) in enumerate(encoded):
         if word is not None:
@@ -206,11 +207,8 @@ def _align(tokenizer: Any, reserved: set[int], texts: Sequence[str], shift: int,
             if piece in reserved:
                 piece, token = unk, unk_token
             if piece != unk and token != _SPACE:  # which stands for the space before the character that it claims
-                # A character may have several pieces, and what normalization drops has none.
-                lost += _between(texts[word], seen[word], start - shift)
-                seen[word] = max(seen[word], end - shift)
+                covered.append((word, start - shift, end - shift))
         pieces.append((word, piece, token))
-    lost += sum(_between(text, covered, len(text)) for text, covered in zip(texts, seen, strict=True))
     for word in missing:
         pieces.insert(_place(word, [other for other, _, _ in pieces]), (word, unk, unk_token))
     positions, special = positions_of([word for word, _, _ in pieces])
@@ -218,7 +216,19 @@ def _align(tokenizer: Any, reserved: set[int], texts: Sequence[str], shift: int,
     ids, tokens = [piece for _, piece, _ in pieces], [token for _, _, token in pieces]
     # Only a pair has two segments, and a word that was added above has the id of the first one.
     segment_ids = [0] * len(missing) + encoding.type_ids if any(encoding.type_ids) else None
+    lost = _lost(texts, covered)
     return Pieces(ids, tokens, positions, special, len(missing), len(set(unknown)), segment_ids, len(unknown), lost)
+
+
+def _lost(texts: Sequence[str], covered: Iterable[tuple[int, int, int]]) -> int:
+    """Count the characters of words that no known piece covers, given the stretches that they cover, in their order."""
+    seen = [0] * len(texts)  # up to which character each word is covered
+    lost = 0
+    for word, start, end in covered:
+        # A character may have several pieces, and what normalization drops has none.
+        lost += _between(texts[word], seen[word], start)
+        seen[word] = max(seen[word], end)
+    return lost + sum(_between(text, end, len(text)) for text, end in zip(texts, seen, strict=True))
 
 
 def visible(text: str) -> int:

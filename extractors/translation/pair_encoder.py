@@ -87,17 +87,17 @@ class PairEncoder(LoadedModel):
         """Tokenize sentence pairs and match words with pieces: of each side, or of both in one input."""
         sources = self.encoder.align([Sentence(pair.id, pair.source) for pair in pairs])
         targets = self.encoder.align([Sentence(pair.id, pair.words) for pair in pairs])
-        aligned: list[PairPieces | Pieces | Unalignable] = []
-        for source, target in zip(sources, targets, strict=True):
-            if isinstance(source, Unalignable):
-                aligned.append(source)
-            elif isinstance(target, Unalignable):
-                aligned.append(target)
-            elif self.method == "similarity":
-                aligned.append(PairPieces(source, target))
-            else:
-                aligned.append(self._frame.around(source, target, typed=self._typed))
-        return aligned
+        return list(map(self._pair, sources, targets))
+
+    def _pair(self, source: Pieces | Unalignable, target: Pieces | Unalignable) -> PairPieces | Pieces | Unalignable:
+        """Put the sides of a pair together, as the method reads them."""
+        if isinstance(source, Unalignable):
+            return source
+        if isinstance(target, Unalignable):
+            return target
+        if self.method == "similarity":
+            return PairPieces(source, target)
+        return self._frame.around(source, target, typed=self._typed)
 
     def maps(
         self,

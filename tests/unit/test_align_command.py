@@ -50,6 +50,8 @@ def test_links_outside_their_pair_are_reported(tmp_path, capsys):
         (["--write", "nowhere/links.talp"], 2, "there is no folder nowhere"),
         (["--gold", str(SAMPLE_GOLD)], 2, "the sample has its own translations and gold links"),
         (["--baseline", "giza"], 2, "--baseline takes NAME=FILE, not 'giza'"),
+        (["--dtype", "bfloat16"], 2, "--dtype is for encoders and decoders"),
+        (["--prepend", "<s>"], 2, "--prepend is for encoders and decoders"),
         (
             ["--source", str(SAMPLE_PAIRS), "--gold", str(SAMPLE_GOLD), "--one-based"],
             1,

@@ -17,7 +17,6 @@ from attentionology.extractors import Encoder, ModelError, extract
 from attentionology.extractors.kinds import list_kinds
 from attentionology.extractors.layers import weights as reading
 from attentionology.extractors.model.doctor import Examination
-from attentionology.scripts.cli import main
 from tests import tiny
 
 SENTENCES = [Sentence("a", ("an", "unbelievably", "old", "dog", "barks")), Sentence("b", ("hi", "you"))]
@@ -87,11 +86,6 @@ def test_runs_have_the_same_tables_and_record_the_type(tmp_path):
     for name, table in one.tables.items():
         assert table.to_csv() == other.tables[name].to_csv(), name
     assert len(one.tables["dependency"])
-
-
-def test_translation_models_are_not_held_in_bfloat16(tmp_path, capsys):
-    assert main(["align", "--dtype", "bfloat16", "--out", str(tmp_path / "out")]) == 2
-    assert "--dtype is for encoders and decoders" in capsys.readouterr().err
 
 
 def test_layers_of_the_float64_view_are_read_one_after_the_other(monkeypatch):
