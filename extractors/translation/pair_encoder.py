@@ -106,17 +106,7 @@ class PairEncoder(LoadedModel):
         pieces: Sequence[Any],
         _depth: int | None = None,
     ) -> list[MapBatch]:
-        """Return what several makers make of a batch of pairs.
-
-        Args:
-            makers: a `SimilarityMaker`, or a `attentionology.extractors.MapMaker` of word maps for each map of
-                self-attention.
-            pairs: the sentence pairs.
-            pieces: the pieces of each pair.
-
-        Raises:
-            ModelError: a maker is of another method, or attention is not a distribution.
-        """
+        """Return what several makers make of a batch of pairs, see `PairBatch.maps`."""
         map_makers = [maker for maker in makers if isinstance(maker, MapMaker)]
         if len(map_makers) != (0 if self.method == "similarity" else len(makers)):
             raise ModelError(f"{self.label}: these maps are not made by the method {self.method!r}")

@@ -73,10 +73,12 @@ class PairBatch:
         """Return what several makers make of one forward pass.
 
         Args:
-            makers: a `CrossMapMaker` for each map, or what `PairEncoder.maps` takes.
+            makers: for each map a `CrossMapMaker` if a translator reads the pairs, and a `SimilarityMaker` or a
+                `attentionology.extractors.MapMaker` of word maps if an encoder does.
 
         Raises:
-            ModelError: attention is not a distribution, or is not what its weights say.
+            ModelError: a maker is of another method, or attention is not a distribution, or is not what its weights
+                say.
             ValueError: it takes several forward passes to read all pairs, see `passes`.
         """
         if len(self.sizes) > 1:

@@ -110,9 +110,7 @@ class Translator(LoadedModel):
         """Load a model from a folder or from the Hugging Face Hub.
 
         Args:
-            name_or_path: a folder with ``config.json`` and ``*.safetensors``, or a Hub id.
-            revision: a branch, tag or commit on the Hub.
-            device: the device to compute on.
+            name_or_path, revision, device: see `attentionology.Encoder.from_pretrained`.
             dtype: the type of weights and maps, float32 or float64.
             source_language, target_language, lead: see the class.
 
@@ -220,17 +218,7 @@ class Translator(LoadedModel):
         pieces: Sequence[PairPieces],
         depth: int | None = None,
     ) -> list[MapBatch]:
-        """Return what several makers make of one forward pass over sentence pairs.
-
-        Args:
-            makers: what to make.
-            pairs: the sentence pairs.
-            pieces: the pieces of each pair.
-            depth: see `decode`.
-
-        Raises:
-            ModelError: attention is not a distribution, or is not what its weights say.
-        """
+        """Return what several makers make of one pass over sentence pairs, see `PairBatch.maps` and `decode`."""
         values = any(maker.map_kind.reads_weights for maker in makers)
         forward = self.decode(pieces, values=values, depth=depth)
         return cross_map_batches(makers, forward, pairs, pieces, self.label, self.noise)
