@@ -22,16 +22,7 @@ from ..layers.verification import check_attention
 from .map_batch import batch_line
 from .shared_pass import SharedBatch
 
-MIXING_VARIANTS = (
-    "attn-w",
-    "attnres-w",
-    "attn-n",
-    "attnres-n",
-    "attnresln-n",
-    "atbff-n",
-    "atbffres-n",
-    "atbffresln-n",
-)
+MIXING_VARIANTS = ("attn-w", "attnres-w", "attn-n", "attnres-n", "attnresln-n", "atbff-n", "atbffres-n", "atbffresln-n")
 """The variants of the mixing ratio. Those in ``-w`` come from the attention weights alone: ``1 − mean_h α_ii``, and
 half of it with the residual connection (Abnar & Zuidema 2020). Those in ``-n`` come from norms of the vectors of which
 the map kind of the same name is made."""
