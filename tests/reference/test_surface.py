@@ -156,7 +156,8 @@ def test_a_run_shows_the_share_of_learned_sinks():
     np.testing.assert_allclose(np.array(measure.values, dtype=float), heads["learned_sink"], atol=1e-6)
     assert any("learned sinks" in note for note in run.surface.notes)
     by_row = MapOptions(("weight",), normalize="row")
-    divided = analyze(tiny.randomised("gpt_oss"), load_treebank(SAMPLE_TREEBANK, limit=4), options=by_row)
+    treebank = load_treebank(SAMPLE_TREEBANK, limit=4)
+    divided = analyze(tiny.randomised("gpt_oss"), treebank, analyses=["surface"], options=by_row)
     assert "learned_sink" not in divided.surface.tables.heads
 
 

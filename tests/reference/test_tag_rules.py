@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from dataclasses import replace
@@ -64,7 +65,7 @@ def best_rules(words, family):
         for rule in family:
             own[tag, rule] += right[rule]
             every[rule] += right[rule]
-    return lambda tag: max(family, key=lambda rule: (own[tag, rule], every[rule], rule))
+    return functools.cache(lambda tag: max(family, key=lambda rule: (own[tag, rule], every[rule], rule)))
 
 
 def naive(texts, relations, family):
