@@ -53,11 +53,12 @@ def test_switching_off_is_zeroing_the_values(family):
     pieces = pieces_of(encoder)
     switch = HeadSwitch(encoder, pieces)
     ids, mask = encoder.pad(pieces)
+    whole = tiny.randomised(family).model.double()
     for layer in range(encoder.n_layers):
         given = switch.run(layer, [None, *range(encoder.n_heads)])
         switch.check_plain(given[0], layer)
         for head in range(encoder.n_heads):
-            model = without_values(tiny.randomised(family).model.double(), family, layer, head, 6)
+            model = without_values(whole, family, layer, head, 6)
             with torch.inference_mode():
                 expected = model(input_ids=ids, attention_mask=mask.long())[0]
             torch.testing.assert_close(given[1 + head][mask], expected[mask], atol=1e-6, rtol=0)
