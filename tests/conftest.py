@@ -32,9 +32,10 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", REPOSITORY.parent / "shared" / "data"))
 
 LONGEST = (
-    "test_sentences test_matrix test_probe_reports test_analyze test_results test_coreference test_norms "
-    "test_stored_runs test_probe test_docs test_report test_pairs test_surface test_encoder test_align "
-    "test_architectures test_ablation test_survey test_probe_estimators"
+    "test_sentences test_analyze test_report test_matrix test_probe_reports test_older_runs test_stored_runs "
+    "test_surface test_survey test_results test_writing test_coreference test_docs test_encoder test_first_layers "
+    "test_ablation test_pairs test_norms test_probe test_architectures test_held_weights test_decoders test_compare "
+    "test_head_distances test_all_heads test_align test_probe_estimators"
 ).split()
 """The names of the files of tests that take longest, those of acceptance tests first."""
 
