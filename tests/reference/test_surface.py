@@ -83,14 +83,15 @@ def expected(
 def compare(metric: SurfaceStatistics, batches: list[MapBatch], smoothing: float = 0.0) -> None:
     tables = metric.compute()
     oracle = expected(batches, smoothing, causal=metric.causal)
-    offsets = tables.offsets.set_index(["layer", "head", "offset"])
+    offsets = {(row["layer"], row["head"], row["offset"]): row for row in tables.offsets.to_dict("records")}
+    assert len(offsets) == len(tables.offsets)
     for row in tables.heads.to_dict("records"):
         want = oracle[row["layer"], row["head"]]
         for name in metric.statistics:
             assert row[name] == pytest.approx(want[name][0], abs=1e-6, nan_ok=True), name
             assert row[name + "_pooled"] == pytest.approx(want[name][1], abs=1e-6, nan_ok=True), name
         for o in metric.offsets:
-            cell = offsets.loc[[(row["layer"], row["head"], o)]].iloc[0]
+            cell = offsets[row["layer"], row["head"], o]
             assert cell["attention"] == pytest.approx(want[f"offset {o}"][0], abs=1e-6, nan_ok=True)
             assert cell["attention_pooled"] == pytest.approx(want[f"offset {o}"][1], abs=1e-6, nan_ok=True)
 
