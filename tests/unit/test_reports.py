@@ -33,7 +33,7 @@ from attentionology.reports.drawing import (
 from attentionology.reports.format import interval, percent, shown_rows
 from attentionology.reports.page import bundled, save_figures, write_report, write_section
 from attentionology.reports.page.svg import palette_styles, themed
-from attentionology.reports.shapes import heads_map
+from attentionology.reports.shapes import apart, heads_map
 from attentionology.reports.tables import records, to_json
 from tests.maps import RELATIONS, counted_words
 from tests.shown_tables import printed
@@ -261,3 +261,9 @@ def test_pixels_have_the_colors_of_a_dark_page_too(tmp_path):
             PALETTE["sequential"][scheme][end] for end in (0, -1)
         ]
     assert len(re.findall(r'id="image', shown)) == 1
+
+
+def test_names_of_lines_are_moved_apart_around_their_mean():
+    assert apart([0.0, 0.2, 0.3, 5.0], 1.0) == pytest.approx([-0.625, 0.375, 1.375, 4.375])
+    assert apart([1.0, 2.5], 1.0) == [1.0, 2.5]
+    assert apart([], 1.0) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,18 +55,19 @@ def result(model: str, treebank: str) -> CellResult:
     return CellResult(Cell(model, treebank), {"weight": pd.DataFrame([best])}, (), record)
 
 
-def surveyed(min_count: int = 50) -> Survey:
+def surveyed(min_count: int = 50, models: Sequence[str] = tuple(HELDOUT), scale: float = 0.3) -> Survey:
+    """A survey of cells whose bootstrap replicates differ by so much."""
     contrasts = Contrasts(min_count=min_count)
-    noise = {model: np.random.default_rng(seed).normal(scale=0.3, size=200) for seed, model in enumerate(HELDOUT)}
+    noise = {model: np.random.default_rng(seed).normal(scale=scale, size=200) for seed, model in enumerate(HELDOUT)}
     for treebank, n in NS.items():
         cells = []
-        for model in HELDOUT:
+        for model in models:
             measured = (Measured("obj", HELDOUT[model][treebank], n, noise[model]),)
             family = Comparable("relations", measured, "words whose head is found", "words", 0)
             cells.append(Measurements(model, {"weight": (family,)}))
         contrasts.add(treebank, cells)
-    results = tuple(result(model, treebank) for treebank in NS for model in HELDOUT)
-    return Survey(tuple(HELDOUT), tuple(NS), ("weight",), results, tuple(contrasts.within), (), "obj", min_count)
+    results = tuple(result(model, treebank) for treebank in NS for model in models)
+    return Survey(tuple(models), tuple(NS), ("weight",), results, tuple(contrasts.within), (), "obj", min_count)
 
 
 def printed(survey: Survey) -> str:
@@ -135,6 +137,21 @@ def test_differences_and_what_failed_are_shown():
     result = replace(survey.results[0], failures=(CellFailure("norm", "too <long>"),))
     failed = on_page(failures_table(replace(survey, results=(result,))))
     assert failed == [{"model": "a", "treebank": "few", "map": "norm", "reason": "too <long>"}]
+
+
+@pytest.mark.parametrize(("models", "sides"), [(("a", "b"), ("1", "0")), (("b", "a"), ("0", "1"))])
+def test_significant_differences_are_counted_by_their_sign(models, sides):
+    counted = on_page(contrasts_table(surveyed(models=models, scale=0.01)))
+    assert [(row["above 0"], row["below 0"]) for row in counted if row["treebank"] == "many"] == [sides]
+
+
+@pytest.mark.parametrize(
+    ("treebanks", "named"), [(3, "b on t0, b on t1, b on t2: "), (4, "b on t0, b on t1, b on t2 and 1 more: ")]
+)
+def test_three_cells_of_a_warning_are_named(treebanks, named):
+    survey = surveyed()
+    cells = tuple(replace(survey.results[1], cell=Cell("b", f"t{number}")) for number in range(treebanks))
+    assert replace(survey, results=cells).warnings == [named + WARNING]
 
 
 def test_the_terminal_gives_the_warnings_of_the_report():

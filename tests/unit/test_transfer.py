@@ -273,6 +273,15 @@ def test_training_curves_are_in_the_order_of_steps(grid, surveyed):
     assert (grid / "out" / "figures" / "survey_training.svg").exists()
 
 
+def test_step_0_has_a_place_on_the_axis_of_training(grid, surveyed):
+    table = surveyed.training_table
+    surveyed = replace(surveyed)
+    surveyed.__dict__["training_table"] = table.assign(step=table["step"].replace(STEPS[0], 0))
+    axes = training_figure(surveyed, str(grid / "tiny")).axes[0]
+    assert axes.get_xscale() == "symlog"
+    assert axes.xaxis.get_transform().linthresh == STEPS[1]  # linear up to the first step after 0
+
+
 def test_layers_are_means_of_what_their_own_heads_reach(grid, surveyed, runs):
     del surveyed
     row = read(grid, "survey_training").query("treebank == 'first' and layer == 3 and step == 10").iloc[0]
