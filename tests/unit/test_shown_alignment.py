@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from attentionology.analyses.alignment import columns
-from attentionology.analyses.alignment.results import AlignmentResults, LayerChoice
-from attentionology.analyses.alignment.section import shown_tables
+from attentionology.analyses.alignment.explored import explored_alignment
+from attentionology.analyses.alignment.results import AlignmentResults, LayerChoice, choose
+from attentionology.analyses.alignment.section import alignment_section, shown_tables
 from attentionology.analyses.alignment.series import Series
 from attentionology.analyses.alignment.tables import AlignmentTables
-from tests.shown_tables import Columns, cells, distinct, in_latex, in_terminal, on_page, percent
+from attentionology.analyses.contract import Titles
+from tests.shown_tables import Columns, cells, distinct, in_brackets, in_latex, in_terminal, on_page, percent
 
 SERIES = [
     {"setting": setting, "measure": measure, "heads": heads, "direction": direction}
@@ -139,3 +145,163 @@ def test_without_gold_links_nothing_is_scored(results):
     (layers,) = shown_tables(AlignmentResults("cross-attention", tables, (), chosen))
     headings = ["layer", "setting", "measure", "on special tokens %", "on punctuation %", "mean norm"]
     assert list(on_page(layers)[0]) == headings
+
+
+@pytest.fixture(scope="module")
+def explored(results):
+    """Results in which each series has another number of heads, and the last one has the fewest errors."""
+    rows: list[dict[str, object]] = []
+    for number, each in enumerate(SERIES):
+        heads = [0] if each["heads"] == "all" else range(1, 8 - number // 4)
+        rows += [{**each, "layer": layer, "head": head} for layer in (1, 2) for head in heads]
+    cells = made_up(columns.CELLS, rows)
+    for name in ("error_rate", "low", "high", "on_special"):
+        cells[name] = cells[name].to_numpy()[::-1]
+    unknown = cells[["setting", "measure", "heads", "layer", "head"]].eq(["AWI", "weight", "single", 1, 1]).all(axis=1)
+    cells.loc[unknown, ["error_rate", "low", "high"]] = np.nan
+    rate = cells.loc[cells["setting"].eq("AWO") & cells["measure"].eq("norm") & cells["head"].eq(2), "high"].max()
+    baselines = pd.DataFrame([{"name": "worse", "error_rate": 0.99}, {"name": "diagonal", "error_rate": rate}])
+    rows_of_contrasts = [
+        ["norm − weight", "AWI", 1, 0.1, 0.05, 0.2], ["norm − weight", "AWO", 2, -0.3, -0.4, 0.0],
+        ["norm − weight", "AWO", 1, 0.9, np.nan, np.nan], ["AWI − AWO", "weight", 2, 0.2, 0.1, 0.3],
+        ["AWI − AWO", "norm", 1, -0.1, -0.3, -0.05],
+    ]  # fmt: skip
+    contrasts = pd.DataFrame(rows_of_contrasts, columns=["contrast", "of", "layer", "difference", "low", "high"])
+    tables = replace(results.tables, cells=cells, baselines=baselines.assign(low=0.25, high=0.75), contrasts=contrasts)
+    made = replace(results, tables=tables)
+    return cells[cells["direction"] == "forward"], made, explored_alignment(made)
+
+
+def id_of(column, row):
+    return f"alignment/{column}/{row['setting']}/{row['measure']}{'/all' if row['heads'] == 'all' else ''}"
+
+
+def rate_of(row):
+    return f"{percent(row['error_rate'])} %{in_brackets(row['low'], row['high'])}"
+
+
+def test_the_explorer_has_both_measures_of_every_series(explored):
+    forward, _, contribution = explored
+    measures = {measure.id: measure for measure in contribution.measures}
+    series = list(forward.groupby(["setting", "measure", "heads"]))
+    assert len(measures) == len(contribution.measures) == 2 * len(series) == 16
+    for (setting, measure, heads), rows in series:
+        row = rows.iloc[0]
+        rates, specials = (measures[id_of(column, row)] for column in ("error_rate", "on_special"))
+        for shown, column in ((rates, "error_rate"), (specials, "on_special")):
+            np.testing.assert_allclose(np.array(shown.values, dtype=float), rows[column])
+            assert shown.label == f"{setting}, by {measure}{', all heads together' if heads == 'all' else ''}"
+            assert shown.kind == f"{setting}-{measure}{'-all' if heads == 'all' else ''}"
+            assert (shown.relation, shown.direction) == ("alignment", "target->source")
+        if rows["low"].notna().all():
+            ends = np.array([rates.low, rates.high], dtype=float).T
+            np.testing.assert_allclose(ends, rows[["low", "high"]], atol=1e-4)
+        assert (rates.low_is_best, specials.low_is_best, specials.low) == (True, False, None)
+
+
+def test_cards_of_heads_list_their_rates_and_summaries_name_the_lowest(explored):
+    forward, _, contribution = explored
+    single = forward[forward["heads"] == "single"].to_dict("records")
+    facts: dict[str, list[tuple[str, str, str | None]]] = {}
+    for column, label in (("error_rate", "alignment error rate"), ("on_special", "rests on special tokens")):
+        for row in single:
+            text = rate_of(row) if column == "error_rate" else f"{percent(row[column])} %"
+            name = f"{row['layer']}-{row['head']}"
+            facts.setdefault(name, []).append((label, text, id_of(column, row)))
+    said = {name: [(fact.label, fact.text, fact.measure) for fact in each] for name, each in contribution.facts.items()}
+    assert said == facts
+    lowest = {}
+    for row in sorted((row for row in single if row["error_rate"] >= 0), key=lambda row: -row["error_rate"]):
+        text = f"has an alignment error rate of {rate_of(row)} at best, by {row['measure']} ({row['setting']})"
+        lowest[f"{row['layer']}-{row['head']}"] = (text,)
+    assert contribution.phrases == lowest
+
+
+def test_findings_name_the_series_with_the_fewest_errors_and_lead_there(explored):
+    forward, results, contribution = explored
+    head, layer, baseline, norms, settings, rests = contribution.findings
+    for found, heads in ((head, "single"), (layer, "all")):
+        rows = forward[forward["heads"] == heads]
+        least = rows.loc[rows["error_rate"].idxmin()]
+        best = results.tables.best
+        same = best[["setting", "measure", "heads", "direction"]] == least[["setting", "measure", "heads", "direction"]]
+        held_out = best.loc[same.all(axis=1), "heldout_error_rate"].item()
+        rate = f"{rate_of(least)} by {least['measure']} ({least['setting']}); held out, the best ones have "
+        assert f"{rate}{percent(held_out)} %." in found.text
+        assert found.address == f"#head={least['layer']}-{least['head'] or 1}&measure={id_of('error_rate', least)}"
+    assert "Of all heads of a layer together, those of layer 2 have the lowest" in layer.text
+    single = forward[forward["heads"].eq("single") & forward["error_rate"].notna()]
+    least = single.loc[single["error_rate"].idxmin()]
+    rows = single[single["setting"].eq(least["setting"]) & single["measure"].eq(least["measure"])]
+    rate = results.tables.baselines["error_rate"].min()
+    below = sum(high < rate for high in rows["high"])
+    assert 0 < below < len(rows)
+    assert (
+        f"The best baseline, diagonal, has an alignment error rate of {percent(rate)} % [25.0, 75.0]." in baseline.text
+    )
+    where = f"By {least['measure']} ({least['setting']}), the interval is below this rate"
+    assert f"{where} for {below} of {len(rows)} heads." in baseline.text
+    assert baseline.address == head.address
+    assert norms.text.startswith("Norms align words better than weights in 0 of 2 comparisons, and worse in 1; the oth")
+    assert norms.text.endswith("The differences of error rates lie between -30.0 points and +10.0 points.")
+    assert norms.address == "#head=2-1&measure=alignment/error_rate/AWO/norm/all"  # the largest difference
+    assert settings.text.startswith("The rows of positions that read the target word (AWI) align words better than")
+    assert "in 1 of 2 comparisons, and worse in 1. The" in settings.text
+    assert settings.address == "#head=2-1&measure=alignment/error_rate/AWI/weight/all"
+    weights = forward[forward["heads"].eq("all") & forward["measure"].eq("weight")]
+    most = weights.loc[weights["on_special"].idxmax()]
+    norm = forward[
+        forward["heads"].eq("all") & forward["measure"].eq("norm")
+        & forward["setting"].eq(most["setting"]) & forward["layer"].eq(most["layer"])
+    ]["on_special"].item()  # fmt: skip
+    start = f"In layer {most['layer']} ({most['setting']}), {percent(most['on_special'])} % of the target words rest on"
+    assert rests.text == f"{start} special tokens by weight, and {percent(norm)} % by norm. These words have no link."
+    assert rests.address == f"#head={most['layer']}-1&measure={id_of('on_special', most)}"
+
+
+def test_without_gold_links_nothing_is_found(explored):
+    _, results, contribution = explored
+    cells = results.tables.cells.drop(columns=["error_rate", "low", "high"])
+    chosen = LayerChoice(Series("AWI", "norm"), 0, by_gold=False)
+    made = replace(results, tables=replace(results.tables, cells=cells), chosen=chosen)
+    without = explored_alignment(made)
+    assert (without.findings, without.phrases, len(without.measures)) == ((), {}, 8)
+    assert {fact.label for each in without.facts.values() for fact in each} == {"rests on special tokens"}
+    assert without.facts.keys() == contribution.facts.keys()
+
+
+def test_the_page_explains_what_was_chosen_and_directions_if_there_are_two(explored, monkeypatch):
+    _, results, _ = explored
+    monkeypatch.setattr(f"{alignment_section.__module__}.alignment_figures", lambda *_: {})
+
+    def context(**changes: Any) -> Any:
+        return alignment_section(replace(results, **changes), Titles("m", "c")).context
+
+    assert context()["both"]
+    cells = results.tables.cells
+    assert not context(tables=replace(results.tables, cells=cells[cells["direction"] == "forward"]))["both"]
+    for measure, reason in (
+        ("norm", "whose mean norm is the largest"),
+        ("cosine", "which is two thirds of the way up"),
+    ):
+        chosen = LayerChoice(Series("AWI", measure), 1, by_gold=True)
+        assert context(chosen=chosen)["chosen"] == {"layer": 2, "setting": "AWI", "measure": measure, "reason": reason}
+
+
+def test_the_layer_whose_links_are_written():
+    def layer(measure: str, sizes: list[float], rates: list[float]) -> tuple[str, int]:
+        series = [Series("AWI", "weight"), Series("AWI", measure), Series("AWI", measure, "single")]
+        made: Any = [
+            SimpleNamespace(
+                size=np.array([sizes]).T, error_rates=lambda value=value: np.array([[[rate + value] for rate in rates]])
+            )
+            for value in (0.2, 0.1, 0)
+        ]
+        choices = [choose(dict(zip(series, made, strict=True)), "forward", has_gold=gold) for gold in (False, True)]
+        assert [choice.by_gold for choice in choices] == [False, True]
+        assert choices[1].series == series[1]
+        return choices[0].series.measure, choices[0].layer, choices[1].layer
+
+    assert layer("norm", [1, 3, 2], [0.3, 0.2, 0.1]) == ("norm", 1, 2)
+    assert layer("cosine", [3, 1, 2], [0.3, np.nan, 0.4]) == ("weight", 1, 0)  # two thirds of the way up
+    assert [layer("cosine", [0] * n, [0] * n)[1] for n in (1, 2, 4, 6, 12)] == [0, 1, 2, 3, 7]
