@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from attentionology.analyses.alignment import columns as alignment_columns
-from attentionology.analyses.alignment.figures import error_figure
+from attentionology.analyses.alignment.example import AlignedExample, ExampleMap
+from attentionology.analyses.alignment.figures import error_figure, example_figure
 from attentionology.analyses.alignment.figures import heads_figure as alignment_heads_figure
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.coreference.figures import best_figure, distance_figure
@@ -27,7 +29,7 @@ from attentionology.analyses.surface.figures import (
     statistics_figure,
 )
 from attentionology.engine.results import Part
-from attentionology.reports.drawing import panels
+from attentionology.reports.drawing import GREY, panels
 from attentionology.reports.shapes import by_bins
 from tests.documents import counted_mentions
 from tests.maps import RELATIONS, counted_words
@@ -86,8 +88,34 @@ def test_best_heads_of_relations(dependency):
         assert_values(shown[label], 100 * best[column], axis=0)
     ends = np.array(segments(axes))[:, :, 0]
     np.testing.assert_allclose(ends, 100 * best[["accuracy_low", "accuracy_high"]].to_numpy())
-    names = [label.get_text() for label in axes.get_yticklabels()]
-    assert names == [f"{row.relation} (n = {row.total:,})" for row in best.itertuples()]
+    names = axes.get_yticklabels()
+    assert [name.get_text() for name in names] == [f"{row.relation} (n = {row.total:,})" for row in best.itertuples()]
+    links = [
+        f"../report.html#head={row.layer}-{row.head}&relation={row.relation}&direction={row.direction}"
+        for row in best.itertuples()
+    ]
+    assert [name.get_url() for name in names] == axes.collections[0].get_urls() == links
+    (right,) = axes.child_axes
+    assert [name.get_text() for name in right.get_yticklabels()] == [
+        f"{row.layer}-{row.head}" for row in best.itertuples()
+    ]
+    (border,) = (line for line in axes.get_lines() if line.get_color() == GREY and line.get_linestyle() == "-")
+    assert border.get_ydata()[0] == sum(name.startswith("all") for name in best["relation"]) - 0.5
+
+
+def test_best_heads_beside_rules_and_ensembles_for_frequent_relations(dependency):
+    best = dependency[1].assign(tag_rule_heldout=[0.01 * number for number in range(len(dependency[1]))])
+    least = sorted(best["total"])[1]
+    frequent = best[best["total"] >= least]
+    ensembles = frequent[["relation"]].iloc[::-1].assign(heldout_accuracy=np.linspace(0.3, 0.6, len(frequent))).iloc[1:]
+    shown = lines(best_heads_figure(best, min_count=least, ensembles=ensembles).axes[0])
+    assert_values(shown["nearest word by part of speech"], 100 * frequent["tag_rule_heldout"], axis=0)
+    known = ensembles.set_index("relation")["heldout_accuracy"]
+    together = [100 * known.get(name, np.nan) for name in frequent["relation"]]
+    assert_values(shown["ensemble, scored on the other half"], together, axis=0)
+    assert np.isnan(together).sum() == 1
+    without = lines(best_heads_figure(best.assign(accuracy_low=np.nan), min_count=10**6).axes[0])
+    assert_values(without["best head"], 100 * best["accuracy"], axis=0)  # all of them are rare
 
 
 def test_maps_of_relations_show_the_better_direction_and_mark_the_best_head(dependency):
@@ -295,13 +323,19 @@ def test_error_rates_by_layer(alignment):
     for number, rows in enumerate(groups):
         label = f"{rows['setting'].iloc[0]}, {rows['measure'].iloc[0]}"
         assert_values(lines(errors)[label], 100 * rows["error_rate"])
+        assert_values(lines(errors)[label], rows["layer"], axis=0)
         (line,) = (each for each in errors.get_lines() if each.get_label() == label)
         dashed = line.get_linestyle() == "--" and line.get_markerfacecolor() == "white"
         assert dashed == label.endswith("weight")
-        assert_values(np.column_stack(special.get_lines()[number].get_data()), 100 * rows["on_special"])
-    ends = np.array(segments(errors))[:, :, 1]
-    expected = np.concatenate([100 * rows[["low", "high"]].to_numpy() for rows in groups])
-    np.testing.assert_allclose(ends, expected)
+        of_special = np.column_stack(special.get_lines()[number].get_data())
+        np.testing.assert_allclose(of_special, rows[["layer", "on_special"]] * [1, 100])
+    ends = np.array(segments(errors))
+    expected = np.concatenate([rows[["layer", "low", "layer", "high"]].to_numpy() for rows in groups])
+    np.testing.assert_allclose(ends.reshape(-1, 4), expected * [1, 100, 1, 100])
+    assert not segments(error_figure(alignment.assign(low=np.nan, high=np.nan)).axes[0])
+    (alone,) = error_figure(alignment.drop(columns="error_rate")).axes
+    assert alone.get_ylabel() == special.get_ylabel() == "words on special tokens (%)"
+    assert_values(lines(alone)[label], 100 * groups[-1]["on_special"])
 
 
 def test_error_rates_of_heads(alignment):
@@ -315,9 +349,33 @@ def test_error_rates_of_heads(alignment):
         expected = 100 * rows.sort_values(["layer", "head"])["error_rate"].to_numpy().reshape(2, 3)
         drawn = cells_of(axes)
         np.testing.assert_allclose(values_of(drawn, 2), expected)
+        (mark,) = axes.patches
+        assert mark.get_xy() == (least["head"] - 1.5, least["layer"] - 1.5)
         assert drawn.get_urls()[4] == "../report.html#head=2-2"
         fewest, most = (drawn.cmap(drawn.norm(rate)) for rate in (0, 100))
         assert sum(fewest[:3]) < sum(most[:3])  # few errors are dark
+
+
+def test_maps_of_a_sentence_pair_and_its_gold_links():
+    values = ((0.0, 0.0, 0.0), (0.1, 0.4, 0.2))
+    example = AlignedExample(
+        "7", "AWI", 0, ("x", "y"), ("<s>", "a", "b"), (True, False, False), (ExampleMap("norm", values),),
+        sure=((1, 0),), possible=((0, 1), (1, 0)),
+    )  # fmt: skip
+    gold, norm = example_figure(example).axes
+    assert [axes.get_title() for axes in (gold, norm)] == ["gold links", "norm, AWI"]
+    assert not values_of(cells_of(gold), 2).any()
+    np.testing.assert_allclose(values_of(cells_of(norm), 2), [[0, 0, 0], [0.25, 1, 0.5]])
+    assert [label.get_text() for label in norm.get_xticklabels()] == ["<s>", "a", "b"]
+    assert [label.get_text() for label in gold.get_yticklabels()] == ["x", "y"]
+    for axes, is_filled in ((gold, True), (norm, False)):
+        possible, sure = axes.patches  # in the second row at the first word, in the first row at the second one
+        assert (possible.get_xy(), sure.get_xy()) == ((0.5, 0.5), (1.5, -0.5))
+        assert (possible.get_linestyle(), sure.get_linestyle()) == (":", "-")
+        assert possible.get_edgecolor() != sure.get_edgecolor()
+        assert (possible.get_facecolor()[-1] > 0) == (sure.get_facecolor()[-1] > 0) == is_filled
+    (only,) = example_figure(replace(example, sure=(), possible=())).axes
+    assert only.get_title() == "norm, AWI"
 
 
 @pytest.mark.parametrize(
