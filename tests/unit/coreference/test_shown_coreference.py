@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -21,10 +23,11 @@ from attentionology.analyses.coreference.shown_tables import (
 )
 from attentionology.analyses.shared.best_head import with_control
 from tests.documents import counted_mentions, random_batch
-from tests.shown_tables import Columns, cells, distinct, in_brackets, in_latex, in_terminal, on_page
+from tests.shown_tables import Columns, as_shown, cells, distinct, in_brackets, in_latex, in_terminal, on_page
 
 MIN_COUNT = 20
 ARROWS = {"mention->antecedent": "m→ante", "antecedent->mention": "ante→m"}
+WORDED = {"mention->antecedent": "mention → antecedent", "antecedent->mention": "antecedent → mention"}
 WHERE: Columns = {"mentions": "type", "n": lambda row: n_of(row), "direction": lambda row: ARROWS[row["direction"]]}
 ACCURACY = "% accuracy accuracy_low accuracy_high"
 HELD_OUT_GAIN = "+ heldout_gain heldout_gain_low heldout_gain_high"
@@ -242,3 +245,156 @@ def test_the_finding_names_the_most_frequent_mistake_where_it_is_clear(counted):
     assert "(the nearest candidate: 12.5 % [10.0, 15.0])" in text
     assert findings(counted, share_high=0.26)[0] == []  # the intervals overlap
     assert findings(counted, min_count=10**6)[0] == []  # too few mentions
+
+
+def measure_of(row, direction):
+    return f"coreference/{row['type']}/{direction}/accuracy/weight"
+
+
+def leads_to(row):
+    measure = measure_of(row, row["direction"])
+    where = f"#head={row['layer']}-{row['head']}&measure={measure}&kind=weight&relation=coreference"
+    return f"{where}&direction={row['direction']}"
+
+
+def with_unit(row, columns, unit, sign=""):
+    """The value and the interval of a row as sentences have them."""
+    value, _, ends = as_shown(row, columns, sign).partition(" ")
+    return f"{value} {unit} {ends}".rstrip()
+
+
+def named(row):
+    return "all mentions" if row["type"] == "all" else f"{row['type']} mentions"
+
+
+def test_cards_of_heads_say_what_the_best_heads_find(results):
+    rows = best_rows(results, ["preceding"])
+    enough = sorted(row["total"] for row in rows)[1]
+    explored = explored_coreference(results._replace(min_count=enough), counted_mentions(labels=CONTRASTS[0]), "weight")
+    facts: dict[str, list[tuple[str, str, str | None]]] = {}
+    phrases: dict[str, tuple[str, ...]] = {}
+    for row in rows:
+        accuracy = with_unit(row, "accuracy accuracy_low accuracy_high", "%")
+        rules, held_out = (as_shown(row, f"{name}_accuracy") for name in ("rule_based", "heldout"))
+        text = f"{accuracy} of {row['total']:,} mentions, rules {rules} %, held out {held_out} %"
+        measure = measure_of(row, row["direction"])
+        facts.setdefault(head_of(row), []).append((f"antecedents, {named(row)}", text, measure))
+        if row["total"] >= enough:
+            same, other = (
+                with_unit(row, f"{name} {name}_low {name}_high", "points", "+") for name in ("gain", "heldout_gain")
+            )
+            better = f"finds the antecedents of {named(row)} better than the rules do, by {same}; held out {other}"
+            phrases.setdefault(head_of(row), (better,))
+    assert sum(row["total"] >= enough for row in rows) == len(rows) - 1
+    said = {name: [(fact.label, fact.text, fact.measure) for fact in each] for name, each in explored.facts.items()}
+    assert (said, explored.phrases) == (facts, phrases)
+    assert explored.findings[0].address == leads_to(rows[0])
+
+
+def test_the_explorer_has_the_accuracies_of_all_heads_with_their_intervals(results):
+    metric = counted_mentions(labels=CONTRASTS[0])
+    measures = {each.id: each for each in explored_coreference(results, metric, "weight").measures}
+    cells, (_, replicates) = results.tables.cells, metric.split_counts()
+    rows = best_rows(results, ["preceding"])
+    assert len(measures) == 2 * len(rows)
+    for row, (number, (direction, arrow)) in itertools.product(rows, enumerate(WORDED.items())):
+        measure = measures[measure_of(row, direction)]
+        of_heads = cells.query("candidates == 'preceding' and type == @row['type'] and direction == @direction")
+        np.testing.assert_allclose(np.array(measure.values, dtype=float), of_heads["accuracy"])
+        assert (measure.label, measure.n) == (f"{named(row)}, {arrow}", row["total"])
+        assert (measure.relation, measure.direction, measure.kind) == ("coreference", direction, "weight")
+        assert measure.baseline == row["rule_based_accuracy"]
+        members = metric.members()[row["type"]]
+        total = replicates.total[members].sum(0)
+        right = replicates.correct[members, :, 0, number, 1, 2].sum(0)  # of head 2-3
+        ends = np.quantile(right[total > 0] / total[total > 0], [0.025, 0.975])
+        low, high = (list(bounds or ()) for bounds in (measure.low, measure.high))
+        np.testing.assert_allclose([low[5], high[5]], ends, atol=1e-4)
+
+
+def test_the_finding_about_ensembles_begins_with_the_largest_gain(counted):
+    accuracy, results = counted
+    rows = best_rows(results, ["preceding"])
+    count = len(rows)
+    table = pd.DataFrame(rows)[["type"]].assign(
+        total=100, heads=[f"{number}-1→" for number in range(count)], heldout_accuracy=0.5, single_accuracy=0.4,
+        gain=[0.9, *np.linspace(0.1, 0.2, count - 1)], gain_low=[0.0, *[0.01] * (count - 1)], gain_high=0.95,
+    )  # fmt: skip
+
+    def said(table):
+        found = explored_coreference(results._replace(ensembles=table), accuracy, "weight").findings
+        return [(each.text, each.address) for each in found if "averaged maps" in each.text]
+
+    (found,) = said(table)
+    of = f"rows of the table of ensembles ({', '.join(named(row) for row in rows)})"
+    assert found[0].startswith(f"In {count - 1} of {count} {of}, averaged maps of several heads find more antecedents")
+    last = f"{named(rows[-1])} by {count - 1}-1→ (50.0 % of 100, one head 40.0 %; +20.0 points [1.0, 95.0])"
+    assert f": {last}; {named(rows[-2])} by" in found[0]
+    assert found[1] == leads_to(rows[-1])
+    assert said(table[:1]) == [
+        (
+            "In none of 1 rows of the table of ensembles (all mentions), averaged maps of several heads clearly find "
+            "more antecedents than one head on documents that did not choose them.",
+            leads_to(rows[0]),
+        )
+    ]
+    assert said(table[:0]) == []
+
+
+def test_notes_say_what_is_scored_and_how_groups_differ(results):
+    notes = " ".join(best_table(results).notes)
+    assert f"fewer than {MIN_COUNT} mentions. Candidates are head words of the preceding mentions." in notes
+    assert "Scored: 77 of 99 mentions that have an antecedent. Asked for, but with no right candidate: 3." in notes
+    (row,) = results.tables.contrasts.query("candidates == 'preceding'").to_dict("records")
+    first, second = (f"{row[name]} {as_shown(row, f'{name}_accuracy')}" for name in ("first", "second"))
+    difference = as_shown(row, "difference difference_low difference_high", "+")
+    assert f"{first}, {second}: difference {difference} (head {head_of(row)})" in notes
+    largest = results.tables.largest_contrasts.query("candidates == 'preceding' and rank == 1").to_dict("records")
+    heads = "; ".join(
+        f"{as_shown(row, 'difference simultaneous_low simultaneous_high', '+')} in head {head_of(row)} "
+        f"{ARROWS[row['direction']]}, held-out {as_shown(row, 'heldout_difference', '+')}"
+        for row in largest
+    )
+    assert len(largest) == 2
+    assert f"Largest differences, {row['first']} minus {row['second']}: {heads}. The intervals" in notes
+    answered = results._replace(account={**results.account, "no answer": 0})
+    assert "no right candidate" not in " ".join(best_table(answered).notes)
+    assert (notes.count("minus"), notes.count(": difference")) == (1, 1)
+
+
+def test_the_legend_counts_choices_and_names_intervals_and_rare_rows_are_gray(results):
+    table = best_table(results)
+    assert "the best of 12 on" in table.legend  # 2 layers, 3 heads, 2 directions
+    assert ", with a 95 % bootstrap interval" in table.legend
+    for row in table.rows:
+        words = {"total"} if row["type"] == "all" else set()
+        assert set(table.style(row).split()) == words | ({"rare"} if row["total"] < MIN_COUNT else set())
+    best = results.tables.best
+    without = results.tables._replace(best=best.assign(accuracy_low=best["accuracy_high"]))
+    assert "bootstrap" not in best_table(results._replace(tables=without)).legend
+
+
+def test_questions_have_the_candidates_of_their_own(results):
+    asked = results._replace(asked=True)
+    for policy, other in (("preceding", "words"), ("mentions", "words"), ("words", "preceding")):
+        (others,) = (t for t in shown_tables(asked._replace(candidates=policy)) if t.name == "coreference_others")
+        assert {row["candidates"] for row in others.rows} == {other}
+    assert "Candidates are head words of the two names or occupations in question." in best_table(asked).notes[0]
+
+
+def test_the_page_compares_all_heads_between_groups(results):
+    section = coreference_section(results, Titles("m", "c"))
+    (largest,) = section.context["largest"]
+    heads = results.tables.head_contrasts.query("candidates == 'preceding'")
+    assert largest["choices"] == len(heads) == 12
+    assert largest["above"] == sum(heads["simultaneous_low"] > 0)
+    assert largest["below"] == sum(heads["simultaneous_high"] < 0)
+    assert largest["has_intervals"] == heads["simultaneous_low"].notna().any()
+    assert (largest["first_total"], largest["second_total"]) == tuple(heads[["first_total", "second_total"]].iloc[0])
+    assert section.context["reasons"] == [("given with candidates of which none is right", 3)]
+    best = results.tables.best.query("candidates == 'preceding'")
+    assert section.context["scored"] == best["total"].max() > 0
+    assert section.context["best"]["type"] == "all"
+    assert list(section.figures) == [f"coreference_{name}" for name in ("best", "heads", "distances", "contrasts")]
+    empty = results._replace(tables=results.tables._replace(best=results.tables.best.assign(total=0)))
+    assert list(coreference_section(empty, Titles("m", "c")).figures) == ["coreference_contrasts"]
