@@ -100,7 +100,7 @@ def test_best_heads_of_relations(dependency):
         f"{row.layer}-{row.head}" for row in best.itertuples()
     ]
     (border,) = (line for line in axes.get_lines() if line.get_color() == GREY and line.get_linestyle() == "-")
-    assert border.get_ydata()[0] == sum(name.startswith("all") for name in best["relation"]) - 0.5
+    assert np.asarray(border.get_ydata())[0] == sum(name.startswith("all") for name in best["relation"]) - 0.5
 
 
 def test_best_heads_beside_rules_and_ensembles_for_frequent_relations(dependency):
@@ -341,7 +341,7 @@ def test_error_rates_by_layer(alignment):
 
 
 def test_error_rates_of_heads(alignment):
-    figure = alignment_heads_figure(alignment)
+    figure: Any = alignment_heads_figure(alignment)
     single = alignment[alignment["heads"] == "single"]
     panels = [axes for axes in figure.axes if axes.get_title()]
     for axes, (name, rows) in zip(panels, single.groupby(["setting", "measure"]), strict=True):
@@ -364,10 +364,11 @@ def test_maps_of_a_sentence_pair_and_its_gold_links():
         "7", "AWI", 0, ("x", "y"), ("<s>", "a", "b"), (True, False, False), (ExampleMap("norm", values),),
         sure=((1, 0),), possible=((0, 1), (1, 0)),
     )  # fmt: skip
-    gold, norm = example_figure(example).axes
+    figure: Any = example_figure(example)
+    gold, norm = figure.axes
     assert [axes.get_title() for axes in (gold, norm)] == ["gold links", "norm, AWI"]
     assert not values_of(cells_of(gold), 2).any()
-    np.testing.assert_allclose(values_of(cells_of(norm), 2), [[0, 0, 0], [0.25, 1, 0.5]])
+    np.testing.assert_allclose(values_of(cells_of(norm), 2), [[0.0, 0.0, 0.0], [0.25, 1.0, 0.5]])
     assert [label.get_text() for label in norm.get_xticklabels()] == ["<s>", "a", "b"]
     assert [label.get_text() for label in gold.get_yticklabels()] == ["x", "y"]
     for axes, is_filled in ((gold, True), (norm, False)):

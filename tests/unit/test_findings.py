@@ -28,6 +28,7 @@ from attentionology.analyses.surface.report import explored_surface
 from attentionology.reports.explorer.contribution import Contribution
 from tests.documents import counted_mentions
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
+from tests.shown_tables import in_brackets, percent
 from tests.unit.test_norm_reports import results as norms  # noqa: F401  # a fixture
 from tests.unit.test_surface_reports import results as surface_results
 
@@ -253,9 +254,10 @@ def said(contribution: Contribution) -> str:
 @pytest.fixture(scope="module")
 def words():
     texts, maps = random_corpus(22, sentences=20)
-    for text, of_text in zip(texts, maps, strict=True):  # head 1-1 finds every word's head
+    for text, of_text in zip(texts, maps, strict=True):  # head 2-3 finds every word's head, head 2-1 two of three
         for word, head in enumerate(text.heads, start=1):
-            of_text[0, 0, word, head or 0] += 100
+            of_text[1, 2, word, head or 0] += 100
+            of_text[1, 0, word, head or 0] += 100 * (word % 3 > 0)
     metric = DependencyAccuracy(RELATIONS, 2, 3, replicates=20)
     metric.update(batch_of(texts, maps))
     return metric, metric.compute()
@@ -285,6 +287,48 @@ def test_heads_beat_position_only_if_they_do_held_out(words):
         assert "best head for obj" not in said(one)
         assert "best head for det" in said(one)
         assert {fact.label.split(",")[0] for each in one.facts.values() for fact in each} == {"det"}
+
+
+def test_cards_and_summaries_of_heads_name_the_relations_with_the_largest_gains(words):
+    metric, tables = words
+    best = tables.best[tables.best["relation"] != "root"].assign(**HELD_OUT)
+    best["gain_low"], best["heldout_gain"] = 0.01, np.linspace(0.1, 0.2, len(best))
+    single = [row for row in best.to_dict("records") if row["relation"] in RELATIONS]
+    least = sorted(row["total"] for row in single)[1]
+    rows = {row["relation"]: row for row in single if row["total"] >= least}
+    contribution = explored_dependency(DependencyResults(tables.cells, best, min_count=least), metric, "weight")
+    pairs = {measure.id: measure for measure in contribution.measures}
+    facts: dict[str, list[tuple[float, str, str]]] = {}
+    for cell in tables.cells.to_dict("records"):
+        row = rows.get(cell["relation"])
+        accuracy, gain = (
+            pairs.get(f"dependency/{cell['relation']}/{cell['direction']}/{name}/weight")
+            for name in ("accuracy", "gain")
+        )
+        index = 3 * cell["layer"] + cell["head"] - 4
+        if row is None or accuracy is None or gain is None or not (gain.low or ())[index] > 0:
+            continue
+        low, high = np.array([accuracy.low, accuracy.high], dtype=float)[:, index]
+        value = cell["accuracy"] - row["offset_accuracy"]
+        text = f"{percent(cell['accuracy'])} %{in_brackets(low, high)} of {row['total']:,} words, "
+        text += f"{percent(value, '+')} points over a fixed offset"
+        if all(cell[name] == row[name] for name in ("layer", "head", "direction")):
+            text += "; it is the best head; held out, the best heads gain "
+            text += f"{percent(row['heldout_gain'], '+')} points [0.1, 20.0]"
+        facts.setdefault(f"{cell['layer']}-{cell['head']}", []).append((-value, text, accuracy.id))
+    said = {head: [(fact.text, fact.measure) for fact in each] for head, each in contribution.facts.items()}
+    assert said == {
+        head: [tuple(fact) for _, *fact in sorted(each, key=lambda fact: fact[0])[:3]] for head, each in facts.items()
+    }
+    assert {head: len(each) for head, each in facts.items()}.items() >= {("2-3", len(rows)), ("2-1", len(rows))}
+    first, second, *_ = sorted(rows.values(), key=lambda row: -row["heldout_gain"])
+    assert [phrase.split(" (")[0] for phrase in contribution.phrases["2-3"]] == [
+        f"is the best head for {row['relation']}" for row in (first, second)
+    ]
+    largest = f"{percent(first['gain'], '+')} points [1.0, {percent(first['gain_high'])}] over the best fixed offset"
+    assert (
+        f"(dependent → head), with 100.0 % of {first['total']:,} words, {largest} (" in contribution.phrases["2-3"][0]
+    )
 
 
 @pytest.fixture(scope="module")

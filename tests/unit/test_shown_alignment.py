@@ -270,6 +270,17 @@ def test_without_gold_links_nothing_is_found(explored):
     assert without.facts.keys() == contribution.facts.keys()
 
 
+def test_word_vectors_have_no_heads(explored):
+    _, results, _ = explored
+    cells, best = (
+        table.query("heads == 'all' and setting == 'AWI' and measure == 'norm'").assign(measure="cosine")
+        for table in (results.tables.cells, results.tables.best)
+    )
+    made = explored_alignment(replace(results, tables=replace(results.tables, cells=cells, best=best)))
+    assert {measure.label for measure in made.measures} == {"AWI, by cosine"}
+    assert "Of all word vectors, those of layer 2 have the lowest: " in made.findings[0].text
+
+
 def test_the_page_explains_what_was_chosen_and_directions_if_there_are_two(explored, monkeypatch):
     _, results, _ = explored
     monkeypatch.setattr(f"{alignment_section.__module__}.alignment_figures", lambda *_: {})
@@ -289,7 +300,7 @@ def test_the_page_explains_what_was_chosen_and_directions_if_there_are_two(explo
 
 
 def test_the_layer_whose_links_are_written():
-    def layer(measure: str, sizes: list[float], rates: list[float]) -> tuple[str, int]:
+    def layer(measure: str, sizes: list[float], rates: list[float]) -> tuple[str, int, int]:
         series = [Series("AWI", "weight"), Series("AWI", measure), Series("AWI", measure, "single")]
         made: Any = [
             SimpleNamespace(

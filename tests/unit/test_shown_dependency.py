@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -13,14 +15,22 @@ from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.failure_tables import by_relation, failure_tables, shown_failures
 from attentionology.analyses.dependency.failures import DependencyFailures
 from attentionology.analyses.dependency.findings import findings_of
-from attentionology.analyses.dependency.section import DependencyResults, best_table, dependency_section
+from attentionology.analyses.dependency.section import (
+    DependencyResults,
+    best_table,
+    dependency_section,
+    reach_facts,
+)
+from attentionology.analyses.dependency.tables import TOTALS
 from attentionology.analyses.shared.best_head import with_control
 from attentionology.analyses.shared.failures import FailureTables
 from attentionology.analyses.shared.options import FailureOptions
+from attentionology.corpora_loaders import OFFSETS
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
 from tests.shown_tables import Columns, as_shown, cells, distinct, in_latex, in_terminal, on_page
 
 MIN_COUNT = 20
+WORDED = {"dep->head": "dependent → head", "head->dep": "head → dependent"}
 SHARES = {
     "accuracy": "accuracy accuracy_low accuracy_high",
     "held-out": "heldout_accuracy heldout_min heldout_max",
@@ -340,3 +350,43 @@ def test_three_mistakes_are_named_and_the_first_is_shown():
             for row, text in list(zip(rows, texts, strict=True))[first : first + 3]
         )
         assert shown == (f"The most frequent mistakes of the best heads: {named}.", leads_to(rows[first], show))
+
+
+def test_the_explorer_has_accuracies_and_gains_of_all_heads(results):
+    metric = counted_words()
+    _, replicates = metric.split_counts()
+    rows = {row["relation"]: row for row in results.best.to_dict("records") if row["relation"] != "root"}
+    measures = {each.id: each for each in explored_dependency(results, metric, "weight").measures}
+    assert len(measures) == 4 * len(rows)
+    for (name, row), (number, (way, arrow)) in itertools.product(rows.items(), enumerate(WORDED.items())):
+        accuracy, gain = (measures[f"dependency/{name}/{way}/{column}/weight"] for column in ("accuracy", "gain"))
+        of_heads = results.cells.query("relation == @name and direction == @way")["accuracy"].to_numpy()
+        np.testing.assert_allclose(np.array(accuracy.values, dtype=float), of_heads)
+        np.testing.assert_allclose(np.array(gain.values, dtype=float), of_heads - row["offset_accuracy"])
+        for measure in (accuracy, gain):
+            assert (measure.label, measure.n, measure.relation) == (f"{name}, {arrow}", row["total"], name)
+        assert (accuracy.baseline, gain.center, gain.direction) == (row["offset_accuracy"], 0, way)
+        assert gain.note.endswith(f"({row['offset']:+d}).")
+        left_out = {"all-nopunct": ("punct",), "all-nopunct-noroot": ("punct", "root")}.get(name, ())
+        groups = [i for i, each in enumerate(metric.groups) if name in (each, *TOTALS) and each not in left_out]
+        total, right = replicates.total[groups].sum(0), replicates.correct[groups].sum(0)[:, number, 1, 2]  # head 2-3
+        offset = replicates.baselines[groups].sum(0)[:, OFFSETS.index(row["offset"])]
+        used = total > 0
+        for measure, found in ((accuracy, right), (gain, right - offset)):
+            ends = np.quantile(found[used] / total[used], [0.025, 0.975])
+            np.testing.assert_allclose(np.array([measure.low, measure.high], dtype=float)[:, 5], ends, atol=1e-4)
+
+
+def test_the_section_names_an_example_and_what_words_of_a_causal_model_can_reach(results):
+    cells = results.cells.assign(reach=[0.25 + 0.5 * (way == "head->dep") for way in results.cells["direction"]])
+    reach = "causal model, in which words see only the words before; all words whose head is in reach: "
+    assert reach_facts(cells) == (f"{reach}dep→head 25.0 %, head→dep 75.0 %",)
+    assert reach_facts(results.cells) == ()
+    single = [row for row in best_table(results).rows if row["relation"] in RELATIONS and row["relation"] != "punct"]
+    section = dependency_section(replace(results, cells=cells, trees="enhanced"), Titles("m", "c"))
+    assert section.context["example"] == single[0]
+    assert section.context["map_facts"] == [*results.map_facts, *reach_facts(cells)]
+    titled = section.figures["dependency_best"].get_suptitle(), section.figures["dependency_heads"].get_suptitle()
+    assert titled == ("m on c · enhanced dependencies",) * 2
+    rare = dependency_section(replace(results, min_count=10**6))
+    assert (rare.context["example"], rare.figures["dependency_best"].get_suptitle()) == (None, "")

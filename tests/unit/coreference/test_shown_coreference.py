@@ -308,8 +308,7 @@ def test_the_explorer_has_the_accuracies_of_all_heads_with_their_intervals(resul
         total = replicates.total[members].sum(0)
         right = replicates.correct[members, :, 0, number, 1, 2].sum(0)  # of head 2-3
         ends = np.quantile(right[total > 0] / total[total > 0], [0.025, 0.975])
-        low, high = (list(bounds or ()) for bounds in (measure.low, measure.high))
-        np.testing.assert_allclose([low[5], high[5]], ends, atol=1e-4)
+        np.testing.assert_allclose(np.array([measure.low, measure.high], dtype=float)[:, 5], ends, atol=1e-4)
 
 
 def test_the_finding_about_ensembles_begins_with_the_largest_gain(counted):
