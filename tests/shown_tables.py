@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 from rich.console import Console, RenderableType
 
+from attentionology.reports.columns import Schema
 from attentionology.reports.table import ShownTable
 
 Cells = list[dict[str, str]]
@@ -131,3 +132,39 @@ def distinct(table: pd.DataFrame) -> pd.DataFrame:
     for column, name in enumerate(names):
         values[name] = [(1 + column + len(names) * row) / (1 + len(names) * len(table)) for row in range(len(table))]
     return values
+
+
+def assert_declared(tables: Mapping[str, pd.DataFrame], schemas: Iterable[Schema], numbers: Iterable[str] = ()) -> None:
+    """Compare what schemas say of tables with their values: the order of columns that belong together, and the types.
+
+    Args:
+        tables: the tables by name, those of some schemas may be missing.
+        schemas: their schemas.
+        numbers: the columns without a unit whose values lie between 0 and 1 in these tables, but are no shares.
+    """
+    unknown = {*numbers}
+    for schema in schemas:
+        table = tables.get(schema.name, pd.DataFrame())
+        for column in schema.columns:
+            names = [name for name in column.names.split() if name in table]
+            assert names == [name for name in table if name in names], schema.name
+            for name in names:
+                unknown -= {name}
+                values = table[name].dropna()
+                assert _is_of(column.type, values) or (column.type == "number" and name in numbers), (schema.name, name)
+    assert not unknown
+
+
+def _is_of(type_: str, values: pd.Series) -> bool:
+    """Whether values may be of a type."""
+    if values.empty or not pd.api.types.is_numeric_dtype(values):
+        return values.empty or type_ == "text"
+    is_whole, low, high = pd.api.types.is_integer_dtype(values), values.min(), values.max()
+    return {
+        "text": False,
+        "count": is_whole and low >= 0,
+        "number from 1": is_whole and low >= 0,  # 0 stands for all together
+        "share": not is_whole and low >= 0 and high <= 1,
+        "points": not is_whole and -1 <= low and high <= 1,
+        "number": low < 0 or high > 1,
+    }.get(type_, True)

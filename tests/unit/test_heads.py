@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
+from attentionology.extractors import DIRECTIONS
 from attentionology.reports.drawing import BLUE, GREY, ORANGE
 from attentionology.reports.explorer.encoding import inflated
-from attentionology.reports.heads import HeadView, Layout, as_text, draw, draw_into
+from attentionology.reports.heads import LAYOUTS, HeadView, Layout, as_text, draw, draw_into
 from attentionology.reports.heads.explored import as_explorer, opening
 
 WORDS = ("[CLS]", "The", "old", "dog", "barks", "[SEP]")
@@ -39,15 +41,26 @@ def drawn_lines(view: HeadView) -> list[tuple[str, float]]:
     return [(to_hex(line.get_color()).upper(), float(line.get_alpha() or 0)) for line in axes.lines]
 
 
-def test_a_line_for_each_value_that_can_be_seen():
-    expected = [
-        (ORANGE if GOLD[row] == column else BLUE, VALUES[row, column])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_line_for_each_value_that_can_be_seen(direction):
+    """Lines between a word and its head, as the direction reads them, are orange."""
+    values = VALUES.copy()
+    values[0, 5] = 0.02  # the faintest that is drawn
+    joined = {
+        (row, column)
         for row in range(6)
         for column in range(6)
-        if VALUES[row, column] >= 0.02
+        if (direction != "head->dep" and GOLD[row] == column) or (direction != "dep->head" and GOLD[column] == row)
+    }
+    expected = [
+        (ORANGE if (row, column) in joined else BLUE, values[row, column])
+        for row in range(6)
+        for column in range(6)
+        if values[row, column] >= 0.02
     ]
-    assert drawn_lines(VIEW) == expected
-    assert len(expected) == 12
+    assert drawn_lines(replace(VIEW, values=values, direction=direction)) == expected
+    assert len(expected) == 13
+    assert {color for color, _ in drawn_lines(replace(VIEW, gold=(), relations=()))} == {BLUE}
 
 
 @pytest.mark.parametrize("layout", ["lines", "arcs"])
@@ -118,6 +131,80 @@ def test_a_grid_has_a_panel_for_each_sentence_and_head():
     figure = draw([[VIEW, other], [other.without_special(), VIEW.without_special()]])
     headings = [axes.texts[0].get_text() for axes in figure.axes]
     assert headings == ["Head 3-9", "Head 3-10", "Head 3-10", "Head 3-9"]
+
+
+def test_a_panel_of_lines_is_as_large_as_its_words():
+    """In inches: 0.075 for each letter of the longest word on both sides, and 0.19 for each line."""
+    short = VIEW.restricted([1, 3])
+    figure = draw([[VIEW, short], [short, short]])
+    (width, height) = figure.get_size_inches()
+    assert (width, height) == pytest.approx((2.05 + 1.75, 1.615 + 0.855 + 0.285))  # with the legend
+    expected = [(0, 0, 2.05, 1.615), (2.05, 0, 1.75, 1.615), (0, 1.615, 2.05, 0.855), (2.05, 1.615, 1.75, 0.855)]
+    for axes, (left, top, wide, high) in zip(figure.axes, expected, strict=True):
+        box = axes.get_position()
+        inches = (width * box.x0, height * (1 - box.y1), width * box.width, height * box.height)
+        assert inches == pytest.approx((left, top, wide, high))
+        assert (*axes.get_xlim(), *axes.get_ylim()) == pytest.approx((0, wide, high, 0))
+    heading, *words = (text.get_position() for text in figure.axes[0].texts)
+    assert heading == pytest.approx((1.025, 0.152))
+    assert words == [pytest.approx((x, 0.19 * (2 + row))) for row in range(6) for x in (0.475, 1.575)]
+    (legend,) = figure.texts
+    assert legend.get_position() == pytest.approx((0.01, 0.057 / height))
+    assert legend.get_text() == "Lines to the syntactic head of a word are orange."
+    plain = draw([[short]])  # none of its words has a known head
+    assert not plain.texts
+    assert plain.get_size_inches() == pytest.approx((1.75, 0.855))
+
+
+def test_a_panel_of_arcs_is_as_large_as_its_words_and_arcs():
+    """In inches: words are as wide as the name of their relation needs, and longer arcs are higher."""
+    figure = draw([[replace(VIEW, special=(True, *[False] * 4, True))]], layout="arcs")
+    [axes] = figure.axes
+    centers = [0.39375, 0.8125, 1.1875, 1.6125, 2.08125, 2.56875]
+
+    def apex(first: int, last: int) -> float:
+        distance = abs(centers[first] - centers[last])
+        return 1.2 * distance / (distance + 3.6)
+
+    above, below = apex(1, 3), apex(3, 4) + 0.2  # the arrow to the root is below all arcs
+    baseline = above + 0.57
+    height = baseline + below + 0.285
+    assert axes.get_ylim() == pytest.approx((height, 0))
+    assert figure.get_size_inches() == pytest.approx((2.9625, height + 0.285))
+    places = [text.get_position() for text in axes.texts]
+    assert places[0] == pytest.approx((0.15, 0.152))
+    assert places[1:7] == [pytest.approx((center, baseline)) for center in centers]
+    tree = [(2, 1), (3, 2), (4, 3)]
+    level = baseline + 0.114
+    middles = [((centers[head] + centers[word]) / 2, level + apex(head, word)) for head, word in tree]
+    assert places[7:] == [pytest.approx(each) for each in (*middles, (centers[4], level + below))]
+    arrows: list[Any] = axes.patches
+    for arrow, (head, word), side in zip(arrows, [(3, 1), (3, 2), (4, 3), (3, 4), *tree], "aaaabbb", strict=False):
+        y = baseline - 0.114 if side == "a" else level
+        (start, tip), apart = arrow._posA_posB, 0.05 if head < word else -0.05
+        assert (start, tip) == (pytest.approx((centers[head] + apart, y)), pytest.approx((centers[word], y)))
+        bend = arrow.get_path().vertices[1]  # a curve is half as high as the point that bends it
+        high = 2 * apex(head, word)
+        assert bend == pytest.approx(((start[0] + tip[0]) / 2, y - high if side == "a" else y + high))
+    root = arrows[-1]._posA_posB
+    assert root == [pytest.approx((centers[4], level + below)), pytest.approx((centers[4], level))]
+    assert [arrow.get_alpha() for arrow in arrows] == pytest.approx([0.8, 0.69, 0.3, 0.25, 1, 1, 1, 1])
+    faint = draw([[replace(VIEW, values=VALUES / 5)]], layout="arcs").axes[0].patches
+    assert [arrow.get_alpha() for arrow in faint[:4]] == pytest.approx([0.16, 0.15, 0.15, 0.15])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_words_that_are_read_from_right_to_left_are_mirrored(layout):
+    right = replace(VIEW, words=("[CLS]", "ראה", "חתול", "שחור", "גדול", "[SEP]"), gold=(), relations=())
+    left = replace(right, words=("[CLS]", "saw", "cats", "dark", "huge", "[SEP]"))
+    [mirrored], [usual] = (draw([[view]], layout=layout).axes for view in (right, left))
+    width = usual.get_xlim()[1]
+    assert mirrored.get_xlim() == pytest.approx((0, width))
+    if layout == "arcs":
+        xs = [[text.get_position()[0] for text in axes.texts[1:]] for axes in (mirrored, usual)]
+        assert xs[0] == pytest.approx([width - x for x in xs[1]])
+    for line, other in zip(mirrored.lines, usual.lines, strict=True):
+        assert list(np.asarray(line.get_xdata())) == list(np.asarray(other.get_xdata()))[::-1]
 
 
 @pytest.mark.parametrize("views", [[], [[]], [[VIEW], [VIEW, VIEW]]])

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attentionology.analyses.probing import columns as probing_columns
 from attentionology.analyses.probing.findings import adds, is_selective, score_texts
 from attentionology.analyses.probing.head_weights import head_weights
 from attentionology.analyses.probing.report import ProbeResults, methods_table
@@ -18,7 +19,7 @@ from attentionology.reports.format import interval
 from attentionology.reports.page import Section
 from attentionology.reports.table import ShownTable
 from tests.probing_results import CASES, PUBLISHED, Case, results, written
-from tests.shown_tables import Cells, Columns, cells, in_terminal, on_page, percent, printed
+from tests.shown_tables import Cells, Columns, assert_declared, cells, in_terminal, on_page, percent, printed
 
 
 class Written(NamedTuple):
@@ -135,6 +136,12 @@ def test_files_are_those_promised_and_give_back_the_tables(run):
         for name, of_probe in found.weights.items():
             own = table[table["probe"] == name].drop(columns="probe").reset_index(drop=True)
             pd.testing.assert_frame_equal(own, getattr(of_probe, part), check_dtype=False)
+
+
+def test_columns_are_as_declared(run):
+    numbers = {"weight", "weight_sd", "contribution"}
+    written = run.section.tables
+    assert_declared(written, probing_columns.SCHEMAS, {*numbers} if run.found.weights else ())
 
 
 def test_summary_is_strict_json(run):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.analyses.explanation.columns import EXPLAIN_MODELS
+from attentionology.analyses.explanation.columns import EXPLAIN_MODELS, SCHEMAS
 from attentionology.analyses.explanation.registry import column_of, registered_tests
 from attentionology.analyses.explanation.section import explain_section, explain_table, verdict_table
 from attentionology.analyses.explanation.tests.correlation import tau_figure
@@ -17,7 +17,7 @@ from attentionology.analyses.explanation.tests.removal import removal_figure
 from attentionology.analyses.explanation.verdict import all_questions
 from attentionology.reports.format import rows_of
 from attentionology.reports.table import ShownTable
-from tests.shown_tables import as_shown, distinct, in_latex, in_terminal, on_page, percent, printed
+from tests.shown_tables import as_shown, assert_declared, distinct, in_latex, in_terminal, on_page, percent, printed
 from tests.unit.test_explain_reports import results as drawn
 
 MARKS = {"passes": "✓ passes", "fails": "✗ fails", "undecided": "? undecided"}
@@ -97,6 +97,11 @@ def test_a_terminal_has_the_most_important_measures(results):
     assert means[label][1] == f"{moved['n']:,}"
     compared = {row[1] for row in rows if len(row) == 2}
     assert compared >= set(results.verdicts["compared"])
+
+
+def test_columns_are_as_declared():
+    numbers = ("larger_mean", "smaller_mean", "loss", "lambda")
+    assert_declared(explain_section(drawn(n=200)).tables, SCHEMAS, numbers)
 
 
 def test_models_are_shown_by_their_scores(results):

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attentionology.analyses.norms import columns as norms_columns
 from attentionology.analyses.norms.figures import block_figure, frequency_figure, grid_figure, pairs_figure
 from attentionology.analyses.norms.paper import Published
 from attentionology.analyses.norms.report import norms_section
 from attentionology.analyses.norms.shown_tables import layers_table
-from tests.shown_tables import Columns, cells, distinct, in_latex, in_terminal, on_page, percent
+from tests.shown_tables import Columns, assert_declared, cells, distinct, in_latex, in_terminal, on_page, percent
 from tests.unit.test_norm_reports import results as computed  # noqa: F401  # a fixture
 
 PAPER = Published(
@@ -30,6 +31,11 @@ def results(computed):  # noqa: F811  # the fixture
         **{name: distinct(getattr(computed.block, name)) for name in ("overwriting", "left_out")}
     )
     return replace(computed, block=block, **{name: distinct(getattr(computed, name)) for name in names})
+
+
+def test_columns_are_as_declared(computed):  # noqa: F811  # the fixture
+    tables = norms_section(replace(computed, published=PAPER)).tables
+    assert_declared(tables, norms_columns.SCHEMAS, ["weight", "gamma", "median_gamma", "published"])
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,12 @@ import pytest
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
+from attentionology.analyses.clusters import columns as clusters_columns
 from attentionology.analyses.clusters.distances import HeadDistances
 from attentionology.analyses.clusters.geography import geography
 from attentionology.analyses.clusters.report import ClusterResults, clusters_section, distances_figure, neighbors_table
 from attentionology.analyses.contract import Titles
+from attentionology.analyses.surface import columns as surface_columns
 from attentionology.analyses.surface import report
 from attentionology.analyses.surface.figures import surface_figures
 from attentionology.analyses.surface.gradients import GradientImportance
@@ -29,7 +31,7 @@ from attentionology.reports.drawing import SCALE
 from attentionology.reports.format import best_head, number, number_equal, ranges
 from attentionology.reports.page import write_report
 from tests import tiny
-from tests.shown_tables import Columns, cells, distinct, in_latex, in_terminal, on_page, percent
+from tests.shown_tables import Columns, assert_declared, cells, distinct, in_latex, in_terminal, on_page, percent
 from tests.unit.test_reports import RUN
 
 pytestmark = pytest.mark.usefixtures("svgs_are_drawn")
@@ -122,6 +124,12 @@ def test_heads_are_in_the_order_of_their_tree(monkeypatch, most, named):
     if most > 12:
         order = [labels.index(clusters.distances.per_row.index[head]) for head in (first, second)]
         assert abs(order[0] - order[1]) == 1
+
+
+def test_columns_are_as_declared():
+    surface, clusters = results("bert")
+    assert_declared(surface_section(surface).tables, surface_columns.SCHEMAS, ["loss"])
+    assert_declared(clusters_section(clusters).tables, clusters_columns.SCHEMAS, ["found", "shuffled"])
 
 
 def test_no_negative_zero():
