@@ -165,6 +165,6 @@ def _is_of(type_: str, values: pd.Series) -> bool:
         "count": is_whole and low >= 0,
         "number from 1": is_whole and low >= 0,  # 0 stands for all together
         "share": not is_whole and low >= 0 and high <= 1,
-        "points": not is_whole and -1 <= low and high <= 1,
+        "points": not is_whole and low >= -1 and high <= 1,
         "number": low < 0 or high > 1,
     }.get(type_, True)

@@ -248,6 +248,55 @@ def test_text_of_norms_and_of_layers():
     assert as_text(replace(VIEW, head=None, kind="attn")).startswith("Layer 3 (attn): s1\n")
 
 
+def test_text_names_words_with_a_twentieth_of_the_largest_value():
+    values = VALUES.copy()
+    values[1] = [0.5, 0.025, 0.0249, 0, 0, 0]
+    values[2] = [0.5, 0.09, 0.06, 0.2, 0, 0]
+    values[3] = 0
+    lines = as_text(replace(VIEW, values=values, guesses=(None,) * 6)).splitlines()
+    assert [line.partition("█  ")[2].strip() for line in lines[2:4]] == [
+        "[CLS] 50%, The 2%",
+        "[CLS] 50%, dog 20%, The 9%",
+    ]
+    assert lines[4] == "  dog    █             (head: barks, out of reach)"
+
+
+LONG = ("[CLS]", "Weihnachtsbaumkugel", "日本語の単語です", "dog", "barks", "[SEP]")
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        (
+            48,
+            [
+                "Head 3-9: sssssssssssssssssssssssssssssssssssss…",
+                "  [CLS]         ██████████  [CLS] 100%",
+                "- Weihnachtsb…  ████████    dog 80%, [CLS] 10%,…",
+                "+ 日本語の単…   ███████     dog 69%, Weihnachts…",
+            ],
+        ),
+        (
+            80,
+            [
+                "Head 3-9: sssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssssss…",
+                "  [CLS]                ██████████  [CLS] 100%",
+                "- Weihnachtsbaumkugel  ████████    dog 80%, [CLS] 10%, 日本語の単語です 10%  (g…",
+                "+ 日本語の単語です     ███████     dog 69%, Weihnachtsbaumkugel 30%",
+            ],
+        ),
+    ],
+)
+def test_long_words_and_lines_are_cut(width, lines):
+    """Words take a quarter of the width at most; those of some scripts take two columns for each character."""
+    assert as_text(replace(VIEW, words=LONG, sentence="s" * 90), width=width).splitlines()[:4] == lines
+
+
+def test_the_first_word_may_be_a_head():
+    view = replace(VIEW, gold=(-1, 0, 0, 0, 0, None), guesses=(None, 0, 3, 0, 3, None))
+    assert [view.is_right(row) for row in range(6)] == [None, True, False, True, None, None]
+
+
 @pytest.mark.parametrize("width", [40, 80])
 def test_text_fits_into_the_terminal(width):
     words = ("[CLS]", "Donaudampfschifffahrtsgesellschaft" * 3, "日本語の単語", "é" * 5, "barks", "[SEP]")
@@ -265,6 +314,7 @@ def test_the_explorer_has_the_values_the_tree_and_the_guesses():
     assert (explorer.layers, explorer.heads) == (3, 12)
     assert explorer.sample is not None
     assert explorer.sample.layer_kinds == ("attn",)
+    assert explorer.sample.share_kinds == ("weight", "attn")
     first, second = explorer.sample.sentences
     assert (first.id, second.id) == ("s1", "s1 (2)")
     assert (first.heads, first.relations) == (GOLD, RELATIONS)

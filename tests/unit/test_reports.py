@@ -32,6 +32,7 @@ from attentionology.reports.drawing import (
 )
 from attentionology.reports.format import interval, percent, shown_rows
 from attentionology.reports.page import bundled, save_figures, write_report, write_section
+from attentionology.reports.page.outline import outlined
 from attentionology.reports.page.svg import palette_styles, themed
 from attentionology.reports.shapes import apart, heads_map
 from attentionology.reports.tables import records, to_json
@@ -267,3 +268,23 @@ def test_names_of_lines_are_moved_apart_around_their_mean():
     assert apart([0.0, 0.2, 0.3, 5.0], 1.0) == pytest.approx([-0.625, 0.375, 1.375, 4.375])
     assert apart([1.0, 2.5], 1.0) == [1.0, 2.5]
     assert apart([], 1.0) == []
+
+
+def test_headings_have_addresses_and_headers_say_what_they_head():
+    body = (
+        '<h2>One &amp; <b>two</b></h2><h3 class="x">One &amp; two</h3><h4>One &amp; two</h4>'
+        '<h4 id="given">Other</h4><svg><h2>none</h2></svg>'
+        "<table><thead><tr><th>a</th></tr></thead><tr><th class='x'>b</th></tr></table>"
+    )
+    page, headings = outlined(body, prefix="p", lower=1)
+    assert [(each.id, each.text, each.level) for each in headings] == [
+        ("p-one-two", "One & two", 3),
+        ("p-one-two-2", "One & two", 4),
+        ("p-one-two-3", "One & two", 5),
+        ("given", "Other", 5),
+    ]
+    assert page == (
+        '<h3 id="p-one-two">One &amp; <b>two</b></h3><h4 class="x" id="p-one-two-2">One &amp; two</h4>'
+        '<h5 id="p-one-two-3">One &amp; two</h5><h5 id="given">Other</h5><svg><h2>none</h2></svg>'
+        '<table><thead><tr><th scope="col">a</th></tr></thead><tr><th scope="row" class=\'x\'>b</th></tr></table>'
+    )

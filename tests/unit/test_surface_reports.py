@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -15,14 +16,20 @@ from matplotlib.figure import Figure
 from attentionology.analyses.clusters import columns as clusters_columns
 from attentionology.analyses.clusters.distances import HeadDistances
 from attentionology.analyses.clusters.geography import geography
-from attentionology.analyses.clusters.report import ClusterResults, clusters_section, distances_figure, neighbors_table
+from attentionology.analyses.clusters.report import (
+    ClusterResults,
+    clusters_section,
+    distances_figure,
+    explored_clusters,
+    neighbors_table,
+)
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.surface import columns as surface_columns
 from attentionology.analyses.surface import report
 from attentionology.analyses.surface.figures import surface_figures
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.labels import label_heads
-from attentionology.analyses.surface.report import surface_section
+from attentionology.analyses.surface.report import explored_surface, surface_section
 from attentionology.analyses.surface.shown_tables import SurfaceResults, layers_table, shown_tables
 from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import Sentence
@@ -117,6 +124,10 @@ def test_heads_are_in_the_order_of_their_tree(monkeypatch, most, named):
     np.testing.assert_allclose(drawn[rows][:, rows], clusters.distances.per_row.loc[labels, labels])
     assert [label.get_url() for label in axes.get_yticklabels()] == [f"../report.html#head={name}" for name in labels]
     shades = SCALE(np.linspace(0.4, 1, clusters.heads["layer"].max()))
+    keys = [(key.get_label(), to_rgba(key.get_color())) for key in figure.legends[0].get_lines()]
+    assert keys == [(f"layer {layer}", tuple(shades[layer - 1])) for layer in (1, 2, 3)]
+    assert axes.images[0].get_clim() == (0, pytest.approx(np.quantile(clusters.distances.per_row, 0.97)))
+    assert figure.axes[0].get_ylim() == (10 * len(clusters.heads), 0)
     colors = [shades[int(name.partition("-")[0]) - 1] for name in labels]
     np.testing.assert_allclose([to_rgba(label.get_color()) for label in axes.get_yticklabels()], colors)
     # The two heads that the tree merges first are neighbors.
@@ -124,6 +135,20 @@ def test_heads_are_in_the_order_of_their_tree(monkeypatch, most, named):
     if most > 12:
         order = [labels.index(clusters.distances.per_row.index[head]) for head in (first, second)]
         assert abs(order[0] - order[1]) == 1
+
+
+def test_of_neighbors_the_head_with_the_largest_gain_is_named(monkeypatch):
+    _, clusters = results("bert")
+    gains = [math.nan, *np.linspace(-0.5, 0.4, 11) ** 2 - 0.1]
+    heads = clusters.heads.assign(relation="det", relation_gain=gains)
+    names = []
+    for most in (12, 4):
+        monkeypatch.setattr("attentionology.analyses.clusters.report._MOST_NAMED", most)
+        axes = distances_figure(clusters.distances.per_row, clusters.geography, heads).axes[1]
+        names.append([label.get_text() for label in axes.get_yticklabels()])
+    gain = dict(zip(clusters.distances.per_row.index, [-1, *gains[1:]], strict=True))
+    groups = [names[0][start : start + 3] for start in range(0, 12, 3)]
+    assert names[1] == [max(group, key=lambda name: gain[name.removesuffix(" det")]) for group in groups]
 
 
 def test_columns_are_as_declared():
@@ -281,5 +306,81 @@ def test_clusters(clusters):
         members = embedding[embedding["cluster"] == int(row["cluster"])]
         names = [f"{layer}-{head}" for layer, head in zip(members["layer"], members["head"], strict=True)]
         assert (row["heads"], row["members"]) == (str(len(names)), " ".join(names))
+        assert row["layers"] == ranges(sorted(members["layer"].unique()))
         counted = dict(label.rsplit(" ", 1) for label in row["labels"].split(", "))
         assert sorted(map(int, counted.values())) == sorted(members["label"].value_counts())
+
+
+def test_many_members_of_a_cluster_are_cut(clusters, monkeypatch):
+    monkeypatch.setattr("attentionology.analyses.clusters.report._NAMED", 3)
+    embedding = clusters.geography.embedding.assign(cluster=[1] * 4 + [2] * 3 + [3] * 5)
+    changed = replace(clusters, geography=clusters.geography._replace(embedding=embedding))
+    rows = on_page(shown(clusters_section(changed).shown, "head_clusters"))
+    assert [row["members"].count("-") for row in rows] == [3, 3, 3]
+    assert [row["members"].endswith(" …") for row in rows] == [True, False, True]
+
+
+def test_the_card_of_a_head_says_which_heads_attend_like_it(clusters):
+    distances = clusters.distances.per_row
+    explored = explored_clusters(clusters, "norm")
+    (measure,) = explored.measures
+    section = clusters_section(clusters)
+    labels = {
+        int(row["cluster"]): row["labels"].split(", ")[:2] for row in on_page(shown(section.shown, "head_clusters"))
+    }
+    embedding = clusters.geography.embedding.set_index(["layer", "head"])["cluster"].sort_index()
+    assert (measure.id, measure.kind) == ("clusters/cluster/norm", "norm")
+    assert measure.categories == tuple(f"{cluster}: {', '.join(names)}" for cluster, names in sorted(labels.items()))
+    assert [measure.categories[int(place)].split(":")[0] for place in vars(measure)["values"]] == [*map(str, embedding)]
+    for (layer, head), cluster in embedding.items():
+        name = f"{layer}-{head}"
+        near = distances[name].drop(name).sort_values(kind="stable")
+        assert explored.nearest[name] == tuple(near.index[:5])
+        (fact,) = explored.facts[name]
+        text = (
+            f"{cluster}: {', '.join(labels[cluster])}; nearest head {near.index[0]}, divergence {near.iloc[0]:.3f} nats"
+        )
+        assert (fact.label, fact.text, fact.measure) == ("cluster", text, measure.id)
+
+
+CLASSES = {"first_special": "<cls>", "last_special": "[SEP]", "punctuation": "punctuation", "other": "other words"}
+POSITIONS = {"previous": "the previous token", "next": "the next token", "self": "the token itself"}
+
+
+def test_the_card_of_a_head_says_where_its_attention_goes(surface):
+    """By falling share, without targets that the text does not have; a phrase says what gave the head its label."""
+    labels = ["next", "previous", "self", "punctuation", "first-special", "last-special", "broad", *["other"] * 5]
+    heads = surface.tables.heads.assign(label=labels)
+    targets = [*CLASSES, *POSITIONS]
+    shares = np.random.default_rng(0).permutation(len(heads) * len(targets)).reshape(len(heads), -1) / 100
+    heads[targets] = shares
+    heads.loc[[0, 11], ["punctuation", "previous"]] = math.nan
+    changed = replace(surface, tables=surface.tables._replace(heads=heads))
+    explored = explored_surface(changed, "norm")
+    names = CLASSES | POSITIONS
+    for row in heads.to_dict("records"):
+        name, lines = f"{row['layer']}-{row['head']}", []
+        for title, group in (("attention by class of token", CLASSES), ("attention by position", POSITIONS)):
+            there = sorted((each for each in group if row[each] >= 0), key=lambda each: row[each], reverse=True)
+            lines.append((title, [f"{names[each]} {percent(row[each])} %" for each in there], there[0]))
+        *facts, entropy = explored.facts[name]
+        assert [(each.label, each.text, each.measure) for each in facts] == [
+            (title, "; ".join(texts), f"surface/{first}/norm") for title, texts, first in lines
+        ]
+        relative = f"{percent(row['entropy_relative'])} % of"
+        assert entropy.text == f"{row['entropy']:.2f} nats, {relative} uniform attention"
+        (phrase,) = explored.phrases[name]
+        column = row["label"].replace("-", "_")
+        if column == "broad":
+            assert phrase == f"attends broadly, with {relative} the entropy of uniform attention"
+        elif column != "other":
+            assert phrase == f"directs {percent(row[column])} % of its attention to {names[column]}"
+        else:
+            most = sorted((each for each in CLASSES if row[each] >= 0), key=lambda each: -row[each])[:2]
+            goes = " and ".join(f"{names[each]} ({percent(row[each])} %)" for each in most)
+            assert phrase == f"divides its attention, most of which goes to {goes}"
+    offsets = surface.tables.offsets
+    for (layer, head), own in offsets.dropna(subset="attention").sort_values("offset").groupby(["layer", "head"]):
+        profile = explored.profiles[f"{layer}-{head}"]
+        assert vars(profile) == {"offsets": tuple(own["offset"]), "values": tuple(own["attention"])}
+    assert len(explored.profiles) == len(heads)
