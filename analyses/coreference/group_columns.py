@@ -62,7 +62,7 @@ HEAD_CONTRASTS = Schema(
     "coreference_head_contrasts",
     "With groups of documents. One row per kind of candidates, pair of groups, direction, layer and head.",
     (
-        TableColumn("candidates direction first second", "text", "as above"),
+        TableColumn("candidates first second direction", "text", "as above"),
         TableColumn("layer head", "number from 1", "the attention head"),
         TableColumn(
             "first_correct first_total second_correct second_total", "count", "found and scored mentions of each group"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from attentionology.analyses.alignment import columns
 from attentionology.analyses.alignment.options import AlignmentOptions
 from attentionology.corpora_loaders.alignment import load_bitext, load_links
 from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS, SAMPLE_TRANSLATOR
@@ -16,6 +17,7 @@ from attentionology.engine.run import Run
 from attentionology.scripts.cli import main
 from benchmarks.made_up_pair import SEED, make_pair
 from benchmarks.sample_translator import unseen_sentences
+from tests.shown_tables import assert_declared
 
 
 def command(tmp_path: Path, *arguments: str) -> int:
@@ -95,6 +97,14 @@ def test_choices_without_gold_and_baselines_are_reported(run):
     assert best.loc[("AWI", "norm", "all"), "heldout_error_rate"] < 0.15
     diagonal, same = results.tables.baselines["error_rate"]
     assert best["error_rate"].min() < same < diagonal
+    of_all = results.tables.best.astype(dict.fromkeys(("largest_layer", "largest_head"), "Int64"))
+    written = {f"alignment_{name}": table for name, table in vars(results.tables).items()}
+    written |= {
+        "alignment": results.tables.cells,
+        "alignment_best": of_all,
+        "alignment_controls": of_all.assign(copy=1),
+    }
+    assert_declared(written, columns.SCHEMAS)
 
 
 def test_pairs_and_links_are_those_of_the_maker():

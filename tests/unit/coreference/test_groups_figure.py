@@ -1,0 +1,83 @@
+"""The figure that compares all heads between two groups of documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attentionology.analyses.coreference.contrasts import CONTRASTS
+from attentionology.analyses.coreference.figures import contrasts_figure
+from attentionology.reports.drawing import BLACK, BLUE, ORANGE, SKY
+from tests.documents import counted_mentions
+from tests.shown_tables import distinct
+
+MARKERS = {"mention->antecedent": "o", "antecedent->mention": "^"}
+WHERE = ["direction", "layer", "head"]
+
+
+@pytest.fixture(scope="module")
+def tables():
+    tables = counted_mentions(labels=CONTRASTS[0]).compute()
+    return tables._replace(head_contrasts=distinct(tables.head_contrasts))
+
+
+def drawn(axes):
+    """The points of some axes: where they are, their color, their marker and whether they are filled."""
+    points = [line for line in axes.get_lines() if len(line.get_xdata()) == 1]
+    return [
+        (line.get_xdata()[0], line.get_ydata()[0], line.get_color(), line.get_marker(), line.get_markerfacecolor())
+        for line in points
+    ]
+
+
+def test_every_head_is_a_point_and_those_with_the_largest_differences_have_colors(tables):
+    heads = tables.head_contrasts.query("candidates == 'preceding'")
+    largest = tables.largest_contrasts.query("candidates == 'preceding'")
+    best = tables.best.query("candidates == 'preceding'")
+    best_head = tuple(best.query("type == 'all'")[WHERE].iloc[0])
+    colors = {best_head: BLACK}
+    for row in largest.to_dict("records"):
+        colors[tuple(row[name] for name in WHERE)] = BLUE if row["higher"] == CONTRASTS[0][0] else ORANGE
+    figure: Any = contrasts_figure(tables, best, "preceding")
+    (axes,) = figure.axes
+    expected = []
+    for row in heads.to_dict("records"):
+        color = colors.get(tuple(row[name] for name in WHERE))
+        place = 100 * row["first_accuracy"], 100 * row["second_accuracy"]
+        expected.append((*place, color or SKY, MARKERS[row["direction"]], color or "none"))
+    assert drawn(axes) == expected
+    assert {color for _, _, color, *_ in expected} >= {BLUE, ORANGE, SKY}
+    assert (axes.get_xlabel(), axes.get_ylabel()) == tuple(f"{name} (%)" for name in CONTRASTS[0])
+    names = sorted(f"{layer}-{head}" for _, layer, head in colors)
+    labels = [text for text in axes.texts if text.get_text()]
+    assert sorted(text.get_text() for text in labels) == names
+    for text in labels:
+        x, y = text.xy
+        is_right = y <= x < 88  # on the outer side of the diagonal, unless the name would leave the panel
+        assert text.xyann[0] == x + (7 if is_right else -7)
+        assert (text.get_ha(), text.get_color()) == ("left" if is_right else "right", color_at(expected, x, y))
+    for side in ("left", "right"):
+        heights = sorted(text.xyann[1] for text in labels if text.get_ha() == side)
+        assert (np.diff(heights) > 5.5 - 1e-9).all()
+    marks = {line.get_label(): line.get_marker() for line in axes.get_lines() if not len(line.get_xdata())}
+    assert marks == {"m→ante": "o", "ante→m": "^"}
+
+
+def color_at(points, x, y):
+    """The color of the point at a place."""
+    return next(color for *place, color, _, _ in points if np.allclose(place, (x, y)))
+
+
+@pytest.mark.parametrize(("stereotypes", "panels"), [((0,), 1), ((0, 1), 2), ((), 1)])
+def test_pronouns_have_a_panel_only_without_stereotypes(tables, stereotypes, panels):
+    pairs = [CONTRASTS[number] for number in stereotypes] + [CONTRASTS[3]]
+    made = {
+        name: pd.concat([getattr(tables, name).assign(first=first, second=second) for first, second in pairs])
+        for name in ("head_contrasts", "largest_contrasts")
+    }
+    figure: Any = contrasts_figure(tables._replace(**made), tables.best.query("candidates == 'preceding'"), "preceding")
+    assert [axes.get_xlabel() for axes in figure.axes] == [f"{first} (%)" for first, _ in pairs[:panels]]
+    assert figure.axes[-1].get_ylabel() == f"{pairs[panels - 1][1].rpartition(', ')[2]} (%)"

@@ -1,0 +1,85 @@
+"""What the reference says of columns holds for the tables: their order, and whether they are counts or shares."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import cycle
+
+import pytest
+
+from attentionology.analyses.coreference import columns as coreference
+from attentionology.analyses.coreference import failure_tables as of_mentions
+from attentionology.analyses.coreference.contrasts import CONTRASTS
+from attentionology.analyses.coreference.examples import ShownCandidate, ShownExample
+from attentionology.analyses.coreference.failures import CoreferenceFailures
+from attentionology.analyses.coreference.section import coreference_section
+from attentionology.analyses.coreference.shown_tables import CoreferenceResults
+from attentionology.analyses.dependency import columns as dependency
+from attentionology.analyses.dependency import failure_tables as of_words
+from attentionology.analyses.dependency.failures import DependencyFailures
+from attentionology.analyses.dependency.rules import DependencyRules, rule_columns
+from attentionology.analyses.shared.best_head import control_table, with_control
+from tests.documents import counted_mentions, random_batch
+from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
+from tests.shown_tables import assert_declared
+
+
+def test_columns_of_words():
+    texts, maps = random_corpus(0)
+    tags = cycle(("NOUN", "VERB", "DET"))
+    batch = batch_of([replace(text, tags=tuple(next(tags) for _ in text.words)) for text in texts], maps)
+    failures = DependencyFailures(RELATIONS, 2, 3)
+    rules = DependencyRules([(name, tag) for name in RELATIONS for tag in ("NOUN", "VERB", "DET")], replicates=20)
+    for metric in (failures, rules):
+        metric.update(batch)
+    accuracy = counted_words()
+    tables = accuracy.compute()
+    of_rules = rule_columns(rules, {"det": frozenset(["det"])}, *accuracy.split_counts(), accuracy.groups)
+    best = with_control(tables.best, [tables.best]).join(of_rules, on="relation")
+    failed = of_words.failure_tables(failures, tables.best, tables.cells, ["best"])
+    written = {
+        "dependency": tables.cells.assign(reach=0.5),
+        "dependency_best": best.assign(reach=0.5),
+        "dependency_rules": rules.compute(),
+        "dependency_failures": failed.failures,
+        "dependency_picks": failed.picked,
+        **control_table([tables.best], ["relation"], "dependency_control"),
+    }
+    assert_declared(written, dependency.SCHEMAS)
+
+
+def test_columns_of_mentions():
+    key = ("candidates", "type")
+    tables = counted_mentions(labels=CONTRASTS[0]).compute()
+    failures = CoreferenceFailures(2, 3)
+    failures.update(random_batch()[1])
+    best, cells = (table[table["candidates"] == "preceding"] for table in (tables.best, tables.cells))
+    failed = of_mentions.failure_tables(failures, best, cells, ["best"])
+    written = {f"coreference_{name}": table for name, table in tables._asdict().items()} | {
+        "coreference": tables.cells,
+        "coreference_best": with_control(tables.best, [tables.best], key=key)[coreference.BEST.names],
+        "coreference_failures": failed.failures,
+        "coreference_picks": failed.picked,
+        **control_table([tables.best], key, "coreference_control"),
+    }
+    assert_declared(written, coreference.SCHEMAS, ["ratio_low"])
+
+
+@pytest.mark.parametrize("is_right", [True, False])
+def test_columns_of_examples(monkeypatch, is_right):
+    """The page shows the right decisions apart from the wrong ones."""
+    candidates = (ShownCandidate(1, "the cat", "cat", 0.75, is_right), ShownCandidate(2, "a dog", "dog", 0.25, False))
+    example = ShownExample(is_right, "d1", "It is", "she", "who ran", "pronoun", candidates, of=7)
+    account = {"anaphors": 9, "scored": 9, "no answer": 0}
+    results = CoreferenceResults(counted_mentions().compute(), examples=(example,), account=account)
+    for name in ("best", "heads", "distance"):
+        monkeypatch.setattr(f"{coreference_section.__module__}.{name}_figure", lambda *_, **__: None)
+    section = coreference_section(results)
+    written = section.tables["coreference_examples"]
+    assert_declared({"coreference_examples": written}, coreference.SCHEMAS)
+    assert written[["candidate", "head", "weight", "rank", "of"]].to_numpy().tolist() == [
+        ["the cat", "cat", 0.75, 1, 7],
+        ["a dog", "dog", 0.25, 2, 7],
+    ]
+    shown = section.context["examples"]
+    assert (len(shown[is_right]), len(shown[not is_right])) == (1, 0)
