@@ -64,7 +64,7 @@ def accuracies_figure(maker: MatrixMaker, relation: str) -> Figure | None:
     image = heatmap(axes, 100 * values, 0, 100)
     for y, entries in enumerate(matrix):
         for x, entry in enumerate(entries):
-            dark = entry.value == entry.value and entry.value > _DARK
+            dark = entry.value > _DARK
             text = f"({entry.text})" if entry.weak else entry.text
             axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
     axes.set_yticks(range(len(labels)), labels)

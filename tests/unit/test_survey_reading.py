@@ -67,7 +67,8 @@ def surveyed(min_count: int = 50, models: Sequence[str] = tuple(HELDOUT), scale:
             cells.append(Measurements(model, {"weight": (family,)}))
         contrasts.add(treebank, cells)
     results = tuple(result(model, treebank) for treebank in NS for model in models)
-    return Survey(tuple(models), tuple(NS), ("weight",), results, tuple(contrasts.within), (), "obj", min_count)
+    within, means = tuple(contrasts.within), tuple(contrasts.means())
+    return Survey(tuple(models), tuple(NS), ("weight",), results, within, means, "obj", min_count)
 
 
 def printed(survey: Survey) -> str:
@@ -173,7 +174,7 @@ def test_the_terminal_says_what_is_not_tested_and_that_intervals_are_not_adjuste
 @pytest.mark.parametrize(
     ("min_count", "labels", "colors"),
     [
-        (1, ["not significant"], [BLUE, BLUE]),
+        (1, ["not significant"], [BLUE, BLUE, BLUE]),  # the last one is the mean
         (50, ["not significant", "not tested"], [GREY, BLUE]),
         (101, ["not tested"], [GREY, GREY]),
     ],

@@ -1,0 +1,281 @@
+"""What the figures and the page of a survey show, with made-up numbers at the borders of what they mark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from attentionology.analyses.survey import figures, section
+from attentionology.analyses.survey.columns import SURVEY_TRANSFER_MEANS
+from attentionology.analyses.survey.figures import (
+    accuracies_figure,
+    differences_figure,
+    training_figure,
+    transfer_figure,
+)
+from attentionology.analyses.survey.matrices import MatrixMaker, relations_of, short_names
+from attentionology.analyses.survey.results import Survey
+from attentionology.analyses.survey.section import survey_section
+from attentionology.analyses.survey.shown_tables import (
+    accuracies_table,
+    contrasts_table,
+    differences_table,
+    transfer_relation,
+    transfer_relation_table,
+    transfer_table,
+)
+from attentionology.analyses.survey.tables import CellFailure, rows_table
+from attentionology.analyses.survey.transfer import transfer_findings
+from attentionology.reports.drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, layer_shades
+from tests.shown_tables import on_page
+from tests.unit.test_survey_reading import surveyed
+
+TREEBANKS = ("data/x", "data/y", "data/z")
+
+
+def drawn(figure: Figure | None) -> list[Axes]:
+    assert figure is not None
+    return figure.axes
+
+
+def entries(axes: Axes) -> list[tuple[str, Any]]:
+    """The texts of the entries of a matrix, with their colors."""
+    return [(text.get_text(), text.get_color()) for text in axes.texts]
+
+
+def labels(axes: Axes) -> tuple[list[str], list[str]]:
+    """The names of rows and of columns."""
+    return [each.get_text() for each in axes.get_yticklabels()], [each.get_text() for each in axes.get_xticklabels()]
+
+
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [(["hub/a", "b/", "c"], ["a", "b", "c"]), (["x/a", "y/a", "y/b"], ["x/a", "y/a", "b"]), (["/"], ["/"])],
+)
+def test_short_names_are_the_last_parts_that_are_different(names: list[str], short: list[str]) -> None:
+    assert short_names(names) == dict(zip(names, short, strict=True))
+
+
+def test_dark_entries_of_accuracies_have_white_text() -> None:
+    """The share from which on the text is white is 60 %, which is still black."""
+    survey = surveyed()
+    axes, _ = drawn(accuracies_figure(MatrixMaker(survey), "obj"))
+    assert entries(axes) == [("(33.3)", "black"), ("60.0", "black"), ("(66.7)", "white"), ("50.0", "black")]
+    assert labels(axes) == (["a", "b"], ["few", "many"])
+    np.testing.assert_allclose(np.ravel(axes.collections[0].get_array()), [100 / 3, 60, 200 / 3, 50])
+    assert accuracies_figure(MatrixMaker(survey), "nsubj") is None
+
+
+def test_cells_without_an_accuracy_say_why() -> None:
+    """One map failed on a treebank, and the other one of both was not asked for."""
+    survey = surveyed(min_count=3)
+    failed = replace(survey.results[0], best={}, failures=(CellFailure("weight", "too long"),))
+    survey = replace(survey, maps=("weight", "norm"), results=(failed, *survey.results[1:]))
+    axes, _ = drawn(accuracies_figure(MatrixMaker(survey), "obj"))
+    assert [text for text, _ in entries(axes)] == ["failed", "60.0", "–", "–", "66.7", "50.0", "–", "–"]
+    assert labels(axes)[0] == ["a (weight)", "a (norm)", "b (weight)", "b (norm)"]
+    assert axes.get_title("left") == "obj"
+
+
+def test_means_stand_below_the_differences_and_alone_if_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    survey = surveyed(min_count=3)
+    assert [len(one.contrast.tested) for one in survey.means] == [1]
+    names = [f"a − b (weight), {name}" for name in ("few", "many", "mean")]
+    values = [-100 / 3, 10, -70 / 6]
+    for most, rows in ((3, [0, 1, 2]), (2, [2]), (1, [2])):
+        monkeypatch.setattr(figures, "_MOST_CONTRASTS", most)
+        axes = drawn(differences_figure(survey))[0]
+        assert labels(axes)[0] == [names[row] for row in rows]
+        dots = [line.get_xdata() for line in axes.lines if line.get_marker() == "o" and np.size(line.get_xdata())]
+        np.testing.assert_allclose(np.ravel(dots), [values[row] for row in rows])
+    monkeypatch.setattr(figures, "_MOST_CONTRASTS", 0)
+    assert differences_figure(survey) is None
+    monkeypatch.undo()
+    assert differences_figure(replace(survey, relation="nsubj")) is None
+    assert differences_figure(surveyed(scale=0)) is None  # without variation, there are no intervals
+
+
+def loss(chosen_on: str, scored_on: str, value: float, **names: str) -> dict[str, Any]:
+    """A row of the tables of transfer."""
+    given = {"model": "hub/m", "map": "weight", "relation": "det", "direction": "dep->head", **names}
+    head = {"layer": 2, "head": 1, "n": 20, "relations": 3, "only_chosen": "", "loss": value}
+    bounds = {"loss_low": value - 0.01, "loss_high": value + 0.01}
+    return {**given, "chosen_on": chosen_on, "scored_on": scored_on, **head, **bounds}
+
+
+def transferred(losses: Sequence[float], **changes: Any) -> Survey:
+    """A survey of three treebanks whose heads lose so much on the next one."""
+    pairs = zip(TREEBANKS, (*TREEBANKS[1:], TREEBANKS[0]), losses, strict=True)
+    rows = tuple(loss(*pair) for pair in pairs)
+    made = Survey(("hub/m",), TREEBANKS, ("weight",), (), (), (), "det", 1, transfer_mean_rows=rows)
+    return replace(made, transfer_rows=rows[:2], **changes)
+
+
+@pytest.mark.parametrize(
+    ("losses", "limits", "colors"),
+    [
+        ((-0.1, -0.04, -0.039), (-10, 0), ["black", "black", "white"]),  # 60 % of the way from -10 to 0 is -4
+        ((-0.05, 0.05, 0.0), (-5, 5), ["black", "white", "black"]),
+        ((0.02, 0.02, 0.02), (2, 2), ["black", "black", "black"]),  # all are the lightest ones
+    ],
+)
+def test_large_losses_are_light_and_others_dark_with_white_text(
+    losses: Sequence[float], limits: tuple[float, float], colors: list[str]
+) -> None:
+    left, right, _ = drawn(transfer_figure(transferred(losses)))
+    assert [color for _, color in entries(left)] == colors
+    assert left.collections[0].get_clim() == pytest.approx(limits)
+    values = np.ma.filled(np.ma.asarray(left.collections[0].get_array(), dtype=float), np.nan).reshape(3, 3)
+    places = [0, 1, 2], [1, 2, 0]
+    np.testing.assert_allclose(values[places], [100 * value for value in losses])
+    assert np.isfinite(values).sum() == 3
+    at = [tuple(int(part) for part in text.get_position()) for text in left.texts]
+    assert at == [(1, 0), (2, 1), (0, 2)]
+    assert labels(left) == (["x", "y", "z"], ["x", "y", "z"])
+    assert labels(right)[0] == ["x", "y"]
+    assert [axes.get_title("left") for axes in (left, right)] == ["m: mean over relations", "m: det"]
+    assert (left.get_ylabel(), left.get_xlabel()) == ("chosen on", "scored on")
+
+
+def test_models_and_maps_have_a_row_of_losses_each_and_none_where_the_relation_is_missing() -> None:
+    survey = transferred((-0.1, -0.04, -0.039), maps=("weight", "norm"))
+    norm = {**survey.transfer_mean_rows[0], "map": "norm", "loss": -0.2}
+    survey = replace(survey, transfer_mean_rows=(*survey.transfer_mean_rows, norm))
+    first, _, second, right, _ = drawn(transfer_figure(survey))
+    assert [axes.get_title("left") for axes in (first, second)] == [
+        "m (weight): mean over relations", "m (norm): mean over relations",
+    ]  # fmt: skip
+    assert (right.get_visible(), entries(second)) == (False, [("-20.0", "black")])
+    assert {axes.collections[0].get_clim() for axes in (first, second)} == {(-20.0, 0.0)}
+    assert transfer_figure(transferred((0, 0, 0), transfer_mean_rows=())) is None
+
+
+@pytest.mark.parametrize(("maps", "names"), [(("weight",), ["model"]), (("weight", "norm"), ["model", "map"])])
+def test_kinds_of_maps_have_a_column_if_there_are_several(maps: tuple[str, ...], names: list[str]) -> None:
+    survey = transferred((-0.1, 0.04, 0), maps=maps)
+    scored = [*names, "chosen on", "x", "y", "z", "mean"]
+    assert [[*row] for row in on_page(transfer_table(survey))] == [scored] * 3
+    head = [*names, "chosen on", "attention head", "direction", "x", "y", "z"]
+    assert [[*row] for row in on_page(transfer_relation_table(survey))] == [head] * 2
+    accuracies = on_page(accuracies_table(MatrixMaker(survey), "det"))
+    assert [[*row] for row in accuracies] == [[*names, "x", "y", "z"]] * len(maps)
+    (row,) = on_page(transfer_table(survey))[1:2]
+    assert (row["model"], row["chosen on"], row["z"]) == ("m", "y", "+4.0 [3.0, 5.0]")
+    (finding,) = transfer_findings(rows_table([loss(x, "", k / 10) for k, x in enumerate("ab")], SURVEY_TRANSFER_MEANS))
+    assert finding.startswith("hub/m: of the heads of 2 treebanks, those chosen on a transfer worst")
+
+
+def test_heads_of_losses_lead_to_the_report_of_the_treebank_that_chose_them() -> None:
+    survey = transferred((-0.1, -0.04, 0))
+    table = transfer_relation_table(
+        survey, lambda cell, kind, row: f"#{cell.model} {cell.treebank} {kind} {row['head']}"
+    )
+    assert [table.columns[2].link(row) for row in table.rows] == [f"#hub/m data/{name} weight 1" for name in "xy"]
+    everything = replace(survey, transfer_rows=[{**row, "relation": "all"} for row in survey.transfer_rows])
+    assert [transfer_relation(each) for each in (survey, everything)] == ["det", "all"]
+
+
+def test_means_over_treebanks_have_a_column_and_a_row() -> None:
+    for means, shown in ((True, ["few", "many", "mean"]), (False, ["few", "many"])):
+        survey = surveyed(min_count=3)
+        survey = survey if means else replace(survey, means=())
+        (row,) = on_page(differences_table(MatrixMaker(survey), "obj"))
+        assert [*row] == ["difference", *shown]
+        counted = on_page(contrasts_table(survey))
+        assert [row["treebank"] for row in counted] == ["few", "many", *(["mean of up to 2"] if means else [])]
+
+
+STEPS = (1, 10, 100)
+N = {"all": 900, "root": 500, "det": 40, "obj": 60, "nsubj": 90, "rare": 9}
+"""The words of each relation."""
+
+
+def curves(model: str = "m", steps: Sequence[float] = STEPS, kind: str = "weight") -> list[dict[str, Any]]:
+    """The rows of the table of training: relations, and two layers."""
+    curves = [*({"about": "relation", "relation": name, "n": n} for name, n in N.items())]
+    curves += [{"about": "layer", "relation": "", "layer": layer, "n": 50} for layer in (1, 2)]
+    return [
+        {"model": model, "checkpoint": f"{model}@{step}", "step": step, "treebank": treebank, "map": kind,
+         "relations": 1, "heldout": 0.5, "low": 0.4, "high": 0.6, **curve}
+        for treebank in TREEBANKS for curve in curves for step in steps
+    ]  # fmt: skip
+
+
+def trained(rows: Sequence[dict[str, Any]], **changes: Any) -> Survey:
+    made = Survey(("m",), TREEBANKS, ("weight",), (), (), (), "det", 10, training_rows=rows)
+    return replace(made, **changes)
+
+
+def test_training_curves_are_those_of_the_relation_and_of_frequent_ones() -> None:
+    """Totals, roots and relations with few words have none; the survey's relation is black, whatever its words."""
+    above, _, last, below, _, _ = training_figure(trained(curves()), "m").axes
+    colors = {"det": BLACK, "nsubj": BLUE, "obj": ORANGE}
+    assert {line.get_label(): line.get_color() for line in above.lines} == colors
+    legend = last.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [*colors]
+    layers = dict(zip(("layer 1", "layer 2"), map(tuple, layer_shades(2)), strict=True))
+    assert {line.get_label(): tuple(line.get_color()) for line in below.lines} == layers
+    of_nine = training_figure(trained(curves(), min_count=9, relation="iobj"), "m").axes[0]
+    assert {line.get_label(): line.get_color() for line in of_nine.lines} == {
+        "nsubj": BLUE, "obj": ORANGE, "det": GREEN, "rare": PURPLE,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("steps", "scale"), [((1, 10, 100), "linear"), ((1, 10, 101), "log"), ((0, 1, 100), "linear")])
+def test_steps_that_are_far_apart_have_a_logarithmic_axis(steps: Sequence[float], scale: str) -> None:
+    figure = training_figure(trained(curves(steps=steps)), "m")
+    assert {axes.get_xscale() for axes in figure.axes} == {scale}
+    assert labels(figure.axes[3])[1] == [str(step) for step in steps]
+
+
+def test_training_figures_have_the_first_map_and_a_few_treebanks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "_MOST_PANELS", 2)
+    rows = [*curves(), *curves(kind="norm", steps=(5, 6)), *curves(model="other", steps=(7, 8))]
+    figure = training_figure(trained(rows, maps=("weight", "norm")), "m")
+    assert [axes.get_title("left") for axes in figure.axes] == ["x", "y", "", ""]
+    assert [axes.get_xlabel() for axes in figure.axes] == ["", "", "step", "step"]
+    assert {tuple(line.get_xdata()) for axes in figure.axes for line in axes.lines} == {STEPS}
+    assert figure.get_suptitle() == "m (weight)"
+    assert training_figure(trained(rows), "m").get_suptitle() == "m"
+
+
+def test_the_page_draws_a_few_models_and_names_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(section, "_CURVES", 2)
+    found = survey_section(trained([row for model in "abc" for row in curves(model)]))
+    assert [*found.figures] == found.context["training"] == ["survey_training", "survey_training_2"]
+    assert [figure.get_suptitle() for figure in found.figures.values()] == ["a", "b"]
+    assert found.context["curves_left_out"] == ["c"]
+    assert set(found.tables) == {"survey", "survey_contrasts", "survey_means", "survey_cells", "survey_training"}
+
+
+def test_relations_beyond_the_room_of_the_page_are_left_out_but_not_the_chosen_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two treebanks, two models and a mean are six entries per relation."""
+    for name in ("accuracies_figure", "differences_figure"):
+        monkeypatch.setattr(section, name, lambda *_: None)
+    survey = surveyed(min_count=3)
+    best = survey.results[0].best["weight"]
+    words = {"all": 1000, "nmod": 200, "obj": 3, "x": 3}
+    more = pd.concat([best.assign(relation=name, total=n) for name, n in words.items()])
+    survey = replace(survey, results=(replace(survey.results[0], best={"weight": more}), *survey.results[1:]))
+    assert relations_of(survey) == ["all", "obj", "nmod", "x"]  # totals; two treebanks; more words
+    for room, relation, shown in (
+        (18, "obj", ["all", "obj", "nmod"]), (17, "obj", ["all", "obj"]), (12, "x", ["all", "x"]), (1, "x", ["x"]),
+    ):  # fmt: skip
+        monkeypatch.setattr(section, "_MOST_ENTRIES", room)
+        context = survey_section(replace(survey, relation=relation)).context
+        assert ([one["relation"] for one in context["matrices"]], context["first"]) == (shown, relation)
+        assert len(context["left_out"]) == 4 - len(shown)
+    monkeypatch.undo()
+    context = survey_section(replace(survey, relation="none")).context
+    assert context["first"] == "all"
+    assert [one["differences"] is None for one in context["matrices"]] == [True, False, True, True]
