@@ -14,6 +14,7 @@ from scipy.stats import spearmanr
 
 from attentionology import analyze
 from attentionology.analyses import AblationOptions
+from attentionology.analyses.ablation.columns import SCHEMAS
 from attentionology.analyses.ablation.counting import HeadEffects
 from attentionology.analyses.ablation.effects import AblationMaker, EffectBatch, HeadMeans
 from attentionology.analyses.ablation.pruning import orders, steps
@@ -32,6 +33,7 @@ from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import shared_batches
 from attentionology.extractors.maps.shared_pass import mask_pieces
 from tests import tiny
+from tests.shown_tables import assert_declared
 
 SENTENCES = [sentence for sentence in load_treebank(SAMPLE_TREEBANK) if len(sentence.words) <= 9][:12]
 TREEBANK = Treebank(tuple(SENTENCES))
@@ -270,6 +272,11 @@ def test_what_is_shown_is_what_the_tables_say(run):
     np.testing.assert_allclose(np.asarray(image.get_array()), expected.ravel())
     assert figure.axes[0].get_ylim()[0] > 0, "layer 1 is on top"
     assert "ablation/cosine" in (folder / "report.html").read_text()
+    tables = {schema.name: pd.read_csv(folder / "tables" / f"{schema.name}.csv") for schema in SCHEMAS}
+    numbers = [f"{name}{end}" for name in ("cosine", "l2", "value", "difference") for end in ("", "_low", "_high")]
+    assert_declared(
+        tables, SCHEMAS, [*numbers, "others", "everywhere", "rho", "mean_rank", "rho_accuracy", "low", "high"]
+    )
 
 
 @pytest.mark.parametrize(("p", "said"), [(0.01, "Heads that find relations have a larger"), (0.2, "It was not shown")])

@@ -151,6 +151,22 @@ PREFIXES = {"dependency", "surface", "norms", "coreference", "probe", "explain",
 """How the names of tables begin."""
 
 
+OF_SEVERAL_TYPES = {"low", "high", "min", "max", "mean", "published", "weight", "heldout_min", "heldout_max"}
+"""Columns whose type depends on what the table is about."""
+
+
+def test_shares_are_shares_in_all_tables():
+    """A column is not a share in one table, and a difference of shares, a count or another number in the next one."""
+    tables = generate.completed((REPOSITORY / "docs/reference/tables.md").read_text(encoding="utf-8"))
+    types: dict[str, set[str]] = {}
+    for found, type_ in re.findall(r"^\| (`[^|]*) \| ([^|]*) \| [^|]* \|$", tables, re.MULTILINE):
+        for name in re.findall(r"`(.+?)`", found):
+            types.setdefault(name, set()).add(type_)
+    assert len(types) > 300
+    others = {"points", "count", "number"}
+    assert {name for name, of in types.items() if "share" in of and of & others} == OF_SEVERAL_TYPES
+
+
 def test_generated_parts():
     """Each mark on a page asks for something that exists, and what is made of it names what it should."""
     marks = {page: generate.MARK.findall(page.read_text(encoding="utf-8")) for page in USER_PAGES}

@@ -24,7 +24,7 @@ from attentionology.analyses.survey.transfer import only_in_one, transfer_findin
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.reports.format import rows_of
 from tests import tiny
-from tests.shown_tables import as_shown, distinct, in_latex, on_page
+from tests.shown_tables import as_shown, assert_declared, distinct, in_latex, on_page
 
 STEPS = (9, 10, 2000)
 MODELS = tuple(f"tiny@step{step}" for step in (10, 2000, 9))
@@ -273,11 +273,18 @@ def test_training_curves_are_in_the_order_of_steps(grid, surveyed):
     assert (grid / "out" / "figures" / "survey_training.svg").exists()
 
 
+def test_values_are_of_the_types_that_the_reference_gives_them(surveyed):
+    assert_declared(surveyed.tables, survey_columns.SCHEMAS)
+    for schema in survey_columns.SCHEMAS:
+        differences = [column.names.split()[0] for column in schema.columns if column.type == "points"]
+        assert all((surveyed.tables[schema.name][name] < 0).any() for name in differences)  # else they could be shares
+
+
 def test_step_0_has_a_place_on_the_axis_of_training(grid, surveyed):
     table = surveyed.training_table
     surveyed = replace(surveyed)
     surveyed.__dict__["training_table"] = table.assign(step=table["step"].replace(STEPS[0], 0))
-    axes = training_figure(surveyed, str(grid / "tiny")).axes[0]
+    axes: Any = training_figure(surveyed, str(grid / "tiny")).axes[0]
     assert axes.get_xscale() == "symlog"
     assert axes.xaxis.get_transform().linthresh == STEPS[1]  # linear up to the first step after 0
 

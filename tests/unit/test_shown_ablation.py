@@ -1,0 +1,180 @@
+"""What figures, tables and findings show of effects of heads, with made-up numbers and at the borders of conditions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attentionology.analyses.ablation.columns import ABLATION, PRUNING, RELATIONS, SUMMARY
+from attentionology.analyses.ablation.predictions import beats_position
+from attentionology.analyses.ablation.report import (
+    AblationResults,
+    ablation_section,
+    conclusion,
+    explored_ablation,
+    heads_figure,
+    heads_table,
+    pruning_figure,
+    relations_table,
+    shown_table,
+)
+from attentionology.analyses.ablation.tables import AblationTables
+from attentionology.analyses.contract import Titles
+from attentionology.reports.drawing import BLUE, GREY
+from tests.shown_tables import cells, distinct, on_page
+
+HEADS = 12
+"""The heads of two layers, of which the last has the largest effect; without interval, it has none in brackets."""
+
+
+def made(*names: str, rows: int = 1, **given: Any) -> pd.DataFrame:
+    """A table in which every number is another one, but for the columns that are given."""
+    return distinct(pd.DataFrame({name: [0.0] * rows for name in names})).assign(**given)
+
+
+def results(loss: bool = True, relations: int = 2) -> AblationResults:
+    places = {"layer": [1] * 6 + [2] * 6, "head": [*range(1, 7)] * 2}
+    heads = made(*ABLATION.names, rows=HEADS, **places)
+    heads.loc[HEADS - 1, ["loss_low", "cosine_low"]] = np.nan
+    if not loss:
+        heads = heads.drop(columns=["loss", "loss_low", "loss_high", "importance"])
+    effects = ["cosine", "loss"] if loss else ["cosine"]
+    names = [(effect, f"relation {k}") for effect in effects for k in range(relations)]
+    whole = {"layer": 2, "head": 1, "total": 1234, "rank": 3, "heads": 6}
+    effect, relation = zip(*names, strict=True) if names else ((), ())
+    found = made(*RELATIONS.names, rows=len(names), effect=effect, relation=relation, **whole)
+    summary = made(*SUMMARY.names, rows=len(effects), effect=effects, above=1, relations=relations)
+    tables = AblationTables(heads, pd.DataFrame(), found, summary)
+    pruning = made(
+        *PRUNING.names, rows=4, order=["effect"] * 2 + ["random"] * 2, effect=effects[-1], total=[7, 9, 7, 9]
+    )
+    pruning.loc[0, "low"] = np.nan
+    return AblationResults(tables, pruning, ("a note",))
+
+
+@pytest.mark.parametrize("loss", [True, False])
+def test_tables_say_what_the_csv_files_say(loss: bool) -> None:
+    """The ten heads with the largest effects, and the relations with the effect that is shown."""
+    found = results(loss)
+    effect, heads = ("loss", found.tables.heads) if loss else ("cosine", found.tables.heads)
+    label = "loss" if loss else "change of final vectors, 1 − cosine"
+
+    def bounded(name: str) -> Any:
+        def text(row: Any) -> str:
+            low, high = row[f"{name}_low"], row[f"{name}_high"]
+            return f"{row[name]:.4f}" if np.isnan(low) else f"{row[name]:.4f} [{low:.4f}, {high:.4f}]"
+
+        return text
+
+    columns: dict[str, Any] = {"head": lambda row: f"{row['layer']}-{row['head']}", label: bounded(effect)}
+    if loss:
+        columns |= {"change of final vectors, 1 − cosine": ".4f cosine", "importance": ".4f importance"}
+    top = heads.sort_values(effect, ascending=False).head(10).to_dict("records")
+    assert top[0]["head"] == 6
+    assert on_page(heads_table(found))[0][label] == f"{top[0][effect]:.4f}"  # without an interval
+    assert on_page(heads_table(found)) == cells(top, columns)
+    rows = found.tables.relations.query("effect == @effect").to_dict("records")
+    shown: dict[str, Any] = {
+        "relation": "relation", "best head": lambda row: "2-1", "accuracy": "% accuracy", "n": lambda row: "1,234",
+        "effect of head": bounded("value"), "other heads": ".4f others", "difference": bounded("difference"),
+        "on all words": ".4f everywhere", "rank": lambda row: "3 of 6", "p": ".4f p", "ρ": ".3f rho",
+    }  # fmt: skip
+    assert on_page(relations_table(found)) == cells(rows, shown)
+    assert shown_table(found).name == "ablation_relations"
+    assert shown_table(results(loss, relations=0)).name == "ablation_heads"
+
+
+def test_the_section_has_what_was_measured() -> None:
+    found = results()
+    section = ablation_section(found, Titles(model="bert"))
+    assert section.title == "Which attention heads of bert matter"
+    assert ablation_section(found).title == "Which attention heads matter"
+    tables = ["ablation", "ablation_groups", "ablation_relations", "ablation_summary", "ablation_pruning"]
+    assert [*section.tables] == tables
+    assert [table.name for table in section.shown] == ["ablation_relations", "ablation_heads"]
+    assert (section.context["has_relations"], section.context["pruning_total"]) == (True, 9)
+    assert [*section.figures] == ["ablation_heads", "ablation_pruning"]
+    less = ablation_section(replace(results(relations=0), pruning=None))
+    assert [*less.tables] == [name for name in tables if name not in ("ablation_relations", "ablation_pruning")]
+    assert [table.name for table in less.shown] == ["ablation_heads"]
+    context = {"has_relations": False, "pruning_total": None, "conclusion": ""}
+    assert {name: less.context[name] for name in context} == context
+    assert [*less.figures] == ["ablation_heads"]
+
+
+@pytest.mark.parametrize(("low", "limits"), [(-0.25, (-0.25, 0.5)), (0.25, (0, 0.5))])
+def test_the_colors_of_effects_begin_at_0_unless_some_are_below(low: float, limits: tuple[float, float]) -> None:
+    """Heads that were not switched off, here all of the first layer and 2-2, have an empty field."""
+    heads = pd.DataFrame({"layer": [2, 2], "head": [1, 3], "loss": [low, 0.5]})
+    axes, bar = heads_figure(heads, "loss").axes
+    values: Any = np.ma.filled(np.ma.asarray(axes.collections[0].get_array(), dtype=float), np.nan)
+    np.testing.assert_array_equal(values.reshape(2, 3), [[np.nan] * 3, [low, np.nan, 0.5]])
+    assert axes.collections[0].get_clim() == limits
+    assert bar.get_ylabel() == "increase of −log p (nats)"
+
+
+def test_curves_have_a_band_where_all_values_have_limits() -> None:
+    pruning = results().pruning
+    assert pruning is not None
+    other = pruning.assign(effect="cosine", value=0.0)
+    (axes,) = pruning_figure(pd.concat([pruning, other]), "loss").axes
+    assert [(line.get_label(), line.get_color()) for line in axes.lines] == [
+        ("smallest effect first", BLUE), ("random (ten orders)", GREY),
+    ]  # fmt: skip
+    for line, order in zip(axes.lines, ("effect", "random"), strict=True):
+        rows = pruning[pruning["order"] == order]
+        np.testing.assert_allclose(np.asarray(line.get_data()), [100 * rows["share"], rows["value"]])
+    (band,) = axes.collections
+    last = pruning.iloc[3]
+    corners = np.asarray(band.get_paths()[0].vertices)
+    for limit in ("low", "high"):
+        assert np.isclose(corners, [100 * last["share"], last[limit]]).all(1).any()
+
+
+@pytest.mark.parametrize(
+    ("p", "relations", "said"),
+    [
+        (0.0499, 2, "Heads that find relations have a larger effect on their words (loss) than other heads of their"),
+        (0.05, 2, "It was not shown that heads that find relations have a larger effect on their words (loss) than"),
+        (0.0499, 0, ""),
+    ],
+)
+def test_the_conclusion_is_about_the_effect_that_is_shown(p: float, relations: int, said: str) -> None:
+    found = results()
+    of_cosine = {"effect": "cosine", "p": 1 - p, "relations": 5 - relations, "above": 4, "mean_rank": 0.9}
+    of_loss = {"effect": "loss", "p": p, "relations": relations, "above": 1, "mean_rank": 0.25}
+    found = replace(found, tables=replace(found.tables, summary=pd.DataFrame([of_cosine, of_loss])))
+    text = conclusion(found)
+    assert text.startswith(said)
+    end = f"above their mean for 1 of 2 relations; mean relative rank 0.25, where 0.5 is chance; p = {p:.4f}."
+    assert text.endswith(end if said else "")
+    assert bool(text) == bool(said)
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_the_explorer_names_the_head_with_the_largest_effect(complete: bool) -> None:
+    """Measures need the values of all heads."""
+    found = results()
+    shown = explored_ablation(found, complete=complete)
+    measure = "ablation/loss" if complete else None
+    assert [each.id for each in shown.measures] == [f"ablation/{name}" for name in ("cosine", "l2", "loss")][
+        : 3 * complete
+    ]
+    losses = found.tables.heads["loss"]
+    first, second = shown.findings
+    assert first.text == f"Switching off 2-6 changes most: loss {losses.iloc[-1]:.4f}."
+    assert first.address == "#head=2-6" + ("&measure=ablation/loss" if complete else "")
+    assert second.text == conclusion(found)
+    assert len(explored_ablation(results(relations=0), complete=complete).findings) == 1
+    assert len(shown.facts) == HEADS
+    (fact,) = shown.facts["1-2"]
+    assert (fact.label, fact.text, fact.measure) == ("without it", f"loss: {losses.iloc[1]:.4f}", measure)
+
+
+def test_a_head_beats_position_with_its_whole_interval() -> None:
+    gains = pd.DataFrame({"heldout_gain_low": [0.0, 1e-9, -0.1, np.nan]})
+    assert beats_position(gains).tolist() == [False, True, False, False]
