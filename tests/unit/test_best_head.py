@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from attentionology.analyses.shared.best_head import (
@@ -15,6 +16,7 @@ from attentionology.analyses.shared.best_head import (
     interval,
     intervals,
 )
+from attentionology.analyses.shared.failures import chosen_heads, clear_mistake, cluster_interval
 from attentionology.analyses.shared.resampling import halves, poisson_weights
 
 
@@ -130,3 +132,51 @@ def test_weights_that_are_kept_cannot_be_written_to():
         expected = np.hstack([poisson_weights([name], replicates, seed) for name in ids])
         assert np.array_equal(poisson_weights(ids, replicates, seed), expected)
     assert np.array_equal(poisson_weights(("a", "b"), 6), weights)
+
+
+def test_intervals_of_shares_of_words_depend_on_their_sentences():
+    """Wilson's interval with as many words as would have the same variance if they were independent."""
+    x, n = np.array([3, 0, 2, 5, 1]), np.array([4, 3, 2, 9, 7])
+    p, total = x.sum() / n.sum(), n.sum()
+    variance = ((x - p * n) ** 2).sum() / total**2
+    words = p * (1 - p) / variance
+    assert words < total
+    z = 1.959963984540054
+    root = z * math.sqrt(p * (1 - p) / words + z * z / (4 * words * words))
+    expected = [(p + z * z / (2 * words) + sign * root) / (1 + z * z / words) for sign in (-1, 1)]
+    sums = [int(each) for each in (x.sum(), (x * x).sum(), (x * n).sum(), total, (n * n).sum())]
+    assert cluster_interval(*sums) == pytest.approx(expected, rel=1e-9)
+    # With two words per sentence, one of which is right, the share never varies; with none or all right, neither.
+    for none in ((5, 5, 10, 10, 20), (0, 0, 0, 10, 20), (10, 20, 20, 10, 20)):
+        assert all(map(math.isnan, cluster_interval(*none)))
+    few = cluster_interval(2, 2, 2, 4, 4)  # four sentences of a word
+    wilson = [(0.5 + z * z / 8 + sign * z * math.sqrt(1 / 16 + z * z / 64)) / (1 + z * z / 4) for sign in (-1, 1)]
+    assert few == pytest.approx(wilson, rel=1e-9)
+
+
+def test_heads_are_read_in_their_better_direction_and_each_once():
+    cells = pd.DataFrame(
+        [(1, 1, "dep->head", 5), (1, 1, "head->dep", 6), (2, 1, "dep->head", 4), (2, 1, "head->dep", 4),
+         (1, 2, "dep->head", 9), (1, 2, "head->dep", 1)],
+        columns=["layer", "head", "direction", "correct"],
+    )  # fmt: skip
+    best = {"layer": 1, "head": 2, "direction": "dep->head", "total": 10}
+    found = [*chosen_heads(best, cells, ("best", "1-1", "2-1", "1-2"))]
+    assert found == [(1, 2, "dep->head"), (1, 1, "head->dep"), (2, 1, "head->dep")]
+    assert [*chosen_heads({**best, "total": 0}, cells, ("best",))] == []
+
+
+@pytest.mark.parametrize(("high", "clear"), [(0.29, "b"), (0.3, None)])
+def test_the_first_mistake_is_clear_if_its_interval_lies_above_the_second(high, clear):
+    head = {"relation": "obj", "layer": 1, "head": 2, "direction": "dep->head"}
+
+    def pick(picked, count, low, high, **other):
+        return {**head, "picked": picked, "count": count, "share_low": low, "share_high": high, **other}
+
+    right = pick("right", 90, 0.5, 0.9)
+    picked = [pick("a", 10, 0.1, high), right, pick("b", 40, 0.3, 0.5), pick("c", 50, 0.4, 0.6, layer=2)]
+    found = clear_mistake(picked, head, "relation", "right")
+    assert (found and found["picked"]) == clear
+    assert clear_mistake([right], head, "relation", "right") is None
+    only = clear_mistake([right, picked[2]], head, "relation", "right")
+    assert only is picked[2]

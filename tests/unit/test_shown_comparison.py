@@ -235,6 +235,7 @@ def test_statistics_have_readable_names_wherever_they_are_shown():
     ("names", "short"),
     [
         (("a model whose name is long, weight", "norm"), "a model whose … long, weight minus norm"),
+        (("a name of twenty-eight signs", "norm"), None),
         (("a model whose seed is 1, on en_sample", "a model whose seed is 2, on en_sample"), None),
     ],
 )
@@ -250,6 +251,26 @@ def test_long_names_of_runs_are_shortened_in_headings_unless_they_then_are_the_s
     (axes,) = section.figures[part["figure"]].axes
     assert axes.get_xlabel().replace("\n", " ") == f"words found: {whole} (percentage points)"
     assert max(map(len, axes.get_xlabel().split("\n"))) <= 90
+
+
+def test_a_p_value_of_one_in_a_thousand_is_written_and_one_group_with_a_head_is_enough():
+    """The smaller ones are said to be smaller, and heads have a column if any group has one."""
+    found = compared("%")
+    for p, shown in ((0.001, "0.001"), (0.0009, "< 0.001")):
+        (first, *others) = (replace(row, p=p) for row in found.differences)
+        assert first.first
+        bare = replace(first, first=replace(first.first, choice=""))
+        rows = on_page(contrast_table(replace(found, differences=(bare, *others))))
+        assert [row["p"] for row in rows] == [shown] * 3
+        assert [row["chosen by norm"] for row in rows] == ["", "3-9 dep→head", "3-9 dep→head"]
+
+
+def test_figures_of_one_name_are_numbered_from_the_second_on():
+    of_surface = replace(compared("%"), family="candidates: all")
+    section = comparison_section(Comparison((of_surface, compared("%"), compared("%")), 50), name="c", title="")
+    assert [*section.figures] == ["c-dependency-all", "c-dependency-relations", "c-dependency-relations-2"]
+    assert [part["figure"] for part in section.context["parts"]] == [*section.figures]
+    assert [part["significant"] for part in section.context["parts"]] == [1, 1, 1]
 
 
 SPREAD = np.random.default_rng(0).normal(0, 0.01, 200)
