@@ -589,6 +589,13 @@ _DRAWN = (
         '100 * rows["on_word"], **style',
         f"{_FIGURES}test_error_rates_by_layer",
     ),
+    Fault(
+        "analyses/coreference/figures.py",
+        'if best_row["direction"] == direction and',
+        'if best_row["direction"] != direction and',
+        "tests/unit/coreference/test_groups_figure.py::"
+        "test_the_best_head_is_marked_in_its_direction_if_it_finds_anything",
+    ),
 )
 
 _FOUND = (
@@ -681,6 +688,18 @@ _FOUND = (
         'weights.nlargest(1, "on_special")',
         'weights.nsmallest(1, "on_special")',
         f"{_FINDINGS}test_words_that_rest_on_special_tokens",
+    ),
+    Fault(
+        "analyses/dependency/explored.py",
+        'int(results.cells["head"].max())',
+        'int(results.cells["head"].min())',
+        f"{_CLAIMS}test_cards_and_summaries_of_heads_name_the_relations_with_the_largest_gains",
+    ),
+    Fault(
+        "analyses/alignment/explored.py",
+        'heads[(heads["setting"] == first["setting"])',
+        'heads[(heads["setting"] != first["setting"])',
+        f"{_ALIGNMENT}test_findings_name_the_series_with_the_fewest_errors_and_lead_there",
     ),
 )
 

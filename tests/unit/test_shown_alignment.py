@@ -270,6 +270,21 @@ def test_without_gold_links_nothing_is_found(explored):
     assert without.facts.keys() == contribution.facts.keys()
 
 
+def test_nothing_is_said_of_what_is_not_there(explored):
+    _, results, contribution = explored
+    tables = results.tables
+
+    def said(**changes: pd.DataFrame) -> list[str]:
+        found = explored_alignment(replace(results, tables=replace(tables, **changes))).findings
+        return [finding.text for finding in found]
+
+    head, layer, baseline, *others = [finding.text for finding in contribution.findings]
+    assert said(cells=tables.cells.assign(error_rate=np.nan, low=np.nan, high=np.nan)) == others
+    assert said(baselines=tables.baselines[:0]) == [head, layer, *others]
+    assert said(contrasts=tables.contrasts[:0]) == [head, layer, baseline, others[-1]]
+    assert said(cells=tables.cells.assign(on_special=0.0)) == [head, layer, baseline, *others[:-1]]
+
+
 def test_word_vectors_have_no_heads(explored):
     _, results, _ = explored
     cells, best = (

@@ -1,4 +1,4 @@
-"""The figure that compares all heads between two groups of documents."""
+"""The figure that compares all heads between two groups of documents, and what the other figures mark and name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.coreference.contrasts import CONTRASTS
-from attentionology.analyses.coreference.figures import contrasts_figure
+from attentionology.analyses.coreference.figures import contrasts_figure, distance_figure, heads_figure
 from attentionology.reports.drawing import BLACK, BLUE, ORANGE, SKY
 from tests.documents import counted_mentions
 from tests.shown_tables import distinct
@@ -81,3 +81,26 @@ def test_pronouns_have_a_panel_only_without_stereotypes(tables, stereotypes, pan
     figure: Any = contrasts_figure(tables._replace(**made), tables.best.query("candidates == 'preceding'"), "preceding")
     assert [axes.get_xlabel() for axes in figure.axes] == [f"{first} (%)" for first, _ in pairs[:panels]]
     assert figure.axes[-1].get_ylabel() == f"{pairs[panels - 1][1].rpartition(', ')[2]} (%)"
+
+
+@pytest.mark.parametrize("direction", MARKERS)
+@pytest.mark.parametrize("correct", [0, 1])
+def test_the_best_head_is_marked_in_its_direction_if_it_finds_anything(tables, direction, correct):
+    best = tables.best.query("candidates == 'preceding'").assign(direction=direction, correct=correct, layer=2, head=3)
+    figure: Any = heads_figure(tables.cells, best, "preceding")
+    for axes, shown in zip(figure.axes, MARKERS, strict=False):
+        assert axes.get_title() == {"mention->antecedent": "m→ante", "antecedent->mention": "ante→m"}[shown]
+        assert [mark.get_xy() for mark in axes.patches] == [(1.5, 0.5)] * (correct * (shown == direction))
+
+
+def test_distances_are_named_with_their_mentions(tables):
+    best = tables.best.query("candidates == 'preceding'")
+    head = best.query("type == 'all'").iloc[0]
+    for axes, unit in zip(
+        distance_figure(tables.distances, best, "preceding").axes, ("sentences", "words"), strict=True
+    ):
+        rows = tables.distances.query("candidates == 'preceding' and type == 'all' and unit == @unit")
+        rows = rows[(rows[WHERE] == head[WHERE]).all(axis=1)]
+        names = [label.get_text() for label in axes.get_xticklabels()]
+        assert names == [f"{row.distance}\n({row.total:,})" for row in rows.itertuples()]
+        assert axes.get_xlabel() == f"{unit} to the nearest antecedent (mentions)"
