@@ -63,6 +63,10 @@ def test_columns_of_mentions():
         **control_table([tables.best], key, "coreference_control"),
     }
     assert_declared(written, coreference.SCHEMAS, ["ratio_low"])
+    largest = list(tables.largest_contrasts)
+    for pair in ("layer head", "first_correct first_total", "second_correct second_total", "heldout_min heldout_max"):
+        first, second = pair.split()
+        assert largest.index(first) + 1 == largest.index(second)
 
 
 @pytest.mark.parametrize("is_right", [True, False])
@@ -77,9 +81,18 @@ def test_columns_of_examples(monkeypatch, is_right):
     section = coreference_section(results)
     written = section.tables["coreference_examples"]
     assert_declared({"coreference_examples": written}, coreference.SCHEMAS)
+    order = "right document before mention after type of rank candidate head weight antecedent"
+    assert list(written) == order.split()
     assert written[["candidate", "head", "weight", "rank", "of"]].to_numpy().tolist() == [
         ["the cat", "cat", 0.75, 1, 7],
         ["a dog", "dog", 0.25, 2, 7],
     ]
     shown = section.context["examples"]
     assert (len(shown[is_right]), len(shown[not is_right])) == (1, 0)
+    hebrew = replace(example, before="היא", mention="הילדה", after="ש")
+    paper = {"head 5-4": {"all": 65, "pronoun": 64, "proper": 73, "nominal": 58}}
+    other = coreference_section(results._replace(examples=(hebrew,), published=paper))
+    directions = [each.context["examples"][is_right][0][2] for each in (section, other)]
+    assert directions == ["", ' dir="rtl"']
+    best = other.tables["coreference_best"]
+    assert list(best["paper_head_5_4"]) == [paper["head 5-4"][kind] for kind in best["type"]]

@@ -127,7 +127,7 @@ def test_maps_of_relations_show_the_better_direction_and_mark_the_best_head(depe
     rows = best[best["relation"].isin(RELATIONS)].to_dict("records")[: len(panels)]  # of which tests draw two
     assert len(rows) > 1
     for axes, row in zip(panels, rows, strict=True):
-        assert axes.get_title().startswith(f"{row['relation']}: {row['layer']}-{row['head']}, ")
+        assert axes.get_title() == f"{row['relation']}: {row['layer']}-{row['head']}, {100 * row['accuracy']:.0f} %"
         of_relation = cells[cells["relation"] == row["relation"]]
         better = of_relation.groupby(["layer", "head"])["accuracy"].max().to_numpy().reshape(2, 3)
         drawn = cells_of(axes)
