@@ -35,7 +35,7 @@ from attentionology.analyses.survey.tables import CellFailure, rows_table
 from attentionology.analyses.survey.transfer import transfer_findings
 from attentionology.reports.drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, layer_shades
 from tests.shown_tables import on_page
-from tests.unit.test_survey_reading import surveyed
+from tests.unit.test_survey_reading import printed, surveyed
 
 TREEBANKS = ("data/x", "data/y", "data/z")
 
@@ -190,6 +190,21 @@ def test_means_over_treebanks_have_a_column_and_a_row() -> None:
         assert [*row] == ["difference", *shown]
         counted = on_page(contrasts_table(survey))
         assert [row["treebank"] for row in counted] == ["few", "many", *(["mean of up to 2"] if means else [])]
+
+
+def test_heads_that_are_left_out_are_counted_by_cell_and_together() -> None:
+    survey = surveyed()
+    records = [{**(each.record or {}), "dependency": {"left_out": {"roots": 1000 + k, "empty_nodes": k}}}
+               for k, each in enumerate(survey.results[1:])]  # fmt: skip
+    enhanced = [replace(each, record=made) for each, made in zip(survey.results[1:], records, strict=True)]
+    survey = replace(survey, results=(survey.results[0], *enhanced))
+    cells = (("b", "few"), ("a", "many"), ("b", "many"))
+    assert survey.left_out_heads == [
+        {"model": model, "treebank": treebank, "roots": 1000 + k, "empty_nodes": k}
+        for k, (model, treebank) in enumerate(cells)
+    ]
+    said = " ".join(printed(survey).split())
+    assert "left out in all cells together: 3,003 heads that are the root, 3 that are empty nodes." in said
 
 
 STEPS = (1, 10, 100)

@@ -136,7 +136,9 @@ def test_differences_and_what_failed_are_shown():
         ("a − b (weight)", "many", "1", "0", "0", "paired"),
     ]
     result = replace(survey.results[0], failures=(CellFailure("norm", "too <long>"),))
-    failed = on_page(failures_table(replace(survey, results=(result,))))
+    table = failures_table(replace(survey, results=(result,)))
+    assert [column.heading for column in table.columns if column.wraps] == ["reason"]
+    failed = on_page(table)
     assert failed == [{"model": "a", "treebank": "few", "map": "norm", "reason": "too <long>"}]
 
 
