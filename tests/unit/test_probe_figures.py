@@ -44,13 +44,18 @@ def test_figure_of_methods_shows_scores_intervals_and_marks():
     methods = found.tables.methods.assign(paper_uas=np.nan)
     methods.loc[methods["method"] == "attention", "paper_uas"] = 0.61
     methods.loc[methods["decoding"] == "tree", "paper_uas"] = np.nan
+    alone = methods["method"] == "best offset"  # without width, its interval is not drawn
+    methods.loc[alone, ["uas_low", "uas_high"]] = 0.3
     argmax = methods[methods["decoding"] == "argmax"].reset_index(drop=True)
     axes = methods_figure(methods, title="t").axes[0]
     widths = [patch.get_width() for patch in axes.patches]  # type: ignore[attr-defined]
     assert widths == pytest.approx((100 * argmax["uas"]).tolist())
-    ends = [list(map(float, np.asarray(line.get_xdata()))) for line in axes.lines]
-    assert ends == [pytest.approx([100 * low, 100 * high]) for low, high in
-                    zip(argmax["uas_low"], argmax["uas_high"], strict=True)]  # fmt: skip
+    ends = [np.column_stack(line.get_data()) for line in axes.lines]
+    wide = argmax[argmax["uas_low"] != argmax["uas_high"]]
+    assert len(wide) == len(argmax) - 1
+    np.testing.assert_allclose(
+        ends, [[[100 * row.uas_low, row.Index], [100 * row.uas_high, row.Index]] for row in wide.itertuples()]
+    )
     marks = {str(c.get_label()): np.asarray(c.get_offsets()).tolist() for c in axes.collections}
     places = dict(zip(argmax["method"], argmax.index, strict=True))
     assert marks["control task"] == [
@@ -65,20 +70,32 @@ def test_figure_of_methods_shows_scores_intervals_and_marks():
 
 
 def test_figure_of_lengths_has_a_line_for_every_method_that_says_something():
-    figure = lengths_figure(results(Case(tree=True)).tables.lengths, title="t")
+    lengths = results(Case(tree=True)).tables.lengths
+    figure = lengths_figure(lengths, title="t")
     lines = {str(line.get_label()): line for line in figure.axes[0].lines[::2]}  # each has a mark and a line
     assert set(lines) == {"best offset", "best single head", "attention", "attention+words", "words+distances"}
-    table = by_bin(results(Case()).tables.lengths)
-    own = table[table["method"] == "best offset"]
-    assert list(np.asarray(lines["best offset"].get_ydata())) == pytest.approx((100 * own["uas"]).tolist())
+    table = by_bin(lengths[lengths["decoding"] == "argmax"])
+    for name, line in lines.items():
+        own = table[table["method"] == name]
+        assert list(np.asarray(line.get_ydata())) == pytest.approx((100 * own["uas"]).tolist())
+    own = table[table["method"] == "attention"]
+    ticks = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert ticks == [f"{row.bin}\nn = {row.total}" for row in own.itertuples()]
+    assert ticks[0].startswith("root")
+    joined = np.asarray(figure.axes[0].lines[1].get_ydata())
+    assert np.isnan(joined[0])  # roots have no distance
 
 
 @pytest.mark.parametrize("dev", [False, True])
 def test_figure_of_training_has_a_line_per_run_of_the_first_fold(dev):
     case = Case(runs=2, folds=3, epochs=4, dev=dev)
-    loss, _, on_dev = training_figure(results(case).history, title="t").axes
+    loss, train, on_dev = training_figure(results(case).history, title="t").axes
     assert len(loss.lines) == 3 * 2
     assert list(np.asarray(loss.lines[0].get_ydata())) == [2.0, 1.0, 2 / 3, 0.5]
+    assert list(np.asarray(loss.lines[0].get_xdata())) == [1, 2, 3, 4]
+    assert loss.get_xlim() == (0.5, 4.5)
+    assert [line.get_label() for line in loss.lines if not str(line.get_label()).startswith("_")] == list(case.probes)
+    assert {float(y) for line in train.lines for y in np.asarray(line.get_ydata())} == {50.0}
     assert [text.get_text() for text in on_dev.texts] == ([] if dev else ["no dev sentences"])
     if dev:
         assert list(np.asarray(on_dev.lines[0].get_ydata())) == pytest.approx([10.0, 20.0, 30.0, 40.0])
@@ -124,8 +141,16 @@ def test_findings_lead_to_the_head_with_the_largest_weight():
     assert explorer is not None
     ids = {measure.id for measure in explorer.measures}
     states = [dict(part.split("=", 1) for part in each.address[1:].split("&")) for each in explorer.findings]
-    assert all(unquote(state["measure"]) in ids for state in states)
     best = max(probed.weights["attention"].heads.to_dict("records"), key=lambda row: row["weight"])
+    views = [f"probing/{column}/{best['direction']}/attention" for column in ("weight", "weight", "accuracy")]
+    assert [unquote(state["measure"]) for state in states] == views
+    assert {*views} <= ids
+    arrow = best["direction"].replace("->", "→")
+    weight = f"{best['weight']:.3f}"
+    assert explorer.findings[1].text.endswith(f"head {best['layer']}-{best['head']} ({arrow}, {weight}).")
+    assert explorer.phrases[f"{best['layer']}-{best['head']}"] == (
+        f"has rank 1 of 6 in the probe attention, by its weight of {weight} ({arrow})",
+    )
     assert "head" not in states[0]  # the scores come first
     assert states[1]["head"] == f"{best['layer']}-{best['head']}"
     correlations = probed.weights["attention"].correlations.set_index("of")

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.probing import columns as probing_columns
-from attentionology.analyses.probing.findings import adds, is_selective, score_texts
+from attentionology.analyses.probing.findings import adds, is_selective, score_texts, trained_probes
 from attentionology.analyses.probing.head_weights import head_weights
 from attentionology.analyses.probing.report import ProbeResults, methods_table
 from attentionology.reports.format import interval
@@ -251,3 +251,37 @@ def test_what_a_probe_does_not_clearly_beat_is_named_as_such(usual):
     texts = dict(score_texts(usual.found.tables.methods.assign(uas_low=0.1), unclear, ["attention"]))
     assert "It finds not clearly more than “best offset” (" in texts["attention"]
     assert ", not clearly more than on its control task (" in texts["attention"]
+
+
+def test_what_is_said_of_a_probe_under_each_condition():
+    row = {"decoding": "argmax", "runs": 1, "total": 1200, "uas": 0.6, "uas_low": 0.55, "uas_high": 0.65}
+    control = {"control_accuracy": 0.58, "selectivity": 0.02}
+    methods = pd.DataFrame(
+        [
+            {"method": "attention", **row, **control},
+            {"method": "attention", **row, **control, "decoding": "tree", "uas": 0.9},
+            {"method": "attention+words", **row, "runs": 2, "control_accuracy": math.nan, "selectivity": math.nan},
+            {"method": "words", **row, **control, "total": 0},
+            {"method": "other", **row, **control},
+        ]
+    )
+    more, not_more = {"difference": 0.1, "low": 0.05, "high": 0.15}, {"difference": 0.01, "low": -0.01, "high": 0.03}
+    contrasts = pd.DataFrame(
+        [
+            {"first": "attention", "second": "best offset", **more},
+            {"first": "attention", "second": "best single head", **not_more},
+            {"first": "other", "second": "best offset", **more},
+        ]
+    )
+    begins = "finds the syntactic heads of 60.0 % [55.0, 65.0] of 1,200 words of sentences that did not train it"
+    assert list(score_texts(methods, contrasts, ["attention", "attention+words", "words"])) == [
+        (
+            "attention",
+            f"The probe attention {begins}, not clearly more than on its control task (58.0 %, +2.0 points). It finds "
+            "clearly more than “best offset” (+10.0 points [5.0, 15.0]) and not clearly more than “best single head” "
+            "(+1.0 points [-1.0, 3.0]).",
+        ),
+        ("attention+words", f"The probe attention+words {begins}, as a mean of 2 runs."),
+    ]
+    history = pd.DataFrame({"method": ["attention", "attention, random weights", "attention", "words"]})
+    assert trained_probes(history) == ["attention", "words"]

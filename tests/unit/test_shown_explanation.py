@@ -7,10 +7,14 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.colors import to_hex
 
 from attentionology.analyses.explanation.columns import EXPLAIN_MODELS, SCHEMAS
+from attentionology.analyses.explanation.plots import by_class, mean_of, training_figure, violins
 from attentionology.analyses.explanation.registry import column_of, registered_tests
 from attentionology.analyses.explanation.section import explain_section, explain_table, verdict_table
+from attentionology.analyses.explanation.summary import OVERALL
 from attentionology.analyses.explanation.tests.correlation import tau_figure
 from attentionology.analyses.explanation.tests.erasure import single_figure
 from attentionology.analyses.explanation.tests.removal import removal_figure
@@ -219,3 +223,84 @@ def test_lines_of_tau_are_the_shares_of_texts_with_at_most_this_tau(results):
             (path,) = axes.collections[number].get_paths()
             assert path.vertices[:, 0].tolist() == pytest.approx([row["low"], row["high"]])
         assert ("with random scores" in lines) == (column != "tau_gradient_loo")
+
+
+def test_up_to_six_classes_have_their_own_groups():
+    texts = pd.DataFrame({"predicted": [0, 1, 1, 2, 3, 4, 6]})
+    groups = list(by_class(texts, ["a" * 24, "b" * 25, *"cdef"]))
+    assert [(label, len(rows)) for label, _, rows in groups] == [
+        (f"predicted: {'a' * 24}", 1),
+        (f"predicted: {'b' * 23}…", 2),
+        *((f"predicted: {name}", 1) for name in "cde"),
+    ]
+    assert len({color for _, color, _ in groups}) == 5
+    assert [(label, len(rows)) for label, _, rows in by_class(texts, "abcdefg")] == [("all 7 classes", 7)]
+
+
+def test_means_are_those_of_the_group(results):
+    six, seven = (results._replace(classes=tuple("abcdefg"[:n])) for n in (6, 7))
+    numbers = {"measure": "m", "predicted": ["b", OVERALL], "mean": [0.1, 0.4], "low": [0.0, 0.3], "high": [0.2, 0.5]}
+    texts = pd.DataFrame({"predicted": [1, 1]})
+    for found, row in ((six, 0), (seven, 1)):
+        own = mean_of(found._replace(summary=pd.DataFrame(numbers)), "m", texts)
+        assert own == {name: numbers[name][row] for name in ("mean", "low", "high")}
+
+
+def test_few_texts_are_points_and_many_a_distribution():
+    """The two groups of a range of weights stand side by side, each value above its range."""
+    rng = np.random.default_rng(0)
+    first = pd.DataFrame({"max_attention": [0.1] * 9 + [0.25] * 10 + [0.9] * 12, "x": [*rng.random(19), *[0.5] * 12]})
+    second = pd.DataFrame({"max_attention": [0.3] * 10, "x": rng.random(10)})
+    figure: Any = violins([("a", "#111111", first), ("b", "#222222", second)], "x", "label", "")
+    (axes,) = figure.axes
+    ticks = [label.get_text() for label in axes.get_xticklabels()]
+    assert ticks == ["0–0.25\nn = 9", "0.25–0.5\nn = 20", "0.5–0.75\nn = 0", "0.75–1\nn = 12"]
+    assert axes.get_xlim() == (-0.5, 3.5)
+    points = [each for each in axes.collections if isinstance(each, PathCollection) and len(each.get_offsets())]
+    bodies = [each for each in axes.collections if not isinstance(each, PathCollection)]
+    for dots, values, middle in zip(points, (first["x"][:9], first["x"][19:]), (-0.2, 2.8), strict=True):
+        offsets = np.asarray(dots.get_offsets())
+        np.testing.assert_allclose(offsets[:, 1], values)
+        assert np.abs(offsets[:, 0] - middle).max() <= 0.08  # a fifth of the width of a group
+    for body, color, middle in zip(bodies, ("#111111", "#222222"), (0.8, 1.2), strict=True):
+        outline = body.get_paths()[0].vertices[:, 0]
+        assert (outline.min(), outline.max()) == pytest.approx((middle - 0.18, middle + 0.18))
+        assert to_hex(body.get_facecolor()[0]) == to_hex(body.get_edgecolor()[0]) == color
+    medians = [np.asarray(line.get_data()).T.tolist() for line in axes.lines if line.get_color() == "#000000"]
+    values = (first["x"][:9], first["x"][9:19], first["x"][19:], second["x"])
+    expected = [
+        [[m - 0.12, v.median()], [m + 0.12, v.median()]] for m, v in zip((-0.2, 0.8, 2.8, 1.2), values, strict=True)
+    ]
+    np.testing.assert_allclose(medians, expected)
+    assert [key.get_text() for key in figure.legends[0].get_texts()] == ["a", "b"]
+
+
+@pytest.mark.parametrize("last", [20, 21])
+def test_figure_of_training_has_a_line_for_each_model(last):
+    """Losses of adversaries have their own panel, and without dev texts the last one says so."""
+    rows = [
+        {"model": model, "epoch": epoch, "loss": place + 1 / epoch, "dev_auc": np.nan}
+        for place, model in enumerate(("tested", "seed_1", "seed_2", "wrong"))
+        for epoch in range(1, last + 1)
+    ]
+    roles = {"tested": "base", "seed_1": "seed", "seed_2": "seed", "wrong": "adversary"}
+    figure: Any = training_figure(pd.DataFrame(rows), roles, title="t")
+    others, adversaries, dev = figure.axes
+    drawn = [*others.lines, *adversaries.lines]
+    assert (len(others.lines), len(adversaries.lines), len(dev.lines)) == (3, 1, 0)
+    for place, (line, role) in enumerate(zip(drawn, roles.values(), strict=True)):
+        epochs = np.arange(1, last + 1)
+        np.testing.assert_allclose(np.asarray(line.get_data()), [epochs, place + 1 / epochs])
+        assert (line.get_marker() == "o", line.get_label()) == (last == 20, role)
+    assert len({line.get_color() for line in drawn}) == 3
+    assert drawn[0].get_zorder() > drawn[1].get_zorder()  # the tested model is in front
+    assert [axes.get_xlim() for axes in figure.axes] == [(0.5, last + 0.5)] * 2 + [(0.5, 1.5)]
+    assert [[text.get_text() for text in axes.texts] for axes in figure.axes] == [[], [], ["no dev texts"]]
+    assert [key.get_text() for key in figure.legends[0].get_texts()] == ["base", "seed", "adversary"]
+
+
+def test_words_are_shaded_by_their_share_of_the_largest_weight(results):
+    (example,) = explain_section(results).context["examples"]
+    shades = [[word["shade"] for word in panel["words"]] for panel in example["panels"]]
+    assert shades == [pytest.approx(each) for each in ([1 / 6, 1, 0.5, 0], [1, 0.5, 0, 0.5], [0, 0, 0, 0])]
+    assert [panel["name"] for panel in example["panels"]] == ["attention", "gradient × input", "nothing"]

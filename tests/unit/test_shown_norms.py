@@ -11,7 +11,7 @@ import pytest
 from attentionology.analyses.norms import columns as norms_columns
 from attentionology.analyses.norms.figures import block_figure, frequency_figure, grid_figure, pairs_figure
 from attentionology.analyses.norms.paper import Published
-from attentionology.analyses.norms.report import norms_section
+from attentionology.analyses.norms.report import explored_norms, norms_section
 from attentionology.analyses.norms.shown_tables import layers_table
 from tests.shown_tables import Columns, assert_declared, cells, distinct, in_latex, in_terminal, on_page, percent
 from tests.unit.test_norm_reports import results as computed  # noqa: F401  # a fixture
@@ -36,6 +36,31 @@ def results(computed):  # noqa: F811  # the fixture
 def test_columns_are_as_declared(computed):  # noqa: F811  # the fixture
     tables = norms_section(replace(computed, published=PAPER)).tables
     assert_declared(tables, norms_columns.SCHEMAS, ["weight", "gamma", "median_gamma", "published"])
+
+
+def test_the_card_of_a_head_names_the_class_that_differs_most(computed):  # noqa: F811  # the fixture
+    explored = explored_norms(computed)
+    values = {
+        measure.id: dict(zip(explored.facts, vars(measure)["values"], strict=True)) for measure in explored.measures
+    }
+    for (layer, head), rows in computed.shares.groupby(["layer", "head"]):
+        row = rows.loc[(rows["weight"] - rows["norm_share"]).abs().idxmax()]
+        (fact,) = explored.facts[f"{layer}-{head}"]
+        said = f"to {row['class']}: {percent(row['weight'])} % by weight, {percent(row['norm_share'])} % by norm"
+        assert (fact.label, fact.text, fact.measure) == ("weight and norm", said, f"norms/norm_share/{row['class']}")
+        assert values[fact.measure][f"{layer}-{head}"] == pytest.approx(row["norm_share"])
+
+
+def test_the_summary_is_about_all_heads_together(computed):  # noqa: F811  # the fixture
+    section = norms_section(computed)
+    assert {row["head"] for row in section.summary["norms_dispersion"]} == {0}
+    assert len(section.summary["norms_correlation"]) == (computed.spread.correlation["head"] == 0).sum()
+    means = computed.shares.groupby(["layer", "class"])[["weight", "norm_share"]].mean()
+    for row in section.summary["norms_shares"]:
+        own = means.loc[row["layer"], row["class"]]
+        assert (row["weight"], row["norm_share"]) == (pytest.approx(own["weight"]), pytest.approx(own["norm_share"]))
+    assert section.context["mixed_tokens"] == computed.mixing["tokens"].max()
+    assert section.context["changed_sentences"] == 2
 
 
 @pytest.fixture(scope="module")
@@ -238,9 +263,16 @@ def test_change_without_the_largest_dimensions(results, tables):
         assert [row[name] for name in headings] == [f"{change[layer, count]:.3f}" for count in (0, 1, 3, 10)]
 
 
-def test_figure_of_weight_and_norm(results):
-    panels: Any = grid_figure(results.spread).axes
-    for axes, layer in zip(panels, range(4), strict=True):
+@pytest.mark.parametrize("columns", [4, 3])
+def test_figure_of_weight_and_norm(results, columns, monkeypatch):
+    monkeypatch.setattr("attentionology.analyses.norms.figures._PANELS_PER_ROW", columns)
+    figure: Any = grid_figure(results.spread)
+    rows = 1 if columns == 4 else 2
+    assert figure.get_size_inches()[1] == 1.75 * rows + 0.5
+    assert [axes.get_visible() for axes in figure.axes] == [True] * 4 + [False] * (rows * columns - 4)
+    assert [axes.get_xlabel() != "" for axes in figure.axes] == [False] * (columns * (rows - 1)) + [True] * columns
+    assert [bool(axes.get_ylabel()) for axes in figure.axes] == [True, *[False] * (columns - 1)] * rows
+    for axes, layer in zip(figure.axes, range(4), strict=False):
         assert axes.get_title() == f"{f'layer {layer}' if layer else 'all layers'}, ρ = {rho_of(results, layer):.2f}"
         grid = results.spread.grid[results.spread.grid["layer"] == layer]
         for dots, (_, places) in zip(axes.collections, grid.groupby("class", sort=False), strict=True):

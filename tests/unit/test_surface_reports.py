@@ -277,6 +277,12 @@ def test_gradients(surface):
             assert row[f"α {names.get(name, name)} %"] == percent(mean["attention"])
 
 
+def test_the_page_names_the_mean_loss_and_the_inputs(surface):
+    gradients = surface.gradients.assign(inputs=[2, *[1] * 59], loss=0.25)
+    section = surface_section(replace(surface, gradients=gradients))
+    assert section.context["gradients"] == {"loss": 0.25, "inputs": 2}
+
+
 def test_neighbors(clusters):
     neighbors = distinct(clusters.geography.neighbors)
     changed = replace(clusters, geography=clusters.geography._replace(neighbors=neighbors))
@@ -301,7 +307,8 @@ def test_clusters(clusters):
     section = clusters_section(clusters)
     embedding = section.tables["head_embedding"]
     rows = on_page(shown(section.shown, "head_clusters"))
-    assert len(rows) == embedding["cluster"].nunique()
+    assert section.context["clusters"] == len(rows) == embedding["cluster"].nunique()
+    assert section.context["has_relations"]
     for row in rows:
         members = embedding[embedding["cluster"] == int(row["cluster"])]
         names = [f"{layer}-{head}" for layer, head in zip(members["layer"], members["head"], strict=True)]
