@@ -24,7 +24,7 @@ from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.analyses.norms.report import explored_norms
 from attentionology.analyses.shared.ensembles import finds_more
 from attentionology.analyses.shared.held_out import gain_columns, side_of_baseline
-from attentionology.analyses.surface.report import explored_surface
+from attentionology.analyses.surface.report import explored_surface, sinks
 from attentionology.reports.explorer.contribution import Contribution
 from tests.documents import counted_mentions
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
@@ -53,6 +53,16 @@ def test_the_sink_and_the_head_with_most_of_it(found):
     (sink,) = of_surface(found, first_special=[0.3, 0.9, 0.8], last_special=[0.95])
     assert "In layers 1–3, <cls> gets the most attention of all special tokens: from 20.0 to 60.0 %" in sink
     assert "and 90.0 % in head 1-2." in sink
+
+
+def test_layers_without_special_tokens_have_no_sink():
+    layers = pd.DataFrame(
+        {"layer": [1, 2, 3, 4, 5], "sink": ["a", "", "b", "a", "a"], "sink_share": [0.5, 0.9, 0.4, 0.3, 0.2]}
+    )
+    assert sinks(layers, {"a": "[A]"}) == [
+        {"column": "a", "name": "[A]", "layers": "1, 4–5", "low": 0.2, "high": 0.5},
+        {"column": "b", "name": "b", "layers": "3", "low": 0.4, "high": 0.4},
+    ]
 
 
 def test_the_sink_is_the_column_and_not_what_its_token_is_called(found):

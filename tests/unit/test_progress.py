@@ -11,7 +11,7 @@ import pytest
 
 from attentionology.engine.executors import PartProgress
 from attentionology.reports import progress
-from attentionology.reports.progress import Pace, progress_bar, showing
+from attentionology.reports.progress import Pace, Stages, progress_bar, showing
 
 
 class Screen(io.StringIO):
@@ -65,6 +65,23 @@ def test_a_rate_that_is_not_known_is_not_shown():
     for pace in (Pace(5, 5, 10, 3), Pace(0, 0, 10, 0)):
         assert pace.remaining is None
         assert str(pace) == "-:--:-- left"
+
+
+def test_a_pace_is_what_this_process_has_seen():
+    pace = Pace(before=10, done=30, total=100, seconds=4)
+    assert str(pace) == "5.0/s, 0:00:14 left"
+    assert str(Pace(0, 40, 100, 4)) == "10/s, 0:00:06 left"
+
+
+def test_times_of_stages_are_added(monkeypatch):
+    monkeypatch.setattr("time.perf_counter", iter([1.0, 3.5, 10.0, 10.25]).__next__)
+    stages = Stages()
+    for _ in range(2):
+        with stages("model"):
+            pass
+    stages.add({"model": 0.125, "maps": 4.0})
+    stages.add({"maps": 1.5})
+    assert stages.seconds == {"model": 2.875, "maps": 5.5}
 
 
 @dataclass

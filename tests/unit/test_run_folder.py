@@ -250,6 +250,16 @@ def test_a_full_disk_is_named_with_true_sizes(tmp_path, monkeypatch, by_name):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_that_became_too_large_is_the_largest_one(tmp_path):
+    with pytest.raises(RunFolderError) as caught, RunFolder(tmp_path / "run") as folder:  # noqa: PT012
+        for name, count in (("a.csv", 10), ("b.csv", 1234), ("c.csv", 100)):
+            (folder.path / name).write_bytes(bytes(count))
+        raise OSError(errno.EFBIG, "File too large")
+    assert str(caught.value).startswith(f"{tmp_path / 'run' / 'b.csv'}: File too large: only 1.2 kB of it")
+    with pytest.raises(OSError, match="File too large: '/elsewhere'"), RunFolder(tmp_path / "run"):
+        raise OSError(errno.EFBIG, "File too large", "/elsewhere")
+
+
 def test_another_full_disk_is_not_mistaken_for_that_of_the_results(tmp_path):
     error = OSError(errno.ENOSPC, "No space left on device", "/elsewhere/model.bin")
     with pytest.raises(OSError, match="/elsewhere") as caught, RunFolder(tmp_path / "run"):

@@ -11,7 +11,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 
 from attentionology.analyses.explanation.columns import EXPLAIN_MODELS, SCHEMAS
-from attentionology.analyses.explanation.plots import by_class, mean_of, training_figure, violins
+from attentionology.analyses.explanation.plots import by_class, has_values, mean_of, training_figure, violins
 from attentionology.analyses.explanation.registry import column_of, registered_tests
 from attentionology.analyses.explanation.section import explain_section, explain_table, verdict_table
 from attentionology.analyses.explanation.summary import OVERALL
@@ -235,6 +235,11 @@ def test_up_to_six_classes_have_their_own_groups():
     ]
     assert len({color for _, color, _ in groups}) == 5
     assert [(label, len(rows)) for label, _, rows in by_class(texts, "abcdefg")] == [("all 7 classes", 7)]
+
+
+def test_a_column_has_values_if_one_text_has_one():
+    table = pd.DataFrame({"x": [np.nan, 1.0], "none": [np.nan] * 2})
+    assert [has_values(table, name) for name in ("x", "none", "other")] == [True, False, False]
 
 
 def test_means_are_those_of_the_group(results):
