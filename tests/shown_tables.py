@@ -159,7 +159,7 @@ def _is_of(type_: str, values: pd.Series) -> bool:
     """Whether values may be of a type."""
     if values.empty or not pd.api.types.is_numeric_dtype(values):
         return values.empty or type_ == "text"
-    is_whole, low, high = pd.api.types.is_integer_dtype(values), values.min(), values.max()
+    is_whole, low, high = pd.api.types.is_integer_dtype(values), float(values.min()), float(values.max())
     return {
         "text": False,
         "count": is_whole and low >= 0,

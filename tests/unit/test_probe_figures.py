@@ -53,9 +53,8 @@ def test_figure_of_methods_shows_scores_intervals_and_marks():
     ends = [np.column_stack(line.get_data()) for line in axes.lines]
     wide = argmax[argmax["uas_low"] != argmax["uas_high"]]
     assert len(wide) == len(argmax) - 1
-    np.testing.assert_allclose(
-        ends, [[[100 * row.uas_low, row.Index], [100 * row.uas_high, row.Index]] for row in wide.itertuples()]
-    )
+    np.testing.assert_allclose(np.array(ends)[:, :, 0], 100 * wide[["uas_low", "uas_high"]])
+    assert [set(each[:, 1]) for each in ends] == [{place} for place in wide.index]
     marks = {str(c.get_label()): np.asarray(c.get_offsets()).tolist() for c in axes.collections}
     places = dict(zip(argmax["method"], argmax.index, strict=True))
     assert marks["control task"] == [

@@ -261,7 +261,7 @@ def test_few_texts_are_points_and_many_a_distribution():
     ticks = [label.get_text() for label in axes.get_xticklabels()]
     assert ticks == ["0–0.25\nn = 9", "0.25–0.5\nn = 20", "0.5–0.75\nn = 0", "0.75–1\nn = 12"]
     assert axes.get_xlim() == (-0.5, 3.5)
-    points = [each for each in axes.collections if isinstance(each, PathCollection) and len(each.get_offsets())]
+    points = [each for each in axes.collections if isinstance(each, PathCollection) and np.size(each.get_offsets())]
     bodies = [each for each in axes.collections if not isinstance(each, PathCollection)]
     for dots, values, middle in zip(points, (first["x"][:9], first["x"][19:]), (-0.2, 2.8), strict=True):
         offsets = np.asarray(dots.get_offsets())
@@ -272,9 +272,10 @@ def test_few_texts_are_points_and_many_a_distribution():
         assert (outline.min(), outline.max()) == pytest.approx((middle - 0.18, middle + 0.18))
         assert to_hex(body.get_facecolor()[0]) == to_hex(body.get_edgecolor()[0]) == color
     medians = [np.asarray(line.get_data()).T.tolist() for line in axes.lines if line.get_color() == "#000000"]
-    values = (first["x"][:9], first["x"][9:19], first["x"][19:], second["x"])
+    drawn_values = (first["x"][:9], first["x"][9:19], first["x"][19:], second["x"])
     expected = [
-        [[m - 0.12, v.median()], [m + 0.12, v.median()]] for m, v in zip((-0.2, 0.8, 2.8, 1.2), values, strict=True)
+        [[m - 0.12, v.median()], [m + 0.12, v.median()]]
+        for m, v in zip((-0.2, 0.8, 2.8, 1.2), drawn_values, strict=True)
     ]
     np.testing.assert_allclose(medians, expected)
     assert [key.get_text() for key in figure.legends[0].get_texts()] == ["a", "b"]

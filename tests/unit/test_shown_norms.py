@@ -48,7 +48,7 @@ def test_the_card_of_a_head_names_the_class_that_differs_most(computed):  # noqa
         (fact,) = explored.facts[f"{layer}-{head}"]
         said = f"to {row['class']}: {percent(row['weight'])} % by weight, {percent(row['norm_share'])} % by norm"
         assert (fact.label, fact.text, fact.measure) == ("weight and norm", said, f"norms/norm_share/{row['class']}")
-        assert values[fact.measure][f"{layer}-{head}"] == pytest.approx(row["norm_share"])
+        assert values[str(fact.measure)][f"{layer}-{head}"] == pytest.approx(row["norm_share"])
 
 
 def test_the_summary_is_about_all_heads_together(computed):  # noqa: F811  # the fixture

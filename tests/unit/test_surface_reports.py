@@ -126,7 +126,7 @@ def test_heads_are_in_the_order_of_their_tree(monkeypatch, most, named):
     shades = SCALE(np.linspace(0.4, 1, clusters.heads["layer"].max()))
     keys = [(key.get_label(), to_rgba(key.get_color())) for key in figure.legends[0].get_lines()]
     assert keys == [(f"layer {layer}", tuple(shades[layer - 1])) for layer in (1, 2, 3)]
-    assert axes.images[0].get_clim() == (0, pytest.approx(np.quantile(clusters.distances.per_row, 0.97)))
+    assert axes.images[0].get_clim() == pytest.approx((0, np.quantile(clusters.distances.per_row, 0.97)))
     assert figure.axes[0].get_ylim() == (10 * len(clusters.heads), 0)
     colors = [shades[int(name.partition("-")[0]) - 1] for name in labels]
     np.testing.assert_allclose([to_rgba(label.get_color()) for label in axes.get_yticklabels()], colors)
