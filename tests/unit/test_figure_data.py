@@ -379,6 +379,10 @@ def test_maps_of_a_sentence_pair_and_its_gold_links():
         assert (possible.get_facecolor()[-1] > 0) == (sure.get_facecolor()[-1] > 0) == is_filled
     (only,) = example_figure(replace(example, sure=(), possible=())).axes
     assert only.get_title() == "norm, AWI"
+    maps = (ExampleMap("norm", ((0.5,) * 20,) * 2),)
+    long = replace(example, columns=("a",) * 20, special=(False,) * 20, maps=maps)
+    one, two = (example_figure(each).get_figwidth() for each in (replace(long, sure=(), possible=()), long))
+    assert two > 1.5 * one  # there is room for both matrices
 
 
 @pytest.mark.parametrize(
