@@ -158,7 +158,7 @@ def assert_declared(tables: Mapping[str, pd.DataFrame], schemas: Iterable[Schema
 def _is_of(type_: str, values: pd.Series) -> bool:
     """Whether values may be of a type."""
     if values.empty or not pd.api.types.is_numeric_dtype(values):
-        return values.empty or type_ == "text"
+        return bool(values.empty) or type_ == "text"
     is_whole, low, high = pd.api.types.is_integer_dtype(values), float(values.min()), float(values.max())
     return {
         "text": False,
