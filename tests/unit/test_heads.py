@@ -178,7 +178,7 @@ def test_a_panel_of_arcs_is_as_large_as_its_words_and_arcs():
     level = baseline + 0.114
     middles = [((centers[head] + centers[word]) / 2, level + apex(head, word)) for head, word in tree]
     assert places[7:] == [pytest.approx(each) for each in (*middles, (centers[4], level + below))]
-    arrows: list[Any] = axes.patches
+    arrows: list[Any] = [*axes.patches]
     for arrow, (head, word), side in zip(arrows, [(3, 1), (3, 2), (4, 3), (3, 4), *tree], "aaaabbb", strict=False):
         y = baseline - 0.114 if side == "a" else level
         (start, tip), apart = arrow._posA_posB, 0.05 if head < word else -0.05
