@@ -45,7 +45,7 @@ def test_the_matrix_is_within_three_stops_of_the_top(open_page: Callable[..., An
 
 
 def test_what_scrolls_is_a_stop_of_the_tab_key(open_page: Callable[..., Any], report: Path) -> None:
-    page = open_page(report, width=480)
+    page = open_page(report, width=480, color_scheme="light")  # in a window of its own, which nothing else has resized
     page.locator("details.folded > summary").first.click()
     for selector in (".scroll", "figure:not(.atl figure)"):
         region = page.locator(f"main [data-map='weight'] {selector}")
