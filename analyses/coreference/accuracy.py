@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -75,6 +76,12 @@ class CoreferenceAccuracy(OutcomeCounts):
         outcomes = self.counts.shape[-1]
         bins = torch.zeros(len(TYPES), len(SENTENCE_BINS), len(WORD_BINS), outcomes, dtype=torch.int64)
         self.add_state("distances", bins, "sum")
+
+    @classmethod
+    def joined_arguments(cls, arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the arguments of `Metric.joined_arguments`, which do not depend on the order of the runs."""
+        joined = super().joined_arguments(arguments)
+        return {**joined, "corpus": groups_of_documents(joined["corpus"])}
 
     def absorb(self, other: OutcomeCounts) -> None:
         """Add counts whose groups may be fewer, see `OutcomeCounts.absorb`."""

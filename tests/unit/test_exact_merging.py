@@ -385,3 +385,9 @@ def test_means_of_surface_statistics(seed):
                 row = heads[layer + 1, head + 1]
                 assert row[name] == pytest.approx(macro, rel=0, abs=1e-9, nan_ok=True), name
                 assert row[name + "_pooled"] == pytest.approx(pooled, rel=0, abs=1e-9, nan_ok=True), name
+
+
+def test_groups_of_documents_have_one_order_whatever_is_merged_first():
+    runs = [{"corpus": corpus, "n_layers": 2, "n_heads": 3} for corpus in ([["b"]], [["a"], ["b"]])]
+    for arguments in (runs, runs[::-1]):
+        assert CoreferenceAccuracy.joined_arguments(arguments)["corpus"] == [("a",), ("b",)]
