@@ -121,12 +121,12 @@ class GradientMaker:
         check_masking(encoder, self.mask_rate)
         drawn = mask_batch(batch, self.mask_rate, self.seed)
         masked = [pieces for pieces, _ in drawn]
-        _, mask = encoder.pad(batch.pieces)
+        ids, mask = encoder.pad(batch.pieces)
         is_masked = torch.zeros_like(mask)
         for row, (_, indices) in enumerate(drawn):
             is_masked[row, indices] = True
         with torch.enable_grad():
-            losses, attentions = self._losses(batch, masked, is_masked)
+            losses, attentions = self._losses(batch, masked, is_masked, ids)
             try:
                 # The sentences of a batch do not see one another, so that the gradient of the sum has that of each.
                 gradients = torch.autograd.grad(losses.sum(), attentions)
@@ -156,7 +156,11 @@ class GradientMaker:
         )
 
     def _losses(
-        self, batch: SharedBatch, masked: Sequence[Pieces], is_masked: Bool[Tensor, "batch n"]
+        self,
+        batch: SharedBatch,
+        masked: Sequence[Pieces],
+        is_masked: Bool[Tensor, "batch n"],
+        targets: Int[Tensor, "batch n"],
     ) -> tuple[Float[Tensor, " batch"], tuple[Tensor, ...]]:
         """Read masked pieces, and return the loss of each sentence and the attention of each layer."""
         encoder = batch.encoder
@@ -166,7 +170,6 @@ class GradientMaker:
             output = _read(encoder, model, masked)
         check_full_attention(model, output.attentions or (), tuple(is_masked.shape), encoder.label)
         if self.loss == "mlm":
-            targets, _ = encoder.pad(batch.pieces)
             errors = functional.cross_entropy(output.logits[is_masked], targets[is_masked], reduction="none")
         else:
             with torch.no_grad():
