@@ -2,8 +2,8 @@
 
 A store is a folder whose name is a digest of everything that its maps depend on. Sentences are stored in parts of
 `WINDOW`. A part exists if its ``.json`` file does, which is written last, so an interrupted run loses only the part
-that it was writing. Before the store is used, all parts are checked by their seals; a damaged part is
-noted and made again.
+that it was writing. Before the store is used, all parts are checked by their seals; a damaged part is noted and made
+again.
 """
 
 from __future__ import annotations

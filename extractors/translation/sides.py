@@ -1,7 +1,8 @@
 """Sentence pairs → what an encoder–decoder reads: pieces of the source, and decoder inputs for the target.
 
-Each word is tokenized by itself, in the mode that the tokenizer has for its side, so it is known which pieces belong to
-which word, also with slow tokenizers. What comes before and after the words is what the tokenizer puts around a text.
+The tokenizer reads the words one at a time, as words of the source or as words of the target. So it is known which
+pieces belong to which word, even if the tokenizer is a slow one. What comes before and after the words is what the
+tokenizer puts around a text.
 """
 
 from __future__ import annotations
