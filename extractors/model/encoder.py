@@ -262,13 +262,13 @@ class Encoder(LoadedModel):
         alone = [*self._attention(long), *self._attention(short)]
         if not all(bool(alpha.isfinite().all()) for alphas in alone for alpha in alphas):
             raise ModelError(f"{self.label}: its attention is NaN or infinite")
+        if same_attention(self._attention(long, short), alone):
+            return "padded"
         if not same_attention(self._attention(long), alone[:1]):
             raise ModelError(
                 f"{self.label}: the same input gives different attention each time, so maps of this model cannot be "
                 "trusted"
             )
-        if same_attention(self._attention(long, short), alone):
-            return "padded"
         other = replace(long, ids=long.ids[::-1])
         singles = [alone[0], *self._attention(other)]
         return "equal lengths" if same_attention(self._attention(long, other), singles) else "one by one"
