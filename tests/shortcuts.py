@@ -11,6 +11,7 @@ from typing import Any
 
 import jinja2
 import pytest
+from tyro._parsers import ParserSpecification
 
 
 def take_shortcuts(patch: pytest.MonkeyPatch) -> None:
@@ -20,10 +21,13 @@ def take_shortcuts(patch: pytest.MonkeyPatch) -> None:
     * The code of a template is compiled once.
     * That a class has no source code, as that of the options of ``analyze``, which tyro asks for each of its fields, is
       found out once.
+    * So is which options a command has.
     """
     patch.setattr(os, "fsync", lambda descriptor: None)
     patch.setattr(jinja2.Environment, "compile", _compiled_once(jinja2.Environment.compile))
     patch.setattr(inspect, "getsource", _found_once(inspect.getsource))
+    specify = ParserSpecification.from_callable_or_type
+    patch.setattr(ParserSpecification, "from_callable_or_type", staticmethod(_specified_once(specify)))
 
 
 def _compiled_once(compile_template: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,6 +60,19 @@ def _found_once(getsource: Callable[[Any], str]) -> Callable[[Any], str]:
         return result
 
     return source
+
+
+def _specified_once(specify: Callable[..., Any]) -> Callable[..., Any]:
+    specified: dict[object, Any] = {}
+
+    def once(command: Any, **settings: Any) -> Any:
+        if settings["parent_classes"] or settings["intern_prefix"]:  # a group of options in a command
+            return specify(command, **settings)
+        if command not in specified:
+            specified[command] = specify(command, **settings)
+        return specified[command]
+
+    return once
 
 
 def draw_few_heatmaps(patch: pytest.MonkeyPatch) -> None:
