@@ -15,7 +15,7 @@ from tests.acceptance.page.made_up import as_text, made_up, sentences
 from tests.unit.test_reports import RUN
 
 Data = dict[str, Any]
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +23,9 @@ def browser() -> Iterator[Any]:
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; it is in the extra “dev”")
     binary = os.environ.get("CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
     if binary is None:
-        pytest.skip("no browser: install Chromium (apt-get install chromium) or name its binary in CHROMIUM")
+        pytest.skip(
+            "no browser: install Chromium (apt-get install chromium-headless-shell) or name its binary in CHROMIUM"
+        )
     with api.sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=binary)
         yield started
