@@ -917,8 +917,8 @@ _ABLATED = (
     ),
     Fault(
         "analyses/ablation/tables.py",
-        '"others": value - head[difference]',
-        '"others": head[difference]',
+        '"others": value - effect[difference_column]',
+        '"others": effect[difference_column]',
         f"{_ABLATION}test_relations_compare_the_best_head_with_its_layer",
     ),
     Fault(

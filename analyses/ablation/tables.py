@@ -92,53 +92,52 @@ def _frame(metric: HeadEffects) -> pd.DataFrame:
 def _relations(
     cells: pd.DataFrame, dependency: DependencyResults, measures: Sequence[str], min_count: int
 ) -> list[dict[str, Any]]:
-    """Compare the head that finds each relation with the other heads of its layer."""
+    """Compare the head that finds each relation with the other heads of its layer, by each measure."""
     rows: list[dict[str, Any]] = []
     accuracy = _accuracies(dependency.cells)
-    whole = cells[cells["by"] == EVERY[0]].set_index(["layer", "head"])
     frequent = [row for row in rows_of(dependency.best) if row["total"] >= min_count]
-    best = [row for row in frequent if row["relation"] not in (*TOTALS, "root")]  # no head can find a root
+    best_heads = [row for row in frequent if row["relation"] not in (*TOTALS, "root")]  # no head can find a root
     for measure in measures:
-        found = []
-        for row in best:
-            of_words = cells[(cells["by"] == "relation") & (cells["group"] == row["relation"])].dropna(subset=measure)
-            own = of_words[(of_words["layer"] == row["layer"]) & (of_words["head"] == row["head"])]
-            of_layer = of_words[of_words["layer"] == row["layer"]]
-            layer = of_layer[measure].to_numpy()
-            if len(own) != 1 or len(layer) < 2:
-                continue  # the head was not switched off, or no other one of its layer was
-            (head,) = rows_of(own)
-            value, difference = head[measure], f"{measure}_difference"
-            of_heads = of_words.merge(accuracy[accuracy["relation"] == row["relation"]], on=["layer", "head"])
-            found.append(
-                {
-                    "relation": row["relation"],
-                    "effect": measure,
-                    "layer": row["layer"],
-                    "head": row["head"],
-                    "accuracy": row["accuracy"],
-                    "total": head["predicted"] if measure == "loss" else head["total"],
-                    "value": value,
-                    "value_low": head[f"{measure}_low"],
-                    "value_high": head[f"{measure}_high"],
-                    "others": value - head[difference],
-                    "difference": head[difference],
-                    "difference_low": head[f"{difference}_low"],
-                    "difference_high": head[f"{difference}_high"],
-                    "everywhere": float(whole.loc[(row["layer"], row["head"]), measure]),
-                    "rank": int((layer > value).sum()) + 1,
-                    "heads": len(layer),
-                    "p": float((layer >= value).mean()),
-                    # What is not a column is for `joint_p`: all heads of the layer, and which of them this one is.
-                    "all_ranks": (layer[:, None] < layer).sum(1) / (len(layer) - 1),
-                    "place": of_layer["head"].tolist().index(row["head"]),
-                    "rho": _rho(of_heads["accuracy"], of_heads[measure]),
-                }
-            )
-        for row, p in zip(found, holm([row["p"] for row in found]), strict=True):
+        compared = [row for best in best_heads if (row := _compared(best, measure, cells, accuracy))]
+        for row, p in zip(compared, holm([row["p"] for row in compared]), strict=True):
             row["p_holm"] = p
-        rows += found
+        rows += compared
     return rows
+
+
+def _compared(
+    best: Mapping[str, Any], measure: str, cells: pd.DataFrame, accuracy: pd.DataFrame
+) -> dict[str, Any] | None:
+    """Compare the best head of a relation with its layer; None if it or all the others were not switched off."""
+    of_relation = cells[(cells["by"] == "relation") & (cells["group"] == best["relation"])].dropna(subset=measure)
+    of_layer = of_relation[of_relation["layer"] == best["layer"]]
+    of_best_head = of_layer[of_layer["head"] == best["head"]]
+    if of_best_head.empty or len(of_layer) < 2:
+        return None
+    (effect,) = rows_of(of_best_head)
+    value, values_of_layer, difference_column = effect[measure], of_layer[measure].to_numpy(), f"{measure}_difference"
+    everywhere = cells[cells["by"] == EVERY[0]].set_index(["layer", "head"])[measure]
+    of_heads = of_relation.merge(accuracy[accuracy["relation"] == best["relation"]], on=["layer", "head"])
+    return {
+        **{name: best[name] for name in ("relation", "layer", "head", "accuracy")},
+        "effect": measure,
+        "total": effect["predicted"] if measure == "loss" else effect["total"],
+        "value": value,
+        "value_low": effect[f"{measure}_low"],
+        "value_high": effect[f"{measure}_high"],
+        "others": value - effect[difference_column],  # the mean of the other heads of the layer
+        "difference": effect[difference_column],
+        "difference_low": effect[f"{difference_column}_low"],
+        "difference_high": effect[f"{difference_column}_high"],
+        "everywhere": float(everywhere[best["layer"], best["head"]]),
+        "rank": int((values_of_layer > value).sum()) + 1,
+        "heads": len(values_of_layer),
+        "p": float((values_of_layer >= value).mean()),
+        # What is not a column is for `joint_p`: all heads of the layer, and which of them this one is.
+        "all_ranks": (values_of_layer[:, None] < values_of_layer).sum(1) / (len(values_of_layer) - 1),
+        "place": of_layer["head"].tolist().index(best["head"]),
+        "rho": _rho(of_heads["accuracy"], of_heads[measure]),
+    }
 
 
 def _accuracies(cells: pd.DataFrame) -> pd.DataFrame:
