@@ -40,7 +40,7 @@ picks, one that agrees in number, gender and person, or any other; a word that i
 reach* is every wrong pick where the values of all antecedents are exactly 0, as in models that see only the words
 before. *None* is what the baseline ``head match`` picks if no candidate has the same head word."""
 
-REACH, NONE = PICKS.index("out of reach"), PICKS.index("none")
+ANTECEDENT, REACH, NONE = (PICKS.index(name) for name in ("antecedent", "out of reach", "none"))
 
 
 def relationships(
@@ -83,40 +83,47 @@ def picks(
 ) -> Int[np.ndarray, "choices 2 layers heads"]:
     """Return what each head picks for each mention in both `DIRECTIONS`, as an index of `PICKS`."""
     # related: the `relationships` of each window that has choices, by its index.
-    right = antecedent_hits(batch, choices, (policy,))[:, 0].numpy()
-    kinds = np.zeros(right.shape, dtype=np.int8)
-    position = word_positions(batch).numpy()
+    hits = antecedent_hits(batch, choices, (policy,))[:, 0].numpy()
+    kinds = np.empty(hits.shape, dtype=np.int8)
+    positions = word_positions(batch).numpy()
     for index, of_window in related.items():
-        rows = np.array([row for row, (place, _) in enumerate(choices) if place == index])
-        window, hits = batch.sentences[index], right[rows]
+        window = batch.sentences[index]
         assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
-        places = position[index, : len(window)]
-        number = np.array([choices[row][1].head - window.start for row in rows])
-        beyond = _out_of_reach(batch.maps[index].cpu().numpy(), places, number, of_window == 0)
-        barred = np.ones(of_window.shape, dtype=bool)
-        for row, decision in enumerate(rows):
-            candidates = choices[decision][1].candidates(policy, window)
-            barred[row, [word - window.start for word in candidates]] = False
-        barred |= of_window == 0
-        barred[barred.all(1)] = False  # without a wrong candidate, every head is right, and this is of no use
-        picked = picked_kinds(batch, index, places, number, of_window, barred, hits | beyond)
+        rows = [row for row, (of_choice, _) in enumerate(choices) if of_choice == index]
+        asked = [choices[row][1] for row in rows]
+        in_maps = positions[index, : len(window)]  # the row and column of each word of the window
+        words = np.array([choice.head for choice in asked]) - window.start
+        beyond = _out_of_reach(batch.maps[index].cpu().numpy(), in_maps, words, of_window == ANTECEDENT)
+        barred = _barred(asked, policy, window)
+        picked = picked_kinds(batch, index, in_maps, words, of_window, barred, hits[rows] | beyond)
         picked[beyond] = REACH
-        picked[hits] = 0
+        picked[hits[rows]] = ANTECEDENT
         kinds[rows] = picked
     return kinds
 
 
+def _barred(asked: Sequence[Choice], policy: str, window: Window) -> Bool[np.ndarray, "choices words"]:
+    """Return which words cannot be wrong picks: antecedents, and all words that are no candidates."""
+    barred = np.ones((len(asked), len(window)), dtype=bool)
+    for row, choice in zip(barred, asked, strict=True):
+        row[[word - window.start for word in choice.candidates(policy, window) - choice.gold]] = False
+    # If all candidates are antecedents, every head is right, so nothing needs to be barred: what is found among the
+    # words is of no use, but the largest of no values is not defined.
+    barred[barred.all(1)] = False
+    return barred
+
+
 def _out_of_reach(
     maps: npt.NDArray[np.floating],
-    places: npt.NDArray[np.int64],
-    number: npt.NDArray[np.int64],
+    in_maps: npt.NDArray[np.int64],
+    words: npt.NDArray[np.int64],
     gold: npt.NDArray[np.bool_],
 ) -> Bool[np.ndarray, "choices 2 layers heads"]:
     """Return where all antecedents have the value 0. This is what float32 says, whatever is decided again."""
     # The antecedents of each mention, the first one again for mentions that have fewer than others.
     order = np.argsort(~gold, axis=1, kind="stable")[:, : int(gold.sum(1).max())]
     order = np.where(np.take_along_axis(gold, order, 1), order, order[:, :1])
-    rows, columns = places[number][:, None], places[order]
+    rows, columns = in_maps[words][:, None], in_maps[order]
     values = [each[..., rows, columns] for each in read_in(maps, len(DIRECTIONS))]  # layer, head, choice, antecedent
     beyond: npt.NDArray[np.bool_] = (np.stack(values) == 0).all(-1)
     return beyond.transpose(3, 0, 1, 2)
