@@ -24,7 +24,7 @@ from .accuracy import distance
 from .antecedents import DIRECTIONS
 from .baselines import BASELINES, Traits, baseline_picks, nearest_first, traits
 from .choices import POLICIES, Choice, choices_of
-from .picks import NONE, PICKS, picks, relationships
+from .picks import ANTECEDENT, NONE, PICKS, picks, relationships
 from .tables import ALL, SENTENCE_BINS, WORD_BINS, bin_name, bin_of
 
 CLUSTERS = 64
@@ -123,13 +123,15 @@ class CoreferenceFailures(ConfiguredSums):
         classes: Int[Tensor, "choices aspects"],
     ) -> None:
         """Add decisions to the counts of all mentions and of those of their type."""
-        right = torch.cat([kinds == 0, torch.ones(len(kinds), 1, dtype=torch.bool)], 1).long()
-        for group in (torch.zeros_like(of_type), of_type):
-            cell = group * CLUSTERS + cluster
+        every_mention = torch.ones(len(kinds), 1, dtype=torch.bool)
+        right = torch.cat([kinds == ANTECEDENT, every_mention], 1).long()
+        for group in (torch.full_like(of_type, GROUPS.index(ALL)), of_type):
+            in_group = group * CLUSTERS + cluster  # the row of each mention among those of all groups and clusters
             for of_aspect in classes.T:
-                self.right.flatten(0, 2).index_add_(0, of_aspect * len(GROUPS) * CLUSTERS + cell, right)
+                in_class = of_aspect * len(GROUPS) * CLUSTERS + in_group
+                self.right.flatten(0, 2).index_add_(0, in_class, right)
             for kind in range(len(PICKS)):
-                self.picked[kind].flatten(0, 1).index_add_(0, cell, (kinds == kind).long())
+                self.picked[kind].flatten(0, 1).index_add_(0, in_group, (kinds == kind).long())
 
     def compute(self) -> dict[str, Tensor]:
         """Return the counts by name."""
