@@ -191,29 +191,29 @@ def _groups(batch: MapBatch, heads: int) -> Iterator[list[Array32]]:
 
 def _sums(cells: Cells, heads: int) -> Int[Tensor, "shifts heads"]:
     """Return sums over the cells of a block in fixed point."""
-    # With f(x) = x ln x of values that were multiplied by `_FACTOR`, divided by it, row 0 has Σ f(p) + ln 2 Σ p of
-    # each head. Row d has Σ f(p + q), where q is of the d-th head after that of p. If the number of heads is 2 d,
-    # each pair would come twice, and the second half of row d is 0.
+    # With f(x) = x · ln(F · x), where F is `_FACTOR` and the cells hold F · x: row 0 has Σ f(p) + ln 2 · Σ p of each
+    # head p, and row d has Σ f(p + q), where q is the head d places after p in the circle. If q is opposite p, in a
+    # circle of an even number of heads, each pair would come twice, and the second half of this last row stays 0.
     _, runs, run = cells.shape
     farthest = heads // 2
-    shifted = np.moveaxis(sliding_window_view(cells, heads, axis=0), -1, 1)  # by 0, 1, … heads, without copies
-    products = np.zeros((1 + farthest, heads, runs), dtype=np.float32)
+    shifted = np.moveaxis(sliding_window_view(cells, heads, axis=0), -1, 1)  # [d]: the heads d places on; no copies
+    by_run = np.zeros((1 + farthest, heads, runs), dtype=np.float32)  # of each run, Σ F x · log₂(F x)
     at_once = max(1, min(farthest, _COMPARED // (heads * runs * run)))
-    buffer = np.empty((2, at_once, heads, runs, run), dtype=np.float32)
-    whole = (heads - 1) // 2
-    steps = [(heads, d, min(d + at_once, whole + 1)) for d in range(1, whole + 1, at_once)]
-    if whole < farthest:
+    scratch = np.empty((2, at_once, heads, runs, run), dtype=np.float32)  # for F x and log₂(F x), overwritten each time
+    last_not_opposite = (heads - 1) // 2
+    steps = [(heads, d, min(d + at_once, last_not_opposite + 1)) for d in range(1, last_not_opposite + 1, at_once)]
+    if last_not_opposite < farthest:
         steps.append((farthest, farthest, farthest + 1))
-    for rows, start, stop in steps:
-        values, logarithms = buffer[:, : stop - start, :rows]
-        np.add(cells[:rows], shifted[start:stop, :rows], out=values)
+    for n_first, start, stop in steps:  # the first heads of the circle, with those `start` to `stop` − 1 places on
+        values, logarithms = scratch[:, : stop - start, :n_first]
+        np.add(cells[:n_first], shifted[start:stop, :n_first], out=values)
         _log2(values, out=logarithms)
-        np.vecdot(values, logarithms, out=products[start:stop, :rows])
-    alone, logarithms = cells[:heads], buffer[1, 0]
-    _log2(alone, out=logarithms)
-    np.vecdot(alone, logarithms, out=products[0])
-    totals = products.astype(np.float64)
-    totals[0] += alone.sum(-1, dtype=np.float64)
+        np.vecdot(values, logarithms, out=by_run[start:stop, :n_first])
+    values, logarithms = cells[:heads], scratch[1, 0]
+    _log2(values, out=logarithms)
+    np.vecdot(values, logarithms, out=by_run[0])
+    totals = by_run.astype(np.float64)
+    totals[0] += values.sum(-1, dtype=np.float64)  # log₂ 2 · Σ F p
     return fixed(torch.from_numpy(totals * (math.log(2) / _FACTOR))).sum(-1)
 
 
