@@ -63,36 +63,41 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
         chosen, corpus = options[AlignmentOptions], setting.corpus
         if not isinstance(corpus, Bitext):
             raise TypeError("alignment needs sentence pairs")
-        has_gold = corpus.gold is not None
+        gold = (corpus.gold,) if corpus.gold else ()
+        # Without gold links nothing is scored, so there are no replicates, copies or baselines either.
+        replicates, controls = (chosen.replicates, chosen.controls) if gold else (0, 0)
+        baselines = (*BASELINES, *(source.name for source in corpus.hypotheses)) if gold else ()
         series = tuple(all_series(chosen.method, both=chosen.both_directions))
-        replicates = chosen.replicates if has_gold else 0
-        maker = LinkMaker(series, chosen.merge)
-        requests = [
+        one_way = tuple(all_series(chosen.method))
+        maker, maker_of_copies = LinkMaker(series, chosen.merge), LinkMaker(one_way, chosen.merge)
+
+        def of_baseline(name: str) -> CountWith:
+            arguments = {"name": name, "replicates": replicates, "seed": setting.seed}
+            return CountWith(BaselineAccuracy, tuple(arguments.items()))
+
+        of_model = [
             Request(_name(each), "alignment", corpus, maker, CountSeries(each, replicates, setting.seed))
             for each in series
         ]
-        baselines = (*BASELINES, *(source.name for source in corpus.hypotheses)) if has_gold else ()
-        for name in baselines:
-            arguments = (("name", name), ("replicates", replicates), ("seed", setting.seed))
-            count = CountWith(BaselineAccuracy, arguments)
-            requests.append(Request(_baseline_name(name), "alignment", corpus, maker, count))
-        one_way = tuple(all_series(chosen.method))
-        controls = chosen.controls if has_gold else 0
-        for copy in range(controls):
-            for each in one_way:
-                count_copy = CountSeries(each, 0, setting.seed)
-                maker_of_copy = LinkMaker(one_way, chosen.merge)
-                requests.append(Request(_name(each, copy), "control", corpus, maker_of_copy, count_copy, copy=copy))
+        of_baselines = [
+            Request(_baseline_name(name), "alignment", corpus, maker, of_baseline(name)) for name in baselines
+        ]
+        of_copies = [
+            Request(_name(each, k), "control", corpus, maker_of_copies, CountSeries(each, 0, setting.seed), copy=k)
+            for k in range(controls)
+            for each in one_way
+        ]
         facts = AlignmentFacts(
             method=chosen.method,
             series=series,
             controls=controls,
             baselines=baselines,
             written=chosen.written_direction,
-            gold=(corpus.gold,) if corpus.gold else (),
+            gold=gold,
             hypotheses=corpus.hypotheses,
         )
-        return Plan(tuple(requests), facts, sampled=sampled_maps(series, chosen.merge))
+        requests = (*of_model, *of_baselines, *of_copies)
+        return Plan(requests, facts, sampled=sampled_maps(series, chosen.merge))
 
     def follow_up(
         self, options: OptionSet, plan: Plan[AlignmentFacts], counted: Counted[AlignmentFacts], read: Reader
