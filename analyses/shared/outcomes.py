@@ -159,13 +159,16 @@ class OutcomeCounts(ConfiguredMetric):
     ) -> None:
         """Add weighted outcomes to the states."""
         # Float32 is exact here, because all factors and sums are small integers.
-        # The decisions of a group that belong to the same unit have the same weights, so they are added up first.
+        # The decisions of a group that belong to the same unit have the same weights, so they are added up first. Each
+        # such pair of a group and a unit is one number, by which `unique` puts the pairs of a group next to each other.
         n_units, n_subsets = weights.shape[1], self.counts.shape[1]
-        pairs, row = np.unique(group * n_units + unit, return_inverse=True)
-        by_pair = torch.zeros(len(pairs), outcomes.shape[1]).index_add_(0, torch.from_numpy(row), outcomes)
-        groups, starts = np.unique(pairs // n_units, return_index=True)
+        pairs, pair_of_decision = np.unique(group * n_units + unit, return_inverse=True)
+        by_pair = torch.zeros(len(pairs), outcomes.shape[1]).index_add_(0, torch.from_numpy(pair_of_decision), outcomes)
+        group_of_pair, unit_of_pair = np.divmod(pairs, n_units)
+        groups, starts = np.unique(group_of_pair, return_index=True)
         cuts = starts[1:].tolist()
-        units_by_group = torch.from_numpy(pairs % n_units).tensor_split(cuts)
+        units_by_group = torch.from_numpy(unit_of_pair).tensor_split(cuts)
+        # Both buffers are overwritten by every group, because new ones of their size would take time for each.
         products = torch.empty(len(weights), outcomes.shape[1])
         drawn = torch.empty(self.bootstrap.shape[1:], dtype=torch.int32)
         for index, units, right in zip(groups.tolist(), units_by_group, by_pair.tensor_split(cuts), strict=True):
