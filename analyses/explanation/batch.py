@@ -113,13 +113,14 @@ def examined_batch(
     tests: Mapping[str, BatchTest],
     seed: int,
 ) -> pd.DataFrame:
-    """Run tests on those of the texts that are one batch, and return a row for each, with its index."""
+    """Run tests on the texts at some indices as one batch, and return one row per text, labelled by its index."""
     batch = read(model, [ids[i] for i in indices], [texts[i] for i in indices], seed)
     columns: dict[str, object] = {
         "id": list(batch.ids),
         "words": [len(text) for text in batch.texts],
         "predicted": batch.predicted,
         "probability": batch.probabilities.amax(-1).double().numpy(),
+        # Without the zeros, a batch of texts without words would have no maximum.
         "max_attention": functional.pad(batch.weights, (0, 1)).amax(-1).double().numpy(),
     }
     for name, test in tests.items():
