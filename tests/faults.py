@@ -429,8 +429,8 @@ _COLUMNS = (
 _DRAWN = (
     Fault(
         "analyses/dependency/figures.py",
-        '100 * row["heldout_accuracy"]',
-        '100 * row["accuracy"]',
+        'mark("heldout_accuracy"',
+        'mark("accuracy"',
         f"{_FIGURES}test_best_heads_of_relations",
     ),
     Fault(
@@ -896,8 +896,8 @@ _TAGGED = (
     ),
     Fault(
         "analyses/dependency/figures.py",
-        'rules = [100 * row["tag_rule_heldout"] for row in rows]',
-        'rules = [100 * row["tag_offset_heldout"] for row in rows]',
+        'mark("tag_rule_heldout"',
+        'mark("tag_offset_heldout"',
         f"{_RULES}test_what_is_shown_is_what_the_table_says",
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,35 +39,34 @@ def best_heads_figure(
     """Draw the accuracy of the best head per relation with its interval, beside that of the best fixed offset."""
     all_rows = list(shown_rows(best, min_count))
     rows = [row for row in all_rows if row["is_frequent"]] or all_rows
-    figure, axes = panel(COLUMN, 1.9 + 0.17 * len(rows))
+    figure, axes = panel(COLUMN, 1.9 + 0.17 * len(rows))  # inches around the rows, and of each row
     y = np.arange(len(rows))
     low, high = (100 * np.array([row[f"accuracy_{end}"] for row in rows]) for end in ("low", "high"))
     links = [_link(row["layer"], row["head"], row["relation"], row["direction"]) for row in rows]
     intervals(axes, y, low, high, urls=links)
-    label = "best head" + (" (95 % interval)" if np.isfinite(low).any() else "")
-    axes.plot([100 * row["accuracy"] for row in rows], y, "o", color=BLUE, ms=4.5, label=label, zorder=3)
-    heldout = [100 * row["heldout_accuracy"] for row in rows]
-    axes.plot(heldout, y, "|", color=BLACK, ms=8, mew=1.2, label="chosen on one half, scored on the other", zorder=4)
-    offsets = [100 * row["offset_accuracy"] for row in rows]
-    axes.plot(offsets, y, "D", mfc="none", color=ORANGE, ms=4.5, label="best fixed offset", zorder=3)
+
+    def mark(column: str, marker: str, color: str, label: str, **style: Any) -> None:
+        style = {"ms": 4.5, "zorder": 3, **style}
+        axes.plot([100 * row[column] for row in rows], y, marker, color=color, label=label, **style)
+
+    mark("accuracy", "o", BLUE, "best head" + (" (95 % interval)" if np.isfinite(low).any() else ""))
+    mark("heldout_accuracy", "|", BLACK, "chosen on one half, scored on the other", ms=8, mew=1.2, zorder=4)
+    mark("offset_accuracy", "D", ORANGE, "best fixed offset", mfc="none")
     if "tag_rule_heldout" in best:
-        rules = [100 * row["tag_rule_heldout"] for row in rows]
-        axes.plot(rules, y, "s", mfc="none", color=PURPLE, ms=4, label="nearest word by part of speech", zorder=3)
+        mark("tag_rule_heldout", "s", PURPLE, "nearest word by part of speech", mfc="none", ms=4)
     if "control_accuracy" in best:
-        control = [100 * row["control_accuracy"] for row in rows]
-        axes.plot(control, y, "x", color=GREY, ms=4.5, label="best head, random weights", zorder=3)
+        mark("control_accuracy", "x", GREY, "best head, random weights")
     if ensembles is not None and len(ensembles):
         accuracies = dict(zip(ensembles["relation"], ensembles["heldout_accuracy"], strict=True))
-        together = [100 * accuracies.get(row["relation"], math.nan) for row in rows]
-        axes.plot(
-            together, y, "^", mfc="none", color=GREEN, ms=4.5, label="ensemble, scored on the other half", zorder=3
-        )
+        for row in rows:
+            row["of_ensemble"] = accuracies.get(row["relation"], math.nan)
+        mark("of_ensemble", "^", GREEN, "ensemble, scored on the other half", mfc="none")
     axes.set_xlim(0, 100)
     axes.set_xlabel("words whose head is found (%)")
     names = [f"{row['relation']} (n = {row['total']:,})" for row in rows]
     name_rows(axes, names, [best_head(row) for row in rows], heading="best head", links=links)
-    if any(row["relation"] in TOTALS for row in rows):
-        axes.axhline(sum(row["relation"] in TOTALS for row in rows) - 0.5, color=GREY, lw=0.6)
+    if n_totals := sum(row["relation"] in TOTALS for row in rows):
+        axes.axhline(n_totals - 0.5, color=GREY, lw=0.6)  # between the last total and the first relation
     finish(figure, axes, title)
     return figure
 
