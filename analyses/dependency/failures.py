@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from ...corpora_loaders import OFFSETS, Sentence, coarse_relation
@@ -95,40 +95,40 @@ class DependencyFailures(ConfiguredSums):
         if batch.level != "word":
             raise ValueError("dependency failures need word-level maps (level='word')")
         self.check_configuration()
-        index = {name: i for i, name in enumerate(self.groups)}
-        names = {r: coarse_relation(r) if self.coarse else r for s in batch.sentences for r in s.relations}
-        try:
-            words = ScoredWords.of(batch.sentences, {relation: index[name] for relation, name in names.items()})
-        except KeyError as error:
-            raise ValueError(f"relation {error} is not in the inventory") from None
+        words = ScoredWords.of(batch.sentences, self._group_of_relation(batch.sentences))
         if not len(words.number):
             return
         of_heads = picks(batch, words, self.shape[0]).reshape(len(words.number), -1)
-        guesses = np.concatenate([of_heads, _offset_picks(batch, words)], 1)
-        kinds = torch.from_numpy(guesses)
-        classes = _classes(batch, words)
-        for group, chosen in self._members(words, index):
-            rows = torch.from_numpy(np.flatnonzero(chosen))
-            unit = torch.from_numpy(words.sentence[chosen])
-            of_group = torch.from_numpy(group[chosen])
-            for k in range(len(ASPECTS)):
-                self._add(kinds[rows], of_group, unit, torch.from_numpy(classes[chosen, k]))
-            self._add_picked(kinds[rows], of_group, unit)
+        kinds = torch.from_numpy(np.concatenate([of_heads, _offset_picks(batch, words)], 1))
+        classes, sentence = torch.from_numpy(_classes(batch, words)), torch.from_numpy(words.sentence)
+        for group, is_member in self._members(words):
+            rows = torch.from_numpy(np.flatnonzero(is_member))
+            of_rows = kinds[rows], torch.from_numpy(group)[rows], sentence[rows]
+            for of_aspect in classes[rows].T:
+                self._add(*of_rows, of_aspect)
+            self._add_picked(*of_rows)
 
     def compute(self) -> dict[str, Tensor]:
         """Return the counts by name."""
         self.check_configuration()
         return {"right": self.right, "picked": self.picked, "total": self.total}
 
-    def _members(
-        self, words: ScoredWords, index: Mapping[str, int]
-    ) -> list[tuple[Int[np.ndarray, " words"], np.ndarray[Any, np.dtype[np.bool_]]]]:
+    def _group_of_relation(self, sentences: Sequence[Sentence]) -> dict[str, int]:
+        """Return the index of the group of each relation of some sentences, which has to be in the inventory."""
+        index = {name: i for i, name in enumerate(self.groups)}
+        relations = dict.fromkeys(relation for sentence in sentences for relation in sentence.relations)
+        try:
+            return {name: index[coarse_relation(name) if self.coarse else name] for name in relations}
+        except KeyError as error:
+            raise ValueError(f"relation {error} is not in the inventory") from None
+
+    def _members(self, words: ScoredWords) -> list[tuple[Int[np.ndarray, " words"], Bool[np.ndarray, " words"]]]:
         """Return the group of each word for disjoint groups, then for each of those that overlap, and its members."""
         n = len(self.groups) - len(TOTALS) - len(self.unions)
-        of = members_by_group(self.groups[:n], self.unions)
-        whole = np.ones(len(words.relation), dtype=bool)
-        unions = [(np.full_like(words.relation, index[name]), member[words.relation]) for name, member in of.items()]
-        return [(words.relation, whole), *unions]
+        members = members_by_group(self.groups[:n], self.unions)
+        relation = words.relation
+        overlapping = [(np.full_like(relation, self.groups.index(name)), of[relation]) for name, of in members.items()]
+        return [(relation, np.ones(len(relation), dtype=bool)), *overlapping]
 
     def _add(self, kinds: Tensor, group: Tensor, unit: Tensor, classes: Tensor) -> None:
         """Add the right decisions of each class; words of class −1 have none."""
