@@ -66,7 +66,7 @@ def survey_section(survey: Survey, folder: Path | None = None) -> Section:
                 }
                 for relation in shown
             ],
-            "left_out": relations[len(shown) :],
+            "left_out": [relation for relation in relations if relation not in shown],
             "first": survey.relation if survey.relation in shown else next(iter(shown), ""),
             "left_out_heads": survey.left_out_heads,
             "has_means": bool(survey.means),
