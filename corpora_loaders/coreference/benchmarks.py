@@ -62,9 +62,13 @@ _DETERMINERS = frozenset(("the", "a", "an"))
 def read_gap(
     path: str | Path, account: Account, *, lenient: bool = False, place: tuple[int, int] | None = None
 ) -> Iterator[tuple[Document, tuple[int, int]]]:
-    """Yield one document per row from a place on, each with the place after it: the bytes and the lines before it.
+    """Yield a document for each row, with the place after it: the numbers of bytes and of lines before that place.
 
-    GAP has no brackets that could be malformed, and nothing that would not become a mention.
+    Args:
+        path: the file.
+        account: not used, because everything that GAP marks becomes a mention.
+        lenient: not used, because GAP has no brackets that could be malformed.
+        place: where to begin.
     """
     path = Path(path)
     offset, lines = place or (0, 0)

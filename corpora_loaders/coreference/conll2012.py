@@ -47,8 +47,12 @@ class _Row(NamedTuple):
     columns: list[str]
 
 
-Place = tuple[int, int, int]
-"""A place between two documents: the numbers of bytes and of lines before it, and of columns of the row before it."""
+class Place(NamedTuple):
+    """A place between two documents."""
+
+    offset: int  # the number of bytes before it
+    lines: int  # the number of lines before it
+    width: int  # the number of columns of the row before it, by which the next row is divided
 
 
 def read_columns(
@@ -57,7 +61,7 @@ def read_columns(
     """Yield the documents of a file from a place on, each with the place after it."""
     path = Path(path)
     layout = _layout_of(path)
-    for unit, after in _units(path, layout, place or (0, 0, 0)):
+    for unit, after in _units(path, layout, place or Place(0, 0, 0)):
         yield _document(unit, layout, account, lenient), after
 
 
@@ -128,6 +132,15 @@ class _Unit:
         """An error in a line of the file."""
         return CorpusError(message, file=self.path, line=line)
 
+    def check_columns(self, row: _Row, layout: _Layout) -> None:
+        """Check that a row has a word, and brackets after it."""
+        width = len(row.columns)
+        if width <= max(1, layout.word + 1):
+            expected = f"more than {layout.word + 1} columns" if width > 1 else "at least a word and its brackets"
+            raise self.fault(f"expected {expected}, found {width}", row.line)
+        if not row.columns[layout.word].strip():
+            raise self.fault(f"the word (column {layout.word + 1}) is empty", row.line)
+
     def add(self, row: _Row, layout: _Layout) -> None:
         """Add a row."""
         if self._starts_sentence("" if layout.number is None else row.columns[layout.number], row.line):
@@ -193,38 +206,35 @@ class _Unit:
 
 
 def _units(path: Path, layout: _Layout, start: Place) -> Iterator[tuple[_Unit, Place]]:
-    """Divide a file into documents."""
+    """Yield the rows of each document, with the place after it."""
     unit: _Unit | None = None
     offset, line, width = start
     after_end = False  # whether a document has ended without another one having begun
-    for line, following, text in located_lines(path, offset=start[0], lines=start[1]):
-        before, offset = (offset, line - 1, width), following
+    for line, following, text in located_lines(path, offset=start.offset, lines=start.lines):
+        before_line, offset = Place(offset, line - 1, width), following
         begin = BEGIN.match(text)
         if begin or _END.match(text):
             if begin and unit:
                 unit.check_end(line)
             after_end = begin is None
             if unit and unit.sentences:
-                yield unit, before if begin else (offset, line, width)
+                # Who goes on after a document that has no end line needs the line that begins the next one.
+                yield unit, before_line if begin else Place(offset, line, width)
             unit = _Unit(path, _name(begin), line, begun=True) if begin else None
         elif not text.strip():
             if unit and unit.blank is None:
                 unit.blank = line
         elif (columns := _columns_of(text, width)) is not None:
-            width = len(columns)
+            row, width = _Row(line, columns), len(columns)
             unit = unit or _Unit(path, "", line, begun=False)
-            if width <= max(1, layout.word + 1):
-                expected = f"more than {layout.word + 1} columns" if width > 1 else "at least a word and its brackets"
-                raise unit.fault(f"expected {expected}, found {width}", line)
-            if not columns[layout.word].strip():
-                raise unit.fault(f"the word (column {layout.word + 1}) is empty", line)
+            unit.check_columns(row, layout)
             if after_end:
                 raise unit.fault(f"the row follows '#end document'{_BEGIN_MISSING}", line)
-            unit.add(_Row(line, columns), layout)
+            unit.add(row, layout)
     if unit:
         unit.check_end(line)
         if unit.sentences:
-            yield unit, (offset, line, width)
+            yield unit, Place(offset, line, width)
 
 
 def _name(begin: re.Match[str]) -> str:
