@@ -16,7 +16,7 @@ from ..tree import depths
 from .types import Tagging
 from .untagged import HYPHENS, POSSESSIVES, is_word, untagged_head
 
-_PIECE = re.compile(r"\(([^\s()*]*)|(\*)|(\))")
+_PIECE = re.compile(r"\((?P<label>[^\s()*]*)|(?P<word>\*)|(?P<end>\))")
 
 HEAD_RULES: dict[str, tuple[tuple[str, str], ...]] = {
     "NP": (
@@ -151,7 +151,7 @@ class Constituent:
 
 def read_parse(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
     """The constituency tree of a sentence, from its parse column; None if it has no constituents."""
-    if all(bit == "*" or "*" not in bit for bit in bits):
+    if all(bit == "*" or "*" not in bit for bit in bits):  # a column without parses may hold anything, such as -
         return None
     root = Constituent("", 0)
     path = [root]
@@ -160,17 +160,18 @@ def read_parse(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
         if "".join(piece[0] for piece in pieces) != bit or bit.count("*") != 1:
             raise ParseError(f"the parse of word {word + 1} is {bit!r}, not brackets around one *", word)
         for piece in pieces:
-            if root.children and len(path) == 1 and not piece[3]:
+            if root.children and len(path) == 1 and not piece["end"]:  # a second tree would begin beside the first
                 message = f"the parse has no constituent that contains word {word + 1} and the words before it"
                 raise ParseError(message, word)
-            if piece[2]:
+            if piece["word"]:
                 path[-1].children.append(Constituent(tag, word, word + 1))
-            elif piece[3]:
+            elif piece["end"]:
                 if len(path) == 1:
                     raise ParseError(f"the parse closes more brackets at word {word + 1} than are open", word)
                 path.pop().stop = word + 1
             else:
-                node = Constituent(piece[1].split("-")[0].split("=")[0], word)
+                # Without functions and indices, as in NP-SBJ and NP=2.
+                node = Constituent(piece["label"].split("-")[0].split("=")[0], word)
                 path[-1].children.append(node)
                 path.append(node)
     if len(path) > 1:
