@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 from .corpus import DivisibleCorpus, Tally
 from .describing import amount
@@ -18,8 +18,14 @@ from .lines import WHOLE_NUMBER
 from .sentence import Sentence
 from .stream import read_files
 
-_Read = tuple[Sentence, str, tuple[str, ...], bool]
-"""A text, its label, the words of its query, and whether it is a document."""
+
+class _Read(NamedTuple):
+    """A text as it was read."""
+
+    sentence: Sentence
+    label: str
+    query: tuple[str, ...]
+    is_document: bool
 
 
 @dataclass(frozen=True, repr=False)
@@ -218,9 +224,9 @@ def load_labelled(
             yield read_text, None
 
     def add(text: _Read) -> _Read:
-        sentence = text[0]
+        sentence = text.sentence
         # The words of documents are counted, and not only their sentences.
-        tally.add(replace(sentence, words=tuple(" ".join(sentence.words).split())) if text[3] else sentence)
+        tally.add(replace(sentence, words=tuple(" ".join(sentence.words).split())) if text.is_document else sentence)
         return text
 
     _, records, held = read_files(paths, read, add, tally, contents="text", limit=limit, hold=sys.maxsize)
@@ -255,7 +261,7 @@ class _Seen:
 
 
 def _texts_of(source: LabelledFile, name: str, seen: _Seen) -> Iterator[_Read]:
-    """Yield the texts of a file, whose ids begin with this name, and note what else there is."""
+    """Yield the texts of a file, whose ids begin with this name, and note in ``seen`` what else there is."""
     path = str(source.path)
     for record in source.records():
         if record is None:
@@ -280,7 +286,7 @@ def _texts_of(source: LabelledFile, name: str, seen: _Seen) -> Iterator[_Read]:
         if words:
             running = content if isinstance(content, str) else " ".join(words)
             sentence = Sentence(f"{name}:{line}", words, text=running, file=path, line=line)
-            yield sentence, label.strip(), query_words, bool(source.documents)
+            yield _Read(sentence, label.strip(), query_words, bool(source.documents))
         else:
             seen.wordless.append(place)
 
