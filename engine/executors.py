@@ -89,13 +89,13 @@ class PartTask:
         """Return the task of counting the same parts."""
         return cls(counter.job, counter.corpus, counter.folder, counter.fingerprint)
 
-    def counter(self, number: int) -> PartCounter:
-        """Prepare the run again, in the process of a number, from 0, which chooses its GPU."""
+    def prepared(self, process: int) -> PartCounter:
+        """Prepare the run again, in another process. Its number, which counts from 0, chooses the GPU."""
         import torch
 
         job = self.job
         if job.model.device == "cuda":
-            job = job.on_device(f"cuda:{number % max(1, torch.cuda.device_count())}")
+            job = job.on_device(f"cuda:{process % max(1, torch.cuda.device_count())}")
         elif job.model.device == "cpu":
             torch.set_num_threads(1)  # threads of several processes would wait for each other
         counter = PartCounter(job, job.prepare(corpus=self.corpus), self.folder)
@@ -103,9 +103,9 @@ class PartTask:
             raise WorkerError("the model or the toolkit has changed while the run was started; run the command again")
         return counter
 
-    def counting(self, number: int) -> Callable[[int], None]:
-        """Prepare the process of a number, and return the function that counts a part by its number."""
-        counter = self.counter(number)
+    def counting(self, process: int) -> Callable[[int], None]:
+        """Prepare the run again, and return the function that counts a part by its number."""
+        counter = self.prepared(process)
 
         def count(part: int) -> None:
             if not counter.has(counter.parts[part]):  # a process may have died after it had written the part
@@ -142,7 +142,7 @@ def count_passes(
 
 
 def count_missing(counter: PartCounter, numbers: Sequence[int], options: PartOptions, stages: Stages) -> None:
-    """Count those of the parts with these numbers that are missing or damaged."""
+    """Count the inputs of those of these parts whose files are missing or damaged."""
     with stages("count parts"):
         missing = [number for number in numbers if counter.is_missing(counter.parts[number])]
         if not missing:
@@ -174,7 +174,7 @@ class RayWorker:
         self._counter: PartCounter | None = None
         self._reason = ""
         try:
-            self._counter = task.counter(number)
+            self._counter = task.prepared(number)
         except (AttentionologyError, OSError) as error:  # Ray would start the actor again and again
             self._reason = str(error) or type(error).__name__
 

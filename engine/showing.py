@@ -146,7 +146,7 @@ def explore(
 
 
 def _chosen(encoder: Encoder, head: Head | Sequence[Head]) -> list[tuple[int, int]]:
-    """Return the heads as pairs of numbers that count from 1."""
+    """Return the heads as pairs of numbers that count from 1, or raise an error for one that is not there."""
     given = [head] if isinstance(head, str) or _is_pair(head) else head
     heads = [_pair(item) for item in given]
     if not heads:
