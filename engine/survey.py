@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -128,22 +128,21 @@ def execute_survey(
     """Run a survey, and write its tables, figures and page."""
     check_survey(options)
     stages, grid = Stages(), options.grid
-    shown = {**flat_options(options), **options.long_run.described()}
+    shown = {**flat_options(options), **options.long_run.described(), **({} if out is None else {"out": str(out)})}
 
-    def counted(folder: Path | None = None) -> tuple[Survey, Callable[[Path | None], Run]]:
+    def counted(folder: Path | None) -> Survey:
         with stages("cells"):
             plan = plan_survey(options)
             reports = CellReports(plan, folder, out, command) if folder and out and options.cells.reports else None
             survey = count_grid(plan, reports)
-        written = functools.cache(partial(_written, plan, survey, shown, command, stages))
-        return replace(survey, written=written), written
+        # What it writes is made when it is asked for, because a session may want nothing but the survey; and then once.
+        return replace(survey, written=functools.cache(partial(_written, plan, survey, shown, command, stages)))
 
     if out is None:
-        return counted()[0]
-    shown["out"] = str(out)
+        return counted(None)
     with RunFolder(out, overwrite=overwrite, reads=paths_read(grid.models, grid.treebanks)) as folder:
-        survey, written = counted(folder.path)
-        write_run(folder.path, written(out))
+        survey = counted(folder.path)
+        write_run(folder.path, survey.written(out))
     return survey
 
 
