@@ -159,34 +159,23 @@ class Pace:
 
 @contextmanager
 def watching_bar(
-    description: str,
-    total: int,
-    measure: Callable[[], int],
-    *,
-    unit: str = "sentences",
-    interval: float = 0.5,
-    console: Console | None = None,
+    description: str, total: int, measure: Callable[[], int], *, unit: str = "sentences"
 ) -> Iterator[None]:
     """Show a progress bar over work that other processes may share, with the rate and the remaining time."""
-    # Nothing is measured if nothing is shown. A bar within the block of another bar is shown below it, as in
-    # `progress_bar`.
-    wanted, outer = _wanted.get(), _shown.get()
-    console = console or Console(stderr=True, force_terminal=wanted or None)
-    shown = console.is_terminal if wanted is None else wanted
-    if not shown if outer is None else outer.disable:
+    # A bar within the block of another bar is shown below it, as in `progress_bar`.
+    columns = (TextColumn("{task.description}"), BarColumn(40), MofNCompleteColumn(), TextColumn("{task.fields[note]}"))
+    display = _display(*columns)
+    outer = _shown.get()
+    if (display if outer is None else outer).disable:  # nothing is measured if nothing is shown
         yield
         return
-    columns = (TextColumn("{task.description}"), BarColumn(40), MofNCompleteColumn(), TextColumn("{task.fields[note]}"))
-    display = Progress(*columns, console=console, transient=True)
-    with _line(display, description, total, unit) as (bar, task), _watched(bar, task, total, measure, unit, interval):
+    with _line(display, description, total, unit) as (bar, task), _watched(bar, task, total, measure, unit):
         yield
 
 
 @contextmanager
-def _watched(
-    bar: Progress, task: TaskID, total: int, measure: Callable[[], int], unit: str, interval: float
-) -> Iterator[None]:
-    """Measure in a thread, and show how much has been done, until the block ends."""
+def _watched(bar: Progress, task: TaskID, total: int, measure: Callable[[], int], unit: str) -> Iterator[None]:
+    """Measure in a thread twice a second, and show how much has been done, until the block ends."""
     ended = threading.Event()
 
     def watch() -> None:
@@ -195,7 +184,7 @@ def _watched(
         while True:
             pace = Pace(before, done, total, time.monotonic() - started)
             bar.update(task, completed=done, note=f"{unit}, {pace}")
-            if ended.wait(interval):
+            if ended.wait(0.5):
                 return
             done = measure()
 
