@@ -244,21 +244,21 @@ class TransformerAttention(nn.Module):
 
     @torch.no_grad()
     def scores(self, state: TextState) -> Float[Tensor, "batch n"]:
-        """See `AttentionModel.scores`: the mean over the heads of the attention, or of another kind of map of the
-        layer.
+        """Return the mean over the heads of their attention, or of another kind of map of their layer.
 
         Raises:
-            ModelError: the map kind reads weights and the architecture has no row of names.
+            ModelError: the kind of map needs the weights of layers, and this architecture is not registered.
         """
         state = state_of(state, TransformerState)
         if self._maps.kind.name == "weight":
             return (state.rows.total[..., None] * state.alpha).mean(1).detach()
-        at_last = self.query == "cls" and self._position == "last"
+        reads_last_piece = self.query == "cls" and self._position == "last"
         # The last piece has a row of its own among pieces only; among words it is a part of the last one.
-        maps = replace(self._maps, level="token") if at_last else self._maps
+        maps = replace(self._maps, level="token") if reads_last_piece else self._maps
         layer = maps(self._encoder, state.pieces)[0][:, self.layer]
+        # Maps of whole blocks, and those that mix heads, have one map for all heads.
         heads = layer[:, self.heads] if layer.shape[1] == self._encoder.n_heads else layer
-        return state.scores_in(heads, "last" if at_last else self.query)
+        return state.scores_in(heads, "last" if reads_last_piece else self.query)
 
     @torch.no_grad()
     def value_rank(self, state: TextState) -> Int[Tensor, "batch heads"]:

@@ -65,27 +65,29 @@ class QueryClassifier(AttentionClassifier):
     def build(
         self, vocabulary: Vocabulary, classes: Sequence[str], vectors: WordVectors | None = None
     ) -> QueryClassifier:
-        """Make the parameters, the embeddings from vectors if there are any; return the classifier itself.
+        """Make the parameters, the embeddings from vectors if there are any, and return the classifier itself.
 
         Raises:
             ValueError: for the same reasons as in `AttentionClassifier`.
         """
         super().build(vocabulary, classes, vectors)
         config = self.config
-        size, attended, dimensions = config["size"], self.decoder.in_features, config["dimensions"]
+        size, dimensions = config["size"], config["dimensions"]
+        attended, n_logits = self.decoder.in_features, self.decoder.out_features  # of the decoder of the base
+        half = attended // 2
         additive = config["attention"] == "additive"
         self.scale = 1.0 if additive else math.sqrt(size)
         with INITIAL_WEIGHTS, torch.random.fork_rng(devices=[]):
-            torch.manual_seed(config["random_state"] + 1)
+            torch.manual_seed(config["random_state"] + 1)  # other numbers than those of the base
             self.query_encoder = ENCODERS[config["encoder"]](dimensions, size)
             self.attend = nn.ModuleDict()
             if additive:
-                self.attend["text"] = nn.Linear(attended, attended // 2)
-                self.attend["query"] = nn.Linear(size, attended // 2, bias=False)
-                self.attend["score"] = nn.Linear(attended // 2, 1, bias=False)
-            self.from_text = nn.Linear(attended, attended // 2)
-            self.from_query = nn.Linear(size, attended // 2, bias=False)
-            self.decoder = nn.Linear(attended // 2, self.decoder.out_features)
+                self.attend["text"] = nn.Linear(attended, half)
+                self.attend["query"] = nn.Linear(size, half, bias=False)
+                self.attend["score"] = nn.Linear(half, 1, bias=False)
+            self.from_text = nn.Linear(attended, half)
+            self.from_query = nn.Linear(size, half, bias=False)
+            self.decoder = nn.Linear(half, n_logits)
         return self
 
     def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> QueryStates:
