@@ -70,28 +70,22 @@ def tables(
 
 
 def members_of(relations: Sequence[str], subsets: Counts, asked: Asked | None = None) -> dict[str, list[int]]:
-    """Return the indices of the relations that each row counts: the `TOTALS` first, then by falling frequency."""
+    """Return the indices of the relations that each row counts: totals, unions, then relations by falling frequency."""
     asked = asked or Asked()
-    # A word with several heads counts once in a total or group, so these are counted apart from its relations.
+    # A word with several heads counts once in a total or union, so these are counted apart from its relations.
     names = (*TOTALS, *(name for name, _ in asked.unions))
     apart = {name: [index] for index, name in enumerate(relations) if name in names}
     single_relations = [index for index in range(len(relations)) if relations[index] not in apart]
     by_frequency = sorted(single_relations, key=lambda index: (-subsets.total[index, 0], relations[index]))
-    without_punctuation = [index for index in by_frequency if not is_punct(relations[index])]
-    unions = {name: [index for index in by_frequency if relations[index] in of] for name, of in asked.unions}
-    rows = {
-        ALL: by_frequency,
-        ALL_NO_PUNCT: without_punctuation,
-        ALL_NO_PUNCT_ROOT: [
-            index for index in without_punctuation if coarse_relation(relations[index]).lower() != "root"
-        ],
-        **{relations[index]: [index] for index in by_frequency},
-    }
-    rows |= {name: apart[name] for name in TOTALS if name in apart}
-    single = {name: of for name, of in rows.items() if not asked.relations or name in asked.relations}
-    # A group stands before the first relation that is not a total.
-    totals = {name: of for name, of in single.items() if name in TOTALS}
-    return {**totals, **{name: apart.get(name, of) for name, of in unions.items() if of}, **single}
+    no_punct = [index for index in by_frequency if not is_punct(relations[index])]
+    no_punct_root = [index for index in no_punct if coarse_relation(relations[index]).lower() != "root"]
+    totals = {ALL: by_frequency, ALL_NO_PUNCT: no_punct, ALL_NO_PUNCT_ROOT: no_punct_root}
+    totals |= {name: apart[name] for name in TOTALS if name in apart}
+    members = {name: [index for index in by_frequency if relations[index] in of] for name, of in asked.unions}
+    unions = {name: apart.get(name, of) for name, of in members.items() if of}
+    rows = {**totals, **unions, **{relations[index]: [index] for index in by_frequency}}
+    shown = {*asked.relations, *unions} if asked.relations else rows.keys()
+    return {name: of for name, of in rows.items() if name in shown}
 
 
 def members_by_group(
