@@ -20,6 +20,7 @@ from ..shared.best_head import with_control
 from ..shared.comparable import Comparable, measured_heads
 from ..shared.counting import CountMaps, CountWith
 from ..shared.ensembles import ensemble_table
+from ..shared.failures import FailureTables
 from ..shared.merged_facts import key_of_texts
 from ..shared.options import ControlOptions, CountOptions, EnsembleOptions, FailureOptions
 from ..shared.record import MapFacts, control_record, map_facts
@@ -35,7 +36,7 @@ from .rules import DependencyRules, rule_columns
 from .section import DependencyResults, best_table, dependency_section
 from .spanning import SPANNING, tree_counts, united
 from .spanning_tables import spanning_trees
-from .tables import TOTALS, Asked, members_of
+from .tables import TOTALS, Asked, DependencyTables, members_of
 
 _UNIVERSAL = frozenset(
     "acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl fixed "
@@ -143,8 +144,7 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
             coarse_relation if coarse else lambda name: name,
             len(metric.directions),
         )
-        members = members_of(metric.groups, metric.split_counts()[0], facts.asked)
-        groups = {name: frozenset(metric.groups[row] for row in of) for name, of in members.items()}
+        groups = _relations_by_row(metric, facts.asked)
         shape = (metric.n_layers, metric.n_heads, len(metric.directions))
         replicates, key = options[CountOptions].replicates, key_of_texts(sentences.ids)
         looked: dict[str, Any] = {}
@@ -173,21 +173,14 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         metric = counted.metric(facts.model, DependencyAccuracy)
         tables = metric.compute(facts.asked)
         controls = tuple(counted.metric(name, DependencyAccuracy).compute(facts.asked).best for name in facts.copies)
-        failures = None
-        if facts.failures:
-            counts = counted.metric(facts.failures, DependencyFailures)
-            failures = failure_tables(counts, tables.best, tables.cells, options[FailureOptions].failures)
         best = with_control(tables.best, controls)
         rules = counted.metric(facts.rules, DependencyRules) if facts.rules else None
-        ensembles, of_trees = (
-            [value for key, value in (looked or {}).items() if key.startswith(SPANNING) == is_of_trees]
-            for is_of_trees in (False, True)
-        )
         if rules:
-            subsets, replicates = metric.split_counts()
-            members = members_of(metric.groups, subsets, facts.asked)
-            rows = {name: frozenset(metric.groups[index] for index in of) for name, of in members.items()}
-            best = best.join(rule_columns(rules, rows, subsets, replicates, metric.groups), on="relation")
+            rows = _relations_by_row(metric, facts.asked)
+            best = best.join(rule_columns(rules, rows, *metric.split_counts(), metric.groups), on="relation")
+        looked = looked or {}
+        ensembles = [value for key, value in looked.items() if not key.startswith(SPANNING)]
+        of_trees = [value for key, value in looked.items() if key.startswith(SPANNING)]
         return DependencyResults(
             cells=tables.cells,
             best=best,
@@ -198,7 +191,7 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
                 *_gold(metric),
                 *_phrases(facts.asked, metric.groups),
             ),
-            failures=failures,
+            failures=_failures(counted, tables, options[FailureOptions].failures),
             # The ensembles of merged runs were chosen on different sentences, so none of them is that of all.
             ensembles=ensemble_table(ensembles[0], ENSEMBLES) if len(ensembles) == 1 else None,
             rules=rules.compute() if rules else None,
@@ -255,6 +248,22 @@ def _asked(options: DependencyOptions, known: Collection[str]) -> Asked:
     if wanted and len(absent) == len(set(wanted)):
         raise OptionError(f"the corpus has none of the relations {', '.join(absent)}")
     return Asked(options.relations, unions)
+
+
+def _relations_by_row(metric: DependencyAccuracy, asked: Asked) -> dict[str, frozenset[str]]:
+    """Return the relations that each row of the table of best heads counts."""
+    members = members_of(metric.groups, metric.split_counts()[0], asked)
+    return {name: frozenset(metric.groups[index] for index in of) for name, of in members.items()}
+
+
+def _failures(
+    counted: Counted[DependencyFacts], tables: DependencyTables, heads: Sequence[str]
+) -> FailureTables | None:
+    """Return where heads fail and what they pick instead, if that was counted."""
+    if not counted.facts.failures:
+        return None
+    counts = counted.metric(counted.facts.failures, DependencyFailures)
+    return failure_tables(counts, tables.best, tables.cells, heads)
 
 
 def _phrases(asked: Asked, groups_of_words: Sequence[str]) -> tuple[str, ...]:
