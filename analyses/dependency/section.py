@@ -72,15 +72,15 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
     is_enhanced = results.trees == "enhanced"
     title = f"{title} · enhanced dependencies" if title and is_enhanced else title
     shown = best_table(results)
-    failed, ensembles, of_maps = results.failures, results.ensembles, results.spanning_trees
-    of_failures = shown_failures(failed, min_count) if failed else ()
+    failures, ensembles, rules, spanning = results.failures, results.ensembles, results.rules, results.spanning_trees
+    of_failures = shown_failures(failures, min_count) if failures else ()
     shown_further = [*of_failures]
-    if results.rules is not None:
+    if rules is not None:
         shown_further.append(against_tags(shown))
     if ensembles is not None:
         shown_further.append(shown_ensembles(ensembles, ENSEMBLES))
-    if of_maps:
-        shown_further.append(shown_trees(of_maps))
+    if spanning:
+        shown_further.append(shown_trees(spanning))
     single = [row for row in shown.rows if row["is_frequent"] and row["relation"] not in (*TOTALS, "punct")]
     return Section(
         title=f"What the attention heads of {titles.model} know about dependency syntax",
@@ -92,8 +92,8 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
             "is_enhanced": is_enhanced,
             "failures": by_relation(*of_failures) if of_failures else [],
             "has_ensembles": ensembles is not None,
-            "has_rules": results.rules is not None,
-            "of_maps": of_maps,
+            "has_rules": rules is not None,
+            "spanning_trees": spanning,
         },
         shown=(shown, *shown_further),
         summary={"dependency_best": records(best)},
@@ -101,10 +101,10 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
             "dependency": cells,
             "dependency_best": best,
             **control_table(results.controls, ("relation",), "dependency_control"),
-            **({"dependency_failures": failed.failures, "dependency_picks": failed.picked} if failed else {}),
-            **({} if ensembles is None else {"dependency_ensembles": ensembles}),
-            **({"dependency_trees": of_maps.heads, "dependency_trees_best": of_maps.best} if of_maps else {}),
-            **({} if results.rules is None else {"dependency_rules": results.rules}),
+            **({"dependency_failures": failures.failures, "dependency_picks": failures.picked} if failures else {}),
+            **({"dependency_ensembles": ensembles} if ensembles is not None else {}),
+            **({"dependency_trees": spanning.heads, "dependency_trees_best": spanning.best} if spanning else {}),
+            **({"dependency_rules": rules} if rules is not None else {}),
         },
         figures={
             "dependency_best": best_heads_figure(best, min_count=min_count, title=title, ensembles=ensembles),
