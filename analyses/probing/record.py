@@ -40,7 +40,8 @@ def describe(
         }
         for role, treebank in inputs.treebanks.items()
     }
-    reading = treebanks["test"]["sentences"]
+    tested = treebanks.pop("test")
+    reading = tested["sentences"]
     resolved = {
         "probe": options.probes.chosen(has_vectors=inputs.vectors is not None),
         "recipe": inputs.choice.name,
@@ -50,7 +51,7 @@ def describe(
         **describe_command(command, {**options.flat(), **resolved}, options.seed, workspace.stages),
         **({"extensions": added} if (added := _extensions(resolved["probe"], options.maps.map)) else {}),
         "model": describe_model(inputs.encoder),
-        **treebanks.pop("test"),
+        **tested,
         "treebanks": treebanks,
         "vectors": _describe_vectors(inputs),
         "probes": {
