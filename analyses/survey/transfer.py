@@ -102,26 +102,35 @@ class _Transferred(NamedTuple):
     deviations: Array
 
 
-def transfers(treebanks: Mapping[str, KeptCounts], min_count: int, **names: str) -> tuple[list[Row], list[Row]]:
-    """Score the best heads of each treebank on every other one."""
-    # treebanks: what one model has counted on each treebank with one kind of map, by the name of the treebank.
-    # Returns the rows of `survey_transfer.csv` and of `survey_transfer_means.csv`.
+def transfers(treebanks: Mapping[str, KeptCounts], min_count: int, **labels: str) -> tuple[list[Row], list[Row]]:
+    """Score the best heads of each treebank on every other one.
+
+    Args:
+        treebanks: what one model has counted on each treebank with one kind of map, by the name of the treebank.
+        min_count: the smallest number of words, in both treebanks, of a relation that is part of means.
+        labels: further columns of all rows, such as the name of the model.
+
+    Returns:
+        the rows of ``survey_transfer.csv`` and of ``survey_transfer_means.csv``.
+    """
     rows, means = list[Row](), list[Row]()
     # An order of its own, as if the name of the treebank were part of the ids of its sentences.
     orders = {name: replicate_order(name, each.replicates.total.shape[1]) for name, each in treebanks.items()}
     for chosen_on in treebanks:
         others = [name for name in treebanks if name != chosen_on]
         pairs = [_transferred((chosen_on, name), treebanks, orders, min_count) for name in others]
-        for pair in pairs:
-            rows += [{**names, **row} for row in pair.rows]
-            means.append({**names, **pair.mean})
-        scored = [pair for pair in pairs if pair.mean["relations"]]
-        if scored:
-            used = {name for pair in scored for name in pair.mean["used"]}
-            mean = _mean([pair.mean for pair in scored], [pair.deviations for pair in scored])
-            of_all = {"chosen_on": chosen_on, "scored_on": "", "treebanks": len(scored), "relations": len(used)}
-            means.append({**names, **of_all, **mean, "only_chosen": "", "only_scored": ""})
+        rows += [{**labels, **row} for pair in pairs for row in pair.rows]
+        means += [{**labels, **pair.mean} for pair in pairs]
+        if scored := [pair for pair in pairs if pair.mean["relations"]]:
+            means.append({**labels, "chosen_on": chosen_on, "scored_on": "", **_mean_over_treebanks(scored)})
     return rows, means
+
+
+def _mean_over_treebanks(pairs: Sequence[_Transferred]) -> Row:
+    """Return the mean of what the heads of one treebank reach on several others."""
+    relations = {name for pair in pairs for name in pair.mean["used"]}
+    mean = _mean([pair.mean for pair in pairs], [pair.deviations for pair in pairs])
+    return {"treebanks": len(pairs), "relations": len(relations), **mean, "only_chosen": "", "only_scored": ""}
 
 
 def _transferred(
