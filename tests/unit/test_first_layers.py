@@ -130,11 +130,12 @@ WHOLE = ("bert", "bloom", "falcon")
 FAMILIES = ("gpt2", *(family for family in tiny.DECODERS if family not in WHOLE))
 
 
-@pytest.mark.parametrize(("family", "together"), [*((family, 1) for family in FAMILIES), ("gpt2", 2), ("llama", 2)])
+@pytest.mark.parametrize(("family", "together"), [*((family, 1) for family in FAMILIES), ("llama", 2)])
 def test_maps_in_turns_are_the_same_bits(family, together, monkeypatch):
     """With one layer at a time and with two of three, in float32 and in float64; the others are not in memory."""
     encoder = tiny.randomised(family)
-    makers = [MapMaker(get_kind(kind)) for kind in ("weight", "norm", "attnresln", "alti")]
+    kinds = ("weight", "norm", "attnresln", "alti") if family == "gpt2" or together == 2 else ("weight", "alti")
+    makers = [MapMaker(get_kind(kind)) for kind in kinds]
     whole = next(extract_many(encoder, THREE, makers, batch_cells=2**16))
     exact = [batch.exact([0, 2], 2) for batch in whole]
     n = max(len(pieces) for pieces in encoder.align(THREE) if isinstance(pieces, Pieces))

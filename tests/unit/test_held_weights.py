@@ -41,8 +41,8 @@ def test_a_checkpoint_in_bfloat16_gives_the_same_bits(tmp_path, family):
     sizes = [sum(parameter.nbytes for parameter in encoder.held.parameters()) for encoder in (plain, held)]
     assert sizes[0] == 2 * sizes[1]
     assert held.warnings == plain.warnings
-    kinds = ["weight", "norm", "attnresln", "value-zeroing"]
-    for kind in kinds:
+    kinds = ["attnresln", "value-zeroing"]  # which need all that the others need
+    for kind in ["weight", "norm", *kinds] if family == "llama" else kinds:
         for one, other in zip(*(extract(e, SENTENCES, kind) for e in (plain, held)), strict=True):
             assert torch.equal(one.maps, other.maps)
             assert other.maps.dtype == torch.float32
@@ -126,14 +126,15 @@ def test_model_of_quantizable_layers_is_healthy():
             torch.testing.assert_close(exact, torch.cat(expected), atol=1e-12, rtol=0)
 
 
-@pytest.mark.parametrize("window", [4, 8, 22])
+@pytest.mark.parametrize("window", [4, 22])
 def test_narrow_sliding_windows(window):
     """In float64, rows of padding outside the window are NaN, so that a padded batch would spoil the next layer."""
     encoder = tiny.encoder("modernbert", max_position_embeddings=128, local_attention=window)
-    examination = Examination(encoder, load_treebank(SAMPLE_TREEBANK, limit=4))
-    assert [check for check in examination.checks() if check.passed is False] == []
-    assert set(examination.obstacles) == {"globenc"}
-    sentences = load_treebank(SAMPLE_TREEBANK, limit=4)
+    sentences = list(load_treebank(SAMPLE_TREEBANK, limit=3))
+    if window == 4:
+        examination = Examination(encoder, sentences)
+        assert [check for check in examination.checks() if check.passed is False] == []
+        assert set(examination.obstacles) == {"globenc"}
     double = Encoder(copy.deepcopy(encoder.model).double(), encoder.tokenizer)
     for reader in (encoder, double):
         for batch in extract(reader, sentences, "norm", level="token"):
