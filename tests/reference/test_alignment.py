@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,9 +26,12 @@ MAKERS = {
 }
 
 
-def maps_of(translator: Translator, batch_cells: int) -> dict[tuple[str, str, str], np.ndarray]:
+def batches_of(translator: Translator, batch_cells: int) -> list[Any]:
+    return list(extract_cross(translator, tiny_translation.PAIRS, list(MAKERS.values()), batch_cells=batch_cells))
+
+
+def maps_of(batches: list[Any]) -> dict[tuple[str, str, str], np.ndarray]:
     """The map of each kind, setting and pair."""
-    batches = extract_cross(translator, tiny_translation.PAIRS, list(MAKERS.values()), batch_cells=batch_cells)
     return {
         (*name, pair.id): array
         for of_makers in batches
@@ -47,12 +51,13 @@ def test_maps_and_counts_are_those_of_a_naive_loop(family):
     translator = tiny_translation.translator(family)
     assert translator.batching == "padded"
     space = " " if tiny_translation.FAMILIES[family][0] == "bytes" else ""
-    padded, alone = maps_of(translator, 2**16), maps_of(translator, 1)
+    batches = batches_of(translator, 2**16)
+    padded, alone = maps_of(batches), maps_of(batches_of(translator, 1))
     # The scores of T5 are not divided by the square root of the width, so the softmax amplifies their rounding.
     tolerance = 1e-4 if "t5" in family else 1e-5
     links = {}
-    for batch, *rest in extract_cross(translator, tiny_translation.PAIRS, list(MAKERS.values())):
-        for name, of_maker in zip(MAKERS, [batch, *rest], strict=True):
+    for of_makers in batches:
+        for name, of_maker in zip(MAKERS, of_makers, strict=True):
             both = [(name, of_maker)]
             if name[0] == "weight":
                 both.append((("mean weight", name[1]), averaged_heads(of_maker)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 import sys
 from collections.abc import Callable, Iterable
@@ -40,23 +42,31 @@ def naive(batches: list[MapBatch], smoothing: float = 0.0) -> np.ndarray:
     for batch in batches:
         for _, array in batch.unpadded():
             maps = array.reshape(heads, *array.shape[-2:])
-            for a in range(heads):
-                for b in range(heads):
-                    total[a, b] += naive_surface.divergence(maps[a], maps[b], smoothing)
-    return total
+            for a, b in itertools.combinations(range(heads), 2):
+                total[a, b] += naive_surface.divergence(maps[a], maps[b], smoothing)
+    return total + total.T
+
+
+@functools.cache
+def example(
+    *lengths: tuple[int, ...], shape: tuple[int, int] = (2, 3), smoothing: float = 0.0
+) -> tuple[list[MapBatch], np.ndarray]:
+    """Batches of inputs of these lengths, and the sums written out, which both logarithms are compared with."""
+    rng = np.random.default_rng(0)
+    batches = [batch_of(rng, [*of_batch], *shape) for of_batch in lengths]
+    return batches, naive(batches, smoothing)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 1e-3])
 @pytest.mark.parametrize("shape", [(1, 2), (2, 3), (3, 5)])
 def test_against_sums_written_out(shape, smoothing):
-    rng = np.random.default_rng(0)
-    batches = [batch_of(rng, [5, 2, 9], *shape), batch_of(rng, [1, 30], *shape)]
+    batches, expected = example((5, 2, 9), (1, 30), shape=shape, smoothing=smoothing)
     metric = HeadDistances(*shape, smoothing=smoothing)
     for batch in batches:
         metric.update(batch)
     tables = metric.compute()
     assert tables.rows == 47
-    assert tables.sums.to_numpy() == pytest.approx(naive(batches, smoothing), abs=5e-6)
+    assert tables.sums.to_numpy() == pytest.approx(expected, abs=5e-6)
     assert tables.per_row.to_numpy() == pytest.approx(tables.sums.to_numpy() / 47)
     names = [f"{layer + 1}-{head + 1}" for layer in range(shape[0]) for head in range(shape[1])]
     assert tables.sums.index.tolist() == tables.sums.columns.tolist() == names
@@ -71,9 +81,9 @@ def counted(*batches: MapBatch) -> HeadDistances:
 
 @pytest.mark.parametrize(("block", "compared"), [(128, 128), (128, 2**20), (1000, 5000), (2**18, 1)])
 def test_cutting_into_blocks_changes_no_bit(monkeypatch, block, compared):
-    batch = batch_of(np.random.default_rng(7), [17, 17, 17, 12, 12, 3, 3, 20, 3, 11])
+    [batch], expected = example((17, 17, 17, 12, 12, 3, 3, 20, 3, 11))
     whole = counted(batch)
-    assert whole.compute().sums.to_numpy() == pytest.approx(naive([batch]), abs=5e-6)
+    assert whole.compute().sums.to_numpy() == pytest.approx(expected, abs=5e-6)
     monkeypatch.setattr(module, "_BLOCK", block)
     monkeypatch.setattr(module, "_COMPARED", compared)
     assert torch.equal(counted(batch).doubled, whole.doubled)
@@ -97,10 +107,10 @@ class LastFirst:
 
 @pytest.mark.parametrize("block", [128, 1000, 2**18])
 def test_the_order_in_which_threads_compare_blocks_changes_no_bit(monkeypatch, block):
-    batch = batch_of(np.random.default_rng(7), [17, 17, 17, 12, 12, 3, 3, 3, 3])
+    [batch], expected = example((17, 17, 17, 12, 12, 3, 3, 3, 3))
     monkeypatch.setattr(module, "_BLOCK", block)
     whole = counted(batch)
-    assert whole.compute().sums.to_numpy() == pytest.approx(naive([batch]), abs=5e-6)
+    assert whole.compute().sums.to_numpy() == pytest.approx(expected, abs=5e-6)
     monkeypatch.setattr(module, "ThreadPoolExecutor", LastFirst)
     assert torch.equal(counted(batch).doubled, whole.doubled)
 
