@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from ...corpora_loaders import Sentence
@@ -62,8 +62,9 @@ class Annotation(AnnotatedInput):
 
     def encoded(self) -> bytes:
         """Return the annotation as JSON."""
-        fields = {name: value for name, value in asdict(self).items() if value or name not in _OF_SOME}
-        return json.dumps(fields, separators=(",", ":")).encode("ascii")
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        written = {name: value for name, value in values.items() if value or name not in _OF_SOME}
+        return json.dumps(written, separators=(",", ":"), default=asdict).encode("ascii")
 
     @classmethod
     def decoded(cls, content: bytes) -> Annotation:
@@ -75,10 +76,10 @@ class Annotation(AnnotatedInput):
             ShownCase(case["row"], tuple(case["right"]), case["name"], tuple(case["guesses"]))
             for case in plain.pop("cases", ())
         )
-        fields: dict[str, Any] = {
+        values: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
         }
-        return cls(**fields, mentions=mentions, links=links, cases=cases)
+        return cls(**values, mentions=mentions, links=links, cases=cases)
 
 
 def document_of(sentence: Sentence) -> str | None:
