@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from attentionology.analyses import ExampleOptions
 from attentionology.analyses.alignment import columns
 from attentionology.analyses.alignment.options import AlignmentOptions
 from attentionology.corpora_loaders.alignment import load_bitext, load_links
@@ -70,7 +71,7 @@ def test_wrong_options_and_files_are_refused(tmp_path, capsys, arguments, status
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    return align(options=[AlignmentOptions(replicates=0)])
+    return align(options=[AlignmentOptions(replicates=0), ExampleOptions(1)])
 
 
 def check_pattern(run: Run) -> None:

@@ -77,9 +77,9 @@ def of_model(table, grid):
     return table[table["model"] == str(grid / MODELS[0])]
 
 
-def best_cell(cells, relation):
+def best_cell(rows, relation):
     """The head with the most words: of several, that of the highest layer, then head, then the last direction."""
-    rows = [row for row in rows_of(cells) if row["relation"] == relation]
+    rows = [row for row in rows if row["relation"] == relation]
     last = {"dep->head": 0, "head->dep": 1, "both": 2}
     return max(rows, key=lambda row: (row["correct"], row["layer"], row["head"], last[row["direction"]]))
 
@@ -91,11 +91,12 @@ def test_transfer_is_a_recount_of_two_runs(grid, surveyed, runs, chosen_on, scor
     own = score.best.set_index("relation")
     assert set(table["relation"]) == set(choice.best["relation"]) & set(own.index)
     differs = 0
+    choice_cells, score_cells = rows_of(choice.cells), rows_of(score.cells)
     for row in rows_of(table):
-        best = best_cell(choice.cells, row["relation"])
+        best = best_cell(choice_cells, row["relation"])
         where = ("relation", "direction", "layer", "head")
         assert tuple(row[name] for name in where) == tuple(best[name] for name in where)
-        (scored,) = [one for one in rows_of(score.cells) if all(one[name] == best[name] for name in where)]
+        (scored,) = [one for one in score_cells if all(one[name] == best[name] for name in where)]
         assert (row["n_chosen"], row["n"], row["correct"]) == (best["total"], scored["total"], scored["correct"])
         assert float(row["accuracy"]) == pytest.approx(scored["correct"] / scored["total"])
         heldout = own.loc[row["relation"], "heldout_accuracy"]

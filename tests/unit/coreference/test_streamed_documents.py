@@ -89,7 +89,7 @@ def files(draw, form):
 
 
 @pytest.mark.parametrize("form", ["columns", "entities"])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data(), size=st.integers(1, 4), lenient=st.booleans(), limit=st.none() | st.integers(1, 6))
 def test_everything_is_the_same(form, data, size, lenient, limit):
     contents = data.draw(st.lists(files(form), min_size=1, max_size=3))

@@ -44,8 +44,14 @@ def test_without_a_patch_attention_is_eager_bit_for_bit(family: str) -> None:
         assert torch.equal(one, other)
 
 
-@pytest.mark.parametrize("family", READ_FIRST)
-@pytest.mark.parametrize("scope", [{}, {"special": "renormalise", "heads": [0, 3]}, {"level": "piece"}], ids=str)
+@pytest.mark.parametrize(
+    ("family", "scope"),
+    [
+        *((family, scope) for family in READ_FIRST for scope in ({}, {"special": "renormalise", "heads": [0, 3]})),
+        ("bert", {"level": "piece"}),
+    ],
+    ids=str,
+)
 @torch.no_grad()
 def test_the_first_position_alone_gives_what_the_whole_model_gives(family: str, scope: dict[str, Any]) -> None:
     attention = patchable(family, **scope)
