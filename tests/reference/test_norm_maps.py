@@ -21,7 +21,6 @@ NORMS = ("norm", "attn", "attnres", "attnresln", "globenc", "atbff", "atbffres",
 OTHERS = ("alti", "alti-l2", "value-zeroing")
 SENTENCES = [
     Sentence("long", ("The", "extraordinarily", "unbelievable", "dog", "barked", "at", "Mr.", "Szczepański", ".")),
-    Sentence("short", ("Dogs", "bark")),
     Sentence("one", ("Yes",)),
 ]
 
