@@ -12,9 +12,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from attentionology.corpora_loaders import load_treebank
-from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.scripts.cli import main
 from tests import tiny
+from tests.corpora import sample_blocks, write_blocks
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,8 @@ def test_record_tells_what_was_read_and_what_was_not(model, corpus, tmp_path):
 
 
 def test_json_summary_is_all_that_is_printed(model, corpus, tmp_path, capsys):
-    assert run("--model", model, "--corpus", corpus, "--out", tmp_path / "run", "--json") == 0
+    options = ("--analyses", "dependency", "--json", "--out", tmp_path / "run")
+    assert run("--model", model, "--corpus", corpus, *options) == 0
     captured = capsys.readouterr()
     summary = json.loads(captured.out)
     assert captured.err == ""
@@ -93,8 +94,8 @@ def test_json_summary_is_all_that_is_printed(model, corpus, tmp_path, capsys):
 
 
 def test_control_stands_beside_the_model(model, tmp_path):
-    options = ("--analyses", "dependency", "--replicates", 20)
-    assert run("--model", model, "--limit", 40, "--control", "random-init:2", *options, "--out", tmp_path / "run") == 0
+    options = ("--analyses", "dependency", "--replicates", 20, "--limit", 12)
+    assert run("--model", model, "--control", "random-init:2", *options, "--out", tmp_path / "run") == 0
     control = pd.read_csv(tmp_path / "run" / "tables" / "dependency_control.csv")
     best = pd.read_csv(tmp_path / "run" / "tables" / "dependency_best.csv")
     assert set(control["copy"]) == {1, 2}
@@ -105,11 +106,12 @@ def test_control_stands_beside_the_model(model, tmp_path):
 
 
 def test_surface_tokens_and_several_files(model, corpus, tmp_path):
+    sample = write_blocks(tmp_path / "sample.conllu", sample_blocks()[7:11])  # with multiword tokens and subtypes
     options = ("--analyses", "dependency", "--tokens", "surface", "--coarse", "--out", tmp_path / "run")
-    assert run("--model", model, "--corpus", corpus, SAMPLE_TREEBANK, *options) == 0
+    assert run("--model", model, "--corpus", corpus, sample, *options) == 0
     record = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert [f["name"] for f in record["corpus"]["files"]] == ["corpus.conllu", "en_sample.conllu"]
-    surface = load_treebank(SAMPLE_TREEBANK, tokens="surface")
+    assert [f["name"] for f in record["corpus"]["files"]] == ["corpus.conllu", "sample.conllu"]
+    surface = load_treebank(sample, tokens="surface")
     assert record["corpus"]["counts"]["words"] == 47 + sum(len(s) for s in surface)
     cells = pd.read_csv(tmp_path / "run" / "tables" / "dependency.csv")
     assert not cells["relation"].str.contains(":").any()
@@ -179,7 +181,8 @@ def test_left_over_weights_are_told_in_terminal_record_and_report(model, corpus,
     odd, head = "encoder.layer.0.adapter.weight", "cls.predictions.bias"
     weights = {**load_file(folder / "model.safetensors"), odd: torch.ones(3), head: torch.ones(3)}
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    assert run("--model", folder, "--corpus", corpus, "--out", tmp_path / "run") == 0
+    options = ("--analyses", "dependency", "--out", tmp_path / "run")
+    assert run("--model", folder, "--corpus", corpus, *options) == 0
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["model"]["unused_weights"] == {"heads": [head], "others": [odd]}
     assert record["model"]["batching"] == "padded"
@@ -211,7 +214,8 @@ def test_all_commands_check_the_files_of_a_model(model, corpus, tmp_path, capsys
 
 
 def test_without_bootstrap_there_are_no_intervals(model, corpus, tmp_path):
-    assert run("--model", model, "--corpus", corpus, "--replicates", 0, "--out", tmp_path / "run") == 0
+    options = ("--analyses", "dependency", "--replicates", 0, "--out", tmp_path / "run")
+    assert run("--model", model, "--corpus", corpus, *options) == 0
     best = pd.read_csv(tmp_path / "run" / "tables" / "dependency_best.csv")
     assert best[["accuracy_low", "gain_high"]].isna().all(axis=None)
     assert best["accuracy"].notna().any()
@@ -231,7 +235,7 @@ def test_interrupt_is_clean(model, corpus, tmp_path, capsys, monkeypatch):
 
 def test_same_command_same_tables(model, tmp_path):
     for name, cells in (("one", 2**17), ("two", 3000)):
-        options = ("--analyses", "dependency", "--limit", 40, "--batch-cells", cells)
+        options = ("--analyses", "dependency", "--replicates", 50, "--limit", 12, "--batch-cells", cells)
         assert run("--model", model, *options, "--out", tmp_path / name) == 0
     for table in ("dependency.csv", "dependency_best.csv"):
         assert (tmp_path / "one/tables" / table).read_bytes() == (tmp_path / "two/tables" / table).read_bytes()

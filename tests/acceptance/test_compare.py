@@ -24,17 +24,17 @@ def runs(tmp_path_factory):
     for seed, name in enumerate(("model-a", "model-b")):
         tiny.saved(folder / name, seed=seed, max_position_embeddings=200)
     for name, model, limit, *options in (
-        ("a", "model-a", 40),
-        ("b", "model-b", 40),
-        ("norm", "model-a", 40, "--map", "norm"),
-        ("short", "model-a", 20),
+        ("a", "model-a", 16),
+        ("b", "model-b", 16),
+        ("norm", "model-a", 16, "--map", "norm"),
+        ("short", "model-a", 8),
     ):
-        command = ["--model", str(folder / model), "--limit", str(limit), "--replicates", "100", *options]
+        command = ["--model", str(folder / model), "--limit", str(limit), "--replicates", "50", *options]
         assert main(["analyze", "--analyses", "dependency", *command, "--out", str(folder / name)]) == 0
     return folder
 
 
-def run_compare(runs, tmp_path, *names, options=("--min-count", "20")):
+def run_compare(runs, tmp_path, *names, options=("--min-count", "10")):
     folders = [str(runs / name) for name in names]
     return main(["compare", *folders, "--out", str(tmp_path / "out"), *options])
 
@@ -44,7 +44,7 @@ def test_the_command_writes_the_table_of_the_call(runs, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "dependency, relations: model-a minus model-b (in %)" in printed.replace("\n", "")
     assert str(tmp_path / "out" / "report.html") in printed
-    comparison = compare(load_run(runs / "a"), load_run(runs / "b"), min_count=20)
+    comparison = compare(load_run(runs / "a"), load_run(runs / "b"), min_count=10)
     write_csv(comparison.table, tmp_path / "call.csv")
     written = tmp_path / "out" / "tables" / "comparison.csv"
     assert written.read_bytes() == (tmp_path / "call.csv").read_bytes()
@@ -67,7 +67,7 @@ def test_the_command_writes_the_table_of_the_call(runs, tmp_path, capsys):
 
 
 def test_several_runs_are_compared_with_the_first(runs, tmp_path, capsys):
-    options = ("--min-count", "20", "--names", "weight", "norm", "short", "--json")
+    options = ("--min-count", "10", "--names", "weight", "norm", "short", "--json")
     assert run_compare(runs, tmp_path, "a", "norm", "short", options=options) == 0
     rows = json.loads(capsys.readouterr().out)["comparison"]
     table = pd.read_csv(tmp_path / "out" / "tables" / "comparison.csv")

@@ -144,7 +144,7 @@ def test_demo_model_finds_antecedents(demo_encoder, data_file, tmp_path):
 
 def test_tables_of_the_sample(model, tmp_path, capsys):
     out = tmp_path / "run"
-    options = ("--max-length", 64, "--stride", 40, "--limit", 5, "--replicates", 50, "--out", out)
+    options = ("--max-length", 64, "--stride", 40, "--limit", 3, "--replicates", 50, "--out", out)
     assert run("--model", model, "--analyses", "coreference", *options) == 0
     shown = capsys.readouterr().out
     assert "Best attention head per type of mention" in shown
@@ -159,7 +159,7 @@ def test_tables_of_the_sample(model, tmp_path, capsys):
     assert (examples.groupby(["document", "before", "mention"], dropna=False)["antecedent"].min() == 0).all()
     heaviest = examples.groupby(["right", "document", "before", "mention"], dropna=False)["weight"].idxmax()
     assert (examples.loc[heaviest, "antecedent"] == examples.loc[heaviest, "right"]).all()
-    assert examples.groupby("right")["document"].nunique().max() == 5
+    assert examples.groupby("right")["document"].nunique().max() == 3
     assert not [name for name in best if str(name).startswith("paper")]
     page = (out / "report.html").read_text()
     for text in ("Where the best head is right", "Where the best head is wrong", "the word whose syntactic head is"):
@@ -181,7 +181,7 @@ def test_the_paper_stands_beside_its_model(model, tmp_path, monkeypatch):
         encoder.name = "google-bert/bert-base-uncased"
         return encoder
 
-    options = ("--max-length", 64, "--limit", 3, "--replicates", 0)
+    options = ("--max-length", 64, "--limit", 1, "--replicates", 0)
     assert run("--analyses", "coreference", *options, "--out", tmp_path / "run") == 0
     best = pd.read_csv(tmp_path / "run/tables/coreference_best.csv")
     row = row_of(best, candidates="preceding", type="proper")

@@ -41,8 +41,8 @@ def healthy(examination):
     return [verdict.name for verdict in examination.verdicts() if verdict.passed is False] == []
 
 
-def failures(encoder):
-    return {check.name for check in examined(encoder)[1] if check.passed is False}
+def failures(encoder, kinds=None):
+    return {check.name for check in examined(encoder, kinds=kinds)[1] if check.passed is False}
 
 
 def saved(model, folder, style="wordpiece"):
@@ -64,7 +64,8 @@ SAME_MAPS = "same maps again, alone and in any batch"
 
 
 def test_model_that_attends_to_padding():
-    examination, checks = examined(tiny.unmasked(max_position_embeddings=128))
+    two = load_treebank(SAMPLE_TREEBANK, limit=2)
+    examination, checks = examined(tiny.unmasked(max_position_embeddings=128), two)
     assert {"nothing on padding", SAME_MAPS} <= {check.name for check in checks if check.passed is False}
     assert set(examination.obstacles) == set(list_kinds())
 
@@ -91,7 +92,7 @@ def test_model_that_padding_changes_is_healthy_because_it_is_not_padded():
     with_dropout = tiny.encoder(max_position_embeddings=128)
     encoder.batching = "padded"
     with_dropout.model.train()
-    assert all(SAME_MAPS in failures(changed) for changed in (encoder, with_dropout))
+    assert all(SAME_MAPS in failures(changed, ["weight"]) for changed in (encoder, with_dropout))
 
 
 def test_rows_that_do_not_sum_to_one():
@@ -264,8 +265,9 @@ def test_an_ideograph_counts_as_a_word():
 
 
 def test_a_sample_of_a_large_corpus_is_read(monkeypatch):
-    encoder = tiny.encoder(max_position_embeddings=512)
-    sentences = [replace(s, id=f"{s.id}-{n}") for n in range(20) for s in load_treebank(SAMPLE_TREEBANK, limit=5)]
+    encoder = tiny.encoder(max_position_embeddings=128)
+    short = [sentence for sentence in load_treebank(SAMPLE_TREEBANK) if len(sentence) < 10][:5]
+    sentences = [replace(s, id=f"{s.id}-{n}") for n in range(20) for s in short]
     read: set[tuple[str, str]] = set()
     honest = Precision.of
 

@@ -179,7 +179,7 @@ def test_runs_with_samples_of_other_sizes_add_up_to_the_smallest(folder, tmp_pat
 
 
 def test_no_examples_leave_no_maps(folder, tmp_path):
-    run = analyze(folder, "b", tmp_path / "none", "--examples", 0)
+    run = analyze(folder, "b", tmp_path / "none", "--examples", 0, "--limit", 8)
     assert samples(run) == {}
     assert data_of(run)["sample"] is None
     assert data_of(run)["measures"]

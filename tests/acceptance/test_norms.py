@@ -25,7 +25,7 @@ def gpt2(tmp_path_factory):
     return tiny.saved(tmp_path_factory.mktemp("gpt2"), "gpt2", n_positions=128)
 
 
-def run(*arguments, limit=5):
+def run(*arguments, limit=3):
     return main(["analyze", "--limit", str(limit), *map(str, arguments)])
 
 
@@ -48,7 +48,7 @@ def test_a_model_without_mask_token_or_specials(gpt2, tmp_path, capsys):
 def test_examples_of_amplified_pairs_are_where_they_say(done):
     pairs = pd.read_csv(done / "tables" / "norms_amplified.csv", keep_default_na=False)
     encoder = tiny.encoder(max_position_embeddings=128)
-    by_id = {s.id: s for s in load_treebank(SAMPLE_TREEBANK, limit=5)}
+    by_id = {s.id: s for s in load_treebank(SAMPLE_TREEBANK, limit=3)}
     for pair in pairs.groupby("layer").head(3).to_dict("records"):
         sentence = [by_id[pair["sentence_id"]]]
         i, j, layer = pair["from_position"] - 1, pair["to_position"] - 1, pair["layer"] - 1
@@ -62,10 +62,11 @@ def test_examples_of_amplified_pairs_are_where_they_say(done):
 def test_frequencies_from_a_file(bert, tmp_path, capsys):
     file = tmp_path / "counts.tsv"
     file.write_text("the\t1000\n.\t900\nnosuchpiecehere\t3\n")
-    assert run("--model", bert, "--analyses", "norms", "--frequencies", file, "--out", tmp_path / "r") == 0
+    options = ("--analyses", "norms", "--ff-sentences", 0, "--frequencies", file)
+    assert run("--model", bert, *options, "--out", tmp_path / "r") == 0
     assert "2 of its 3 forms" in (tmp_path / "r" / "report.html").read_text()
     file.write_text("nosuchpiecehere\t3\n")
-    assert run("--model", bert, "--analyses", "norms", "--frequencies", file, "--out", tmp_path / "s") == 1
+    assert run("--model", bert, *options, "--out", tmp_path / "s") == 1
     assert "none of its forms" in capsys.readouterr().err
 
 

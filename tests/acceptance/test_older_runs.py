@@ -107,7 +107,7 @@ def test_an_analysis_says_how_its_older_facts_are_read(monkeypatch):
 
 def test_a_run_that_is_saved_later_is_the_run_that_a_folder_was_written_of(tmp_path):
     corpus, encoder = load_treebank(SAMPLE_TREEBANK, limit=4), tiny.encoder("bert")
-    names, options = ["dependency", "surface"], [CountOptions(replicates=20)]
+    names, options = ["dependency", "clusters"], [CountOptions(replicates=20)]
     run = analyze(encoder, corpus, analyses=names, options=options)
     analyze(encoder, corpus, analyses=names, options=options, out=tmp_path / "at once")
     saved = run.save(tmp_path / "later")

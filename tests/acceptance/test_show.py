@@ -60,7 +60,7 @@ def test_sentences_of_a_treebank_have_their_heads(capsys):
 
 
 def test_guesses_are_those_that_the_tables_count(demo_encoder):
-    sentences = list(load_treebank(SAMPLE_TREEBANK, limit=8))
+    sentences = list(load_treebank(SAMPLE_TREEBANK, limit=4))
     relations = sorted({relation for sentence in sentences for relation in sentence.relations if relation})
     metric = DependencyAccuracy(relations, 6, 12, replicates=0)
     for batch in extract(demo_encoder, sentences, "weight"):
@@ -123,7 +123,8 @@ def test_in_a_notebook(demo_encoder):
         (["--corpus", "sample", "--sentence", "garden-5", "--head", "3-9"], 1, "did you mean 'garden-05'"),
     ],
 )
-def test_what_cannot_be_shown(arguments, status, message, capsys):
+def test_what_cannot_be_shown(demo_encoder, monkeypatch, arguments, status, message, capsys):
+    monkeypatch.setattr("attentionology.engine.showing.load_encoder", lambda model: demo_encoder)
     assert main(["show", *arguments]) == status
     assert message in capsys.readouterr().err
 

@@ -50,6 +50,12 @@ def small(folder):
 
 
 @pytest.fixture(scope="module")
+def other(folder):
+    """A run of the same analysis on another file."""
+    return analyze(folder, "b", folder / "other", *COUNT_ONLY, "--parts", str(folder / "parts"))
+
+
+@pytest.fixture(scope="module")
 def parts(folder):
     return [analyze(folder, name, folder / name) for name in "abc"]
 
@@ -117,7 +123,7 @@ def test_merged_runs_are_the_run_over_all_texts(whole, parts, tmp_path):
     ],
 )
 def test_runs_that_do_not_belong_together_are_refused(folder, small, options, reason, tmp_path, capsys):
-    other = analyze(folder, "c", tmp_path / "other", *options)
+    other = analyze(folder, "b", tmp_path / "other", *options)
     capsys.readouterr()
     assert main(["merge", str(small), str(other), "--out", str(tmp_path / "merged")]) == 1
     assert reason in capsys.readouterr().err
@@ -126,8 +132,8 @@ def test_runs_that_do_not_belong_together_are_refused(folder, small, options, re
 
 def test_another_model_and_the_same_file_are_refused(folder, small, tmp_path, capsys):
     tiny.saved(tmp_path / "model", seed=1, max_position_embeddings=512)
-    shutil.copy(folder / "c.conllu", tmp_path / "c.conllu")
-    other = analyze(tmp_path, "c", tmp_path / "other", *COUNT_ONLY)
+    shutil.copy(folder / "b.conllu", tmp_path / "b.conllu")
+    other = analyze(tmp_path, "b", tmp_path / "other", *COUNT_ONLY)
     capsys.readouterr()
     assert main(["merge", str(small), str(other), "--out", str(tmp_path / "merged")]) == 1
     assert "different models" in capsys.readouterr().err
@@ -138,17 +144,16 @@ def test_another_model_and_the_same_file_are_refused(folder, small, tmp_path, ca
         assert main(["merge", *wrong, "--out", str(tmp_path / "merged")]) == 2
 
 
-def test_the_same_sentence_in_another_file_is_refused(folder, small, tmp_path, capsys):
+def test_the_same_sentence_in_another_file_is_refused(folder, small, other, tmp_path, capsys):
     text = (folder / "a.conllu").read_text(encoding="utf-8")
     name = text.split("# sent_id = ")[1].split("\n")[0]
     first = text.split("\n\n")[0]
     tree = "# sent_id = alone\n1\tBirds\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tsing\t_\tVERB\t_\t_\t0\troot\t_\t_"
     (folder / "twice.conllu").write_text(f"{tree}\n\n{first}\n\n", encoding="utf-8")
     twice = analyze(folder, ["twice"], tmp_path / "twice", *COUNT_ONLY)
-    third = analyze(folder, "b", tmp_path / "third", *COUNT_ONLY)
     capsys.readouterr()
     # The two that share a sentence are not compared with the first run alone.
-    for runs in ([small, twice], [third, small, twice]):
+    for runs in ([small, twice], [other, small, twice]):
         assert main(["merge", *map(str, runs), "--out", str(tmp_path / "merged")]) == 1
         assert repr(name) in capsys.readouterr().err
     (folder / "named.conllu").write_text(f"{tree.replace('alone', name)}\n\n", encoding="utf-8")
@@ -159,8 +164,7 @@ def test_the_same_sentence_in_another_file_is_refused(folder, small, tmp_path, c
     assert repr(name) in warning
 
 
-def test_the_record_of_a_merged_run_has_those_of_all_runs(folder, small, tmp_path):
-    other = analyze(folder, "b", tmp_path / "b", *COUNT_ONLY, "--parts", str(tmp_path / "parts"))
+def test_the_record_of_a_merged_run_has_those_of_all_runs(folder, small, other, tmp_path):
     run = merge_runs([small, other], tmp_path / "ab")
     again = merge_runs([tmp_path / "ab", analyze(folder, "c", tmp_path / "c", *COUNT_ONLY)], tmp_path / "abc")
     records = [json.loads((path / "run.json").read_text()) for path in (small, other)]
@@ -175,7 +179,9 @@ def test_the_record_of_a_merged_run_has_those_of_all_runs(folder, small, tmp_pat
     assert again.record["merged"][0]["merged"] == run.record["merged"]
 
 
-def test_damage_is_noticed(whole, tmp_path, capsys):
+def test_damage_is_noticed(folder, tmp_path, capsys):
+    whole = analyze(folder, "b", tmp_path / "whole")
+    capsys.readouterr()
     for index, path in enumerate(sorted((whole / "states").iterdir())):
         copy = Path(shutil.copytree(whole, tmp_path / str(index)))
         damaged = copy / "states" / path.name
