@@ -25,7 +25,9 @@ from attentionology.reports.drawing import (
     REVERSED,
     SCALE,
     STYLE,
+    by_layer,
     figure_formats,
+    number_ticks,
     panels,
     save,
     styled,
@@ -268,6 +270,15 @@ def test_names_of_lines_are_moved_apart_around_their_mean():
     assert apart([0.0, 0.2, 0.3, 5.0], 1.0) == pytest.approx([-0.625, 0.375, 1.375, 4.375])
     assert apart([1.0, 2.5], 1.0) == [1.0, 2.5]
     assert apart([], 1.0) == []
+
+
+def test_layers_stand_at_their_numbers_and_rows_of_an_image_at_one_less():
+    values, image = panels(3, 2, columns=2)[1].flat
+    by_layer(values, range(1, 13), "accuracy")
+    number_ticks(image.xaxis, 12)
+    for axes, first in ((values, 1), (image, 0)):
+        assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "3", "5", "7", "9", "11"]
+        assert axes.get_xticks().tolist() == [first + step for step in (0, 2, 4, 6, 8, 10)]
 
 
 def test_headings_have_addresses_and_headers_say_what_they_head():

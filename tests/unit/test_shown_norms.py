@@ -240,6 +240,7 @@ def test_what_the_network_adds(results, tables):
             own = values.loc[(int(row["layer"]), quantity)]
             low, median, high = (f"{own[name]:.{digits}f}" for name in ("low", "median", "high"))
             assert row[heading] == f"{median} [{low}, {high}]"
+        assert row["tokens"] == f"{int(values.loc[int(row['layer']), 'tokens'].iloc[0]):,}"
 
 
 def test_largest_dimensions(results, tables):

@@ -37,6 +37,7 @@ HELD_OUT_GAIN = "+ heldout_gain heldout_gain_low heldout_gain_high"
 def results():
     tables = counted_mentions(labels=CONTRASTS[0]).compute()
     best = distinct(with_control(tables.best, [tables.best], key=("candidates", "type")))
+    best.loc[best["type"] == best["type"].iloc[-1], "total"] = 0  # such a row is not shown
     changed = tables._replace(
         best=best,
         contrasts=distinct(tables.contrasts),
