@@ -22,8 +22,9 @@ def store(folder, encoder=None, sentences=SENTENCES, **options):
 
 def extracted(sentences, **options):
     """Each sentence's map and special positions as `extract` gives them for it alone."""
+    encoder = tiny.encoder()
     for one in sentences:
-        (batch,) = extract(tiny.encoder(), [one], log=ExtractionLog(), **options)
+        (batch,) = extract(encoder, [one], log=ExtractionLog(), **options)
         yield batch
 
 

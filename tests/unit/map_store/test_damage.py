@@ -218,7 +218,8 @@ def test_another_store_is_another_folder(tmp_path):
         {"sentences": [Sentence("a", ("the",)), Sentence("b", ("man", "her"))]},
         *({"sentences": [segment(*pieces)]} for pieces in SEGMENTS),
     ]
-    stores = [store(tmp_path, **changed) for changed in changes]
+    plain = tiny.encoder()
+    stores = [store(tmp_path, **{"encoder": plain, **changed}) for changed in changes]
     assert all(one.made == len(one) > 0 for one in stores)
     assert len({one.folder for one in stores}) == len(stores)
     assert len({(one.folder / "made_of.json").read_text(encoding="utf-8") for one in stores}) == len(stores)
