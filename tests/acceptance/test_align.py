@@ -98,7 +98,7 @@ def test_parts_give_the_same_results_and_are_used_again(whole, tmp_path, capsys)
 def test_without_gold_links_only_the_hypothesis_is_written(tmp_path, capsys):
     links = tmp_path / "links.talp"
     source = tmp_path / "pairs.txt"
-    source.write_text("".join(SAMPLE_PAIRS.read_text("utf-8").splitlines(keepends=True)[:8]), "utf-8")
+    source.write_text("".join(SAMPLE_PAIRS.read_text("utf-8").splitlines(keepends=True)[:4]), "utf-8")
     options = ["--source", str(source), "--write", str(links), "--out", str(tmp_path / "run")]
     assert main(["align", *options]) == 0
     shown = capsys.readouterr().out
@@ -120,7 +120,7 @@ def test_without_gold_links_only_the_hypothesis_is_written(tmp_path, capsys):
 
 def test_links_of_both_directions_are_written_as_they_are_scored(tmp_path):
     links = tmp_path / "links.talp"
-    pairs, gold = cut_sample(tmp_path / "text", 0, 10)
+    pairs, gold = cut_sample(tmp_path / "text", 0, 5)
     options: list[Any] = [
         AlignmentOptions(replicates=0, direction="both", symmetrize="intersection"),
         LinkOptions(links),
