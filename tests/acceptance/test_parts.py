@@ -25,7 +25,7 @@ TREE = "# sent_id = {id}\n1\t{first}\t_\t{tag}\t_\t_\t2\t{relation}\t_\t_\n2\t{s
 MORE = "3\t.\t_\tPUNCT\t_\t_\t2\tpunct\t_\t_\n"
 pytestmark = pytest.mark.usefixtures("short_windows")
 
-WHOLE_WINDOW, WINDOW = batching.WINDOW, 128
+WHOLE_WINDOW, WINDOW = batching.WINDOW, 32
 """The number of sentences of a window, and a smaller one in its place, with which three windows are counted soon."""
 
 ANALYSES = ("surface",)
@@ -60,7 +60,7 @@ def folder(tmp_path_factory):
             id=f"s{i}", first=words[i % 5], tag="NOUN", relation="nsubj" if i % 7 else "dep", second=words[i % 3]
         )
         rows.append(tree + (MORE if i % 2 else ""))
-    for name, number in (("long", 2 * WINDOW + 100), ("longer", len(rows))):
+    for name, number in (("long", 2 * WINDOW + 20), ("longer", len(rows))):
         (folder / f"{name}.conllu").write_text("\n".join(rows[:number]) + "\n", encoding="utf-8")
     (folder / "program.py").write_text(PROGRAM, encoding="utf-8")
     return folder

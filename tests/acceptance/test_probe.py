@@ -27,7 +27,7 @@ def vectors(tmp_path_factory):
     return path
 
 
-LIMIT = 16
+LIMIT = 10
 SMALL = ("--recipe", "paper", "--limit", LIMIT, "--folds", 2, "--seeds", 2, "--replicates", 50)
 
 
@@ -133,7 +133,7 @@ class TestCache:
         def interrupted(*given):
             nonlocal steps
             steps += 1
-            if steps % 59 == 0:
+            if steps % 37 == 0:
                 raise KeyboardInterrupt
             step(*given)
 
@@ -189,15 +189,15 @@ def test_train_dev_and_test(model, vectors, tmp_path):
 
 def test_model_without_special_tokens(tmp_path):
     model = tiny.saved(tmp_path / "gpt2", "gpt2", n_positions=512)
-    options = ("--limit", 12, "--folds", 2, "--seeds", 1, "--controls", "none")
+    options = ("--limit", 8, "--folds", 2, "--seeds", 1, "--controls", "none")
     assert run("--model", model, *options, "--out", tmp_path / "run") == 0
     assert "ROOT has no feature" in (tmp_path / "run" / "report.html").read_text()
 
 
 @pytest.mark.parametrize("kind", ["norm", pytest.param("attnresln", marks=pytest.mark.slow)])
 def test_other_maps(model, tmp_path, kind):
-    options = ("--map", kind, "--limit", 12, "--folds", 2, "--seeds", 1, "--controls", "random-init")
-    assert run("--model", model, *options, "--out", tmp_path / "run") == 0
+    options = ("--map", kind, "--recipe", "paper", "--limit", 8, "--folds", 2, "--seeds", 1)
+    assert run("--model", model, *options, "--controls", "random-init", "--out", tmp_path / "run") == 0
     heads = table(tmp_path / "run", "probe_weights")
     assert len(heads) == 2 * 3 * (4 if kind == "norm" else 1)
     assert f"map “{kind}”" in (tmp_path / "run" / "report.html").read_text()
