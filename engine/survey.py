@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -130,19 +130,21 @@ def execute_survey(
     stages, grid = Stages(), options.grid
     shown = {**flat_options(options), **options.long_run.described(), **({} if out is None else {"out": str(out)})}
 
-    def counted(folder: Path | None) -> Survey:
+    def counted(folder: Path | None) -> tuple[Survey, Callable[[Path | None], Run]]:
         with stages("cells"):
             plan = plan_survey(options)
             reports = CellReports(plan, folder, out, command) if folder and out and options.cells.reports else None
             survey = count_grid(plan, reports)
-        # What it writes is made when it is asked for, because a session may want nothing but the survey; and then once.
-        return replace(survey, written=functools.cache(partial(_written, plan, survey, shown, command, stages)))
+        # The run is made when it is asked for, because a session may want nothing but the survey; and then once.
+        written = functools.cache(partial(_written, plan, survey, shown, command, stages))
+        return replace(survey, written=written), written
 
     if out is None:
-        return counted(None)
+        survey, _ = counted(None)
+        return survey
     with RunFolder(out, overwrite=overwrite, reads=paths_read(grid.models, grid.treebanks)) as folder:
-        survey = counted(folder.path)
-        write_run(folder.path, survey.written(out))
+        survey, written = counted(folder.path)
+        write_run(folder.path, written(out))
     return survey
 
 
