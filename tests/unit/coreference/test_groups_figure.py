@@ -10,7 +10,7 @@ import pytest
 
 from attentionology.analyses.coreference.contrasts import CONTRASTS
 from attentionology.analyses.coreference.figures import contrasts_figure, distance_figure, heads_figure
-from attentionology.reports.drawing import BLACK, BLUE, ORANGE, SKY
+from attentionology.reports.drawing import BLACK, BLUE, COLUMN, ORANGE, SKY, TEXT
 from tests.documents import counted_mentions
 from tests.shown_tables import distinct
 
@@ -80,6 +80,7 @@ def test_pronouns_have_a_panel_only_without_stereotypes(tables, stereotypes, pan
     }
     figure: Any = contrasts_figure(tables._replace(**made), tables.best.query("candidates == 'preceding'"), "preceding")
     assert [axes.get_xlabel() for axes in figure.axes] == [f"{first} (%)" for first, _ in pairs[:panels]]
+    assert figure.get_figwidth() == {1: COLUMN, 2: TEXT}[panels]
     assert figure.axes[-1].get_ylabel() == f"{pairs[panels - 1][1].rpartition(', ')[2]} (%)"
 
 
