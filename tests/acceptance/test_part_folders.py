@@ -21,16 +21,17 @@ from tests.corpora import sample_blocks, write_blocks
 from tests.written import contents
 
 PROGRAM, WINDOW = test_parts.PROGRAM, test_parts.WINDOW
+SENTENCES = WINDOW + 12
 pytestmark = pytest.mark.usefixtures("short_windows")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with a tiny model and 140 sentences, which are two parts."""
+    """A folder with a tiny model and sentences of two parts: a whole window, and twelve more."""
     folder = tmp_path_factory.mktemp("folders")
     tiny.saved(folder / "model", mask="[MASK]", max_position_embeddings=512)  # gradients are those of masked pieces
     short = [block for block in sample_blocks() if block.count("\n") < 12]
-    write_blocks(folder / "long.conllu", (140 * short)[:140])
+    write_blocks(folder / "long.conllu", (SENTENCES * short)[:SENTENCES])
     return folder
 
 
@@ -101,7 +102,7 @@ def small_disk(tmp_path) -> Iterator[Path]:
 
 @pytest.mark.slow
 def test_a_full_disk_is_named_and_the_parts_are_kept(folder, small_disk, tmp_path, capsys):
-    # The part of the last 12 sentences fits, and that of 128 does not if something else is on the disk.
+    # The part of the last 12 sentences fits, and that of a whole window does not if something else is on the disk.
     options = ["--gradients", "none", "--parts", small_disk]
     assert main(command(folder, *options, "--part", "2/2")) == 0
     (kept,) = small_disk.iterdir()
@@ -151,6 +152,6 @@ def test_a_dry_run_says_what_is_there(folder, tmp_path, capsys):
     capsys.readouterr()
     assert main(command(folder, *options, "--dry-run", "--json", "--out", tmp_path / "out")) == 0
     forecast = json.loads(capsys.readouterr().out)
-    assert (forecast["parts"], forecast["counted"], forecast["inputs"]) == (3, 1, 140)
+    assert (forecast["parts"], forecast["counted"], forecast["inputs"]) == (3, 1, SENTENCES)
     assert not (tmp_path / "out").exists()
     assert {path.name: path.read_bytes() for path in (tmp_path / "parts").iterdir()} == before
