@@ -347,6 +347,7 @@ def test_error_rates_of_heads(alignment):
     figure: Any = alignment_heads_figure(alignment)
     single = alignment[alignment["heads"] == "single"]
     panels = [axes for axes in figure.axes if axes.get_title()]
+    assert panels[0].get_gridspec().ncols == min(2, len(panels)) == 2
     for axes, (name, rows) in zip(panels, single.groupby(["setting", "measure"]), strict=True):
         least = rows.sort_values("error_rate").iloc[0]
         head = f"{least['layer']}-{least['head']}, {100 * least['error_rate']:.0f} %"

@@ -254,9 +254,10 @@ def test_the_head_with_the_largest_value_of_each_statistic(surface):
 
 
 def test_labels(surface):
-    heads = surface.tables.heads
-    table = shown(shown_tables(surface), "surface_labels")
-    rows = {row["label"]: row for row in on_page(table)}
+    heads = surface.tables.heads.assign(label=["next", "first-special", "next", *["other"] * 9])
+    surface = replace(surface, tables=surface.tables._replace(heads=heads))
+    rows = {row["label"]: row for row in on_page(shown(shown_tables(surface), "surface_labels"))}
+    assert layers_table(surface).notes[1:4] == ("Heads with a label:", "next token: 1-1 1-3", "sink <cls>: 1-2")
     names = {"no label": "other", "next token": "next", "sink <cls>": "first-special", "broad": "broad"}
     for name, label in names.items():
         of_label = heads[heads["label"] == label]
@@ -348,6 +349,12 @@ def test_the_card_of_a_head_says_which_heads_attend_like_it(clusters):
             f"{cluster}: {', '.join(labels[cluster])}; nearest head {near.index[0]}, divergence {near.iloc[0]:.3f} nats"
         )
         assert (fact.label, fact.text, fact.measure) == ("cluster", text, measure.id)
+    few = clusters.geography._replace(embedding=clusters.geography.embedding.head(3))
+    near = explored_clusters(
+        replace(clusters, geography=few, distances=clusters.distances._replace(per_row=distances.iloc[:3, :3])), "norm"
+    ).nearest
+    assert all({head, *others} == {"1-1", "1-2", "1-3"} for head, others in near.items())
+    assert {len(others) for others in near.values()} == {2}  # a head is not near itself
 
 
 CLASSES = {"first_special": "<cls>", "last_special": "[SEP]", "punctuation": "punctuation", "other": "other words"}
