@@ -173,7 +173,7 @@ class LabelledFile:
         return number, label if isinstance(label, str) else json.dumps(label), text, query
 
     def _csv_rows(self) -> Iterator[tuple[int, list[str]]]:
-        reader = csv.reader((line + "\n" for _, _, line in text_lines(self.path, returns=True)), strict=True)
+        reader = csv.reader((line + "\n" for _, _, line in text_lines(self.path, allow_returns=True)), strict=True)
         start, limit = 1, csv.field_size_limit(_LONGEST_FIELD)
         try:
             for row in reader:

@@ -77,7 +77,7 @@ def located_lines(path: str | Path, *, offset: int = 0, lines: int = 0) -> Itera
 
 
 def text_lines(
-    path: str | Path, *, offset: int = 0, lines: int = 0, returns: bool = False
+    path: str | Path, *, offset: int = 0, lines: int = 0, allow_returns: bool = False
 ) -> Iterator[tuple[int, int, str]]:
     """Yield the lines of a file in a format that accepts almost any line; see `located_lines`.
 
@@ -88,7 +88,7 @@ def text_lines(
     for number, following, line in located_lines(path, offset=offset, lines=lines):
         if "\0" in line:
             raise CorpusError("expected text, found a NUL byte; the file must be UTF-8", file=path, line=number)
-        if "\r" in line and not returns:
+        if "\r" in line and not allow_returns:
             message = "found a carriage return within a line; line ends must be LF or CR LF, not CR alone"
             raise CorpusError(message, file=path, line=number)
         yield number, following, line

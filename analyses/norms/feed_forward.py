@@ -122,7 +122,7 @@ class FeedForwardChange(ExactMetric):
             }
             for layer, pairs in enumerate(self.top.tolist())
             for rank, (value, key, i, j) in enumerate(pairs, start=1)
-            if value > 0
+            if value > 0  # rows that no pair has taken hold −1
         ]
         columns = ["layer", "rank", "from", "to", "amplification", "key"]
         return FeedForwardTables(pd.DataFrame(change), pd.DataFrame(amplified, columns=columns))

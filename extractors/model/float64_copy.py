@@ -33,6 +33,7 @@ def float32_view(model: Any) -> Any:
     # by up to a third, so that almost every sentence would have to be computed again in float64. A model that makes
     # constants in the type of its weights, so that they are rounded, is a `ModelError`.
     stored = model.state_dict().keys()
+    # The scale of embeddings is made again, without rounding, by `_CastAfterLookUp`.
     rounded = [
         name
         for name, buffer in model.named_buffers()

@@ -74,7 +74,7 @@ def single_weight(batch: TextBatch) -> Rows:
     for i, n in enumerate(words.tolist()):
         if n > 1:
             other[i] = torch.from_numpy(batch.generator(i, "single weight").integers(n - 1, size=len(scored)))
-    other += other >= best
+    other += other >= best  # the numbers of the other words leave out that of the best one
     drawn = position == other[..., None]
 
     before = batch.probabilities.double()[:, None]
@@ -84,15 +84,15 @@ def single_weight(batch: TextBatch) -> Rows:
     weights = batch.weights.double()[:, None]
     difference = (weights * top).sum(-1) - (weights * drawn).sum(-1)
     values: dict[str, Tensor] = {}
-    for m, name in enumerate(scored):
-        r = m + len(scored)
+    for top_of, name in enumerate(scored):
+        random_of = top_of + len(scored)  # all top words come before all random ones
         values |= {
-            f"single_{name}_top_jsd": moved[:, m],
-            f"single_{name}_random_jsd": moved[:, r],
-            f"single_{name}_difference": moved[:, m] - moved[:, r],
-            f"single_{name}_top_flip": flipped[:, m],
-            f"single_{name}_random_flip": flipped[:, r],
-            f"single_{name}_weight_difference": difference[:, m],
+            f"single_{name}_top_jsd": moved[:, top_of],
+            f"single_{name}_random_jsd": moved[:, random_of],
+            f"single_{name}_difference": moved[:, top_of] - moved[:, random_of],
+            f"single_{name}_top_flip": flipped[:, top_of],
+            f"single_{name}_random_flip": flipped[:, random_of],
+            f"single_{name}_weight_difference": difference[:, top_of],
         }
     return columns(values, words > 1)
 
