@@ -29,6 +29,7 @@ $(INSTALLED): pyproject.toml $(VERSIONS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	$(PIP_INSTALL) --upgrade pip  # the one of an older Python takes twice as long to choose versions
 	$(PIP_INSTALL) --editable '.[demo,dev,translation,tree]'
 	touch $@
 
