@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import base64
+import copy
+import html
 import io
 import json
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -145,6 +148,57 @@ def test_page_needs_no_network_and_escapes_what_others_wrote(folder):
     assert "Warning: mind the &lt;gap&gt;" in page
     assert "x/a.conllu:7" in page
     assert "too long: 999 pieces" in page
+
+
+@pytest.mark.parametrize(
+    ("unit", "tokens", "read", "counted"),
+    [
+        ("sentences", "syntactic", "The first 1,030 sentences", "1,031 sentences, 2,000 words (syntactic)"),
+        ("paragraphs", None, "The first 1,030 paragraphs", "1,031 paragraphs, 2,000 words"),
+        ("sentence pairs", None, "The first 1,030 sentence pairs", "1,031 sentence pairs, 2,000 words"),
+        ("texts", None, "1,030 texts", "1,031 texts, 2,000 words"),
+    ],
+)
+@pytest.mark.parametrize("skipped", [0, 1, 103])
+def test_the_page_says_what_was_read_and_left_out(tmp_path, unit, tokens, read, counted, skipped):
+    changed: Any = copy.deepcopy(RUN)
+    changed["model"]["revision"] = "0123456789abcdef"
+    changed["options"]["limit"] = 1034
+    license_ = "CC BY-NC-SA 4.0" if tokens else "MIT"
+    source = {"name": "EWT", "release": "2.1", "license": license_}
+    (file,) = changed["corpus"]["files"]
+    file |= {"sentences": 1031, "words": 2000, "origin": {"tagger": "t"}, "source": source}
+    changed["corpus"] |= {"unit": unit, "tokens": tokens, "limit_unit": unit, "counts": {"sentences": 1031}}
+    left = [{"id": f"s{number}", "file": "x/a.conllu", "line": number, "reason": "long"} for number in range(skipped)]
+    changed["sentences"] |= {
+        "read": 1030,
+        "words": 1999,
+        "unknown_words": 1001,
+        "substituted_words": 12,
+        "skipped": left,
+    }
+    changed["seconds"] = {"read": 1.25, "count": 2.0}
+    write_report(tmp_path, run=changed, sections=[])
+    body = (tmp_path / "report.html").read_text().partition("<body")[2].partition("The whole run record")[0]
+    text = " ".join(html.unescape(re.sub("<[^>]*>", " ", body)).split()).replace(" ,", ",")
+    assert (
+        f"{read} of a.conllu · tiny <b>model</b> @ 0123456789ab · 2 layers × 3 heads (bert) · attentionology 0" in text
+    )
+    answer = "answer" if unit == "texts" else "map"
+    gave = f"{skipped} gave no {answer}: id location reason s0 x/a.conllu:0 long" if skipped else "None was skipped."
+    assert f"1,030 of 1,031 {unit} were read. {gave}" in text
+    assert (f"Everything after the first 1,034 {unit}" in text) == (unit != "texts")
+    assert re.findall(r"s\d+ x/a.conllu:(\d+) long", text) == [str(number) for number in range(min(skipped, 100))]
+    assert ("The other 3 are in run.json ." in text) == (skipped == 103)
+    unknown = "Words with a piece that the tokenizer does not know: 1,001 of 1,999, including 12 for which it has no"
+    unknown = "Words that the model does not know: 1,001 of 1,999. " if unit == "texts" else unknown
+    assert unknown in text
+    assert "Words without a head in the corpus, read by the model but not scored: 4." in text
+    of_file = f"corpus x/a.conllu: {counted} sha256 789 tagger: t EWT of release 2.1, license {license_}"
+    assert f"{of_file}{' (not for commercial use)' if tokens else ''} command attentionology analyze" in text
+    files = "model.safetensors: sha256 123 all weights: sha256 456"
+    assert f"model tiny <b>model</b> @ 0123456789abcdef {files} corpus" in text
+    assert text.endswith("when 2020-01-01T00:00:00+00:00, 3.2 s")
 
 
 @pytest.mark.slow
