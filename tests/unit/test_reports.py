@@ -178,9 +178,16 @@ def test_the_page_says_what_was_read_and_left_out(tmp_path, unit, tokens, read, 
         "skipped": left,
     }
     changed["seconds"] = {"read": 1.25, "count": 2.0}
-    write_report(tmp_path, run=changed, sections=[])
+    card = {"head": "1-2", "summary": "It sees.", "facts": [{"label": "share", "text": "9 %"}]}
+    explorer = json.dumps({"findings": [{"text": "One sees."}], "cards": [card]})
+    write_report(tmp_path, run=changed, sections=[], explorer=explorer if skipped else None)
     body = (tmp_path / "report.html").read_text().partition("<body")[2].partition("The whole run record")[0]
     text = " ".join(html.unescape(re.sub("<[^>]*>", " ", body)).split()).replace(" ,", ",")
+    addresses = ["#main", *(["#explorer-section"] if skipped else []), "#left-out", "#provenance"]
+    assert re.findall('href="(#[^"]*)"', body) == addresses
+    assert f">Skip to the {'heads' if skipped else 'content'}</a>" in body
+    assert ('id="explorer-section"' in body) == bool(skipped)
+    assert ("What was found: One sees." in text) == ("1-2 It sees. share: 9 %" in text) == bool(skipped)
     assert (
         f"{read} of a.conllu · tiny <b>model</b> @ 0123456789ab · 2 layers × 3 heads (bert) · attentionology 0" in text
     )
