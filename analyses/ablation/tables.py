@@ -95,28 +95,30 @@ def _relations(
     """Compare the head that finds each relation with the other heads of its layer, by each measure."""
     rows: list[dict[str, Any]] = []
     accuracy = _accuracies(dependency.cells)
+    of_all_words = cells[cells["by"] == EVERY[0]].set_index(["layer", "head"])
+    of_relations = cells[cells["by"] == "relation"]
     frequent = [row for row in rows_of(dependency.best) if row["total"] >= min_count]
     best_heads = [row for row in frequent if row["relation"] not in (*TOTALS, "root")]  # no head can find a root
     for measure in measures:
-        compared = [row for best in best_heads if (row := _compared(best, measure, cells, accuracy))]
+        compared = [row for best in best_heads if (row := _compared(best, measure, of_relations, accuracy))]
         for row, p in zip(compared, holm([row["p"] for row in compared]), strict=True):
+            row["everywhere"] = float(of_all_words.loc[(row["layer"], row["head"]), measure])
             row["p_holm"] = p
         rows += compared
     return rows
 
 
 def _compared(
-    best: Mapping[str, Any], measure: str, cells: pd.DataFrame, accuracy: pd.DataFrame
+    best: Mapping[str, Any], measure: str, of_relations: pd.DataFrame, accuracy: pd.DataFrame
 ) -> dict[str, Any] | None:
     """Compare the best head of a relation with its layer; None if it or all the others were not switched off."""
-    of_relation = cells[(cells["by"] == "relation") & (cells["group"] == best["relation"])].dropna(subset=measure)
+    of_relation = of_relations[of_relations["group"] == best["relation"]].dropna(subset=measure)
     of_layer = of_relation[of_relation["layer"] == best["layer"]]
     of_best_head = of_layer[of_layer["head"] == best["head"]]
     if of_best_head.empty or len(of_layer) < 2:
         return None
     (effect,) = rows_of(of_best_head)
     value, values_of_layer, difference_column = effect[measure], of_layer[measure].to_numpy(), f"{measure}_difference"
-    everywhere = cells[cells["by"] == EVERY[0]].set_index(["layer", "head"])[measure]
     of_heads = of_relation.merge(accuracy[accuracy["relation"] == best["relation"]], on=["layer", "head"])
     return {
         **{name: best[name] for name in ("relation", "layer", "head", "accuracy")},
@@ -129,7 +131,6 @@ def _compared(
         "difference": effect[difference_column],
         "difference_low": effect[f"{difference_column}_low"],
         "difference_high": effect[f"{difference_column}_high"],
-        "everywhere": float(everywhere[best["layer"], best["head"]]),
         "rank": int((values_of_layer > value).sum()) + 1,
         "heads": len(values_of_layer),
         "p": float((values_of_layer >= value).mean()),
