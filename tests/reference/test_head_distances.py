@@ -42,9 +42,9 @@ def naive(batches: list[MapBatch], smoothing: float = 0.0) -> np.ndarray:
     for batch in batches:
         for _, array in batch.unpadded():
             maps = array.reshape(heads, *array.shape[-2:])
-            for a, b in itertools.combinations(range(heads), 2):
+            for a, b in itertools.product(range(heads), repeat=2):
                 total[a, b] += naive_surface.divergence(maps[a], maps[b], smoothing)
-    return total + total.T
+    return total
 
 
 @functools.cache
