@@ -262,7 +262,7 @@ class Encoder(LoadedModel):
         alone = [*self._attention(long), *self._attention(short)]
         if not all(bool(alpha.isfinite().all()) for alphas in alone for alpha in alphas):
             raise ModelError(f"{self.label}: its attention is NaN or infinite")
-        if same_attention(self._attention(long, short), alone):
+        if same_attention(self._attention(long, short), alone):  # then it is also the same each time
             return "padded"
         if not same_attention(self._attention(long), alone[:1]):
             raise ModelError(
