@@ -12,7 +12,6 @@ pointer has moved to another word of the long sentence: by the clock, and of the
 from __future__ import annotations
 
 import argparse
-import shutil
 import statistics
 import tempfile
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from attentionology.reports.page import Section, write_report
+from tests.acceptance.page.conftest import installed_browser
 from tests.acceptance.page.made_up import as_text, long_sentence, made_up, sentences
 from tests.unit.test_reports import RUN
 
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         pages = {"24 × 16": large_page(Path(folder), options.sentences)}
         if options.report is not None:
             pages = {options.report.parent.name: options.report, **pages}
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"))
+        browser = driver.chromium.launch(executable_path=installed_browser())
         for name, path in pages.items():
             size = f"{path.stat().st_size / 1e6:.1f}"
             shown = [f"{value:.0f}" for value in first_picture(browser, path.resolve(), options.rounds)]

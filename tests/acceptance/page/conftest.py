@@ -18,10 +18,15 @@ Data = dict[str, Any]
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
+def installed_browser() -> str | None:
+    """The binary of a Chromium, if there is one."""
+    return os.environ.get("CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; it is in the extra “dev”")
-    binary = os.environ.get("CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
+    binary = installed_browser()
     if binary is None:
         pytest.skip(
             "no browser: install Chromium (apt-get install chromium-headless-shell) or name its binary in CHROMIUM"
