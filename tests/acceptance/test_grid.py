@@ -34,7 +34,7 @@ def files(tmp_path_factory):
 @pytest.fixture(scope="module")
 def done(files, tmp_path_factory):
     out = tmp_path_factory.mktemp("grid") / "grid"
-    vary = (f"data={files}/one-class.txt,{files}/a.txt", "encoder=average,none", "seed=0,1")
+    vary = (f"data={files}/a.txt,{files}/one-class.txt,{files}/b.txt", "encoder=average,none", "seed=0,1")
     line = ("explain", "--vary", *vary, "--over", "seed", f"--arguments={TESTS}", "--out", out)
     return line, grid(*line), out
 
@@ -44,7 +44,9 @@ def test_a_row_for_each_cell_with_the_numbers_of_its_run(done, files):
     table = pd.read_csv(out / "grid.csv")
     assert status == 3
     assert list(table.columns[:5]) == ["data", "encoder", "seed", "status", "folder"]
-    expected = [(f"{files}/{d}.txt", e, s) for d in ("one-class", "a") for e in ("average", "none") for s in (0, 1)]
+    expected = [
+        (f"{files}/{d}.txt", e, s) for d in ("a", "one-class", "b") for e in ("average", "none") for s in (0, 1)
+    ]
     assert list(table[["data", "encoder", "seed"]].itertuples(index=False, name=None)) == expected
     failed = table["data"].str.contains("one-class")
     assert (table["status"] == "done").tolist() == (~failed).tolist()
@@ -62,13 +64,13 @@ def test_a_row_for_each_cell_with_the_numbers_of_its_run(done, files):
         assert run["options"]["encoder"] == row["encoder"]
         assert run["seed"] == row["seed"]
         assert run["options"]["data"] == [row["data"]]
-    assert table.loc[~failed, "permutation_tvd"].nunique() > 2
+    assert table.loc[~failed, "permutation_tvd"].nunique() > 4
 
 
 def test_means_over_the_seeds(done, files):
     _, _, out = done
     table, over = pd.read_csv(out / "grid.csv"), pd.read_csv(out / "grid_over_seed.csv")
-    assert set(over["data"]) == {f"{files}/a.txt"}
+    assert set(over["data"]) == {f"{files}/a.txt", f"{files}/b.txt"}
     for row in over.to_dict("records"):
         cells = table[(table["data"] == row["data"]) & (table["encoder"] == row["encoder"])][row["quantity"]].to_numpy()
         assert row["n"] == len(cells) == 2
@@ -85,7 +87,7 @@ def test_cells_that_are_there_are_not_run_again(done, capsys):
     line, _, out = done
     folders = sorted((out / "cells").glob("0*"))
     before = {folder.name: (folder / "run.json").stat().st_mtime_ns for folder in folders}
-    assert len(before) == 4
+    assert len(before) == 8
     table = (out / "grid.csv").read_bytes()
     shutil.rmtree(folders[0])
     assert grid(*line, "--json") == 3
@@ -93,7 +95,7 @@ def test_cells_that_are_there_are_not_run_again(done, capsys):
     assert {name for name in before if before[name] != after[name]} == {folders[0].name}
     assert (out / "grid.csv").read_bytes() == table
     shown = json.loads(capsys.readouterr().out)
-    assert len(shown["cells"]) == 8
+    assert len(shown["cells"]) == 12
     assert shown["over"][0]["n"] == 2
 
 

@@ -205,6 +205,7 @@ def test_fewer_segments_than_asked_for(bert, text, tmp_path, capsys):
     ("family", "mask", "reason"),
     [
         ("bert", "[MASK]", "this checkpoint has no masked-LM head"),
+        pytest.param("bert", None, "this tokenizer has no mask token", marks=pytest.mark.slow),
         ("gpt2", None, "this tokenizer has no mask token"),
     ],
 )

@@ -142,7 +142,13 @@ def test_adapters_are_noticed_before_and_after_the_weights_were_read():
         assert len(list(extract(encoder, SENTENCES))) == 1
 
 
-@pytest.mark.parametrize("kind", ["norm", "attnresln", "globenc", "alti", "atbffresln"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "norm", "attnresln", "globenc", "alti", "atbffresln",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("attn", "alti-l2")),
+    ],
+)  # fmt: skip
 def test_heads_set_to_zero_behind_the_back_of_autograd_count(kind):
     """The usual way to ablate a head changes no version counter."""
     encoder, fresh = tiny.randomised(), tiny.randomised()

@@ -130,7 +130,10 @@ WHOLE = ("bert", "bloom", "falcon")
 FAMILIES = ("gpt2", *(family for family in tiny.DECODERS if family not in WHOLE))
 
 
-@pytest.mark.parametrize(("family", "together"), [*((family, 1) for family in FAMILIES), ("llama", 2)])
+@pytest.mark.parametrize(
+    ("family", "together"),
+    [*((family, 1) for family in FAMILIES), ("llama", 2), pytest.param("gpt2", 2, marks=pytest.mark.slow)],
+)
 def test_maps_in_turns_are_the_same_bits(family, together, monkeypatch):
     """With one layer at a time and with two of three, in float32 and in float64; the others are not in memory."""
     encoder = tiny.randomised(family)

@@ -126,7 +126,7 @@ def test_model_of_quantizable_layers_is_healthy():
             torch.testing.assert_close(exact, torch.cat(expected), atol=1e-12, rtol=0)
 
 
-@pytest.mark.parametrize("window", [4, 22])
+@pytest.mark.parametrize("window", [4, 22, pytest.param(8, marks=pytest.mark.slow)])
 def test_narrow_sliding_windows(window):
     """In float64, rows of padding outside the window are NaN, so that a padded batch would spoil the next layer."""
     encoder = tiny.encoder("modernbert", max_position_embeddings=128, local_attention=window)

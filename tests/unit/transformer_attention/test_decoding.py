@@ -49,6 +49,11 @@ def test_without_a_patch_attention_is_eager_bit_for_bit(family: str) -> None:
     [
         *((family, scope) for family in READ_FIRST for scope in ({}, {"special": "renormalise", "heads": [0, 3]})),
         ("bert", {"level": "piece"}),
+        *(
+            pytest.param(family, {"level": "piece"}, marks=pytest.mark.slow)
+            for family in READ_FIRST
+            if family != "bert"
+        ),
     ],
     ids=str,
 )

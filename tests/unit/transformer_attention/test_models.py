@@ -212,6 +212,11 @@ def test_the_row_of_the_last_piece_is_replaced(family: str) -> None:
     [
         *((family, scope) for family in READ_LAST for scope in ({}, {"layer": 0})),
         *((family, {"level": "piece", "heads": [1, 3]}) for family in ("gpt2", "llama")),
+        *(
+            pytest.param(family, {"level": "piece", "heads": [1, 3]}, marks=pytest.mark.slow)
+            for family in READ_LAST
+            if family not in ("gpt2", "llama")
+        ),
     ],
     ids=str,
 )
