@@ -27,10 +27,10 @@ COMPLETENESS = 1e-3
 """The largest allowed relative difference between what the slopes explain and what the activation does."""
 
 
-def _path(number: int) -> list[tuple[float, float]]:
-    """Compute Gauss-Legendre nodes and weights on [0, 1]."""
-    nodes, weights = np.polynomial.legendre.leggauss(number)
-    return [((1 + x) / 2, w / 2) for x, w in zip(nodes.tolist(), weights.tolist(), strict=True)]
+def _path(n_nodes: int) -> list[tuple[float, float]]:
+    """Return pairs of a Gauss-Legendre node on [0, 1] and its weight."""
+    nodes, weights = np.polynomial.legendre.leggauss(n_nodes)  # on [−1, 1]
+    return [((1 + node) / 2, weight / 2) for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True)]
 
 
 _PATH = _path(8)
@@ -39,13 +39,13 @@ _PATH = _path(8)
 _LONG_PATH = _path(48)
 """The same for smooth functions over a path of length 8."""
 
-_GATES: tuple[Elementwise, ...] = (
-    lambda u: (1 + torch.erf(u / math.sqrt(2))) / 2,  # gelu
-    lambda u: (1 + torch.tanh(math.sqrt(2 / math.pi) * (u + 0.044715 * u**3))) / 2,  # gelu, tanh approximation
-    torch.sigmoid,  # silu
-    lambda u: torch.sigmoid(1.702 * u),  # quick gelu
-    lambda u: (u > 0).to(u),  # relu
-)
+_GATES: dict[str, Elementwise] = {
+    "gelu": lambda u: (1 + torch.erf(u / math.sqrt(2))) / 2,
+    "tanh gelu": lambda u: (1 + torch.tanh(math.sqrt(2 / math.pi) * (u + 0.044715 * u**3))) / 2,
+    "silu": torch.sigmoid,
+    "quick gelu": lambda u: torch.sigmoid(1.702 * u),
+    "relu": lambda u: (u > 0).to(u),
+}
 _PROBE = torch.cat([torch.linspace(-6, 6, 97), torch.tensor([8.0, 12, 20, 50, 200, -8, -12, -20, -50, -200])])
 
 
@@ -53,7 +53,7 @@ def gate_of(activation: Elementwise, like: Tensor | None = None) -> Elementwise 
     """Find the gate with ``g(u) = u · gate(u)`` by comparing values, on the device and in the precision of ``like``."""
     u = _PROBE.double() if like is None else _PROBE.to(like)
     tolerance = 1e-9 if u.dtype == torch.float64 else 1e-5
-    for gate in _GATES:
+    for gate in _GATES.values():
         if torch.allclose(activation(u), u * gate(u), rtol=tolerance, atol=tolerance):
             return gate
     return None
@@ -71,8 +71,8 @@ def slope(activation: Elementwise, start: Tensor | float, end: Tensor) -> Tensor
     delta = end - start
     far = (start * end < 0) | (delta.abs() > 1)
     quotient = (activation(end) - activation(start)) / torch.where(far, delta, torch.ones_like(delta))
-    near = sum(w * _derivative(activation, start + t * delta) for t, w in _PATH)
-    return torch.where(far, quotient, near)
+    integral = sum(weight * _derivative(activation, start + node * delta) for node, weight in _PATH)
+    return torch.where(far, quotient, integral)
 
 
 def gated_slopes(activation: Elementwise, start: tuple[Tensor, Tensor], end: tuple[Tensor, Tensor]) -> list[Tensor]:
@@ -84,8 +84,7 @@ def gated_slopes(activation: Elementwise, start: tuple[Tensor, Tensor], end: tup
 
     Another activation is a `ModelError`, because its antiderivative is not known here.
     """
-    gate = gate_of(activation, end[0])
-    antiderivative = _ANTIDERIVATIVES.get(-1 if gate is None else _GATES.index(gate))
+    antiderivative = _ANTIDERIVATIVES.get(gate_of(activation, end[0]))
     if antiderivative is None:
         raise ModelError(
             "the feed-forward block is gated by something other than GELU and SiLU; its integrated gradient has no "
@@ -95,15 +94,17 @@ def gated_slopes(activation: Elementwise, start: tuple[Tensor, Tensor], end: tup
     delta = end_u - start_u
     far = delta.abs() > 1
     divisor = torch.where(far, delta, torch.ones_like(delta))
-    path = [(t, w, start_u + t * delta) for t, w in _PATH]
-    mean = sum(w * activation(u) for t, w, u in path)
-    mean = torch.where(far, (antiderivative(end_u) - antiderivative(start_u)) / divisor, mean)
-    moment = sum(w * t * _derivative(activation, u) for t, w, u in path)
-    moment = torch.where(far, (activation(end_u) - mean) / divisor, moment)
-    return [start_w * slope(activation, start_u, end_u) + (end_w - start_w) * moment, mean]
+    # B and C by their quotients on long paths and by quadrature on short ones, for the same reason as in `slope`.
+    path = [(node, weight, start_u + node * delta) for node, weight in _PATH]
+    integral_b = sum(weight * activation(u) for _, weight, u in path)
+    b = torch.where(far, (antiderivative(end_u) - antiderivative(start_u)) / divisor, integral_b)
+    integral_c = sum(weight * node * _derivative(activation, u) for node, weight, u in path)
+    c = torch.where(far, (activation(end_u) - b) / divisor, integral_c)
+    return [start_w * slope(activation, start_u, end_u) + (end_w - start_w) * c, b]
 
 
 def _derivative(activation: Elementwise, u: Tensor) -> Tensor:
+    """Compute g'(u), elementwise."""
     # In inference mode, torch before 2.13 returns wrong derivatives of GELU without an error.
     with torch.inference_mode(False):
         u = u.clone()
@@ -114,13 +115,16 @@ def _derivative(activation: Elementwise, u: Tensor) -> Tensor:
 def _gelu_integral(u: Tensor) -> Tensor:
     """``∫₀ᵘ s Φ(s) ds = ((u² − 1) Φ(u) + u φ(u))/2 + ¼``, without the constant."""
     density = torch.exp(-u * u / 2) / math.sqrt(2 * math.pi)
-    return ((u * u - 1) * _GATES[0](u) + u * density) / 2
+    return ((u * u - 1) * _GATES["gelu"](u) + u * density) / 2
 
 
 def _tanh_gelu_integral(u: Tensor) -> Tensor:
-    """That of the exact GELU, and the integral of the difference, which is at most 5e-4 and 0 outside of ±8."""
+    """`_gelu_integral` plus the integral of how the two GELUs differ, which is at most 5e-4, and 0 outside of ±8."""
     end = u.clamp(-8, 8)
-    difference: Tensor | float = sum(w * ((_GATES[1](t * end) - _GATES[0](t * end)) * t * end) for t, w in _LONG_PATH)
+    tanh_gelu, gelu = _GATES["tanh gelu"], _GATES["gelu"]
+    difference: Tensor | float = sum(
+        weight * ((tanh_gelu(node * end) - gelu(node * end)) * node * end) for node, weight in _LONG_PATH
+    )
     return _gelu_integral(u) + end * difference
 
 
@@ -132,13 +136,17 @@ def _silu_integral(u: Tensor) -> Tensor:
     from scipy.special import spence  # which takes a while to import, and few models need it
 
     g = u.detach().abs().double().cpu()
-    small = torch.exp(-g)
-    rest = math.pi**2 / 12 + torch.from_numpy(spence((1 + small).numpy())) - g * torch.log1p(small)
-    return torch.where(u > 0, u * u / 2 - rest.to(u), rest.to(u))
+    exp_g = torch.exp(-g)
+    r = (math.pi**2 / 12 + torch.from_numpy(spence((1 + exp_g).numpy())) - g * torch.log1p(exp_g)).to(u)
+    return torch.where(u > 0, u * u / 2 - r, r)
 
 
-_ANTIDERIVATIVES: dict[int, Elementwise] = {0: _gelu_integral, 1: _tanh_gelu_integral, 2: _silu_integral}
-"""Antiderivatives of gated activations, by the index of the gate."""
+_ANTIDERIVATIVES: dict[Elementwise | None, Elementwise] = {
+    _GATES["gelu"]: _gelu_integral,
+    _GATES["tanh gelu"]: _tanh_gelu_integral,
+    _GATES["silu"]: _silu_integral,
+}
+"""The antiderivatives of u · gate(u), by the gate."""
 
 
 def activation_slopes(
@@ -150,16 +158,16 @@ def activation_slopes(
     it starts at the bias, which is then part of the baseline. Slopes that are not known (see `gated_slopes`), or do not
     add up to what the activation does, are a `ModelError`.
     """
-    start = biases if ff_bias == "fixed" else tuple(torch.zeros_like(bias) for bias in biases)
-    start = tuple(bias.expand_as(u) for bias, u in zip(start, preactivations, strict=True))
+    starts = biases if ff_bias == "fixed" else tuple(torch.zeros_like(bias) for bias in biases)
+    start = tuple(bias.expand_as(u) for bias, u in zip(starts, preactivations, strict=True))
     if len(preactivations) == 1:
         slopes = [slope(activation, start[0], preactivations[0])]
     else:
         slopes = gated_slopes(activation, (start[0], start[1]), (preactivations[0], preactivations[1]))
     # Completeness: what the parts are given must add up to what the activation does.
     change = activated(activation, preactivations) - activated(activation, start)
-    parts = zip(slopes, preactivations, start, strict=True)
-    explained = sum(theta * (u - b) for theta, u, b in parts)
+    paths = zip(slopes, start, preactivations, strict=True)
+    explained = sum(theta * (end - begin) for theta, begin, end in paths)
     error = (explained - change).norm() / change.norm().clamp(min=1e-12)
     if not float(error) <= COMPLETENESS:
         raise ModelError(
