@@ -74,7 +74,8 @@ def contribution_norms(
     return norms.unsqueeze(1)
 
 
-def _take(v: Tensor, pieces: Int[Tensor, "batch pairs"]) -> Tensor:
+def _take(v: Float[Tensor, "batch n *rest"], pieces: Int[Tensor, "batch pairs"]) -> Float[Tensor, "batch pairs *rest"]:
+    """Return what ``v`` has for one piece of each pair."""
     return v[torch.arange(len(v), device=v.device)[:, None], pieces]
 
 
@@ -101,28 +102,36 @@ def _squared_norms(
     left: Int[Tensor, "batch keys"] | None = None,
     right: Int[Tensor, "batch keys"] | None = None,
 ) -> Float[Tensor, "batch rows keys"]:
-    """Compute ``c_ijᵀ K_j c_ij`` in blocks of queries that stay in the cache."""
-    batch, heads, rows, _ = coefficients.shape
+    """Compute ``c_ijᵀ K_j c_ij`` in blocks of queries that stay in the cache.
+
+    K_j is in ``grams``, and c_ij has the coefficients of all heads. If the keys are pairs of pieces, each of its two c
+    is that of the ``left`` or the ``right`` piece.
+    """
+    batch, _, rows, _ = coefficients.shape
     keys = grams.shape[1]
     out = coefficients.new_zeros(batch, rows, keys)
-    together = max(1, _CELLS // (rows * keys))
-    step = rows if together > 1 else max(1, _CELLS // keys)
-    causal = left is None and rows == keys and not bool(coefficients[:, :, 0, 1:].any())
-    step = min(step, _CAUSAL_ROWS) if causal else step
-    for b in range(0, batch, together):
-        for i in range(0, rows, step):
-            of_block = coefficients[b : b + together, :, i : i + step]
+    inputs_per_block = max(1, _CELLS // (rows * keys))
+    rows_per_block = rows if inputs_per_block > 1 else max(1, _CELLS // keys)
+    is_causal = left is None and rows == keys and not bool(coefficients[:, :, 0, 1:].any())
+    if is_causal:
+        rows_per_block = min(rows_per_block, _CAUSAL_ROWS)
+    for first_input in range(0, batch, inputs_per_block):
+        inputs = slice(first_input, first_input + inputs_per_block)
+        for first_row in range(0, rows, rows_per_block):
+            end_row = first_row + rows_per_block
+            block = coefficients[inputs, :, first_row:end_row]
             # In causal maps, the keys after the queries of a block have the coefficient 0, and so the norm 0.
-            stop = i + step if causal and not bool(of_block[..., i + step :].any()) else of_block.shape[-1]
+            sees_no_later = is_causal and not bool(block[..., end_row:].any())
+            seen = min(end_row, keys) if sees_no_later else keys
+            if sees_no_later:
+                block = block[..., :end_row]
             # Without a contiguous copy, the products below take ten times as long.
-            block = of_block[..., :stop].permute(0, 3, 1, 2).contiguous()
-            c_left = block if left is None else _take(block, left[b : b + together])
-            c_right = block if right is None else _take(block, right[b : b + together])
-            c_left, c_right = c_left.reshape(-1, heads, c_left.shape[-1]), c_right.reshape(-1, heads, c_right.shape[-1])
-            seen = min(stop, keys) if causal else keys
-            of_keys = grams[b : b + together, :seen].reshape(-1, heads, heads)
-            product = torch.bmm(of_keys, c_right).mul_(c_left).sum(1)
-            out[b : b + together, i : i + step, :seen] = product.view(-1, seen, c_left.shape[-1]).transpose(1, 2)
+            by_piece = block.permute(0, 3, 1, 2).contiguous()  # batch × pieces × heads × rows
+            c_left = by_piece if left is None else _take(by_piece, left[inputs])
+            c_right = by_piece if right is None else _take(by_piece, right[inputs])
+            of_keys = grams[inputs, :seen].flatten(0, 1)
+            product = torch.bmm(of_keys, c_right.flatten(0, 1)).mul_(c_left.flatten(0, 1)).sum(1)
+            out[inputs, first_row:end_row, :seen] = product.view(-1, seen, product.shape[-1]).transpose(1, 2)
     return out
 
 
@@ -150,6 +159,7 @@ def contribution_blocks(
     """
     alpha, v = layer.factors[0], layer.v[0]
     heads, n, _ = alpha.shape
+    # The word of each piece if pieces are merged, and the piece itself otherwise.
     positions = torch.arange(n, device=v.device) if layer.groups is None else layer.groups.to[0].argmax(1)
     position_of = positions.tolist()
     per_head = [p.view(heads, -1, p.shape[-1]) for p in projections]
@@ -157,17 +167,17 @@ def contribution_blocks(
         first, last = position_of[keys.start], position_of[keys.stop - 1] + 1
         projected = [torch.bmm(v[keys].transpose(0, 1), p).transpose(0, 1) for p in per_head]
         for queries in _runs(position_of, max(1, BLOCK_PAIRS // (keys.stop - keys.start))):
-            block = alpha[:, queries, keys] if scale is None else alpha[:, queries, keys] * scale[queries]
-            gathered = block.permute(2, 1, 0).contiguous()
-            vectors = [torch.bmm(gathered, p) for p in projected]
+            factors = alpha[:, queries, keys] if scale is None else alpha[:, queries, keys] * scale[queries]
+            by_key = factors.permute(2, 1, 0).contiguous()  # keys × queries × heads
+            vectors = [torch.bmm(by_key, p) for p in projected]
             if layer.groups is not None:
-                local = positions[keys] - first
-                vectors = [x.new_zeros(last - first, *x.shape[1:]).index_add_(0, local, x) for x in vectors]
+                column = positions[keys] - first
+                vectors = [y.new_zeros(last - first, *y.shape[1:]).index_add_(0, column, y) for y in vectors]
             on_diagonal = [i for i in range(queries.start, queries.stop) if first <= position_of[i] < last]
             if on_diagonal:
                 cells = (positions[on_diagonal] - first, torch.tensor(on_diagonal, device=v.device) - queries.start)
-                for x, residual in zip(vectors, residuals, strict=False):
-                    x[cells] += residual[on_diagonal]
+                for y, residual in zip(vectors, residuals, strict=False):  # there may be no residuals
+                    y[cells] += residual[on_diagonal]
             rows = slice(position_of[queries.start], position_of[queries.stop - 1] + 1)
             yield Block(queries, rows, slice(first, last), vectors)
         del projected  # the largest tensors here are freed before those of the next keys are made
