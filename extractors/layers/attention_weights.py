@@ -47,10 +47,11 @@ class AttentionWeights:
 
     @functools.cached_property
     def _kept(self) -> dict[str, tuple[Tensor, Tensor]]:
+        """Constants by their names, each after the mark of the weights that it was made of."""
         return {}
 
     def _mark(self) -> Tensor:
-        """Numbers that change when the weights that constants are made of are written to."""
+        """Return numbers that change when the weights that constants are made of are written to."""
         direction = torch.linspace(1, 2, self.w_o.shape[1], dtype=self.w_o.dtype, device=self.w_o.device)
         return self.w_o @ direction
 
@@ -60,10 +61,10 @@ class AttentionWeights:
         # and no comparison with the model would notice a stale constant. Heads are usually ablated through ``.data``,
         # which changes no version counter, so a product that depends on all weights tells whether they are the same.
         mark = self._mark()
-        entry = self._kept.get(name)
-        if entry is None or not torch.equal(entry[0], mark):
-            entry = self._kept[name] = mark, make()
-        return entry[1]
+        if name not in self._kept or not torch.equal(self._kept[name][0], mark):
+            self._kept[name] = mark, make()
+        _, constant = self._kept[name]
+        return constant
 
     @property
     def head_norm_factors(self) -> Float[Tensor, "heads inner_h inner_h"]:
@@ -105,11 +106,11 @@ def find_modules(module: Any, path: str) -> Iterator[Any]:
 
 
 def find_module(module: Any, path: str, where: str) -> Any:
-    """Return the module at a path of names, or raise `ModelError`."""
-    part = next(find_modules(module, path), None)
-    if part is None:
+    """Return the module at a path of names, or raise `ModelError`, whose message says ``where``."""
+    module_at_path = next(find_modules(module, path), None)
+    if module_at_path is None:
         raise ModelError(f"{where} has no {path!r}; it is built differently from others of its family")
-    return part
+    return module_at_path
 
 
 def read_linear(module: Any, where: str) -> tuple[Tensor, Tensor]:
@@ -123,14 +124,14 @@ def read_linear(module: Any, where: str) -> tuple[Tensor, Tensor]:
     return weight, weight.new_zeros(weight.shape[1]) if bias is None else bias.detach()
 
 
-def value_part(packed: Tensor, fused: Fused, n_heads: int, size: int) -> Tensor:
-    """Take the value columns of a projection that gives query, key and value at once."""
+def value_part(packed: Float[Tensor, "*rows packed"], fused: Fused, n_heads: int, head_size: int) -> Tensor:
+    """Return the value columns of a projection that may be packed with those of query and key, or of its bias."""
     if fused == "no":
         return packed
-    # There are as many heads of keys as of values, of this size; the rest are queries.
-    n_values = (packed.shape[-1] // size - n_heads) // 2
+    # There are n_heads heads of queries; the others are as many heads of keys as of values.
+    n_values = (packed.shape[-1] // head_size - n_heads) // 2
     if fused == "last third":
-        return packed[..., packed.shape[-1] - n_values * size :]
+        return packed[..., packed.shape[-1] - n_values * head_size :]
     # DeBERTa interleaves them: query, key and value of the first head, then those of the second, and so on. Where heads
     # share their values (Falcon), the queries of all heads of a group come before its key and its value.
-    return packed.reshape(*packed.shape[:-1], n_values, n_heads // n_values + 2, size)[..., -1, :].flatten(-2)
+    return packed.reshape(*packed.shape[:-1], n_values, n_heads // n_values + 2, head_size)[..., -1, :].flatten(-2)

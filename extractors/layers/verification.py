@@ -22,7 +22,6 @@ from torch import Tensor, nn
 
 from ..errors import ModelError
 from .layer import Layer
-from .weights import LayerWeights
 
 TOLERANCE = 1e-3
 """The largest allowed relative difference of a recomputed layer output from the model's own."""
@@ -77,26 +76,29 @@ def verify_model(
 
 def verify_batch(layer: Layer, expected: Float[Tensor, "batch n dim"], where: str) -> None:
     """Compare one position of each sentence with the model's output. This costs about 1/n of the layer."""
-    rows, positions = spread_positions(layer.mask)
-    weights: LayerWeights = layer.weights
-    context = torch.einsum("bhn,bnhi->bhi", layer.alpha[rows, :, positions], layer.v).flatten(1)
-    p = weights.attended(context, layer.x[rows, positions])
-    a = weights.read_by_ff(p, layer.x[rows, positions])
+    sentences, positions = spread_positions(layer.mask)
+    weights, x = layer.weights, layer.x[sentences, positions]
+    context = torch.einsum("bhn,bnhi->bhi", layer.alpha[sentences, :, positions], layer.v).flatten(1)
+    # p, a and q are those of `LayerWeights`, with one row for each sentence.
+    p = weights.attended(context, x)
+    a = weights.read_by_ff(p, x)
     q = weights.finish(p, a, weights.preactivations(a))
     output = weights.norm_out(q) if weights.norm_out else q
-    compare(output, expected[rows, positions], f"{where}: the output")
+    compare(output, expected[sentences, positions], f"{where}: the output")
 
 
 def spread_positions(mask: Bool[Tensor, "batch n"]) -> tuple[Int[Tensor, " batch"], Int[Tensor, " batch"]]:
-    """Choose one position of each sentence, from the first of the first to the last of the last.
+    """Choose one position of each sentence, from the first in the first sentence to the last in the last sentence.
+
+    Returns the 0-based indices of the sentences, and those of the positions.
 
     Example:
         >>> spread_positions(torch.tensor([[True, True, True], [True, False, False], [True, True, True]]))
         (tensor([0, 1, 2]), tensor([0, 0, 2]))
     """
     lengths = mask.sum(1)
-    rows = torch.arange(len(lengths), device=lengths.device)
-    return rows, (lengths - 1) * rows // max(1, len(lengths) - 1)
+    sentences = torch.arange(len(lengths), device=lengths.device)
+    return sentences, (lengths - 1) * sentences // max(1, len(lengths) - 1)
 
 
 def relative_difference(actual: Float[Tensor, "*rows dim"], expected: Float[Tensor, "*rows dim"]) -> float:
@@ -135,9 +137,11 @@ def check_attention(
     The masks are True where there is a piece, and False on padding. If heads have learned ``sinks`` (gpt-oss), which
     take a share of the attention and are no position, rows may sum to less.
     """
-    inside = keys.to(attentions[0].dtype)[:, None, :, None]
+    inside = keys.to(attentions[0].dtype)[
+        :, None, :, None
+    ]  # a column of ones and zeros, which sums rows when multiplied
     errors = [off_one(torch.matmul(alpha, inside).squeeze(-1), sinks=sinks).amax(1) for alpha in attentions]
-    error = torch.stack(errors).amax(0)[queries].max()
+    error = torch.stack(errors).amax(0)[queries].max()  # over layers, heads and queries
     if not float(error) <= ROW_SUM_TOLERANCE:
         mass = mass_on_padding(attentions, queries, keys)
         if mass > ROW_SUM_TOLERANCE:
@@ -149,7 +153,7 @@ def check_attention(
 
 
 def off_one(sums: Float[Tensor, "*rows"], *, sinks: bool) -> Float[Tensor, "*rows"]:
-    """Compute how far the sums of rows are from what they may be."""
+    """Compute how far the sums of rows are from 1, or with ``sinks`` how far above it."""
     return (sums - 1).clamp(min=0) if sinks else (sums - 1).abs()
 
 

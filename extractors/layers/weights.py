@@ -81,8 +81,8 @@ class LayerWeights(AttentionWeights):
         self, context: Float[Tensor, "*rows inner"], x: Float[Tensor, "*rows dim"]
     ) -> Float[Tensor, "*rows dim"]:
         """Compute ``p`` from the heads' weighted sums of values, side by side."""
-        given = self.attention_output(context)
-        return (self.norm_attention(given) if self.norm_attention else given) + x
+        output = self.attention_output(context)
+        return (self.norm_attention(output) if self.norm_attention else output) + x
 
     def read_by_ff(self, p: Float[Tensor, "*sums dim"], x: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*_ dim"]:
         """Compute ``a``, which the feed-forward block reads: from the sums p, or from x if the blocks are parallel."""
@@ -95,8 +95,8 @@ class LayerWeights(AttentionWeights):
 
     def feed_forward(self, u: tuple[Float[Tensor, "*rows units"], ...]) -> Float[Tensor, "*rows dim"]:
         """Compute what the block adds from its pre-activations, without the residual."""
-        given = self.ff_output(u)
-        return self.norm_ff(given) if self.norm_ff else given
+        output = self.ff_output(u)
+        return self.norm_ff(output) if self.norm_ff else output
 
     def ff_output(self, u: tuple[Float[Tensor, "*rows units"], ...]) -> Float[Tensor, "*rows dim"]:
         """Compute what the block gives, before it is normed."""
@@ -107,8 +107,8 @@ class LayerWeights(AttentionWeights):
 
         The linear part of the norm of what the block adds follows, if there is one.
         """
-        given = sum(parts[1:], start=parts[0]) @ self.w_2
-        return self.norm_ff.linear(given) if self.norm_ff else given
+        output = sum(parts[1:], start=parts[0]) @ self.w_2
+        return self.norm_ff.linear(output) if self.norm_ff else output
 
     def finish(
         self, p: Float[Tensor, "*rows dim"], a: Float[Tensor, "*rows dim"], u: tuple[Float[Tensor, "*rows units"], ...]
@@ -125,9 +125,8 @@ class LayerWeights(AttentionWeights):
         return math.sqrt(squares / (len(shift) + 1))
 
     def _mark(self) -> Tensor:
-        every = (self.norm, self.norm_out, self.norm_attention)
-        norms = [norm.gamma for norm in every if norm is not None]
-        return torch.cat([super()._mark(), *norms])
+        norms = (self.norm, self.norm_out, self.norm_attention)  # those that constants are made of
+        return torch.cat([super()._mark(), *(norm.gamma for norm in norms if norm is not None)])
 
     @property
     def moving(self) -> Float[Tensor, "inner dim"]:
@@ -171,7 +170,7 @@ def read_weights(model: Any, n_layers: int, n_heads: int, *, again: bool = False
     """Read the layers of a Hugging Face model; layers that share their weights are the same object.
 
     They are views of the model's weights. Of a model that converts its weights whenever they are read, they are copies,
-    so each layer is to be read again when it is needed.
+    so with ``again``, each layer is read again whenever it is needed.
     """
     family = str(model.config.model_type)
     row = ARCHITECTURES.get(family)
@@ -186,17 +185,17 @@ def read_weights(model: Any, n_layers: int, n_heads: int, *, again: bool = False
     modules = layer_modules(model)
     if not 0 < len(modules) <= n_layers:
         raise ModelError(f"{family!r}: {len(modules)} layers at {row.layers!r} for {n_layers} layers of attention")
-    row = replace(row, pre_norm=_said(model, row.pre_norm), parallel=_said(model, row.parallel))
+    row = replace(row, pre_norm=_setting(model, row.pre_norm), parallel=_setting(model, row.parallel))
     readers = [
-        functools.partial(_read_layer, module, row, n_heads, f"{family!r} layer {i + 1}")
-        for i, module in enumerate(modules)
+        functools.partial(_read_layer, module, row, n_heads, f"{family!r} layer {number}")
+        for number, module in enumerate(modules, start=1)
     ]
     # Fewer modules than layers are shared in order, as the groups of ALBERT are.
-    module_of = [layer * len(modules) // n_layers for layer in range(n_layers)]
+    module_of_layer = [layer * len(modules) // n_layers for layer in range(n_layers)]
     if again:
-        return _ReadAgain([readers[number] for number in module_of])
-    read = [reader() for reader in readers]
-    return [read[number] for number in module_of]
+        return _ReadAgain([readers[module] for module in module_of_layer])
+    weights = [reader() for reader in readers]
+    return [weights[module] for module in module_of_layer]
 
 
 class _ReadAgain(Sequence[LayerWeights]):
@@ -209,10 +208,11 @@ class _ReadAgain(Sequence[LayerWeights]):
     def __len__(self) -> int:
         return len(self._readers)
 
-    def __getitem__(self, number: Any) -> Any:
-        weights = self._readers[number]()
+    def __getitem__(self, index: Any) -> Any:
+        weights = self._readers[index]()
         # Constants made of the weights are kept from one reading to the next; a mark tells whether they still hold.
-        weights.__dict__["_kept"] = self._constants.setdefault(range(len(self))[number], {})
+        layer = range(len(self))[index]  # the same for a negative index
+        weights.__dict__["_kept"] = self._constants.setdefault(layer, {})
         return weights
 
 
@@ -223,19 +223,20 @@ def layer_modules(model: Any) -> list[nn.Module]:
 
 
 def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> LayerWeights:
+    """Read the weights of one layer module by the row of names of its architecture."""
+
     def get(path: str) -> Any:
         return find_module(module, path, where)
 
-    def norm(names: str) -> LayerNorm | None:
-        # Of several names, the first that exists is taken; the last one names what is missing.
-        first, *others = names.split("|")
-        while others and next(find_modules(module, first), None) is None:
-            first, *others = others
-        return _norm(get(first), where) if first else None
+    def norm(paths: str) -> LayerNorm | None:
+        *preferred, last = paths.split("|")
+        existing = (path for path in preferred if next(find_modules(module, path), None) is not None)
+        path = next(existing, last)  # if none exists, the error names the last
+        return _read_norm(get(path), where) if path else None
 
     w_o, b_o = read_linear(get(row.output), where)
-    size = w_o.shape[0] // n_heads
-    w_v, b_v = (value_part(packed, row.fused, n_heads, size) for packed in read_linear(get(row.value), where))
+    head_size = w_o.shape[0] // n_heads
+    w_v, b_v = (value_part(packed, row.fused, n_heads, head_size) for packed in read_linear(get(row.value), where))
     if row.value_bias:
         b_v = b_v + get(row.value_bias).detach()
     ff_in = [read_linear(get(path), where) for path in row.ff_in.split()]
@@ -244,8 +245,10 @@ def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> Lay
         ff_in = list(zip(w_1.chunk(2, -1), b_1.chunk(2, -1), strict=True))
     w_2, b_2 = read_linear(get(row.ff_out), where)
     norm_1, norm_2 = norm(row.norm_1), norm(row.norm_2)
-    needed = (norm_2 if row.norm_2 else w_2) if row.pre_norm else (norm_1 and norm_2)
-    if needed is None:
+    # The first norm of a pre-LN layer may be an identity (ModernBERT), and its row may name none (OLMo 2).
+    lacks_first = norm_1 is None and not row.pre_norm
+    lacks_second = norm_2 is None and not (row.pre_norm and row.norm_2 == "")
+    if lacks_first or lacks_second:
         raise ModelError(f"{where}: a layer norm is missing where this architecture has one")
     return LayerWeights(
         n_heads=n_heads,
@@ -267,12 +270,13 @@ def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> Lay
     )
 
 
-def _said(model: Any, said: bool | str) -> bool:
-    """What a row says itself, or lets the configuration of the model say."""
-    return bool(getattr(model.config, said)) if isinstance(said, str) else said
+def _setting(model: Any, value: bool | str) -> bool:
+    """Return a value of a row, or that of the entry of the model's configuration that the row names instead."""
+    return bool(getattr(model.config, value)) if isinstance(value, str) else value
 
 
-def _norm(module: Any, where: str) -> LayerNorm | None:
+def _read_norm(module: Any, where: str) -> LayerNorm | None:
+    """Read a layer norm or an RMS norm; None for an identity."""
     if isinstance(module, nn.Identity):
         return None
     eps = getattr(module, "eps", getattr(module, "variance_epsilon", None))
@@ -284,8 +288,8 @@ def _norm(module: Any, where: str) -> LayerNorm | None:
     plain = LayerNorm(gamma, beta, float(eps))
     # RMSNorm does not subtract the mean, and that of Gemma multiplies by 1 + weight. Names do not tell; values do.
     probe = torch.linspace(-1, 2, len(gamma), dtype=gamma.dtype, device=gamma.device)
-    given = module(probe)
+    expected = module(probe)
     for norm in (plain, replace(plain, centered=False), replace(plain, gamma=1 + gamma, centered=False)):
-        if torch.allclose(norm(probe), given, rtol=1e-3, atol=1e-4):
+        if torch.allclose(norm(probe), expected, rtol=1e-3, atol=1e-4):
             return norm
     raise ModelError(f"{where}: {type(module).__name__} is neither a layer norm nor an RMS norm")
