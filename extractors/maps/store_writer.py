@@ -113,11 +113,11 @@ def store_maps(
             advance = held.enter_context(progress_bar("maps", len(sentences)))
         store = _Store(encoder, sentences, folder, {**options, "batch_cells": batch_cells}, _TYPES[dtype], advance, log)
         held.enter_context(locked(folder, wait=True))  # another process may be making the same maps
-        numbers = range(-(-len(sentences) // WINDOW))
-        records = {number: record for number in numbers if (record := store.read(number)) is not None}
-        missing = [number for number in numbers if number not in records]
-        records |= {number: store.make(number, missing) for number in missing}
-    return store.maps(records, made=sum(len(store.of_part(number)) for number in missing))
+        n_parts = -(-len(sentences) // WINDOW)  # rounded up
+        stored = {part: store.read(part) for part in range(n_parts)}
+        missing = [part for part, record in stored.items() if record is None]
+        records = [store.make(part, missing) if record is None else record for part, record in stored.items()]
+    return store.maps(records, made=sum(len(store.of_part(part)) for part in missing))
 
 
 @dataclass(frozen=True)
@@ -132,46 +132,46 @@ class _Store:
     advance: Callable[[int], object]
     cache_log: CacheLog
 
-    def of_part(self, number: int) -> Sequence[Sentence]:
-        """Return the sentences of a part."""
-        return self.sentences[number * WINDOW : (number + 1) * WINDOW]
+    def of_part(self, part: int) -> Sequence[Sentence]:
+        """Return the sentences of a part, given by its number from 0."""
+        return self.sentences[part * WINDOW : (part + 1) * WINDOW]
 
-    def read(self, number: int) -> dict[str, Any] | None:
+    def read(self, part: int) -> dict[str, Any] | None:
         """Read the record of a part and check its files; None if it has to be made, and then no file of it is left."""
-        record = self.cache_log.read(self.folder / f"{number:04d}.json", read_json)
-        digests = {} if record is None else _digests(number, record)
+        record = self.cache_log.read(self.folder / f"{part:04d}.json", read_json)
+        digests = {} if record is None else _digests(part, record)
         whole = [self.cache_log.read(self.folder / name, partial(_check, digest)) for name, digest in digests.items()]
         if record is not None and all(whole):
-            self.advance(len(self.of_part(number)))
+            self.advance(len(self.of_part(part)))
             return record
-        for file in (*self.folder.glob(f"{number:04d}.json"), *self.folder.glob(f"{number:04d}-*.safetensors")):
+        for file in (*self.folder.glob(f"{part:04d}.json"), *self.folder.glob(f"{part:04d}-*.safetensors")):
             delete(file)
         return None
 
-    def make(self, number: int, missing: Sequence[int]) -> dict[str, Any]:
-        """Make a part; this part and all later ones in ``missing`` must fit on the disk."""
-        sentences, log = self.of_part(number), ExtractionLog()
-        indices: dict[int, list[int]] = {}  # the same sentence may occur twice
-        for index, sentence in enumerate(sentences, start=number * WINDOW):
+    def make(self, part: int, missing: Sequence[int]) -> dict[str, Any]:
+        """Make a part and return its record; this part and all later ones in ``missing`` must fit on the disk."""
+        sentences, log = self.of_part(part), ExtractionLog()
+        indices: dict[int, list[int]] = {}  # of a sentence in the corpus, by its id; the same may occur twice
+        for index, sentence in enumerate(sentences, start=part * WINDOW):
             indices.setdefault(id(sentence), []).append(index)
-        shards: list[str] = []  # their digests
-        waiting: dict[str, Tensor] = {}  # the maps of the next shard, by the numbers of their sentences
-        maps: list[tuple[int, int, list[int]]] = []  # the number of the sentence, its shard, and its special positions
-        shape: tuple[int, ...] = ()
+        digests: list[str] = []  # of the shards that have been written
+        waiting: dict[str, Tensor] = {}  # the maps of the next shard, by the indices of their sentences
+        maps: list[tuple[int, int, list[int]]] = []  # the index of the sentence, its shard, and its special positions
+        shape: tuple[int, ...] = ()  # layers × heads
 
         def write_shard() -> None:
-            shards.append(write_tensors(self.folder / _shard(number, len(shards)), waiting, {}))
+            digests.append(write_tensors(self.folder / _shard_name(part, len(digests)), waiting, {}))
             waiting.clear()
 
         for batch in extract(self.encoder, sentences, log=log, **self.options):
             if not shape:
                 shape = tuple(batch.maps.shape[1:3])
-                self._check_space([later for later in missing if later >= number], shape)
-            for sentence, cut, special in self._cut(batch):
+                self._check_space([other for other in missing if other >= part], shape)
+            for sentence, unpadded, special in self._unpadded(batch):
                 index = indices[id(sentence)].pop()
-                waiting[str(index)] = cut
-                maps.append((index, len(shards), special))
-            if sum(cut.nbytes for cut in waiting.values()) > _SHARD_BYTES:
+                waiting[str(index)] = unpadded
+                maps.append((index, len(digests), special))
+            if sum(unpadded.nbytes for unpadded in waiting.values()) > _SHARD_BYTES:
                 write_shard()
             self.advance(len(batch))
         if waiting:
@@ -184,30 +184,31 @@ class _Store:
             "unknown_words": log.unknown_words,
             "substituted_words": log.substituted_words,
             "skipped": [(indices[id(skipped.sentence)].pop(), skipped.reason) for skipped in log.skipped],
-            "shards": shards,
+            "shards": digests,
         }
-        write_json(self.folder / f"{number:04d}.json", record)
+        write_json(self.folder / f"{part:04d}.json", record)
         return record
 
-    def _cut(self, batch: MapBatch) -> Iterator[tuple[Sentence, Tensor, list[int]]]:
+    def _unpadded(self, batch: MapBatch) -> Iterator[tuple[Sentence, Tensor, list[int]]]:
         """Yield each sentence of a batch with its map, in the type of the store, and its special positions."""
         for row, (sentence, length) in enumerate(zip(batch.sentences, batch.lengths.tolist(), strict=True)):
-            cut = batch.maps[row, ..., :length, :length].to("cpu", self.dtype, copy=True)
-            if self.dtype == torch.float16 and not cut.isfinite().all():
+            unpadded = batch.maps[row, ..., :length, :length].to("cpu", self.dtype, copy=True)
+            if self.dtype == torch.float16 and not unpadded.isfinite().all():
                 raise ExtractionError(f"sentence {sentence.id!r}: a map is too large for float16; use float32")
-            yield sentence, cut.contiguous(), batch.special[row].nonzero().flatten().tolist()
+            yield sentence, unpadded.contiguous(), batch.special[row].nonzero().flatten().tolist()
 
-    def maps(self, records: Mapping[int, dict[str, Any]], *, made: int) -> StoredMaps:
-        """Return the maps of all parts."""
+    def maps(self, records: Sequence[dict[str, Any]], *, made: int) -> StoredMaps:
+        """Return the maps of all parts, given the record of each and how many sentences the model had to read."""
         log, shape = ExtractionLog(), (0, 0)
         digests: dict[str, str] = {}
         locations: list[MapLocation] = []
-        for number, record in sorted(records.items()):
-            digests |= _digests(number, record)
+        for part, record in enumerate(records):
+            digests |= _digests(part, record)
             if record["maps"]:
                 shape = record["shape"][0], record["shape"][1]
-            locations += [MapLocation(_shard(number, shard), i, tuple(special)) for i, shard, special in record["maps"]]
-            skipped = [Skipped(self.sentences[i], reason) for i, reason in record["skipped"]]
+            for index, shard, special in record["maps"]:
+                locations.append(MapLocation(_shard_name(part, shard), index, tuple(special)))
+            skipped = [Skipped(self.sentences[index], reason) for index, reason in record["skipped"]]
             words, unknown, substituted = record["words"], record["unknown_words"], record["substituted_words"]
             log.add(ExtractionLog(len(record["maps"]), words, unknown, substituted, skipped))
         if not locations:
@@ -235,7 +236,8 @@ class _Store:
     def _check_space(self, missing: Sequence[int], shape: Sequence[int]) -> None:
         """Raise `ExtractionError` unless the maps of the parts that are missing fit on the disk."""
         limits = [limit for limit in (self.encoder.max_length, self.options["max_length"]) if limit is not None]
-        lengths = [len(sentence) for number in missing for sentence in self.of_part(number)]
+        lengths = [len(sentence) for part in missing for sentence in self.of_part(part)]
+        # A map has two special tokens besides the words; pieces are not known yet.
         cells = sum((n + 2) ** 2 for n in lengths if all(n <= limit for limit in limits))
         needed = cells * shape[0] * shape[1] * torch.finfo(self.dtype).bits // 8
         free = free_space(self.folder)
@@ -246,18 +248,18 @@ class _Store:
             )
 
 
-def _shard(number: int, shard: int) -> str:
+def _shard_name(part: int, shard: int) -> str:
     """Name a file with maps of a part."""
-    return f"{number:04d}-{shard:03d}.safetensors"
+    return f"{part:04d}-{shard:03d}.safetensors"
 
 
-def _digests(number: int, record: Mapping[str, Any]) -> dict[str, str]:
+def _digests(part: int, record: Mapping[str, Any]) -> dict[str, str]:
     """Return the digests of the shards of a part by their names."""
-    return {_shard(number, shard): digest for shard, digest in enumerate(record["shards"])}
+    return {_shard_name(part, shard): digest for shard, digest in enumerate(record["shards"])}
 
 
 def _check(digest: str, path: Path) -> bool:
-    """Raise `DamagedError` unless a shard is there, and its content has a digest."""
+    """Raise `DamagedError` unless a shard is there, and its content has the digest that the record says."""
     try:
         if check(path) != digest:
             raise DamagedError("it does not belong to the other files of its part")
