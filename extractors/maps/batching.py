@@ -125,15 +125,15 @@ def plan(
                 raise ExtractionError(f"{location}{noun} {sentence.id!r}: {reason}")
         readable.sort(key=lambda pair: -len(pair[1]))
         for batch in cut(readable, lambda pair: len(pair[1]), reader.batching, batch_cells, batch_pieces):
-            sentences, read = zip(*batch, strict=True)
-            yield sentences, list(read)
+            sentences, pieces_of_batch = zip(*batch, strict=True)
+            yield sentences, list(pieces_of_batch)
             # Whoever draws the next batch is done with this one, so that only now it counts as read.
             log.add(_counted(batch))
 
 
 def _counted(batch: Sequence[tuple[Sentence, Pieces | PairPieces]]) -> ExtractionLog:
     """Count inputs that have been read, and their words."""
-    of_sentences = (
+    whole_sentences = (
         (sentence, pieces)
         for sentence, pieces in batch
         if isinstance(pieces, Pieces) and not isinstance(sentence, Segment | SentencePair)
@@ -143,7 +143,7 @@ def _counted(batch: Sequence[tuple[Sentence, Pieces | PairPieces]]) -> Extractio
         words=sum(pieces.words for _, pieces in batch),
         unknown_words=sum(pieces.unknown for _, pieces in batch),
         substituted_words=sum(pieces.substituted for _, pieces in batch),
-        fit=TextFit.of(of_sentences),
+        fit=TextFit.of(whole_sentences),
     )
 
 
@@ -180,15 +180,15 @@ def cut(
 ) -> Iterator[list[T]]:
     """Cut inputs into batches within bounds on inputs × length² and × length; one that exceeds a bound stands alone."""
     batch: list[T] = []
-    longest = 0
-    for each in inputs:
-        n = max(longest, length(each))
-        cells, pieces = (len(batch) + 1) * n**2, (len(batch) + 1) * n
-        apart = batching == "one by one" or (batching == "equal lengths" and length(each) != longest)
-        if batch and (apart or cells > batch_cells or pieces > batch_pieces):
+    padded = 0  # the length of the longest input of the batch, to which the others are padded
+    for candidate in inputs:
+        size, longest = len(batch) + 1, max(padded, length(candidate))  # of the batch with the candidate
+        is_too_large = size * longest**2 > batch_cells or size * longest > batch_pieces
+        is_apart = batching == "one by one" or (batching == "equal lengths" and length(candidate) != padded)
+        if batch and (is_apart or is_too_large):
             yield batch
-            batch, n = [], length(each)
-        batch.append(each)
-        longest = n
+            batch, longest = [], length(candidate)
+        batch.append(candidate)
+        padded = longest
     if batch:
         yield batch

@@ -78,7 +78,9 @@ def extract(
     filled = ExtractionLog() if log is None else log
     options = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": filled}
     texts = as_sentences(sentences)
-    made = extract_many(encoder, texts, [maker], **options)
+    made = extract_many(
+        encoder, texts, [maker], **options
+    )  # outside of the generator, so that the call checks the texts
     total = len(texts) if isinstance(texts, Sized) else None
 
     def batches() -> Iterator[MapBatch]:
@@ -111,14 +113,14 @@ def extract_many(
         ...     print(weights.kind, norms.kind)
         weight norm
     """
-    made = [MapMaker(get_kind(maker)) if isinstance(maker, str) else maker for maker in makers]
-    options["batch_cells"] = shared_cells(made, options.get("batch_cells", DEFAULT_BATCH_CELLS))
-    hidden_states = any(maker.reads_weights for maker in made)
+    batch_makers = [MapMaker(get_kind(maker)) if isinstance(maker, str) else maker for maker in makers]
+    options["batch_cells"] = shared_cells(batch_makers, options.get("batch_cells", DEFAULT_BATCH_CELLS))
+    hidden_states = any(maker.reads_weights for maker in batch_makers)
     if not isinstance(encoder, Encoder):
         raise TypeError(f"expected an encoder, see load_encoder, not {encoder!r:.80}")
     # The texts are checked here, by the call, and not when the first map is asked for.
     batches = shared_batches(encoder, as_sentences(sentences), hidden_states=hidden_states, **options)
-    return (make_batches(made, batch) for batch in batches)
+    return (make_batches(batch_makers, batch) for batch in batches)
 
 
 def make_batches(makers: Sequence[BatchMaker[Any]], batch: Any) -> tuple[Any, ...]:

@@ -119,11 +119,11 @@ class GradientMaker:
         """
         encoder = batch.encoder
         check_masking(encoder, self.mask_rate)
-        drawn = mask_batch(batch, self.mask_rate, self.seed)
-        masked = [pieces for pieces, _ in drawn]
         ids, mask = encoder.pad(batch.pieces)
         is_masked = torch.zeros_like(mask)
-        for row, (_, indices) in enumerate(drawn):
+        masked: list[Pieces] = []
+        for row, (pieces, indices) in enumerate(mask_batch(batch, self.mask_rate, self.seed)):
+            masked.append(pieces)
             is_masked[row, indices] = True
         with torch.enable_grad():
             losses, attentions = self._losses(batch, masked, is_masked, ids)
@@ -175,11 +175,12 @@ class GradientMaker:
             with torch.no_grad():
                 unmasked = _read(encoder, model, batch.pieces)[0]
             errors = (output[0] - unmasked)[is_masked].square().mean(-1)
-        by_piece = errors.new_zeros(is_masked.shape).masked_scatter(is_masked, errors)
+        by_piece = errors.new_zeros(is_masked.shape).masked_scatter(is_masked, errors)  # 0 where nothing is masked
         return by_piece.sum(1) / is_masked.sum(1).clamp(min=1), tuple(output.attentions)
 
 
 def _read(encoder: Encoder, model: Any, pieces: Sequence[Pieces]) -> Any:
+    """Return the output of a model for a batch, with a graph from the embedded words on where gradients are enabled."""
     inputs = model_inputs(*encoder.pad(pieces), encoder.segment_ids(pieces))
     # If all parameters are frozen, no graph is recorded. It can always begin at the embedded words.
     hook = model.get_input_embeddings().register_forward_hook(

@@ -115,7 +115,8 @@ def make_maps(
     makers: Sequence[MapMaker], forward: Forward, encoder: Encoder, pieces: Sequence[Pieces]
 ) -> list[tuple[Maps, list[int]]]:
     """Make the maps of several makers, each with the number of positions of every sentence."""
-    in_turns = not isinstance(forward.attentions, list)  # such layers are checked when they are there
+    # Where layers are read in turns, their attention is not all there, and each is checked when it is.
+    in_turns = not isinstance(forward.attentions, list)
     if not in_turns:
         check_attention(forward.attentions, forward.mask, forward.mask, encoder.label, sinks=encoder.has_sinks)
     words: WordMerger | None = None

@@ -123,7 +123,7 @@ class NormMaker:
 
 
 def mixing_ratios(layer: Layer) -> dict[str, Float[Tensor, "batch n"]]:
-    """The ratios of every token by all `MIXING_VARIANTS`. Values at padding are meaningless."""
+    """Compute the mixing ratios of every token by all `MIXING_VARIANTS`. Values at padding are meaningless."""
     weights = layer.weights
     by_weight = 1 - layer.alpha.diagonal(dim1=-2, dim2=-1).mean(1)
     context_from_itself = layer.context_from_itself()
@@ -133,10 +133,9 @@ def mixing_ratios(layer: Layer) -> dict[str, Float[Tensor, "batch n"]]:
     kept = kept + layer.x
     ratios["attnres-n"] = _ratio(mixed, kept)
     if weights.parallel:  # all that the feed-forward block adds comes from the token itself
-        through = layer.ff_from_itself
         ratios["attnresln-n"] = ratios["attnres-n"]
-        ratios["atbff-n"] = through.new_zeros(through.shape[:-1])
-        ratios |= dict.fromkeys(("atbffres-n", "atbffresln-n"), _ratio(mixed, kept + through))
+        ratios["atbff-n"] = torch.zeros_like(by_weight)
+        ratios |= dict.fromkeys(("atbffres-n", "atbffresln-n"), _ratio(mixed, kept + layer.ff_from_itself))
         return ratios
     mixed_stages, kept_stages = _stages(layer, mixed), _stages(layer, kept)
     for name in ("attnresln-n", "atbff-n", "atbffres-n", "atbffresln-n"):
@@ -145,6 +144,7 @@ def mixing_ratios(layer: Layer) -> dict[str, Float[Tensor, "batch n"]]:
 
 
 def _ratio(mixed: Float[Tensor, "batch n dim"], kept: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch n"]:
+    """Compute ``M / (M + P)`` from the sum of what comes from other tokens and what comes from the token itself."""
     m, p = mixed.norm(dim=-1), kept.norm(dim=-1)
     ratio: Tensor = m / (m + p)
     return ratio

@@ -105,7 +105,7 @@ class StageMaker:
             )
         layers = [_around_block(layer) for layer in forward.layers(ff_bias=self.ff_bias)]
         pre_norm = weights[0].pre_norm
-        norms = [each.norm if pre_norm else each.last_norm for each in weights]
+        norms = [layer_weights.norm if pre_norm else layer_weights.last_norm for layer_weights in weights]
         words = [torch.tensor(p.word_of) for p in pieces]
         return StageBatch(
             components=("LN", "FF", "RES") if pre_norm else ("FF", "RES", "LN"),
@@ -121,31 +121,33 @@ class StageMaker:
 
 def _around_block(layer: Layer) -> dict[str, Tensor]:
     """Compute the fields of a `StageBatch` that have layers, for one layer."""
-    weights = layer.weights
-    ff, residual = weights.feed_forward(layer.u), layer.p if weights.pre_norm else layer.a
-    read = layer.p if weights.pre_norm else layer.q
-    sizes = torch.einsum("bnd,bn->bd", read.abs(), layer.mask / layer.mask.sum(1, keepdim=True))
+    weights, pre_norm = layer.weights, layer.weights.pre_norm
+    ff = weights.feed_forward(layer.u)
+    residual = layer.p if pre_norm else layer.a
+    read_by_norm = layer.p if pre_norm else layer.q
+    sizes = torch.einsum("bnd,bn->bd", read_by_norm.abs(), layer.mask / layer.mask.sum(1, keepdim=True))
     largest = sizes.topk(min(max(LEFT_OUT), sizes.shape[-1])).indices
     cosine = torch.cosine_similarity(ff.double(), residual.double(), dim=-1)
     # Pre-LN models begin the block with the layer norm, and post-LN models end it with theirs.
-    first = [attnres(layer), attnresln(layer)] if weights.pre_norm else [attnresln(layer)]
-    through = layer.alpha.new_zeros(len(sizes), 4 - len(first), *layer.alpha.shape[-2:])
+    maps_before = [attnres(layer), attnresln(layer)] if pre_norm else [attnresln(layer)]
+    kinds_after = FF_KINDS[: 4 - len(maps_before)]
+    maps_after = layer.alpha.new_zeros(len(sizes), len(kinds_after), *layer.alpha.shape[-2:])
     without = layer.alpha.new_zeros(len(sizes), len(LEFT_OUT), 2, *layer.alpha.shape[-2:])
-    inside = layer.mask[:, None, :, None] & layer.mask[:, None, None, :]
     projections = feed_forward_projections(weights)
     for b, sentence in enumerate(layer.sentences()):
         for block, vectors in feed_forward_vectors(sentence, projections):
-            for stage in range(through.shape[1]):
-                through[b, stage, block.queries, block.keys] = vectors[FF_KINDS[stage]].norm(dim=-1).T
-            if not weights.pre_norm:
-                _fill(without[b], block, (vectors["atbffres"], vectors["atbffresln"]), largest[b])
-        if weights.pre_norm:
+            for stage, kind in enumerate(kinds_after):
+                maps_after[b, stage, block.queries, block.keys] = vectors[kind].norm(dim=-1).T
+            if not pre_norm:
+                _fill_without(without[b], block, (vectors["atbffres"], vectors["atbffresln"]), largest[b])
+        if pre_norm:
             for block in contribution_blocks(sentence, [weights.moving], residuals=[sentence.x[0]]):
-                (before,) = block.vectors
-                after = weights.linear_norm(before) * sentence.scale[0, block.queries]
-                _fill(without[b], block, (before, after), largest[b])
+                (before_norm,) = block.vectors
+                after_norm = weights.linear_norm(before_norm) * sentence.scale[0, block.queries]
+                _fill_without(without[b], block, (before_norm, after_norm), largest[b])
+    inside = layer.mask[:, None, :, None] & layer.mask[:, None, None, :]
     return {
-        "maps": torch.cat([*first, through], dim=1).masked_fill(~inside, 0),
+        "maps": torch.cat([*maps_before, maps_after], dim=1).masked_fill(~inside, 0),
         "without": without,
         "ff_norms": ff.norm(dim=-1),
         "residual_norms": residual.norm(dim=-1),
@@ -154,7 +156,7 @@ def _around_block(layer: Layer) -> dict[str, Tensor]:
     }
 
 
-def _fill(
+def _fill_without(
     without: Float[Tensor, "counts 2 n n"],
     block: Block,
     around: tuple[Float[Tensor, "keys queries dim"], Float[Tensor, "keys queries dim"]],
@@ -163,8 +165,8 @@ def _fill(
     """Fill in the norms of a block's vectors before and after the layer norm, without the largest dimensions."""
     for side, vectors in enumerate(around):
         # Squares are added to what is left, and not subtracted from the whole, nearly all of which an outlier can be.
-        squares = vectors[..., largest].square()
-        others = vectors.index_fill(-1, largest, 0).square().sum(-1)
-        for row, count in enumerate(LEFT_OUT):
-            norms = (others + squares[..., count:].sum(-1)).sqrt()
-            without[row, side, block.queries, block.keys] = norms.T
+        squares_of_largest = vectors[..., largest].square()
+        square_of_rest = vectors.index_fill(-1, largest, 0).square().sum(-1)
+        for index, count in enumerate(LEFT_OUT):
+            norms = (square_of_rest + squares_of_largest[..., count:].sum(-1)).sqrt()
+            without[index, side, block.queries, block.keys] = norms.T
