@@ -929,8 +929,8 @@ _ABLATED = (
     ),
     Fault(
         "extractors/replaceable/heads_off.py",
-        "each[number, :, :, head] = 0 if fill is None",
-        "each[number, :, head] = 0 if fill is None",
+        "by_head[repetition, :, :, head] = 0 if fill is None",
+        "by_head[repetition, :, head] = 0 if fill is None",
         "tests/reference/test_heads_off.py::test_switching_off_is_zeroing_the_values",
     ),
     Fault(

@@ -60,8 +60,8 @@ class AttentionPatch:
 
     def attend(self, eager: Callable[[], tuple[Tensor, Tensor]], value: Tensor) -> tuple[Tensor, Tensor | None]:
         """Handle one call, given a function for the model's own weighted sums and weights, and the value vectors."""
-        number, self.calls = self.calls, self.calls + 1
-        if number != self._call:
+        call, self.calls = self.calls, self.calls + 1
+        if call != self._call:
             return eager()
         if self._context is not None:
             return self._context, None
@@ -74,8 +74,8 @@ class AttentionPatch:
         if self._at is None:
             weights[:, self._heads] = self._rows
         else:
-            each = torch.arange(len(weights), device=weights.device)[:, None]
-            weights[each, torch.tensor(self._heads, device=weights.device), self._at[:, None]] = self._rows[:, :, 0]
+            inputs = torch.arange(len(weights), device=weights.device)[:, None]
+            weights[inputs, torch.tensor(self._heads, device=weights.device), self._at[:, None]] = self._rows[:, :, 0]
         return (weights @ self.values).transpose(1, 2).contiguous(), weights
 
 
@@ -93,6 +93,7 @@ def replaceable_attention(
 
 
 def _eager(attention: type) -> Callable[..., tuple[Tensor, Tensor]]:
+    """Return the eager function of the Python module that defines a class of attention, or else one of its bases."""
     for base in attention.__mro__:
         function: Any = getattr(sys.modules[base.__module__], "eager_attention_forward", None)
         if function is not None:
@@ -155,8 +156,8 @@ Position = Literal["first", "last"]
 """The position of each input that a classifier reads: that of [CLS], or in decoders that of the last piece."""
 
 
-def places_of(position: Position, inside: Bool[Tensor, "batch n"]) -> Int[Tensor, " batch"]:
-    """Return the index of a position in each input."""
+def indices_of(position: Position, inside: Bool[Tensor, "batch n"]) -> Int[Tensor, " batch"]:
+    """Return the index of a position in each input of a padded batch, where ``inside`` is False on padding."""
     return inside.sum(1) - 1 if position == "last" else inside.new_zeros(len(inside), dtype=torch.long)
 
 
@@ -164,15 +165,17 @@ def position_read(
     run: Callable[[], Tensor], logits: Tensor, seen: AttentionPatch, inside: Bool[Tensor, "batch n"], label: str
 ) -> Position:
     """Return the only position whose row of the last layer's attention the logits depend on, or raise `ModelError`."""
+
+    def change(kept: Bool[Tensor, "batch n"]) -> float:
+        """Compute how much the logits change if all rows but the kept ones are 0."""
+        rows = seen.weights * kept[:, None, :, None]
+        with AttentionPatch(seen.calls - 1, rows, range(rows.shape[1])):
+            return difference(run(), logits)
+
     for position in get_args(Position):
         is_read = torch.zeros_like(inside)
-        is_read[torch.arange(len(inside), device=inside.device), places_of(position, inside)] = True
-        changes = []
-        for kept in (~is_read, is_read):
-            rows = seen.weights * kept[:, None, :, None]
-            with AttentionPatch(seen.calls - 1, rows, range(rows.shape[1])):
-                changes.append(difference(run(), logits))
-        if changes[0] > 0 and changes[1] <= TOLERANCE:
+        is_read[torch.arange(len(inside), device=inside.device), indices_of(position, inside)] = True
+        if change(~is_read) > 0 and change(is_read) <= TOLERANCE:
             return position  # type: ignore[no-any-return]
     raise ModelError(
         f"{label}: this classifier reads neither the first position alone nor the last one (but, for example, the mean "

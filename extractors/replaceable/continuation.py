@@ -45,28 +45,29 @@ class WordRows:
         cls, rows: Float[Tensor, "batch rows pieces"], word_of: Int[Tensor, "batch pieces"], n: int
     ) -> tuple[WordRows, Float[Tensor, "batch rows n"]]:
         """Return the parts, and the distribution over n words, which is zero if words get nothing or there are none."""
-        belongs = (word_of[:, :, None] == torch.arange(n, device=word_of.device)).to(rows.dtype)
-        words = rows @ belongs
+        is_of_word = (word_of[:, :, None] == torch.arange(n, device=word_of.device)).to(rows.dtype)  # pieces × words
+        words = rows @ is_of_word
         total = words.sum(-1)
         alpha = words / total.where(total > 0, 1)[..., None]
-        of_piece = words @ belongs.mT
-        evenly = (belongs @ (1 / belongs.sum(1).clamp(min=1))[..., None]).mT
-        share = torch.where(of_piece > 0, rows / of_piece.where(of_piece > 0, 1), evenly)
+        its_word = words @ is_of_word.mT  # for each piece, the weight of its word
+        # The pieces of a word that gets nothing have equal shares.
+        evenly = (is_of_word @ (1 / is_of_word.sum(1).clamp(min=1))[..., None]).mT
+        share = torch.where(its_word > 0, rows / its_word.where(its_word > 0, 1), evenly)
         inside = (word_of >= 0)[:, None]
         return cls(total, share * inside, rows * ~inside, word_of), alpha
 
     def join(self, alpha: Float[Tensor, "batch k rows n"], renormalise: bool) -> Float[Tensor, "batch k rows pieces"]:
         """Compute the weights of pieces, m · word · share. Rows may then be divided by their sums, if not 0."""
-        word = self.word_of.clamp(min=0)[:, None, None].expand(*alpha.shape[:3], -1)
-        scaled = self.total[:, None, :, None] * alpha
-        rows = scaled.gather(-1, word) * self.share[:, None] + self.rest[:, None]
+        word = self.word_of.clamp(min=0)[:, None, None].expand(*alpha.shape[:3], -1)  # special tokens have no share
+        words = self.total[:, None, :, None] * alpha
+        rows = words.gather(-1, word) * self.share[:, None] + self.rest[:, None]
         if not renormalise:
             return rows
-        total = rows.sum(-1, keepdim=True)
-        return rows / total.where(total > 0, 1)
+        sums = rows.sum(-1, keepdim=True)
+        return rows / sums.where(sums > 0, 1)
 
     def detached(self) -> WordRows:
-        """A copy without history, so that no gradient goes through it."""
+        """Return a copy without history, so that no gradient goes through it."""
         return WordRows(self.total.detach(), self.share.detach(), self.rest.detach(), self.word_of)
 
 
@@ -89,15 +90,14 @@ class TransformerState(TextState):
         """Return the mean over heads, shape (batch, heads, n, n), of the row of a query: ``cls``, ``last``, ``all``."""
         scores = torch.zeros_like(self.alpha[:, 0])
         for text, pieces in enumerate(self.pieces):
-            if query == "last":  # the rows are pieces
-                own = self.word_of[text] >= 0
-                row = heads[text, :, len(pieces) - 1].mean(0)
-                scores[text].index_add_(0, self.word_of[text][own], row[own].to(scores.dtype))
-                continue
             words = [position for position, special in enumerate(pieces.special) if not special]
-            if words:
-                rows = [0] if query == "cls" else words
-                scores[text, : len(words)] = heads[text].mean(0)[rows].mean(0)[words]
+            if query == "last":  # these are maps of pieces, so that what the pieces of a word have is added up
+                is_in_word = self.word_of[text] >= 0
+                last_row = heads[text, :, len(pieces) - 1].mean(0)
+                scores[text].index_add_(0, self.word_of[text][is_in_word], last_row[is_in_word].to(scores.dtype))
+            elif words:
+                queries = [0] if query == "cls" else words
+                scores[text, : len(words)] = heads[text].mean(0)[queries].mean(0)[words]
         return scores
 
 
@@ -115,15 +115,15 @@ class ReplacedHeads:
     ) -> Float[Tensor, "batch k classes"]:
         """Continue the forward pass of a batch with k other attentions per text."""
         k = rows.shape[1]
-        weights = rows.view(len(state), k, len(self.heads), -1, rows.shape[-1])
+        weights = rows.view(len(state), k, len(self.heads), -1, rows.shape[-1])  # the fourth dimension is the queries
         context, at = None, state.at
         if way == "one position":
-            read = state.read[:, None].repeat(1, k, 1, 1)
-            read[:, :, self.heads] = weights[..., 0, :]
-            context = torch.einsum("bkhn,bhnd->bkhd", read, state.values).flatten(0, 1)[:, None]
+            all_heads = state.read[:, None].repeat(1, k, 1, 1)
+            all_heads[:, :, self.heads] = weights[..., 0, :]
+            context = torch.einsum("bkhn,bhnd->bkhd", all_heads, state.values).flatten(0, 1)[:, None]
 
         def repeated(tensor: Tensor) -> Tensor:
-            """What the way reads of each input, once for each attention."""
+            """Return what the way reads of each input, once for each attention."""
             if way == "one position":
                 assert at is not None  # noqa: S101 this way is for classifiers that read one position
                 tensor = tensor[torch.arange(len(at), device=at.device), at][:, None]
@@ -134,13 +134,13 @@ class ReplacedHeads:
         with ExitStack() as stack:
             if way == "whole model":
                 stack.enter_context(input_embeddings(self.model, state.embeddings.repeat_interleave(k, 0)))
-                call = self.layer
+                call = self.layer  # layers are counted by the calls of their attention
             else:
                 assert state.hidden is not None  # noqa: S101 the other ways need an architecture with a row of names
                 stack.enter_context(resumed(self.modules, self.layer, repeated(state.hidden)))
                 call = 0
-            of_all = None if at is None else at.repeat_interleave(k, 0)
-            stack.enter_context(AttentionPatch(call, weights.flatten(0, 1), self.heads, context, of_all))
+            repeated_at = None if at is None else at.repeat_interleave(k, 0)
+            stack.enter_context(AttentionPatch(call, weights.flatten(0, 1), self.heads, context, repeated_at))
             logits = model_logits(self.model, ids, inside, segments)
         return logits.view(len(state), k, -1)
 

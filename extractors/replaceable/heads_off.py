@@ -46,7 +46,7 @@ class HeadSwitch:
         path = ARCHITECTURES[family].output
         self._projections = [find_module(module, path, f"{family!r}") for module in self._modules]
         with torch.inference_mode(), Recorder(self._modules) as self._layers, Recorder(self._projections) as recorded:
-            self.plain = self._call(lambda _, given: given)
+            self.plain = self._run_model(lambda _, outputs: outputs)
         self.outputs: list[Float[Tensor, "batch n inner"]] = recorded.inputs
         self._check(encoder, pieces)
 
@@ -60,83 +60,85 @@ class HeadSwitch:
         """
         k, batch = len(heads), len(self._ids)
 
-        def change(called: int, given: Tensor) -> Tensor:
-            if called:  # the layers above
-                return given
-            each = given.clone().view(k, batch, given.shape[1], self._n_heads, -1)
-            for number, head in enumerate(heads):
+        def change(call: int, outputs: Tensor) -> Tensor:
+            if call > 0:  # the layers above
+                return outputs
+            by_head = outputs.clone().view(k, batch, outputs.shape[1], self._n_heads, -1)
+            for repetition, head in enumerate(heads):
                 if head is not None:
-                    each[number, :, :, head] = 0 if fill is None else fill[head].to(each)
-            return each.view_as(given)
+                    by_head[repetition, :, :, head] = 0 if fill is None else fill[head].to(by_head)
+            return by_head.view_as(outputs)
 
         hidden = self._layers.inputs[layer].repeat(k, 1, 1)
         with torch.inference_mode(), resumed(self._modules, layer, hidden, self._layers.sizes):
-            given = self._call(change, k)
-        return given.view(k, batch, *given.shape[1:])
+            result = self._run_model(change, k)
+        return result.view(k, batch, *result.shape[1:])
 
     def without(
         self, heads: Collection[tuple[int, int]], fill: Float[Tensor, "layers heads inner"] | None = None
     ) -> Float[Tensor, "batch n dim"]:
         """Return what the model gives without all of these heads, given by layer and head from 0, at once."""
 
-        def change(layer: int, given: Tensor) -> Tensor:
-            each = given.clone().view(*given.shape[:2], self._n_heads, -1)
-            for head in (head for at, head in heads if at == layer):
-                each[:, :, head] = 0 if fill is None else fill[layer, head].to(each)
-            return each.view_as(given)
+        def change(layer: int, outputs: Tensor) -> Tensor:
+            by_head = outputs.clone().view(*outputs.shape[:2], self._n_heads, -1)
+            for head_layer, head in heads:
+                if head_layer == layer:
+                    by_head[:, :, head] = 0 if fill is None else fill[layer, head].to(by_head)
+            return by_head.view_as(outputs)
 
         with torch.inference_mode():
-            return self._call(change)
+            return self._run_model(change)
 
-    def check_plain(self, given: Float[Tensor, "batch n dim"], layer: int) -> None:
-        """Raise `ModelError` unless a pass from a layer on without any change gives what the whole model gives."""
+    def check_plain(self, unchanged: Float[Tensor, "batch n dim"], layer: int) -> None:
+        """Raise `ModelError` unless a pass from a layer on without any change gave what the whole model gives."""
         where = f"{self._label}: what it gives from layer {layer + 1} on"
-        compare(given[self.mask], self.plain[self.mask], where, _LEFT)
+        compare(unchanged[self.mask], self.plain[self.mask], where, _LEFT)
 
     def products(self, losses: Callable[[Tensor], Float[Tensor, " batch"]]) -> Float[Tensor, "batch layers heads"]:
         """Return ``|z · ∂L/∂z|`` of each head, z being what it gives at all positions (Michel et al. 2019, §4.1).
 
         ``losses`` takes what the model gives, and returns the loss L of each sentence.
         """
-        outputs: list[Tensor] = []
+        kept: list[Tensor] = []
 
-        def keep(_layer: int, given: Tensor) -> Tensor:
-            outputs.append(given if given.requires_grad else given.detach().requires_grad_())
-            return outputs[-1]
+        def keep(_layer: int, outputs: Tensor) -> Tensor:
+            kept.append(outputs if outputs.requires_grad else outputs.detach().requires_grad_())
+            return kept[-1]
 
         with torch.enable_grad():
             # The sentences of a batch do not see one another, so that the gradient of the sum has that of each.
-            gradients = torch.autograd.grad(losses(self._call(keep)).sum(), outputs)
+            gradients = torch.autograd.grad(losses(self._run_model(keep)).sum(), kept)
         inside = self.mask[..., None, None]
         by_head = [
             (z.detach() * gradient).view(*z.shape[:2], self._n_heads, -1).masked_fill(~inside, 0).sum((1, 3))
-            for z, gradient in zip(outputs, gradients, strict=True)
+            for z, gradient in zip(kept, gradients, strict=True)
         ]
         return torch.stack(by_head, dim=1).abs()
 
-    def _call(self, change: Callable[[int, Tensor], Tensor], k: int = 1) -> Tensor:
-        """Run the model on the batch k times, with ``change(number, given)`` in place of what the heads give.
+    def _run_model(self, change: Callable[[int, Tensor], Tensor], k: int = 1) -> Tensor:
+        """Run the model on the batch k times, with ``change(call, outputs)`` in place of the outputs of heads.
 
-        The number counts the calls of output projections, because layers may share their modules.
+        The calls of output projections are counted from 0, because layers may share their modules.
         """
-        numbers = count()
+        calls = count()
         segments = {} if self._segments is None else {"token_type_ids": self._segments.repeat(k, 1)}
         ids, mask = self._ids.repeat(k, 1), self.mask.repeat(k, 1).long()
         with ExitStack() as stack:
             for projection in self._projections:
                 stack.enter_context(
-                    projection.register_forward_pre_hook(lambda _, args: (change(next(numbers), args[0]), *args[1:]))
+                    projection.register_forward_pre_hook(lambda _, args: (change(next(calls), args[0]), *args[1:]))
                 )
-            given: Tensor = self._model(input_ids=ids, attention_mask=mask, return_dict=True, **segments)[0]
-        return given
+            result: Tensor = self._model(input_ids=ids, attention_mask=mask, return_dict=True, **segments)[0]
+        return result
 
     def _check(self, encoder: Encoder, pieces: Sequence[Pieces]) -> None:
+        """Raise `ModelError` unless the outputs of heads are what is recomputed from weights and attention."""
         layers = list(encoder.forward(pieces, hidden_states=True).layers())
         if not len(layers) == len(self.outputs) == len(self._layers.inputs):
             raise ModelError(f"{self._label}: its output projections are called {len(self.outputs)} times; {_LEFT}")
-        for number, (layer, given) in enumerate(zip(layers, self.outputs, strict=True), start=1):
+        for number, (layer, outputs) in enumerate(zip(layers, self.outputs, strict=True), start=1):
             expected = layer.context.flatten(-2)
             where = f"{self._label}, layer {number}: what goes into the output projection"
-            if given.shape != expected.shape:
+            if outputs.shape != expected.shape:
                 raise ModelError(f"{where} does not consist of what its heads give; {_LEFT}")
-            compare(expected[self.mask], given[self.mask], where, _LEFT)
+            compare(expected[self.mask], outputs[self.mask], where, _LEFT)

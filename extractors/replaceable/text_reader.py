@@ -30,13 +30,13 @@ class TextReader:
 
     def pieces(self, texts: Sequence[Words]) -> list[Pieces]:
         """Return the pieces of each text, or raise `ExtractionError`."""
-        read = []
+        readable = []
         for text, pieces in zip(texts, self._align(texts), strict=True):
             if isinstance(pieces, Unalignable):
                 begin = " ".join(text[:6]) + (" …" if len(text) > 6 else "")
                 raise ExtractionError(f"the text {begin!r} cannot be read: {pieces}")
-            read.append(pieces)
-        return read
+            readable.append(pieces)
+        return readable
 
     def batches(self, texts: Sequence[Words], *, unpadded: bool) -> Iterator[list[int]]:
         """Yield the indices of texts to read together, longest first; unpadded ones have equal numbers of pieces."""
@@ -56,12 +56,12 @@ class TextReader:
         aligned: list[Pieces | Unalignable] = []
         sentences = [Sentence(id=str(i), words=tuple(text)) for i, text in enumerate(texts)]
         queries = [query_of(text) for text in texts]
-        for read in self.encoder.align(sentences, queries if any(queries) else ()):
-            reason = obstacle(read, self.encoder.max_length)
-            if isinstance(read, Unalignable) or reason is not None:
+        for pieces in self.encoder.align(sentences, queries if any(queries) else ()):
+            reason = obstacle(pieces, self.encoder.max_length)
+            if isinstance(pieces, Unalignable) or reason is not None:
                 aligned.append(Unalignable(reason))
-            elif not len(read):
+            elif not len(pieces):
                 aligned.append(Unalignable("it has no words, and the tokenizer adds no special tokens"))
             else:
-                aligned.append(read if self.level == "word" else read.apart())
+                aligned.append(pieces if self.level == "word" else pieces.apart())
         return aligned

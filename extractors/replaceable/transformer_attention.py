@@ -34,10 +34,10 @@ from .attention_model import Special, TextState, Words, state_of
 from .attention_patch import (
     AttentionPatch,
     Position,
+    indices_of,
     input_embeddings,
     make_replaceable,
     model_logits,
-    places_of,
     position_read,
 )
 from .continuation import ReplacedHeads, TransformerState, Way, WordRows, fastest_way, scope_of
@@ -185,7 +185,7 @@ class TransformerAttention(nn.Module):
             raise ValueError("with query='all' texts read together must have the same number of pieces, see batches()")
         ids, mask = self._encoder.pad(pieces)
         segment_ids = self._encoder.segment_ids(pieces) if self._reads_segments else None
-        word_of = pad_sequence([torch.tensor(each.word_of) for each in pieces], batch_first=True, padding_value=-1)
+        word_of = pad_sequence([torch.tensor(p.word_of) for p in pieces], batch_first=True, padding_value=-1)
         word_of = word_of.to(self._encoder.device)
         n_words = word_of.amax(1, keepdim=True) + 1
         n = max(1, int(n_words.max()))
@@ -195,10 +195,10 @@ class TransformerAttention(nn.Module):
             embedded = stack.enter_context(input_embeddings(self.model, leaf=gradient))
             recorded = stack.enter_context(Recorder(self._layers))
             model_logits(self.model, ids, mask, segment_ids)
-            places = places_of(self._position, mask)
-            read = seen.weights[torch.arange(len(ids), device=ids.device), :, places]
-            chosen = read[:, self.heads] if self.query == "cls" else seen.weights[:, self.heads].flatten(1, 2)
-            rows, alpha = WordRows.split(chosen, word_of, n)
+            read_at = indices_of(self._position, mask)
+            read = seen.weights[torch.arange(len(ids), device=ids.device), :, read_at]
+            by_row = read[:, self.heads] if self.query == "cls" else seen.weights[:, self.heads].flatten(1, 2)
+            rows, alpha = WordRows.split(by_row, word_of, n)
         return TransformerState(
             texts=tuple(texts),
             alpha=alpha,
@@ -211,7 +211,7 @@ class TransformerAttention(nn.Module):
             segment_ids=segment_ids,
             rows=rows,
             read=read,
-            at=places if self.query == "cls" else None,
+            at=read_at if self.query == "cls" else None,
             values=seen.values,
             hidden=recorded.inputs[self.layer] if self._layers else None,
             from_embeddings=gradient,
@@ -273,7 +273,7 @@ class TransformerAttention(nn.Module):
 
     @torch.no_grad()
     def _choose_way(self) -> None:
-        """Check that attention can be replaced without side effects, and choose the fastest way that gives the same."""
+        """Check that attention can be replaced, and set the position that is read and the fastest way that works."""
         ids, mask = self._encoder.pad(self._reader.pieces(_PROBE))
         run = functools.partial(model_logits, self.model, ids, mask)
         original = run()
@@ -282,15 +282,16 @@ class TransformerAttention(nn.Module):
             self._position = position_read(run, original, seen, mask, self._label)
         batches = list(self.batches(_PROBE))
         states = [self.encode([_PROBE[i] for i in batch]) for batch in batches]
+        # Two attentions per text: the model's own, and a weight of 1 for every word.
         trials = [torch.stack([s.alpha, s.mask[:, None].expand_as(s.alpha).to(s.alpha)], 1) for s in states]
 
         def logits(way: Way) -> Tensor:
-            self.way = way
+            self.way = way  # which `decode` reads
             return torch.cat([self.decode(state, alpha) for state, alpha in zip(states, trials, strict=True)])
 
         ways: list[Way] = ["from the layer", "whole model"] if self._layers else ["whole model"]
         if self._layers and self.query == "cls" and self.layer == self._encoder.n_layers - 1:
             ways.insert(0, "one position")
         self.way = fastest_way(ways, logits, original[[i for batch in batches for i in batch]], self._label)
-        if self._maps.kind.name != "weight":
+        if self._maps.kind.name != "weight":  # to raise the error of a kind that this model cannot have now
             self.scores(states[0])
