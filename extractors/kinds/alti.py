@@ -81,7 +81,7 @@ def alti_l2(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
     back_projected = (target @ projection.T).view(*layer.v.shape).transpose(1, 2)
     products = (layer.factors * torch.matmul(back_projected, layer.v.permute(0, 2, 3, 1))).sum(1) * scale
     products.diagonal(dim1=-2, dim2=-1).copy_((from_itself * target).sum(-1))
-    gain = 2 * products - norms.squeeze(1) ** 2
+    numerator = 2 * products - norms.squeeze(1) ** 2
     length = target.norm(dim=-1, keepdim=True)
-    rest = (length**2 - gain).clamp(min=0).sqrt()
-    return distributions((gain / (length + rest)).clamp(min=0).unsqueeze(1))
+    length_without = (length**2 - numerator).clamp(min=0).sqrt()
+    return distributions((numerator / (length + length_without)).clamp(min=0).unsqueeze(1))

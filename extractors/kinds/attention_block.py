@@ -29,7 +29,7 @@ def value_norms(layer: AttentionBlock) -> Float[Tensor, "batch heads n"]:
 
 
 def _factored_values(layer: AttentionBlock) -> Float[Tensor, "batch heads n inner"]:
-    """Vectors with the norms and inner products of f(x), in as few dimensions as the head has."""
+    """Return vectors with the norms and inner products of f(x), in as few dimensions as the head has."""
     return torch.matmul(layer.v.transpose(1, 2), layer.weights.head_norm_factors)
 
 
@@ -38,14 +38,15 @@ def norm(layer: AttentionBlock) -> Float[Tensor, "batch heads rows columns"]:
     """``‖α^h_ij f^h(x_j)‖ = α^h_ij ‖f^h(x_j)‖``."""
     if layer.groups is None:
         return layer.factors * value_norms(layer).unsqueeze(2)
-    f, rows = _factored_values(layer), layer.coefficients(None)
-    squared = rows.new_zeros(*rows.shape[:3], layer.groups.k)
+    # The squared norm of what the pieces of a word give together is a sum over pairs of them, see `contribution_norms`.
+    f, alpha = _factored_values(layer), layer.coefficients(None)
+    squared = alpha.new_zeros(*alpha.shape[:3], layer.groups.k)
     for left, right, column, weight in layer.groups.pairs.parts(BLOCK_PAIRS):
         left_pieces = left[:, None, :, None].expand(-1, f.shape[1], -1, f.shape[-1])
         right_pieces = right[:, None, :, None].expand_as(left_pieces)
         inner = (f.gather(2, left_pieces) * f.gather(2, right_pieces)).sum(-1) * weight[:, None]
-        i, j, target = (index[:, None, None].expand(*rows.shape[:3], -1) for index in (left, right, column))
-        squared.scatter_add_(-1, target, rows.gather(-1, i) * rows.gather(-1, j) * inner.unsqueeze(2))
+        i, j, word = (index[:, None, None].expand(*alpha.shape[:3], -1) for index in (left, right, column))
+        squared.scatter_add_(-1, word, alpha.gather(-1, i) * alpha.gather(-1, j) * inner.unsqueeze(2))
     return squared.clamp_(min=0).sqrt_()
 
 

@@ -67,13 +67,14 @@ def feed_forward_vectors(
 
 
 def feed_forward_projections(weights: LayerWeights) -> list[Float[Tensor, "inner _"]]:
-    """The linear maps from value vectors to what goes around the feed-forward block, and to what goes into it."""
+    """Return the linear maps from value vectors to what goes around the feed-forward block and to what goes into it."""
     # Post-LN models send around the block what the layer norm gives; pre-LN models send what it takes.
     around = weights.moving if weights.pre_norm else weights.w_o_normed
     return [around] if weights.parallel else [around, *weights.to_units()]
 
 
 def _map_of(kind: str, layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
+    """Compute the map of one of `FF_KINDS`."""
     if layer.weights.parallel and kind == "atbff":
         raise ModelError(
             "the feed-forward block of this model reads the input of the layer, as attention does, so that all of what "

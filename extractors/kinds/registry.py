@@ -65,6 +65,7 @@ _KINDS: dict[str, MapKind] = {}
 
 
 def _own_names() -> list[str]:
+    """Return the names of the kinds that come with the toolkit."""
     toolkit = __name__.partition(".")[0] + "."
     return [ROLLOUT, *(name for name, kind in _KINDS.items() if kind.layer_map.__module__.startswith(toolkit))]
 

@@ -52,7 +52,7 @@ def _without_keys(layer: Layer) -> Iterator[tuple[Block, Float[Tensor, "keys que
     p = layer.p[0]
     normed = weights.norm.linear(p)
     from_p = [normed @ w for w, _ in weights.ff_in]
-    constant = [weights.norm.beta @ w + bias for w, bias in weights.ff_in]
+    constants = [weights.norm.beta @ w + bias for w, bias in weights.ff_in]
     for block in contribution_blocks(layer, [weights.w_o, *weights.to_units()]):
         removed, *from_removed = block.vectors
         rest = p[block.queries] - removed
@@ -60,8 +60,8 @@ def _without_keys(layer: Layer) -> Iterator[tuple[Block, Float[Tensor, "keys que
         # to the whole sum and to the removed part; only the division by the deviation of the rest is left to do.
         scale = 1 / weights.norm.deviation(rest)
         u = tuple(
-            (whole[block.queries] - part).mul_(scale).add_(bias)
-            for whole, part, bias in zip(from_p, from_removed, constant, strict=True)
+            (whole[block.queries] - part).mul_(scale).add_(constant)
+            for whole, part, constant in zip(from_p, from_removed, constants, strict=True)
         )
         around = rest if weights.pre_norm else weights.norm(rest)
         without = weights.feed_forward(u).add_(around)
@@ -69,13 +69,13 @@ def _without_keys(layer: Layer) -> Iterator[tuple[Block, Float[Tensor, "keys que
 
 
 def _recomputed(layer: Layer) -> Iterator[tuple[Block, Float[Tensor, "keys queries dim"]]]:
-    """The same for pre-LN layers of other forms, in which everything after the weighted sum is computed again."""
+    """Yield the same for pre-LN layers of other forms, computing everything after the weighted sum again."""
     weights, x = layer.weights, layer.x[0]
-    given = weights.attention_output(layer.context.flatten(-2)[0])
+    attended = weights.attention_output(layer.context.flatten(-2)[0])
     # The norm of what attention adds has another deviation without a key, so its factor is taken back.
     scale = None if layer.scale_attention is None else 1 / layer.scale_attention[0]
     for block in contribution_blocks(layer, [weights.w_o], scale):
-        rest = given[block.queries] - block.vectors[0]
+        rest = attended[block.queries] - block.vectors[0]
         p = (weights.norm_attention(rest) if weights.norm_attention else rest) + x[block.queries]
         u = weights.preactivations(weights.read_by_ff(p, x[block.queries]))
         yield block, weights.feed_forward(u) + p
