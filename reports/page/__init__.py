@@ -124,23 +124,7 @@ def write_report(
 ) -> None:
     """Write the tables and figures of all sections, ``report.html``, ``summary.json`` and ``run.json``."""
     check_names(sections)
-    environment = Environment(
-        loader=PackageLoader("attentionology.reports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "percent": percent,
-        "number": number,
-        "interval": interval,
-        "best_head": best_head,
-        "best_direction": best_direction,
-        "direction": lambda row: ARROWS[row["direction"]],
-        "best_offset": best_offset,
-        "chips": _chips,
-    }
+    environment = template_environment()
     rendered: list[dict[str, Any]] = []
     for position, section in enumerate(sections, start=1):
         svgs = _Placed(write_section(folder, section))
@@ -180,6 +164,28 @@ def write_report(
     (folder / "summary.json").write_text(to_json(summary), encoding="utf-8")
     record = {**run, "files": files_of_run(folder)}  # --overwrite deletes these files only
     (folder / RUN_RECORD).write_text(to_json(record), encoding="utf-8")
+
+
+def template_environment() -> Environment:
+    """Return what renders the templates of pages and sections, with the filters that they use."""
+    environment = Environment(
+        loader=PackageLoader("attentionology.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "percent": percent,
+        "number": number,
+        "interval": interval,
+        "best_head": best_head,
+        "best_direction": best_direction,
+        "direction": lambda row: ARROWS[row["direction"]],
+        "best_offset": best_offset,
+        "chips": _chips,
+    }
+    return environment
 
 
 def _chips(text: str) -> Markup:

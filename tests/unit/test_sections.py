@@ -1,0 +1,400 @@
+"""The templates of sections: each value, table and figure stands where it belongs, and each condition decides."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import attentionology.analyses
+from attentionology.reports.page import template_environment
+from tests.sections import COMPARISON, COREFERENCE, EXPLANATION, HEAD, NAN, SHOWN, SURFACE
+
+ROOM = Path(attentionology.analyses.__path__[0])
+
+
+class Table(str):
+    """What stands for a table."""
+
+    @property
+    def legend(self):
+        return f"[legend of {self[1:]}"
+
+    @property
+    def rows(self):
+        return [self]
+
+
+class Names(dict[str, Any]):
+    """Tables, which all exist but those that are left out."""
+
+    def __init__(self, *left_out: str):
+        super().__init__()
+        self.left_out = left_out
+
+    def __getitem__(self, name):
+        if name in self.left_out:
+            raise KeyError(name)
+        return Table(f"[{name}]")
+
+
+class Figures(Names):
+    """Figures, which all exist but those that are left out."""
+
+    def __getitem__(self, name):
+        return f"[figure {super().__getitem__(name)[1:]}"
+
+    def __contains__(self, name):
+        return name not in self.left_out
+
+
+def plain(page: str) -> str:
+    """Return the text of a page with single spaces, without styles and scripts."""
+    text = re.sub(r"<(style|script)>.*?</\1>", "", page, flags=re.DOTALL)
+    text = re.sub(r"</?(b|i|code|span|a)\b[^>]*>", "", text)
+    return " ".join(html.unescape(re.sub("<[^>]*>", " ", text)).split())
+
+
+def rendered(analysis: str, context: dict[str, Any]) -> tuple[str, str]:
+    """Return the HTML of a section, and its text, both with single spaces."""
+    template = template_environment().from_string((ROOM / analysis / "section.html.j2").read_text(encoding="utf-8"))
+    page = template.render(
+        {"suffix": "", "shown": Names(), "svgs": Figures(), "notes": ["First.", "Second."], **context}
+    )
+    return " ".join(page.split()), plain(page)
+
+
+def among(fragment: str, page: str, text: str) -> bool:
+    """Return whether a fragment is shown: of the HTML if it begins with a tag."""
+    return fragment in (page if fragment.startswith("<") else text)
+
+
+def part(**changes: Any) -> dict[str, Any]:
+    """Return what changes a part of a comparison."""
+    return {"parts": [{**COMPARISON["parts"][0], **changes}]}
+
+
+def example(analysis: dict[str, Any], name: str, **changes: Any) -> dict[str, Any]:
+    """Return what changes an example, or the first one of a list."""
+    value = analysis[name]
+    return {name: [{**value[0], **changes}, *value[1:]] if isinstance(value, list) else {**value, **changes}}
+
+
+# What else the section says if its context is changed: what goes, and what comes.
+CHANGED: list[tuple[str, dict[str, Any], tuple[str, ...], tuple[str, ...]]] = [
+    ("coreference", {"asked": ["he"]}, ("Entities that are mentioned only once",), ()),
+    ("coreference", {"singletons": "drop"}, (), ("only once are not among them.",)),
+    (
+        "coreference",
+        {"scored": []},
+        ("[coreference_best]", "Other candidates", "Every head"),
+        ("No mention could be scored", "of which 1,200 could be scored"),
+    ),
+    ("coreference", {"account": {**COREFERENCE["account"], "documents": 1}}, (), ("mentions in 1 document. Gray",)),
+    (
+        "coreference",
+        {"account": {**COREFERENCE["account"], "forced": 1}},
+        (),
+        ("1 of the scored mentions has no wrong",),
+    ),
+    ("coreference", {"account": {**COREFERENCE["account"], "forced": 0}}, ("scored mentions ha",), ()),
+    (
+        "coreference",
+        {"policy": "preceding"},
+        ("which is easier",),
+        ("Candidates are EARLIER.", "among EARLIER. Whatever is chosen"),
+    ),
+    ("coreference", {"published": []}, ("[coreference_published]", "Table 2"), ("[figure coreference_best]",)),
+    ("coreference", {"contrasts": []}, ("[coreference_contrasts]",), ("[coreference_largest_contrasts_1]",)),
+    ("coreference", {"largest": []}, ("largest of", "[figure coreference_contrasts]"), ("[coreference_contrasts]",)),
+    (
+        "coreference",
+        example(COREFERENCE, "largest", has_intervals=False),
+        ("above 0 in",),
+        ("minus he (n = 1,400). [coreference_largest_contrasts_1]",),
+    ),
+    ("coreference", {"has_ensembles": False}, ("[coreference_ensembles]",), ("[coreference_picks]",)),
+    ("coreference", {"has_failures": False}, ("[coreference_picks]", "[coreference_failures]"), ()),
+    ("coreference", {"reasons": []}, ("no answer",), ()),
+    (
+        "coreference",
+        {"best": {**HEAD, "direction": "antecedent->mention"}},
+        ("from the mention to each",),
+        ("head 3-4, ante→m, from each candidate to the mention.",),
+    ),
+    (
+        "coreference",
+        {"examples": {True: [], False: COREFERENCE["examples"][False]}},
+        ("Where the best head is right", "[candidates of SHE]"),
+        ("Where the best head is wrong", '<p dir="rtl">HE before'),
+    ),
+    (
+        "dependency",
+        {"is_enhanced": True},
+        ("root is not shown",),
+        (
+            "Heads that are the root or an empty node are left out",
+            "have several heads.",
+            "if any of its heads is found",
+        ),
+    ),
+    ("dependency", {"example": None}, ("For example",), ()),
+    (
+        "dependency",
+        {"example": {**SHOWN["dependency"][0]["example"], "offset": 1}},
+        (),
+        ("the word 1 place to the right finds",),
+    ),
+    (
+        "dependency",
+        {"example": {**SHOWN["dependency"][0]["example"], "offset": -1}},
+        (),
+        ("1 place to the left finds",),
+    ),
+    ("dependency", {"has_rules": False}, ("[dependency_tags]", "parts of speech."), ("[dependency_ensembles]",)),
+    ("dependency", {"has_ensembles": False}, ("[dependency_ensembles]",), ("[dependency_tags]",)),
+    (
+        "dependency",
+        {"spanning_trees": None},
+        ("Trees from heads", "[dependency_trees_best]"),
+        ("Where the heads fail",),
+    ),
+    (
+        "dependency",
+        {"spanning_trees": {"sentences": 1500, "left_out": 0}},
+        ("are left out, because they",),
+        ("sentences are scored. tables/dependency_trees.csv", "<details open><summary>obj", "<details><summary>nsubj"),
+    ),
+    ("dependency", {"failures": []}, ("Where the heads fail",), ("Trees from heads",)),
+    ("explanation", {"facts": []}, ("fact a",), ()),
+    (
+        "explanation",
+        {"verdicts": []},
+        ("[explain_verdicts]", "How to read the verdicts", "uniform attention does"),
+        ("There is no verdict", "[explain_left_out]"),
+    ),
+    ("explanation", {"gate": "undecided"}, ("does better here",), ("do not show that this task needs attention",)),
+    ("explanation", {"gate": "passes"}, ("does better here", "needs attention:", "3.2"), ()),
+    ("explanation", {"not_run": []}, ("Tests left out",), ()),
+    ("explanation", {"models": []}, ("[explain_models]", "1,500 tested"), ()),
+    ("explanation", {"has_f1": False}, ("F1 is",), ("under the ROC curve, mean of each class against all others.",)),
+    ("explanation", {"has_auc": False}, ("AUC",), ("F1 is",)),
+    (
+        "explanation",
+        {"by_class": False},
+        (),
+        (
+            "too many classes to split",
+            '<span title="attention: -0.500" style="background: rgba(213, 94, 0, 0.55)">one</span>',
+            '<span title="attention: 0.250" style="background: rgba(0, 114, 178, 0.28)">two</span>',
+        ),
+    ),
+    ("explanation", example(EXPLANATION, "parts", by_class=""), ("By predicted class",), ("[whole] [rest]",)),
+    ("explanation", {"svgs": Figures("explain_a")}, ("CAPTION",), ("[figure explain_training]",)),
+    ("explanation", {"svgs": Figures("explain_training")}, ("Training",), ("CAPTION",)),
+    ("explanation", {"examples": []}, ("Examples", "Point at"), ()),
+    ("explanation", example(EXPLANATION, "examples", query=""), ("Query",), ('<p class="words" dir="rtl">',)),
+    ("explanation", example(EXPLANATION, "examples", is_right_to_left=False), (), ('<p class="words"><span',)),
+    (
+        "norms",
+        {"changed_sentences": 0},
+        ("FF and FFB", "[norms_change]", "[norms_amplified]", "[figure norms_change]"),
+        ("attnresln-n and atbffresln-n are mixing ratios. They", "[norms_frequency]"),
+    ),
+    (
+        "norms",
+        {"shown": Names("norms_correlation")},
+        ("Weight against norm", "[norms_dispersion]"),
+        ("[norms_mixing]",),
+    ),
+    ("norms", {"shown": Names("norms_pairs")}, ("[norms_relations]", "[norms_left_out]"), ("[norms_amplified]",)),
+    (
+        "probing",
+        {"has_control": False},
+        ("Orange mark", "control task, selectivity"),
+        ("n = 1,500 words. The numbers",),
+    ),
+    ("probing", {"published": False}, ("The numbers of the paper",), ("Orange mark: control task. First.",)),
+    ("probing", {"contrasts": []}, ("What each adds", "[probe_contrasts]"), ("How to read it",)),
+    (
+        "probing",
+        {"has_intervals": False},
+        ("bootstrap interval",),
+        ("On the same words. How", "3 training runs. attention"),
+    ),
+    ("probing", {"tree": False}, ("as a tree",), ("for each word separately. Mean over",)),
+    ("probing", {"runs": 1}, (), ("Mean over 1 training run;",)),
+    ("probing", {"weights": {}}, ("Which heads", "[figure probe_weights]"), ("[figure probe_training]",)),
+    (
+        "probing",
+        {"run": {"probes": {"splits": [1]}}},
+        ("of the first fold", "offset .", "145 heads", "146 heads"),
+        ("One line per run. UAS", "<details><summary>The most", "<details open><summary>The most"),
+    ),
+    ("surface", {"sink": []}, ("that gets the most attention",), ("tables/surface.csv. Every input",)),
+    ("surface", {"svgs": Figures("surface_special")}, ("Figure 2",), ("[figure surface_offsets]",)),
+    ("surface", {"gradients": None}, ("Does it matter", "[figure surface_gradients]"), ("[figure surface_entropy]",)),
+    (
+        "surface",
+        {"sink": SURFACE["sink"][:1]},
+        ("[CLS]",),
+        ("[SEP] in layers 1–2 (50.0 to 75.0 %). Every",),
+    ),
+    ("survey", {"has_failures": False}, ("What failed",), ("[survey_fit]",)),
+    ("survey", {"has_fit": False}, ("[survey_fit]",), ("[survey_failures]",)),
+    ("survey", {"has_reports": False}, ("An entry leads",), ("With --reports, entries lead",)),
+    ("survey", {"left_out_heads": []}, ("enhanced", "m1"), ("not tested. obj",)),
+    (
+        "survey",
+        {"matrices": [{"relation": "obj", "accuracies": "[accuracies]", "differences": ""}]},
+        ("[differences]",),
+        ("[accuracies] 2 rarer",),
+    ),
+    ("survey", {"left_out": []}, ("rarer relations",), ()),
+    ("survey", {"svgs": Figures("survey_accuracy")}, ("Held-out accuracies of",), ("[figure survey_differences]",)),
+    ("survey", {"svgs": Figures("survey_transfer")}, ("Losses of heads",), ("[figure survey_accuracy]",)),
+    ("survey", {"has_contrasts": False}, ("[survey_significant]",), ("Transfer between",)),
+    ("survey", {"has_means": False}, ("survey_means", "Every treebank has"), ("tables/survey_contrasts.csv.",)),
+    ("survey", {"has_transfer": False}, ("[survey_transfer]", "FOUND 1.", "survey_transfer.csv"), ("Training curves",)),
+    ("survey", {"only_in_one": {}}, ("only one of two", "pair 1"), ()),
+    ("survey", {"training": []}, ("Training curves", "c1"), ("Transfer between",)),
+    ("survey", {"curves_left_out": []}, ("so are the curves", "pair 13"), ("tables/survey_training.csv.",)),
+    (
+        "alignment",
+        {"method": "similarity"},
+        ("(AWI)", "norms of the vectors", "reads both sentences"),
+        ("Values are cosines of word vectors.",),
+    ),
+    ("alignment", {"method": "encoder"}, ("(AWI)",), ("reads both sentences", "norms of the vectors")),
+    (
+        "alignment",
+        {"has_gold": False},
+        ("0 for a perfect", "Squares are", "[alignment_best]", "[alignment_contrasts]"),
+        ("Links are written for layer 5 (AWO, norm), REASON.",),
+    ),
+    ("alignment", {"both": False}, ("(forward)",), ()),
+    ("alignment", {"correlations": []}, ("[alignment_correlations]", "fewer than 4"), ("[alignment_baselines]",)),
+    ("alignment", {"svgs": Figures("alignment_example")}, ("One sentence pair", "p1"), ("[figure alignment_layers]",)),
+    ("ablation", {"has_relations": False}, ("CONCLUSION", "[ablation_relations]"), ("[ablation_heads]",)),
+    ("ablation", {"svgs": Figures("ablation_pruning")}, ("1,500",), ("[figure ablation_heads]",)),
+    ("clusters", {"has_relations": False}, ("Words name",), ()),
+    ("clusters", {"neighbors": {}}, ("[head_neighbours]", "nats within"), ("[head_clusters]",)),
+    ("clusters", {"clusters": 1}, (), ("into 1 cluster. Their",)),
+    ("clusters", {"silhouette": NAN}, ("silhouette",), ("into 4 clusters.",)),
+    ("comparison", part(short="LONG"), (), ('<h2 id="ID">LONG</h2>',)),
+    ("comparison", part(significant=3), (), ('<h2 id="ID" title="LONG">SHORT</h2>', "3 differ significantly")),
+    (
+        "comparison",
+        part(contrast={"statement": "STATEMENT.", "tested": []}),
+        ("tested groups, 2", "Dots are filled"),
+        ("None of these differences is tested.", "on the right. No difference is tested."),
+    ),
+    ("comparison", part(figure=""), ("Each dot",), ("Drawn together",)),
+    ("comparison", {"together": {}}, ("Drawn together",), ("[figure drawn]",)),
+]
+
+
+@pytest.mark.parametrize("analysis", SHOWN)
+def test_everything_is_shown_in_its_place(analysis):
+    context, fragments = SHOWN[analysis]
+    page, text = rendered(analysis, context)
+    at = 0
+    for fragment in fragments:
+        if fragment.startswith("<") or fragment not in text:
+            assert fragment in page
+        else:
+            assert fragment in text[at:]
+            at = text.index(fragment, at)
+
+
+def test_all_sections_with_a_template_are_tried():
+    assert {path.parent.name for path in ROOM.glob("*/section.html.j2")} == set(SHOWN)
+
+
+@pytest.mark.parametrize(("analysis", "changes", "gone", "come"), CHANGED)
+def test_conditions_decide_what_is_shown(analysis, changes, gone, come):
+    before = rendered(analysis, SHOWN[analysis][0])
+    after = rendered(analysis, {**SHOWN[analysis][0], **changes})
+    assert before != after
+    assert [fragment for fragment in gone if among(fragment, *after)] == []
+    assert [fragment for fragment in come if not among(fragment, *after)] == []
+
+
+RUN = {
+    "command": "attentionology X",
+    "started": "2020-01-01",
+    "seconds": {"read": 1.25, "count": 2.5},
+    "warnings": ["WARNED."],
+    "versions": {"attentionology": "VERSION"},
+}
+FILES = [{"name": "f1", "sha256": "abc"}, {"name": "f2", "sha256": "def"}]
+FILES_OF_PAGE = {"page_styles": "", "styles": "", "script": ""}
+COMPARED = {
+    "runs": [
+        {
+            "name": "A",
+            "model": "m1",
+            "revision": "0123456789abcdef",
+            "corpus": "c1",
+            "folder": "FOLDER",
+            "weights_sha256": "w1",
+            "files": FILES,
+            "command": "attentionology A",
+        },
+        {
+            "name": "B",
+            "model": "m2",
+            "revision": "",
+            "corpus": "c2",
+            "folder": "",
+            "weights_sha256": "w2",
+            "files": [],
+            "command": "attentionology B",
+        },
+    ]
+}
+SURVEYED = {
+    "survey": {
+        "models": [
+            {"name": "m1", "revision": "r1", "weights_sha256": "w1"},
+            {"name": "m2", "revision": "", "weights_sha256": ""},
+        ],
+        "treebanks": [{"name": "t1", "path": "p1", "files": FILES}, {"name": "t2", "path": "p2", "files": []}],
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("template", "about", "facts", "provenance"),
+    [
+        (
+            "comparison.html.j2",
+            COMPARED,
+            "A: m1 @ 0123456789ab on c1 · B: m2 on c2",
+            "A FOLDER all weights: sha256 w1 f1: sha256 abc f2: sha256 def attentionology A "
+            "B all weights: sha256 w2 attentionology B",
+        ),
+        (
+            "survey.html.j2",
+            SURVEYED,
+            "m1, m2 on t1, t2",
+            "m1 revision r1 all weights: sha256 w1 m2 not loaded t1 p1 sha256 abc sha256 def t2 p2",
+        ),
+    ],
+)
+def test_pages_about_several_runs_say_where_they_come_from(template, about, facts, provenance):
+    section = {"id": "part-1", "title": "TITLE", "tab": "TITLE", "map": "", "html": "[body]"}
+    section |= {"headings": [{"id": "h", "level": 2, "text": "HEADING"}], "findings": []}
+    page = template_environment().get_template(template)
+    shown = page.render(
+        run={**RUN, **about}, sections=[section], parts=[[section]], explorer=None, record="RECORD", **FILES_OF_PAGE
+    )
+    text = plain(shown)
+    assert text == (
+        f"TITLE Skip to the content TITLE Warning: WARNED. {facts} · attentionology VERSION Contents HEADING "
+        f"Provenance [body] Provenance {provenance} command attentionology X when 2020-01-01, 3.8 s "
+        "The whole run record (run.json) RECORD"
+    )
