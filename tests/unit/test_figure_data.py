@@ -126,6 +126,7 @@ def test_maps_of_relations_show_the_better_direction_and_mark_the_best_head(depe
     panels = [axes for axes in figure.axes if axes.patches]
     rows = best[best["relation"].isin(RELATIONS)].to_dict("records")[: len(panels)]  # of which tests draw two
     assert len(rows) > 1
+    assert figure.get_figheight() == pytest.approx(0.5 + 0.4 + 1.4 * 2 / 3)  # one line of maps of 2 layers × 3 heads
     for axes, row in zip(panels, rows, strict=True):
         assert axes.get_title() == f"{row['relation']}: {row['layer']}-{row['head']}, {100 * row['accuracy']:.0f} %"
         of_relation = cells[cells["relation"] == row["relation"]]
