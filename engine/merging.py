@@ -72,67 +72,55 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, *, overwrite: boo
         raise OptionError("a run is given twice")
     states = [states_in(path) for path in paths]
     for (path, first), (other_path, other) in combinations(zip(paths, states, strict=True), 2):
-        _check(f"{path} and {other_path}", first, other)
+        _check_pair(f"{path} and {other_path}", first, other)
     merged = merged_states(states, [str(path) for path in paths])
     return save_run(restored(merged), Path(out), overwrite=overwrite, reads=paths)
 
 
 def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunStates:
-    """Return the states of all runs together."""
-    record = _merged_record([each.record for each in states], names)
+    """Return the states of all runs together; the names are those that the run record has of the runs."""
+    record = _merged_record([run.record for run in states], names)
     title = title_of_files([file["path"] for file in record["corpus"]["files"]])
     tables: dict[str, Any] = {}
-    for name, table in (item for each in states for item in each.tables.items()):
-        rows = tables[name]["rows"] if name in tables else []
-        tables[name] = {"columns": table["columns"], "rows": [*rows, *table["rows"]]}
-    shared = {name for one, two in combinations(states, 2) for name in shared_ids(one.inputs, two.inputs)[1]}
-    if shared:
+    for run in states:
+        for name, table in run.tables.items():
+            tables.setdefault(name, {"columns": table["columns"], "rows": []})["rows"].extend(table["rows"])
+    with_other_words = {
+        name for one, other in combinations(states, 2) for name in shared_ids(one.inputs, other.inputs).with_other_words
+    }
+    if with_other_words:
         record["warnings"].append(
-            f"Different sentences of the merged runs have the same id, for example {min(shared)!r}. The bootstrap "
-            "draws them together, so that intervals are a little too wide or too narrow."
+            f"Different sentences of the merged runs have the same id, for example {min(with_other_words)!r}. The "
+            "bootstrap draws them together, so that intervals are a little too wide or too narrow."
         )
-    metrics = StoredMetrics(*(each.metrics for each in states))
-    together = RunStates(
-        analyses=tuple(_merged_analysis(entries) for entries in zip(*(each.analyses for each in states), strict=True)),
+    metrics = StoredMetrics(*(run.metrics for run in states))
+    merged = RunStates(
+        analyses=tuple(map(_merged_analysis, zip(*(run.analyses for run in states), strict=True))),
         metrics=metrics,
-        failures={name: failure for each in states for name, failure in each.failures.items()},
+        failures={request: failure for run in states for request, failure in run.failures.items()},
         options=states[0].options,
         titles=(states[0].titles[0], title),
         record=record,
         tables=tables,
         samples=states[0].samples,
-        inputs=merged_samples(each.inputs for each in states),
+        inputs=merged_samples(run.inputs for run in states),
     )
-    restored(together)  # every analysis asks for its metrics, which are added up when they are asked for
+    restored(merged)  # every analysis asks for its metrics, which are added up when they are asked for
     added_up = {
-        name: replace(metric, arguments=to_plain(metric.arguments, f"the arguments of {name}"))
-        for name, metric in metrics.items()
+        request: replace(metric, arguments=to_plain(metric.arguments, f"the arguments of {request}"))
+        for request, metric in metrics.items()
     }
-    return replace(together, metrics=added_up)
+    return replace(merged, metrics=added_up)
 
 
-def _check(both: str, first: RunStates, other: RunStates) -> None:
-    """Check that two runs belong together, and have read different inputs."""
-    model, other_model = first.record["model"], other.record["model"]
-    for name in _OF_THE_MODEL:
-        if (one := model.get(name)) != (another := other_model.get(name)):
-            raise MergeError(f"{both} are of different models: {name} is {one} and {another}")
-    analyses = [[(entry.name, entry.kind) for entry in states.analyses] for states in (first, other)]
-    if analyses[0] != analyses[1]:
-        raise MergeError(f"{both} have different analyses or kinds of maps: {analyses[0]} and {analyses[1]}")
-    options, other_options = first.record["options"], other.record["options"]
-    both_keep = 0 not in (options.get("examples"), other_options.get("examples"))
-    may_differ = (*_MAY_DIFFER, "examples") if both_keep else _MAY_DIFFER
-    for name in dict.fromkeys([*options, *other_options]):
-        if name not in may_differ and options.get(name) != other_options.get(name):
-            raise MergeError(f"{both} differ in {flag(name)}: {options.get(name)} and {other_options.get(name)}")
-    if first.record["corpus"]["unit"] != other.record["corpus"]["unit"]:
-        raise MergeError(f"{both} have read inputs of different kinds")
+def _check_pair(both: str, first: RunStates, second: RunStates) -> None:
+    """Check that two runs belong together, and have read different inputs; ``both`` names them in messages."""
+    _check_settings(both, first, second)
     read = {file["sha256"] for file in first.record["corpus"]["files"]}
-    if same := next((file for file in other.record["corpus"]["files"] if file["sha256"] in read), None):
-        raise MergeError(f"{both} have read the same file, {same['path']}; its sentences would be counted twice")
-    twice, _ = shared_ids(first.inputs, other.inputs)
-    if twice:
+    for file in second.record["corpus"]["files"]:
+        if file["sha256"] in read:
+            raise MergeError(f"{both} have read the same file, {file['path']}; its sentences would be counted twice")
+    if twice := shared_ids(first.inputs, second.inputs).with_same_words:
         others = f" and {len(twice) - 1:,} other inputs" if len(twice) > 1 else ""
         raise MergeError(
             f"{both} have both read {min(twice)!r}{others}, with the same id and the same words; they would be counted "
@@ -140,11 +128,33 @@ def _check(both: str, first: RunStates, other: RunStates) -> None:
         )
 
 
-def _merged_analysis(entries: Sequence[AnalysisStates]) -> AnalysisStates:
-    first, *others = entries
+def _check_settings(both: str, first: RunStates, second: RunStates) -> None:
+    """Check that two runs have the same model, analyses, options and kind of inputs."""
+    model, second_model = first.record["model"], second.record["model"]
+    for name in _OF_THE_MODEL:
+        if model.get(name) != second_model.get(name):
+            values = f"{model.get(name)} and {second_model.get(name)}"
+            raise MergeError(f"{both} are of different models: {name} is {values}")
+    analyses = [(entry.name, entry.kind) for entry in first.analyses]
+    second_analyses = [(entry.name, entry.kind) for entry in second.analyses]
+    if analyses != second_analyses:
+        raise MergeError(f"{both} have different analyses or kinds of maps: {analyses} and {second_analyses}")
+    options, second_options = first.record["options"], second.record["options"]
+    both_keep_examples = 0 not in (options.get("examples"), second_options.get("examples"))
+    may_differ = (*_MAY_DIFFER, "examples") if both_keep_examples else _MAY_DIFFER
+    for name in dict.fromkeys([*options, *second_options]):
+        if name not in may_differ and options.get(name) != second_options.get(name):
+            raise MergeError(f"{both} differ in {flag(name)}: {options.get(name)} and {second_options.get(name)}")
+    if first.record["corpus"]["unit"] != second.record["corpus"]["unit"]:
+        raise MergeError(f"{both} have read inputs of different kinds")
+
+
+def _merged_analysis(of_runs: Sequence[AnalysisStates]) -> AnalysisStates:
+    """Return the states of one analysis of all runs together, apart from the metrics."""
+    first, *others = of_runs
     analysis = registered_analysis(first.name)
 
-    def merged(one: Any, other: Any, kind: Any, what: str) -> Any:
+    def merged(one: Any, other: Any, kind: Any, what: str) -> Any:  # both are plain data of a value of this type
         return to_plain(merged_facts(from_plain(one, kind, what), from_plain(other, kind, what), what), what)
 
     facts, looked = first.facts, first.looked
@@ -161,14 +171,15 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
     merge. Under ``merged`` are the command, the times and the versions of every run. All else is that of the first run.
     """
     corpora = [record["corpus"] for record in records]
-    reading = [record["sentences"] for record in records]
-    sentences = {name: _total([each[name] for each in reading]) for name in reading[0]}
-    of_reading = [warning for each in reading for warning in warnings_of(each)]
-    kept = dict.fromkeys(warning for record in records for warning in record["warnings"] if warning not in of_reading)
-    relations = _added(corpus["relations"] for corpus in corpora)
     counts = _added(corpus["counts"] for corpus in corpora)
+    relations = _added(corpus["relations"] for corpus in corpora)
     if "relations" in counts:
         counts["relations"] = len(relations)  # different relations, not relations of words
+    read = [record["sentences"] for record in records]
+    all_read = {name: _total([sentences[name] for sentences in read]) for name in read[0]}
+    # Warnings about what was read are made anew of all that was read. The others stay, each once.
+    of_reading = [warning for sentences in read for warning in warnings_of(sentences)]
+    kept = dict.fromkeys(warning for record in records for warning in record["warnings"] if warning not in of_reading)
     fits = [TextFit.recorded(record["text_fit"]) for record in records if "text_fit" in record]
     fit = {"text_fit": sum(fits, TextFit()).record()} if len(fits) == len(records) else {}
     return {
@@ -176,7 +187,7 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
         "command": f"attentionology merge {shlex.join(names)}",
         "started": min(record["started"] for record in records),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seconds": {name: round(seconds, 3) for name, seconds in _added(each["seconds"] for each in records).items()},
+        "seconds": {stage: round(time, 3) for stage, time in _added(record["seconds"] for record in records).items()},
         "versions": versions(),
         "git_commit": git_commit(),
         "options": _merged_options([record["options"] for record in records]),
@@ -187,9 +198,9 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
             "remarks": list(dict.fromkeys(remark for corpus in corpora for remark in corpus["remarks"])),
             "relations": relations,
         },
-        "sentences": sentences,
+        "sentences": all_read,
         **fit,
-        "warnings": [*warnings_of(sentences), *kept],
+        "warnings": [*warnings_of(all_read), *kept],
         "merged": [
             {"run": name, **{key: record[key] for key in _OF_EACH_RUN if key in record}}
             for name, record in zip(names, records, strict=True)
@@ -202,14 +213,14 @@ def _merged_options(options: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     merged = dict(options[0])
     for name in ("corpus", "test"):
         if name in merged:
-            merged[name] = [file for each in options for file in each.get(name) or []]
-    if numbers := [each["examples"] for each in options if each.get("examples") is not None]:
-        merged["examples"] = min(numbers)
+            merged[name] = [file for of_run in options for file in of_run.get(name) or []]
+    if examples := [of_run["examples"] for of_run in options if of_run.get("examples") is not None]:
+        merged["examples"] = min(examples)
     return merged
 
 
 def _total(values: Sequence[Any]) -> Any:
-    """Return the sum of numbers, the items of all lists, and None if there is no number."""
+    """Return one list of the items if the values are lists, otherwise their sum, or None if one of them is None."""
     if isinstance(values[0], list):
         return [item for value in values for item in value]
     return None if None in values else sum(values)
@@ -218,7 +229,7 @@ def _total(values: Sequence[Any]) -> Any:
 def _added(counts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the sums of numbers by their names."""
     total: dict[str, Any] = {}
-    for each in counts:
-        for name, count in each.items():
+    for of_run in counts:
+        for name, count in of_run.items():
             total[name] = total.get(name, 0) + count
     return total

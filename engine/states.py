@@ -12,7 +12,7 @@ import functools
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -77,76 +77,72 @@ class RunStates:
 def write_states(folder: Path, states: RunStates) -> None:
     """Write the states of a run to its folder."""
     folder = folder / FOLDER
-    files = _file_names(states.metrics)
-    digests = {}
+    file_names = _file_names(states.metrics)
+    digests = {}  # by the name of the file
     for request, metric in states.metrics.items():
-        packed, facts = packed_states(metric, f"{metric.metric}.")
-        path = folder / files[request]
-        digests[path.name] = write_tensors(path, packed, {**facts, "request": request})
+        tensors, facts = packed_states(metric, f"{metric.metric}.")
+        path = folder / file_names[request]
+        digests[path.name] = write_tensors(path, tensors, {**facts, "request": request})
     digests[_INPUTS] = write_json(folder / _INPUTS, {"inputs": dict(states.inputs)})
-    described = {name: value for name, value in vars(states).items() if name not in ("metrics", "inputs")}
-    analyses = [vars(analysis) for analysis in states.analyses]
-    overview = {"format": FORMAT, "requests": files, "sha256": digests, **described, "analyses": analyses}
+    in_overview = {name: value for name, value in vars(states).items() if name not in ("metrics", "inputs")}
+    in_overview["analyses"] = [vars(analysis) for analysis in states.analyses]
+    overview = {"format": FORMAT, "requests": file_names, "sha256": digests, **in_overview}
     write_json(folder / OVERVIEW, overview, indent=1)
 
 
 def read_states(folder: Path) -> RunStates:
     """Read the states of a run from its folder."""
-    where = folder / FOLDER
-    index = where / OVERVIEW
-    if not index.exists():
+    states_folder = folder / FOLDER
+    path = states_folder / OVERVIEW
+    if not path.exists():
         reason = "is not the folder of a run with states" if folder.is_dir() else "does not exist"
         raise StateError(f"{folder} {reason}")
-    overview = _read(index, read_json)
+    overview = _read(path, read_json)
     if overview.get("format") not in (1, FORMAT):
-        found = f"{where} has states of format {overview.get('format')}"
-        raise StateError(f"{found}, and this version reads the formats 1 and {FORMAT}; count again")
+        what_is_there = f"{states_folder} has states of format {overview.get('format')}"
+        raise StateError(f"{what_is_there}, and this version reads the formats 1 and {FORMAT}; count again")
     try:
         record = overview["record"]
         _check_record(folder, record)
-        digests = None
-        if overview["format"] > 1:
-            digests = overview["sha256"]
-        elif _UNBOUND not in record["warnings"]:
+        digests = None if overview["format"] == 1 else overview["sha256"]
+        if digests is None and _UNBOUND not in record["warnings"]:
             record = {**record, "warnings": [*record["warnings"], _UNBOUND]}
+        analyses = [AnalysisStates(**entry) for entry in overview["analyses"]]
+        file_names = overview["requests"].items()
         model, corpus = overview["titles"]
-        return RunStates(
-            analyses=tuple(
-                AnalysisStates(**{**each, "requests": tuple(each["requests"])}) for each in overview["analyses"]
-            ),
-            metrics={
-                request: _read_metric(where / name, request, digests) for request, name in overview["requests"].items()
-            },
+        return RunStates(  # JSON has lists where the states have tuples
+            analyses=tuple(replace(analysis, requests=tuple(analysis.requests)) for analysis in analyses),
+            metrics={request: _read_metric(states_folder / name, request, digests) for request, name in file_names},
             failures={request: (kind, message) for request, (kind, message) in overview["failures"].items()},
             options=overview["options"],
             titles=(model, corpus),
             record=record,
             tables=overview["tables"],
             samples=tuple(overview.get("samples", ())),  # earlier versions kept none
-            inputs=_read(where / _INPUTS, read_json, digests)["inputs"],
+            inputs=_read(states_folder / _INPUTS, read_json, digests)["inputs"],
         )
     except KeyError as error:
-        raise StateError(f"{index} has no entry {error}") from None
+        raise StateError(f"{path} has no entry {error}") from None
+    except StateError:  # which is a ValueError
+        raise
     except (TypeError, ValueError) as error:
-        if isinstance(error, StateError):
-            raise
-        raise StateError(f"{index} is not complete: {error}") from None
+        raise StateError(f"{path} is not complete: {error}") from None
 
 
 def _check_record(folder: Path, record: Mapping[str, Any]) -> None:
-    """Check that the states are those of the run whose record is in the folder, if there is one."""
-    beside = read_record(folder)
-    if beside is None:
+    """Check that the record among the states is of the run whose record is in the folder, if there is one."""
+    record_in_folder = read_record(folder)
+    if record_in_folder is None:
         return
-    own, other = identity_of(record), identity_of(beside)
-    if differing := [what for what in own if own[what] != other[what]]:
+    of_states, of_folder = identity_of(record), identity_of(record_in_folder)
+    if differing := [entry for entry in of_states if of_states[entry] != of_folder[entry]]:
         raise StateError(
             f"{folder / FOLDER} has the states of another run: {folder / RUN_RECORD} names another {differing[0]}"
         )
 
 
 def _read(path: Path, reader: Callable[[Path], Read], digests: Mapping[str, str] | None = None) -> Read:
-    """Read a file of the states, which must be the one whose digest the index has, if it has digests."""
+    """Read a file of the states, which must have the digest that the overview has for it, if there are ``digests``."""
     try:
         content = reader(path)
         digest = digest_in(path)
@@ -160,6 +156,7 @@ def _read(path: Path, reader: Callable[[Path], Read], digests: Mapping[str, str]
 
 
 def _read_metric(path: Path, request: str, digests: Mapping[str, str] | None) -> MetricStates:
+    """Read the states of the metric of a request, whose name the file must have."""
     tensors, facts = _read(path, read_tensors, digests)
     if facts["request"] != request:
         raise StateError(f"{path} has the counts of {facts['request']!r}, not of {request!r}")
@@ -179,18 +176,18 @@ def _file_names(requests: Iterable[str]) -> dict[str, str]:
 
 
 def packed_states(states: MetricStates, prefix: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Pack the states of one metric for a file that may hold those of several metrics."""
+    """Return the tensors and the facts of one metric for a file, in which ``prefix`` sets its tensors apart."""
     # A file gives its tensors back in another order, and what is read and written again should be the same file.
     tensors, packing = pack({f"{prefix}{name}": states.tensors[name] for name in sorted(states.tensors)})
     return tensors, {"metric": states.metric, "arguments": dict(states.arguments), "packing": packing}
 
 
 def unpacked_states(tensors: Mapping[str, Tensor], facts: Mapping[str, Any], prefix: str) -> MetricStates:
-    """Restore the states of one metric."""
+    """Return the states of one metric, of all tensors of a file and what `packed_states` returned as its facts."""
     of_metric = {name: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
     unpacked = unpack(of_metric, facts["packing"])
-    named = {name.removeprefix(prefix): tensor for name, tensor in unpacked.items()}
-    return MetricStates(facts["metric"], facts["arguments"], named)
+    by_state = {name.removeprefix(prefix): tensor for name, tensor in unpacked.items()}
+    return MetricStates(facts["metric"], facts["arguments"], by_state)
 
 
 def packed_bytes(states: MetricStates) -> int:
@@ -208,7 +205,7 @@ def to_plain(value: object, what: str) -> Any:
 
 
 def _simpler(value: Any) -> Any:
-    """Return something that JSON can hold, or that is a step nearer to it."""
+    """Return what JSON writes instead of a value that it cannot write; it may have such values inside again."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value) if field.init}
     if isinstance(value, Mapping):
@@ -221,7 +218,7 @@ def _simpler(value: Any) -> Any:
 
 
 def from_plain(plain: Any, kind: Any, what: str) -> Any:
-    """Return the value of a type that `to_plain` has made plain; ``object`` is for data that are used as they are."""
+    """Return the value of type ``kind`` that `to_plain` has made plain; as ``object``, plain data stay as they are."""
     if kind is object:
         return plain
     import cattrs  # which takes a while; runs that only write their facts do without it
@@ -229,8 +226,7 @@ def from_plain(plain: Any, kind: Any, what: str) -> Any:
     try:
         return _converter().structure(plain, kind)
     except (cattrs.BaseValidationError, TypeError, ValueError, KeyError, AttributeError) as error:
-        reasons = "; ".join(cattrs.transform_error(error)) if isinstance(error, Exception) else str(error)
-        raise StateError(f"{what} cannot be read: {reasons}") from None
+        raise StateError(f"{what} cannot be read: {'; '.join(cattrs.transform_error(error))}") from None
 
 
 @functools.cache
@@ -238,13 +234,11 @@ def _converter() -> Any:
     import pandas as pd
     from cattrs.preconf.json import make_converter
 
+    def frame(columns: list[tuple[str, str, str]], _: type[Any]) -> pd.DataFrame:  # columns as `_simpler` writes them
+        return pd.DataFrame({name: pd.Series(json.loads(text), dtype=dtype) for name, dtype, text in columns})
+
     converter = make_converter(forbid_extra_keys=True)
-    converter.register_structure_hook(
-        pd.DataFrame,
-        lambda columns, _: pd.DataFrame(
-            {name: pd.Series(json.loads(text), dtype=kind) for name, kind, text in columns}
-        ),
-    )
+    converter.register_structure_hook(pd.DataFrame, frame)
     return converter
 
 

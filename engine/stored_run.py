@@ -7,7 +7,7 @@ import heapq
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -27,6 +27,13 @@ SAMPLED = 4096
 noticed."""
 
 
+class SharedIds(NamedTuple):
+    """The ids that are in two samples, by whether the inputs of both have the same words."""
+
+    with_same_words: list[str]
+    with_other_words: list[str]
+
+
 def states_of(
     run: Run,
     counts: PassCounts,
@@ -34,7 +41,10 @@ def states_of(
     tables: Mapping[str, pd.DataFrame],
     inputs: Iterable[Sentence] = (),
 ) -> RunStates:
-    """Return everything that is stored of a run; the record is that without what the analyses add to it."""
+    """Return everything that is stored of a run.
+
+    The record is without what the analyses add to it, and the tables describe the corpus.
+    """
     groups = {kind.__name__: kind for part in run.parts for kind in part.analysis.options}
     analyses = []
     for part in run.parts:
@@ -87,29 +97,31 @@ def states_in(folder: Path) -> RunStates:
     return replace(states, analyses=tuple(map(_up_to_date, states.analyses)))
 
 
-def _up_to_date(entry: AnalysisStates) -> AnalysisStates:
-    facts, looked = registered_analysis(entry.name).read_older(entry.facts, entry.looked)
-    return replace(entry, facts=facts, looked=looked)
+def _up_to_date(stored: AnalysisStates) -> AnalysisStates:
+    """Return the states of an analysis as this version writes them."""
+    facts, looked = registered_analysis(stored.name).read_older(stored.facts, stored.looked)
+    return replace(stored, facts=facts, looked=looked)
 
 
 def restored(states: RunStates) -> Run:
     """Make the results of a run from its states."""
     failures = {name: restored_failure(*failure) for name, failure in states.failures.items()}
     metrics = states.metrics if isinstance(states.metrics, StoredMetrics) else StoredMetrics(states.metrics)
-    counted_parts = []
-    for entry in states.analyses:
-        analysis = registered_analysis(entry.name)
-        facts = from_plain(entry.facts, analysis.facts_type, f"the facts of the analysis {entry.name}")
-        looked = from_plain(entry.looked, analysis.looked_type, f"what the analysis {entry.name} looked up")
+    without_results = []
+    for stored in states.analyses:
+        analysis = registered_analysis(stored.name)
+        facts = from_plain(stored.facts, analysis.facts_type, f"the facts of the analysis {stored.name}")
+        looked = from_plain(stored.looked, analysis.looked_type, f"what the analysis {stored.name} looked up")
         counted = Counted(facts, metrics, {}, failures)
-        counted_parts.append(Part(analysis, entry.kind, entry.requests, counted, looked))
-    groups = {kind.__name__: kind for part in counted_parts for kind in part.analysis.options}
-    if unknown := next((name for name in states.options if name not in groups), None):
-        raise StateError(f"the run has options of the group {unknown}, which none of its analyses has")
-    options = OptionSet(
-        [from_plain(values, groups[name], f"the options {name}") for name, values in states.options.items()]
-    )
-    parts = with_results(counted_parts, options)
+        without_results.append(Part(analysis, stored.kind, stored.requests, counted, looked))
+    groups = {kind.__name__: kind for part in without_results for kind in part.analysis.options}
+    values_of_groups = []
+    for name, values in states.options.items():
+        if name not in groups:
+            raise StateError(f"the run has options of the group {name}, which none of its analyses has")
+        values_of_groups.append(from_plain(values, groups[name], f"the options {name}"))
+    options = OptionSet(values_of_groups)
+    parts = with_results(without_results, options)
     titles = Titles(*states.titles)
     tables = states.tables.items()
     return Run(
@@ -165,12 +177,13 @@ def report_run(
 
 
 def _with_min_count(states: RunStates, min_count: int) -> RunStates:
+    """Return the states with another value of ``--min-count``, also in the run record."""
     group = CountOptions.__name__
     if group not in states.options:
         raise OptionError("--min-count has no effect on this run: none of its analyses counts decisions")
     options = {**states.options, group: {**states.options[group], "min_count": min_count}}
-    described = {**states.record["options"], "min_count": min_count}
-    return replace(states, options=options, record={**states.record, "options": described})
+    recorded = {**states.record["options"], "min_count": min_count}
+    return replace(states, options=options, record={**states.record, "options": recorded})
 
 
 def sample_inputs(inputs: Iterable[Sentence], size: int = SAMPLED) -> dict[str, str]:
@@ -181,21 +194,22 @@ def sample_inputs(inputs: Iterable[Sentence], size: int = SAMPLED) -> dict[str, 
     two runs that share many sentences have sampled many of the same, and the sample of two runs together is made of
     their two samples.
     """
-    smallest = heapq.nsmallest(size, ((_hash(each.id), each.id, _hash("\n".join(each.words))) for each in inputs))
-    return {name: words for _, name, words in smallest}
+    hashed = ((_hash(sentence.id), sentence.id, _hash("\n".join(sentence.words))) for sentence in inputs)
+    return {sentence_id: words for _, sentence_id, words in heapq.nsmallest(size, hashed)}
 
 
 def merged_samples(samples: Iterable[Mapping[str, str]], size: int = SAMPLED) -> dict[str, str]:
-    """Return the sample of all inputs together."""
-    together = {name: words for sample in samples for name, words in sample.items()}
-    return {name: together[name] for name in sorted(together, key=lambda name: (_hash(name), name))[:size]}
+    """Return the sample that `sample_inputs` would draw from the inputs of all these samples together."""
+    words = {name: digest for sample in samples for name, digest in sample.items()}
+    smallest = heapq.nsmallest(size, words, key=lambda name: (_hash(name), name))
+    return {name: words[name] for name in smallest}
 
 
-def shared_ids(first: Mapping[str, str], second: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Return the ids that two samples share: those of inputs with the same words, and those of different inputs."""
-    both = [name for name in first if name in second]
-    same = [name for name in both if first[name] == second[name]]
-    return same, [name for name in both if first[name] != second[name]]
+def shared_ids(first: Mapping[str, str], second: Mapping[str, str]) -> SharedIds:
+    """Return the ids that are in both of two samples of inputs."""
+    shared = [name for name in first if name in second]
+    with_same_words = [name for name in shared if first[name] == second[name]]
+    return SharedIds(with_same_words, [name for name in shared if first[name] != second[name]])
 
 
 def _hash(text: str) -> str:
