@@ -13,6 +13,7 @@ from ..analyses.comparison.section import comparison_section
 from ..analyses.contract import OptionError
 from ..analyses.dependency.options import DEPENDENCY
 from ..analyses.option_groups import Bounds
+from ..analyses.shared.comparable import Comparable
 from ..analyses.shared.options import CountOptions
 from ..analyses.shared.record import describe_command
 from ..reports.help.options import flag
@@ -81,45 +82,45 @@ def compare(
     if len(labels) != len(runs) or len(set(labels)) < len(labels):
         raise OptionError(f"each of the {len(runs)} runs needs a different name, not: {', '.join(labels)}")
     Bounds(1).check("min_count", min_count)
-    contrasts: list[Contrast] = []
     notes: list[str] = []
     if relations:
         runs = _restricted(runs, relations)
         notes.append(f"Of the syntactic relations, only {', '.join(relations)} are compared.")
+
+    contrasts: list[Contrast] = []
+    base, base_label = runs[0], labels[0]
     for label, run in zip(labels[1:], runs[1:], strict=True):
-        pairing, sentence = pairing_of(runs[0].record, run.record)
-        differing = _differing_options(runs[0].record["options"], run.record["options"])
-        notes.append(f"{labels[0]} is compared with {label}. {sentence}{differing}")
-        compared = _contrasts(runs[0], run, (labels[0], label), pairing, min_count=min_count)
-        if not any(row.first and row.second for contrast in compared for row in contrast.differences):
+        pairing, about_inputs = pairing_of(base.record, run.record)
+        about_options = _differing_options(base.record["options"], run.record["options"])
+        notes.append(f"{base_label} is compared with {label}. {about_inputs}{about_options}")
+        of_pair = _contrasts(base, run, (base_label, label), pairing, min_count=min_count)
+        if not any(row.first and row.second for contrast in of_pair for row in contrast.differences):
             raise OptionError(
                 "the runs have no statistics that can be compared with each other: "
-                f"{labels[0]} has {runs[0]}, and {label} has {run}"
+                f"{base_label} has {base}, and {label} has {run}"
             )
-        contrasts += compared
+        contrasts += of_pair
     analyses = dict.fromkeys(name for run in runs for name in run.analyses)
     if left_out := [name for name in analyses if not any(run.analyses.get(name) for run in runs)]:
         notes.append(f"Analyses without statistics that can be compared: {', '.join(left_out)}.")
-    comparison = Comparison(tuple(contrasts), min_count, tuple(notes))
-    shown = {"names": labels, "min_count": min_count, "relations": list(relations)}
-    named = dict(zip(labels, runs, strict=True))
 
-    written = partial(_written, comparison, named, shown, "attentionology.compare(…)", Stages())
+    comparison = Comparison(tuple(contrasts), min_count, tuple(notes))
+    shown_options = {"names": labels, "min_count": min_count, "relations": list(relations)}
+    by_label = dict(zip(labels, runs, strict=True))
+    written = partial(_written, comparison, by_label, shown_options, "attentionology.compare(…)", Stages())
     return replace(comparison, written=cache(written))
 
 
 def _restricted(runs: Sequence[ComparedRun], relations: Sequence[str]) -> list[ComparedRun]:
-    """Return what is compared of some relations alone."""
-    known: set[str] = set()
+    """Return the runs with these relations alone among those of the analysis dependency."""
+    known: set[str] = set()  # the relations of all runs
     restricted = []
     for run in runs:
         families = dict(run.families)
-        for key in (key for key in families if key[0] == DEPENDENCY.name):
-            known |= {one.group for family in families[key] for one in family.measured}
-            families[key] = [
-                replace(family, measured=tuple(one for one in family.measured if one.group in relations))
-                for family in families[key]
-            ]
+        for (analysis, kind), of_kind in run.families.items():
+            if analysis == DEPENDENCY.name:
+                families[analysis, kind] = [_of_relations(family, relations) for family in of_kind]
+                known |= {measured.group for family in of_kind for measured in family.measured}
         restricted.append(replace(run, families=families))
     for relation in relations:
         if relation not in known:
@@ -127,26 +128,32 @@ def _restricted(runs: Sequence[ComparedRun], relations: Sequence[str]) -> list[C
     return restricted
 
 
+def _of_relations(family: Comparable, relations: Sequence[str]) -> Comparable:
+    """Return the statistics of a family that are about these relations."""
+    return replace(family, measured=tuple(measured for measured in family.measured if measured.group in relations))
+
+
 def _contrasts(
     first: ComparedRun, second: ComparedRun, names: tuple[str, str], pairing: Pairing, *, min_count: int
 ) -> list[Contrast]:
     """Compare two runs, analysis by analysis, and kind by kind."""
-    families = [first.families, second.families]
+    second_families = second.families
     may_share_ids = first.inputs is None or second.inputs is None or first.inputs & second.inputs
     if pairing == "unpaired" and may_share_ids:
         # Different inputs may have the same id, by which the bootstrap would draw them together.
-        families[1] = {key: [each.independent("second") for each in of_key] for key, of_key in families[1].items()}
+        second_families = {
+            key: [family.independent("second") for family in families] for key, families in second_families.items()
+        }
     contrasts: list[Contrast] = []
     for analysis in dict.fromkeys([*first.analyses, *second.analyses]):
-        kinds = [run.analyses.get(analysis, []) for run in (first, second)]
-        several = max(map(len, kinds)) > 1
-        for pair in _pairs_of_kinds(*kinds):
+        first_kinds, second_kinds = first.analyses.get(analysis, []), second.analyses.get(analysis, [])
+        several = max(len(first_kinds), len(second_kinds)) > 1
+        for kinds in _pairs_of_kinds(first_kinds, second_kinds):
+            minuend = () if kinds[0] is None else first.families[analysis, kinds[0]]
+            subtrahend = () if kinds[1] is None else second_families[analysis, kinds[1]]
             one, other = (
                 Side(name, kind or "", f"{name} ({kind})" if several and kind else name)
-                for name, kind in zip(names, pair, strict=True)
-            )
-            minuend, subtrahend = (
-                () if kind is None else of_run[analysis, kind] for of_run, kind in zip(families, pair, strict=True)
+                for name, kind in zip(names, kinds, strict=True)
             )
             contrasts += contrasts_of(analysis, minuend, subtrahend, (one, other), pairing, min_count=min_count)
     return contrasts
@@ -178,6 +185,7 @@ def _differing_options(first: Mapping[str, Any], second: Mapping[str, Any]) -> s
 
 
 def _in_words(value: Any) -> str:
+    """Return the value of an option as a sentence names it."""
     if isinstance(value, list | tuple):
         return " ".join(map(str, value)) or "none"
     return "none" if value is None else str(value)
@@ -202,9 +210,9 @@ def compare_folders(
         labels = list(names) or names_of(runs)
         with stages("compare"):
             comparison = compare(*runs, names=labels, min_count=min_count, relations=relations)
-        named = dict(zip(labels, runs, strict=True))
+        by_label = dict(zip(labels, runs, strict=True))
         shown = {**(shown_options or {}), "out": str(out)}
-        written = _written(comparison, named, shown, command, stages, out)
+        written = _written(comparison, by_label, shown, command, stages, out)
         write_run(target.path, written)
     return comparison, written.sections[0]
 
@@ -218,17 +226,17 @@ def _reports(runs: Mapping[str, ComparedRun], out: Path) -> dict[str, str]:
 def _written(
     comparison: Comparison,
     runs: Mapping[str, ComparedRun],
-    shown: Mapping[str, Any],
+    shown_options: Mapping[str, Any],
     command: str,
     stages: Stages,
     out: Path | None,
 ) -> Run:
-    """Return what a comparison writes, which is the folder of a run. Heads lead to the reports of runs from there."""
+    """Return a comparison in the form of a run, which can be written. From ``out``, heads lead to reports of runs."""
     with stages("tables and figures"):
         reports = None if out is None else _reports(runs, out)
         title, together = _title(list(runs)), _together(runs)
         section = comparison_section(comparison, name="comparison", title=title, together=together, reports=reports)
-    record = describe_command(command, shown, 0, stages)
+    record = describe_command(command, shown_options, 0, stages)
     record |= {"runs": [_describe(name, run) for name, run in runs.items()], "warnings": []}
     return Run((), record=record, sections=(section,), template="comparison.html.j2")
 
@@ -239,13 +247,12 @@ def _together(runs: Mapping[str, ComparedRun]) -> dict[str, tuple[Figure, str]]:
     figures: dict[str, tuple[Figure, str]] = {}
     for name in first.results:
         if all(name in run.results for run in others):
-            drawn = registered_analysis(name).together({label: run.results[name] for label, run in runs.items()})
-            figures |= drawn
+            figures |= registered_analysis(name).together({label: run.results[name] for label, run in runs.items()})
     return figures
 
 
 def _title(names: Sequence[str]) -> str:
-    """The title of a comparison. Names of several words, such as “weight and norm”, are quoted."""
+    """Return the title of a comparison. Names of several words, such as “weight and norm”, are quoted."""
     quoted = [f"“{name}”" if " " in name else name for name in names]
     return "Comparison of " + " and ".join([", ".join(quoted[:-1]), quoted[-1]])
 

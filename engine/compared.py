@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,9 +31,7 @@ class ComparedRun:
     titles: Titles  # the names of the model and the corpus
     record: Mapping[str, Any]
     families: Families  # also of the analyses that have nothing to compare
-    results: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # by the name of the analysis, where it has one kind of map
+    results: Mapping[str, Any] = field(default_factory=dict)  # by analysis; only of analyses with one kind of map
     inputs: frozenset[str] | None = None  # ids of inputs that were read; None if they are unknown
     folder: Path | None = None
 
@@ -44,8 +43,8 @@ class ComparedRun:
         if isinstance(run, str | Path):
             return load_compared_run(Path(run))
         families = {(part.analysis.name, part.kind or ""): part.analysis.comparable(part.counted) for part in run.parts}
-        names = [part.analysis.name for part in run.parts]
-        results = {part.analysis.name: part.results for part in run.parts if names.count(part.analysis.name) == 1}
+        kinds = Counter(part.analysis.name for part in run.parts)
+        results = {part.analysis.name: part.results for part in run.parts if kinds[part.analysis.name] == 1}
         return cls(run.titles, run.record, families, results, folder=run.folder)
 
     @property
@@ -57,10 +56,11 @@ class ComparedRun:
         return analyses
 
     def __str__(self) -> str:
-        return " and ".join(
-            f"{name} ({', '.join(kinds)})" if any(kinds) else name if kinds else f"{name} (nothing to compare)"
-            for name, kinds in self.analyses.items()
-        )
+        described = []
+        for name, kinds in self.analyses.items():
+            remark = ", ".join(filter(None, kinds)) if kinds else "nothing to compare"
+            described.append(f"{name} ({remark})" if remark else name)
+        return " and ".join(described)
 
 
 Compared = Run | str | Path | ComparedRun
@@ -69,6 +69,7 @@ Compared = Run | str | Path | ComparedRun
 
 def load_compared_run(folder: Path) -> ComparedRun:
     """Load what is compared of a finished run."""
+    # The command probe of version 0.2 stored outcomes instead of states.
     probed = None if (folder / FOLDER / OVERVIEW).exists() else read_outcomes(folder)
     if probed is None:
         states = states_in(folder)
@@ -90,12 +91,11 @@ def names_of(runs: Sequence[Compared]) -> list[str]:
     maps = [" and ".join(dict.fromkeys(kind for _, kind in run.families if kind)) for run in compared]
     corpora = [run.titles.corpus or "corpus" for run in compared]
     shapes = [str(run.record.get("model", {}).get("shape")) for run in compared]
-    differing = [facts for facts in (models, maps, corpora) if len(set(facts)) > 1]
-    names = [", ".join(filter(None, facts)) for facts in zip(*differing, strict=True)] if differing else models
-    if len(set(names)) < len(names) and len(set(shapes)) == len(shapes):
-        return shapes
-    if len(set(names)) == len(names):
-        return names
+    differing = [of_runs for of_runs in (models, maps, corpora) if len(set(of_runs)) > 1]
+    names = [", ".join(filter(None, of_run)) for of_run in zip(*differing, strict=True)] if differing else models
+    for candidates in (names, shapes):
+        if len(set(candidates)) == len(runs):
+            return candidates
     return [f"{name} ({number})" for number, name in enumerate(names, start=1)]
 
 

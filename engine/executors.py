@@ -42,7 +42,8 @@ class PartProgress:
     """How much of a run has been counted, by this process and by all others that count into the same folder."""
 
     def __init__(self, counter: PartCounter) -> None:
-        self._parts, self._has, self._unfinished = counter.parts, counter.has, 0
+        self._parts, self._has = counter.parts, counter.has
+        self._unfinished = 0  # the inputs counted of the part whose file is not written yet
         self.total = sum(map(len, counter.parts))
 
     def advance(self, inputs: int) -> None:
@@ -90,7 +91,7 @@ class PartTask:
         return cls(counter.job, counter.corpus, counter.folder, counter.fingerprint)
 
     def prepared(self, process: int) -> PartCounter:
-        """Prepare the run again, in another process. Its number, which counts from 0, chooses the GPU."""
+        """Prepare the run in another process, and return its counter. The process, counted from 0, chooses the GPU."""
         import torch
 
         job = self.job
@@ -107,9 +108,10 @@ class PartTask:
         """Prepare the run again, and return the function that counts a part by its number."""
         counter = self.prepared(process)
 
-        def count(part: int) -> None:
-            if not counter.has(counter.parts[part]):  # a process may have died after it had written the part
-                counter.count(counter.parts[part])
+        def count(number: int) -> None:
+            part = counter.parts[number]
+            if not counter.has(part):  # a process may have died after it had written the part
+                counter.count(part)
 
         return count
 
@@ -122,12 +124,12 @@ def count_passes(
         return run_passes(
             passes, prepared.setting.model, seed=prepared.setting.seed, limits=prepared.limits, stages=stages
         )
-    kept: AbstractContextManager[str | Path]
+    folder_of_parts: AbstractContextManager[str | Path]
     if options.parts is None:
-        kept = tempfile.TemporaryDirectory(prefix="attentionology-parts-")
+        folder_of_parts = tempfile.TemporaryDirectory(prefix="attentionology-parts-")
     else:
-        kept = nullcontext(options.parts)
-    with kept as folder:
+        folder_of_parts = nullcontext(options.parts)
+    with folder_of_parts as folder:
         counter = PartCounter(job, prepared, Path(folder), passes)
         count_missing(counter, range(len(counter.parts)), options, stages)
         with stages("add up parts"):
@@ -142,7 +144,7 @@ def count_passes(
 
 
 def count_missing(counter: PartCounter, numbers: Sequence[int], options: PartOptions, stages: Stages) -> None:
-    """Count the inputs of those of these parts whose files are missing or damaged."""
+    """Count the parts with these numbers, unless their files are there and undamaged."""
     with stages("count parts"):
         missing = [number for number in numbers if counter.is_missing(counter.parts[number])]
         if not missing:
@@ -161,8 +163,10 @@ def count_missing(counter: PartCounter, numbers: Sequence[int], options: PartOpt
 
 
 def _count_in_processes(task: PartTask, numbers: Sequence[int], workers: int) -> None:
-    preloaded, on_gpus = (__name__, "transformers.modeling_utils"), task.job.model.device == "cuda"
-    processes = Processes(workers, kept=KEPT, preloaded=preloaded, on_gpus=on_gpus)
+    """Count the parts with these numbers in processes on this machine, which write the files."""
+    slow_to_import = (__name__, "transformers.modeling_utils")
+    on_gpus = task.job.model.device == "cuda"
+    processes = Processes(workers, kept=KEPT, preloaded=slow_to_import, on_gpus=on_gpus)
     for _ in results_of_processes(processes, task.counting, numbers):
         pass  # each process has written the file
 
@@ -170,18 +174,18 @@ def _count_in_processes(task: PartTask, numbers: Sequence[int], workers: int) ->
 class RayWorker:
     """Counts parts as an actor on a Ray cluster."""
 
-    def __init__(self, task: PartTask, number: int) -> None:
+    def __init__(self, task: PartTask, process: int) -> None:
         self._counter: PartCounter | None = None
-        self._reason = ""
+        self._why_not_prepared = ""
         try:
-            self._counter = task.prepared(number)
-        except (AttentionologyError, OSError) as error:  # Ray would start the actor again and again
-            self._reason = str(error) or type(error).__name__
+            self._counter = task.prepared(process)
+        except (AttentionologyError, OSError) as error:  # if it were raised, Ray would start the actor again and again
+            self._why_not_prepared = str(error) or type(error).__name__
 
     def content(self, number: int) -> tuple[bytes, str]:
         """Count a part, and return the content of its file and an empty string, or nothing and the reason why not."""
         if self._counter is None:
-            return b"", self._reason
+            return b"", self._why_not_prepared
         try:
             return self._counter.content(self._counter.parts[number]), ""
         except (AttentionologyError, OSError) as error:
@@ -202,10 +206,11 @@ def count_on_ray(counter: PartCounter, numbers: Sequence[int], options: PartOpti
         available = int(ray.cluster_resources().get(resource, 0))
         if not available:
             raise OptionError(f"the Ray cluster has no {resource} for --device {device}")
-        needed = {"num_cpus": 1, "num_gpus": int(resource == "GPU")}
-        kind = ray.remote(max_restarts=_RESTARTS, max_task_retries=ATTEMPTS - 1, **needed)(RayWorker)
+        of_each_actor = {"num_cpus": 1, "num_gpus": int(resource == "GPU")}
+        actor_class = ray.remote(max_restarts=_RESTARTS, max_task_retries=ATTEMPTS - 1, **of_each_actor)(RayWorker)
         task = ray.put(PartTask.of(counter))
-        actors = [kind.remote(task, number) for number in range(min(options.workers or available, len(numbers)))]
+        workers = min(options.workers or available, len(numbers))
+        actors = [actor_class.remote(task, process) for process in range(workers)]
         try:
             _count_with(ray, actors, counter, numbers)
         finally:
@@ -215,9 +220,10 @@ def count_on_ray(counter: PartCounter, numbers: Sequence[int], options: PartOpti
 
 def _count_with(ray: Any, actors: Sequence[Any], counter: PartCounter, numbers: Sequence[int]) -> None:
     """Give each actor one part after the other. (An `ActorPool` would not say which part it is that fails.)"""
-    waiting, counting = list(reversed(numbers)), dict[Any, tuple[Any, int]]()
+    waiting = list(reversed(numbers))  # the numbers of parts, the next one last
+    counting: dict[Any, tuple[Any, int]] = {}  # for each result that Ray has promised: the actor and the part
 
-    def next_of(actor: Any) -> None:
+    def start_next(actor: Any) -> None:
         if waiting:
             number = waiting.pop()
             counting[actor.content.remote(number)] = actor, number
@@ -225,22 +231,22 @@ def _count_with(ray: Any, actors: Sequence[Any], counter: PartCounter, numbers: 
             ray.kill(actor)  # another actor, which is to be started again, may be waiting for its CPU or GPU
 
     for actor in actors:
-        next_of(actor)
+        start_next(actor)
     while counting:
         (done, *_), _ = ray.wait(list(counting))
         actor, number = counting.pop(done)
         part = counter.parts[number]
         try:
-            content, reason = ray.get(done)
+            content, why_not_counted = ray.get(done)
         except ray.exceptions.ObjectLostError:  # the node of the result died before it was fetched
             waiting.append(number)
         except ray.exceptions.RayError as error:
             raise WorkerError(f"{part} cannot be counted on the Ray cluster ({error}). {KEPT}") from error
         else:
-            if reason:
-                raise WorkerError(reason)
+            if why_not_counted:
+                raise WorkerError(why_not_counted)
             counter.write(part, content)
-        next_of(actor)
+        start_next(actor)
 
 
 @contextmanager
@@ -251,21 +257,22 @@ def _connected(address: str | None) -> Iterator[Any]:
     usage statistics, and listens on the loopback interface alone.
     """
     address = address or os.environ.get("RAY_ADDRESS") or "local"
+    options_of_new_cluster: dict[str, Any] = {}
     if address == "local":
-        os.environ.setdefault(_ONE_MACHINE, "0")
+        options_of_new_cluster["include_dashboard"] = False
+        os.environ.setdefault(_ONE_MACHINE, "0")  # before Ray is imported, which reads it
     import ray
 
     if ray.is_initialized():
         yield ray
         return
-    local: dict[str, Any] = {"include_dashboard": False} if address == "local" else {}
-    on_termination = signal.getsignal(signal.SIGTERM)
+    our_handler = signal.getsignal(signal.SIGTERM)
     try:
-        ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **local)
+        ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **options_of_new_cluster)
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise WorkerError(f"cannot connect to a Ray cluster at {address}: {error}") from error
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, on_termination)  # Ray has replaced it by one that exits at once
+        signal.signal(signal.SIGTERM, our_handler)  # Ray has replaced it by one that exits at once
     try:
         yield ray
     finally:
