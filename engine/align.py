@@ -53,9 +53,9 @@ class AlignJob(Job):
 
     def paths_read(self, corpus: Corpus | None = None) -> list[Path]:
         """Return the paths of the model, the sentence pairs, and the files of links."""
-        loaded, named = [file.path for file in corpus.files] if corpus else [], self.groups[BitextOptions]
-        baselines = [given.partition("=")[2] for given in named.baseline]
-        return paths_read(self.model.model, named.source, named.target, named.gold, baselines, loaded)
+        loaded, files = [file.path for file in corpus.files] if corpus else [], self.groups[BitextOptions]
+        baselines = [name_and_file.partition("=")[2] for name_and_file in files.baseline]
+        return paths_read(self.model.model, files.source, files.target, files.gold, baselines, loaded)
 
     def check(self, corpus: Corpus | None = None) -> None:
         """Validate the options, as `Job.check` says."""
@@ -70,7 +70,7 @@ class AlignJob(Job):
         """Read the sentence pairs and load the model, as `Job.prepare` says."""
         stages, options, languages = stages or Stages(), self.groups[AlignmentOptions], self.groups[LanguageOptions]
         resolved: dict[str, Any] = {} if model is None else {"model": model.name}
-        if corpus is not None:
+        if corpus is not None:  # which may have one file of both sides, or none
             resolved["source"], resolved["target"] = ([file.path for file in corpus.files] + [None, None])[:2]
         with stages("sentence pairs"):
             source = read_bitext(self.groups[BitextOptions]) if corpus is None else corpus
@@ -152,20 +152,20 @@ def align(
         >>> bool(best.loc[("AWI", "norm", "all"), "error_rate"] < 0.15)
         True
     """
-    given = OptionSet.of(options, _GROUPS, "align")
+    groups = OptionSet.of(options, _GROUPS, "align")
     source = None if isinstance(bitext, Bitext) or bitext == SAMPLE else bitext
-    named = {"source": source, "target": target, "gold": gold}
-    files = {name: None if value is None else str(value) for name, value in named.items()}
-    given = given.with_values(BitextOptions, **files)
-    if isinstance(bitext, Bitext) and given[BitextOptions] != BitextOptions():
+    files = {"source": source, "target": target, "gold": gold}
+    paths = {name: None if file is None else str(file) for name, file in files.items()}
+    groups = groups.with_values(BitextOptions, **paths)
+    if isinstance(bitext, Bitext) and groups[BitextOptions] != BitextOptions():
         raise OptionError(
             "sentence pairs that have been loaded already have their links, so BitextOptions cannot be given"
         )
     if isinstance(model, str | Path):
-        given = given.with_values(TranslatorOptions, model=None if model == SAMPLE else str(model))
+        groups = groups.with_values(TranslatorOptions, model=None if model == SAMPLE else str(model))
     with showing(progress):
         return execute(
-            AlignJob(given),
+            AlignJob(groups),
             model=None if isinstance(model, str | Path) else model,
             corpus=bitext if isinstance(bitext, Bitext) else None,
             out=None if out is None else Path(out),

@@ -59,13 +59,13 @@ class AnalyzeJob(Job):
             return choose_analyses(names)
         if corpus is None:
             files = self.groups[CorpusOptions]
-            trees, text = has_trees(files), bool(files.text)
+            with_trees, is_text = has_trees(files), bool(files.text)
         else:
-            trees, text = bool(corpus.relations), not isinstance(corpus, Documents)
+            with_trees, is_text = bool(corpus.relations), not isinstance(corpus, Documents)
         registered = registered_analyses().values()
-        if not trees and not text:
+        if not with_trees and not is_text:  # documents with mentions
             return [row for row in registered if row.of_mentions]
-        return [row for row in registered if row.by_default and (trees or not row.of_trees)]
+        return [row for row in registered if row.by_default and (with_trees or not row.of_trees)]
 
     def flat(self) -> dict[str, Any]:
         """Return all options by name, and the seed."""
@@ -74,9 +74,10 @@ class AnalyzeJob(Job):
     def paths_read(self, corpus: Corpus | None = None) -> list[Path]:
         """Return the paths of the model and the corpus, and of the files that options of analyses name."""
         loaded, files = [file.path for file in corpus.files] if corpus else [], self.groups[CorpusOptions]
-        return paths_read(self.model.model, files.corpus, files.text, loaded, *self._files_of_groups())
+        return paths_read(self.model.model, files.corpus, files.text, loaded, *self._files_in_options())
 
-    def _files_of_groups(self) -> list[Path]:
+    def _files_in_options(self) -> list[Path]:
+        """Return the values of all options that are paths."""
         values = [value for group in self.groups for value in asdict(group).values()]
         return [value for value in values if isinstance(value, Path)]
 
@@ -91,25 +92,24 @@ class AnalyzeJob(Job):
             check_analyses(files, chosen)
         self._check_that_all_are_read(chosen)
         SEEDS.check("seed", self.seed)
-        for file in self._files_of_groups():
+        for file in self._files_in_options():
             if not file.exists():
                 raise CorpusError("there is no such file", file=file)
 
     def _check_that_all_are_read(self, chosen: Sequence[AnalysisRow]) -> None:
         """Check that the chosen analyses read all options that differ from their defaults."""
-        read = {kind for analysis in chosen for kind in analysis.options}
+        kinds_read = {kind for analysis in chosen for kind in analysis.options}
         for group in self.groups:
-            kind = type(group)
-            if kind in read or kind in _OF_ALL or group == kind():
+            kind, defaults = type(group), type(group)()
+            if kind in kinds_read or kind in _OF_ALL or group == defaults:
                 continue
-            default = asdict(kind())
-            option = next(name for name, value in asdict(group).items() if value != default[name])
+            option = next(name for name, value in asdict(group).items() if value != getattr(defaults, name))
             readers = [name for name, row in registered_analyses().items() if kind in row.options]
             names = " ".join(analysis.name for analysis in chosen)
             raise OptionError(f"{flag(option)} is for {' or '.join(readers)}, not among --analyses {names}")
-        by_block = any("atbff" in kind for kind in self.groups[MapOptions].map)
-        reads_block = by_block or any(not analysis.of_maps for analysis in chosen)
-        if self.groups[FeedForwardOptions] != FeedForwardOptions() and not reads_block:
+        maps_pass_block = any("atbff" in kind for kind in self.groups[MapOptions].map)
+        reads_feed_forward = maps_pass_block or any(not analysis.of_maps for analysis in chosen)
+        if self.groups[FeedForwardOptions] != FeedForwardOptions() and not reads_feed_forward:
             raise OptionError("--ff-bias is for maps that pass the feed-forward block (atbff…) and for norms")
 
     def prepare(
@@ -117,13 +117,13 @@ class AnalyzeJob(Job):
     ) -> Prepared:
         """Read the corpus, load the model, and cut a text into segments, as `Job.prepare` says."""
         stages, files, chosen = stages or Stages(), self.groups[CorpusOptions], self.chosen(corpus)
-        named, limits, kinds = self.model, self.groups[LimitOptions], self.groups[MapOptions]
-        resolved: dict[str, Any] = {} if model is None else {"model": model.name}
+        limits, of_maps = self.groups[LimitOptions], self.groups[MapOptions]
+        resolved: dict[str, Any] = {} if model is None else {"model": model.name}  # options whose values are found out
         with stages("read the corpus"):
             source = read_corpus(files, chosen) if corpus is None else corpus
         with stages("load the model"):
-            maps = map_makers(kinds.map, kinds.merge, kinds.normalize, self.groups[FeedForwardOptions].ff_bias)
-            model = model or named.load()
+            maps = map_makers(of_maps.map, of_maps.merge, of_maps.normalize, self.groups[FeedForwardOptions].ff_bias)
+            model = model or self.model.load()
         setting = Setting(
             model=model,
             corpus=source,
@@ -145,7 +145,7 @@ class AnalyzeJob(Job):
             resolved["corpus"] = [file.path for file in corpus.files]
         resolved["analyses"] = list(setting.chosen)
         resolved["format"] = files.format
-        resolved["map"] = kinds.map[0] if len(kinds.map) == 1 else list(kinds.map)
+        resolved["map"] = of_maps.map[0] if len(of_maps.map) == 1 else list(of_maps.map)
         return Prepared(
             chosen=tuple(load_analysis(row.location) for row in chosen),
             setting=setting,
@@ -207,30 +207,29 @@ def analyze(
         >>> best.loc[best["relation"] == "det", ["layer", "head", "correct", "total"]].to_dict("records")
         [{'layer': 3, 'head': 9, 'correct': 5, 'total': 5}]
     """
-    given, encoder = model_or_encoder(model, OptionSet.of(options))
-    given = given.with_values(MapOptions, map=None if maps is None else names_in(maps))
-    files = given[CorpusOptions]
-    names: list[Any] = [corpus] if isinstance(corpus, str | Path | Corpus) else list(corpus)
-    if names and all(isinstance(each, Sentence) for each in names):
+    groups, encoder = model_or_encoder(model, OptionSet.of(options))
+    groups = groups.with_values(MapOptions, map=None if maps is None else names_in(maps))
+    files = groups[CorpusOptions]
+    items: list[Any] = [corpus] if isinstance(corpus, str | Path | Corpus) else list(corpus)
+    if items and all(isinstance(item, Sentence) for item in items):
         unique = UniqueNames()
-        corpus = Treebank(tuple(with_id(each, unique(each.id)) for each in names))
+        corpus = Treebank(tuple(with_id(sentence, unique(sentence.id)) for sentence in items))
     if isinstance(corpus, Corpus):
         if files != CorpusOptions():
             raise OptionError("CorpusOptions apply to a corpus that is read from files, not to one that is loaded")
     elif corpus != SAMPLE:
         if files.text:
             raise OptionError("the corpus is given twice, as corpus and as text in CorpusOptions")
-        if not all(isinstance(name, str | Path) for name in names):
+        if not all(isinstance(item, str | Path) for item in items):
             raise OptionError("the corpus must be a file, a list of files, sentences, or the result of a loader")
-        given = given.with_values(CorpusOptions, corpus=names_in(names))
-    part_options = given[PartOptions]
+        groups = groups.with_values(CorpusOptions, corpus=names_in(items))
+    part_options = groups[PartOptions]
     if part_options.part is not None:
         raise OptionError("a share is counted by the command: attentionology analyze … --parts FOLDER --part K/N")
+    names = None if analyses is None else names_in(analyses)
     with showing(progress):
         return execute(
-            AnalyzeJob(
-                given.without(PartOptions), analyses=None if analyses is None else names_in(analyses), seed=seed
-            ),
+            AnalyzeJob(groups.without(PartOptions), names, seed),
             part_options=part_options,
             model=encoder,
             corpus=corpus if isinstance(corpus, Corpus) else None,

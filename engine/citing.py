@@ -76,20 +76,20 @@ def methods(record: Mapping[str, Any]) -> str:
 def bibtex(record: Mapping[str, Any]) -> str:
     """Return the BibTeX entries of what a run used."""
     options = record["options"]
-    words = record["command"].split()
-    used = {*_names(options.get("analyses")), *_names(options.get("tests")), *(words[1:2] if len(words) > 1 else ())}
+    subcommand = record["command"].split()[1:2]  # the second word; a function of Python has none
+    used = {*_names(options.get("analyses")), *_names(options.get("tests")), *subcommand}
     for kind in _names(options["map"]):
-        used.update(kind.split(":"))
+        used.update(kind.split(":"))  # such as rollout:norm
     used |= {name for name in ("ensembles", "spanning_trees") if options.get(name)}
     if any(file.get("source", {}).get("name", "").startswith("ud:") for file in record["corpus"]["files"]):
         used.add("ud")
     papers = _PAPER.findall(Path(__file__).with_name("papers.bib").read_text(encoding="utf-8"))
-    tool = _TOOL.replace("VERSION", record["versions"]["attentionology"])
-    return "\n\n".join([*(entry for names, entry in papers if used & set(names.split())), tool])
+    entries = [entry for names, entry in papers if used & set(names.split())]
+    return "\n\n".join([*entries, _TOOL.replace("VERSION", record["versions"]["attentionology"])])
 
 
 def _file(file: Mapping[str, Any]) -> str:
-    """Name a file with its release, or else with its checksum."""
+    """Return the name of a file with its release, or else with its checksum."""
     source = file.get("source") or {}
     if "release" in source:
         return f"{source['name']} (Universal Dependencies {source['release']})"
@@ -97,4 +97,5 @@ def _file(file: Mapping[str, Any]) -> str:
 
 
 def _names(value: str | Iterable[str] | None) -> list[str]:
+    """Return the names that are the value of an option, which may be one name, several, or none."""
     return [value] if isinstance(value, str) else list(value or ())

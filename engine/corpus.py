@@ -86,7 +86,7 @@ class CorpusOptions(OptionGroup):
 
 
 def files_of(options: CorpusOptions) -> list[str]:
-    """The paths of the files that are read as a corpus."""
+    """Return the paths of the files that are read as a corpus."""
     return [corpus_path(name) for name in options.corpus or (SAMPLE,)]
 
 
@@ -113,11 +113,11 @@ def check_files(options: CorpusOptions) -> None:
 
 def check_analyses(options: CorpusOptions, chosen: Sequence[AnalysisRow]) -> None:
     """Check that analyses fit the corpus, before anything slow happens. The files exist."""
-    mentions = [analysis.name for analysis in chosen if analysis.of_mentions]
-    if mentions and options.text:
-        raise OptionError(f"--analyses {mentions[0]} needs a --corpus with mentions, not --text")
-    if mentions and options.tokens != "syntactic":
-        raise OptionError(f"--tokens surface is not for {mentions[0]}, whose mentions consist of syntactic words")
+    of_mentions = next((analysis.name for analysis in chosen if analysis.of_mentions), None)
+    if of_mentions and options.text:
+        raise OptionError(f"--analyses {of_mentions} needs a --corpus with mentions, not --text")
+    if of_mentions and options.tokens != "syntactic":
+        raise OptionError(f"--tokens surface is not for {of_mentions}, whose mentions consist of syntactic words")
     if options.lenient and not _read_as_documents(options, chosen):
         raise OptionError("--lenient is for the coreference analysis and for CoNLL-2012 files")
     if options.tokens != "syntactic" and not has_trees(options):
@@ -125,6 +125,7 @@ def check_analyses(options: CorpusOptions, chosen: Sequence[AnalysisRow]) -> Non
 
 
 def _read_as_documents(options: CorpusOptions, chosen: Sequence[AnalysisRow]) -> bool:
+    """Whether the corpus is read as documents with mentions, not as sentences."""
     return not options.text and (any(analysis.of_mentions for analysis in chosen) or not has_trees(options))
 
 
@@ -145,16 +146,18 @@ def read_corpus(options: CorpusOptions, chosen: Sequence[AnalysisRow] = ()) -> C
 
 
 def unmet(options: CorpusOptions, corpus: Corpus) -> list[str]:
-    """Return a warning if the corpus has less than the options ask for."""
-    if unread := [*(options.text or files_of(options))][len(corpus.files) :]:
-        return [f"--limit was reached before these files were read: {', '.join(unread)}."]
+    """Return a warning if the corpus has less than the options ask for; otherwise an empty list."""
+    asked = options.text or files_of(options)
+    if len(asked) > len(corpus.files):
+        unread = ", ".join(asked[len(corpus.files) :])
+        return [f"--limit was reached before these files were read: {unread}."]
     if options.segments is None or len(corpus) >= options.segments:
         return []
     return [f"{options.segments:,} segments were asked for; the text gives {len(corpus):,}."]
 
 
 def title_of_files(paths: Sequence[str]) -> str:
-    """A title with the names of the first two corpus files."""
+    """Return a title with the names of the first two corpus files."""
     names = [Path(path).name for path in paths]
     return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
 

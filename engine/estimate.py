@@ -70,15 +70,17 @@ class RunEstimate:
     def lines(self) -> Iterator[str]:
         """Yield the estimate as lines of text: one for each pass, and the sums."""
         for each in self.passes:
-            needs = f", {size(each.maps + each.states)} of memory, {size(each.disk)} on disk"
-            parts = f"{each.inputs:,} {self.unit} in {len(each.parts):,} parts"
-            work = f", about {each.further_passes:,.0f} more forward passes of each" if each.further_passes else ""
-            yield f"Pass of {each}: {parts}{'' if each.failure else needs + work}"
-        there = "" if self.counted is None else f", of which {self.counted:,} are in the folder"
+            line = f"Pass of {each}: {each.inputs:,} {self.unit} in {len(each.parts):,} parts"
+            if not each.failure:
+                line += f", {size(each.maps + each.states)} of memory, {size(each.disk)} on disk"
+                if each.further_passes:
+                    line += f", about {each.further_passes:,.0f} more forward passes of each"
+            yield line
         yield f"Corpus: {self.inputs:,} {self.unit}. All passes together read {self.read:,}."
         if self.follow_up_passes:
             yield f"After these passes: about {self.follow_up_passes:,} more forward passes of single {self.unit}"
-        yield f"Parts: {self.parts:,}{there}"
+        in_folder = "" if self.counted is None else f", of which {self.counted:,} are in the folder"
+        yield f"Parts: {self.parts:,}{in_folder}"
         of_batch = max(each.maps for each in self.passes)
         on_gpu = f", on {self.device}" if self.device != "cpu" else ""
         yield f"Model: {size(self.weights)} of weights, and up to {size(of_batch)} of maps of one batch{on_gpu}"
@@ -89,10 +91,10 @@ class RunEstimate:
 
 
 def memory_lines(memory: int, memory_of_worker: int, processes: int | None) -> Iterator[str]:
-    """Yield what a dry run says of memory."""
+    """Yield what a dry run says of the bytes of memory that the main process and each worker need."""
     available, libraries = available_memory(), f"of which {size(LIBRARIES)} are for the libraries"
-    known = "" if available is None else f"; {size(available)} are available here"
-    yield f"Memory: about {size(memory)}, {libraries}{known}"
+    here = "" if available is None else f"; {size(available)} are available here"
+    yield f"Memory: about {size(memory)}, {libraries}{here}"
     if processes != 1:
         workers = "each worker" if processes is None else f"each of {processes:,} workers"
         yield f"Memory of {workers}: about {size(memory_of_worker)}, {libraries}"
@@ -130,10 +132,10 @@ def estimate_run(
         counted = sum(map(counter.has, counter.parts))
     weights = sum(parameter.nbytes for parameter in prepared.setting.model.held.parameters())
     models = 2 if any(each.copy is not None for each in passes) else 1  # at most one copy is there besides the model
-    reading = LIBRARIES + models * weights + max(each.maps for each in passes)
+    while_reading = LIBRARIES + models * weights + max(each.maps for each in passes)
     states = [each.states for each in passes]
     # While a part is added to others, its counts are there as read, as states, and in the sum.
-    adding = 0 if part_options.parts is None and part_options.in_this_process else 3 * max(states)
+    while_adding = 0 if part_options.parts is None and part_options.in_this_process else 3 * max(states)
     return RunEstimate(
         unit=prepared.setting.corpus.unit,
         inputs=len(prepared.setting.corpus),
@@ -144,8 +146,8 @@ def estimate_run(
         counted=counted,
         read=sum(each.inputs for each in passes),
         parts=len(parts),
-        memory=reading + adding + sum(states),
-        memory_of_worker=reading + max(states),
+        memory=while_reading + while_adding + sum(states),
+        memory_of_worker=while_reading + max(states),
         disk=sum(each.disk for each in passes),
         disk_of_parts=sum(each.disk_of_parts for each in passes),
         follow_up_passes=sum(plan.follow_up_passes for _, _, plan in planned.plans),
@@ -153,7 +155,7 @@ def estimate_run(
 
 
 def _estimate_pass(current: Pass, analyses: list[str], parts: Sequence[int], prepared: Prepared) -> PassEstimate:
-    """Read the first inputs of a pass and the longest, and estimate what all of them, in parts of these sizes, need."""
+    """Read the first inputs of a pass and the longest, and estimate what all need; ``parts`` are the sizes of parts."""
     estimate = PassEstimate(
         analyses=tuple(dict.fromkeys(analyses)),
         copy=current.copy,
@@ -165,37 +167,40 @@ def _estimate_pass(current: Pass, analyses: list[str], parts: Sequence[int], pre
     # A copy with random weights takes as much as the model, which is there already.
     first = replace(current, inputs=tuple(current.inputs[:SAMPLED]), copy=None)
     longest = replace(first, inputs=(max(current.inputs, key=len),))
-    counts, of_longest = PassCounts(), PassCounts()
-    for few, counted in ((first, counts), (longest, of_longest)):
-        few.run(prepared.setting.model, prepared.limits, counted, may_be_empty=True, advance=lambda _: None)
-    if counts.failures:
-        return replace(estimate, failure=str(next(iter(counts.failures.values()))))
-    if not counts.metrics:
+    of_first, of_longest = PassCounts(), PassCounts()
+    for few, counts in ((first, of_first), (longest, of_longest)):
+        few.run(prepared.setting.model, prepared.limits, counts, may_be_empty=True, advance=lambda _: None)
+    if of_first.failures:
+        return replace(estimate, failure=str(next(iter(of_first.failures.values()))))
+    if not of_first.metrics:
         raise ExtractionError(f"none of the first {len(first.inputs)} inputs could be read")
-    metrics = list(zip(counts.metrics.values(), map(packed_bytes, counts.states().values()), strict=True))
+    metrics = list(of_first.metrics.values())
+    bytes_in_files = [packed_bytes(states) for states in of_first.states().values()]
 
     def on_disk(inputs: int) -> float:
-        return sum(packed * _growth(metric, inputs / len(first.inputs)) for metric, packed in metrics)
+        times = inputs / len(first.inputs)
+        return sum(packed * _growth(metric, times) for metric, packed in zip(metrics, bytes_in_files, strict=True))
 
-    states = 0.0
-    for metric, _ in metrics:
+    in_memory = 0.0
+    for metric in metrics:
         fixed = sum(state.nbytes for state in metric.metric_state.values() if isinstance(state, Tensor))
-        states += fixed + _bytes_of_lists(metric) * _growth(metric, estimate.inputs / len(first.inputs))
+        in_memory += fixed + _bytes_of_lists(metric) * _growth(metric, estimate.inputs / len(first.inputs))
     return replace(
         estimate,
-        maps=max(counts.map_bytes, of_longest.map_bytes),
-        states=round(states),
+        maps=max(of_first.map_bytes, of_longest.map_bytes),
+        states=round(in_memory),
         disk=round(on_disk(estimate.inputs)),
         disk_of_parts=round(sum(map(on_disk, parts))),
     )
 
 
 def _growth(metric: Metric, times: float) -> float:
-    """Return how many times larger counts get with more inputs: tensors stay, and lists grow up to a bound."""
-    listed = _bytes_of_lists(metric)
-    return max(1.0, min(times, metric.most_bytes() / listed)) if listed else 1.0
+    """Return by what factor counts grow with so many times more inputs: tensors stay, and lists grow up to a bound."""
+    of_lists = _bytes_of_lists(metric)
+    return max(1.0, min(times, metric.most_bytes() / of_lists)) if of_lists else 1.0
 
 
 def _bytes_of_lists(metric: Metric) -> int:
+    """Return the bytes of the states that are lists of tensors, to which each batch appends."""
     lists = [state for state in metric.metric_state.values() if not isinstance(state, Tensor)]
     return sum(tensor.nbytes for tensors in lists for tensor in tensors)

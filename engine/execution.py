@@ -62,11 +62,11 @@ def count_share(
     check_job(job, part_options, model, corpus)
     stages = Stages()
     counter = PartCounter(job, job.prepare(model=model, corpus=corpus, stages=stages), part_options.parts)
-    number, shares = part_options.share or (1, 1)
-    numbers = range(number - 1, len(counter.parts), shares)
+    share, shares = part_options.share or (1, 1)  # the first of one share has all parts
+    numbers = range(share - 1, len(counter.parts), shares)
     count_missing(counter, numbers, part_options, stages)
-    there = sum(map(counter.has, counter.parts))
-    return ShareCounts(len(numbers), there, len(counter.parts), tuple(counter.cache_log.warnings()))
+    in_folder = sum(map(counter.has, counter.parts))
+    return ShareCounts(len(numbers), in_folder, len(counter.parts), tuple(counter.cache_log.warnings()))
 
 
 def check_job(job: Job, part_options: PartOptions, model: LoadedModel | None, corpus: Corpus | None) -> None:
@@ -82,10 +82,10 @@ def check_job(job: Job, part_options: PartOptions, model: LoadedModel | None, co
 def _title(corpus: Corpus, limit: int | None) -> str:
     """Name the files of a corpus, and how many of its inputs were read if the limit was reached."""
     unit, files = corpus.limit_unit, title_of_files([file.path for file in corpus.files])
-    number = corpus.counts().get(unit, len(corpus))
+    read = corpus.counts().get(unit, len(corpus))
     if not files:
-        return amount(number, unit)
-    return f"{files}, first {limit:,} {unit}" if number == limit else files
+        return amount(read, unit)
+    return f"{files}, first {limit:,} {unit}" if read == limit else files
 
 
 def _run(
@@ -97,7 +97,7 @@ def _run(
     shown_options: Mapping[str, Any],
     drawn: bool = False,
 ) -> Run:
-    """Plan, count and make the results, and the tables and figures if they are to be written."""
+    """Plan, count and make the results, and the tables and figures if the run is to be ``drawn``, not only returned."""
     stages = Stages()
     prepared = job.prepare(model=model, corpus=corpus, stages=stages)
     with stages("plan"):
@@ -109,26 +109,27 @@ def _run(
         parts = with_results(counted, prepared.options)
         titles = Titles(prepared.setting.model.name, _title(prepared.setting.corpus, job.flat().get("limit")))
         contrasts = compared_kinds(parts, titles, prepared.options)
-    kept = {request.name: counts.metrics[request.name] for request in planned.samples}
-    samples = {name: metric for name, metric in kept.items() if isinstance(metric, InputSample)}
+    metrics = {request.name: counts.metrics[request.name] for request in planned.samples}
+    samples = {name: metric for name, metric in metrics.items() if isinstance(metric, InputSample)}
     run = Run(parts, titles, options=prepared.options, contrasts=contrasts, samples=samples, described=prepared.tables)
     if drawn:
         with stages("tables and figures"):
             run = replace(run, sections=run.shown_sections)
-    read = parts[0].corpus or prepared.setting.corpus  # the report describes the corpus as the first analysis read it
-    reading = describe_reading(read, parts[0].log)
+
+    corpus_read = parts[0].corpus or prepared.setting.corpus  # the record describes what the first analysis read
+    log = parts[0].log
+    reading, extensions = describe_reading(corpus_read, log), prepared.extensions()
+    all_options = {**job.flat(), **shown_options, **prepared.resolved}
     record: dict[str, Any] = {
-        **describe_command(
-            command, {**job.flat(), **shown_options, **prepared.resolved}, prepared.setting.seed, stages
-        ),
-        **({"extensions": added} if (added := prepared.extensions()) else {}),
+        **describe_command(command, all_options, prepared.setting.seed, stages),
+        **({"extensions": extensions} if extensions else {}),
         "model": describe_model(prepared.setting.model),
-        "corpus": describe_corpus(read),
+        "corpus": describe_corpus(corpus_read),
         "sentences": reading,
-        **({"text_fit": parts[0].log.fit.record()} if parts[0].log.fit.words else {}),
+        **({"text_fit": log.fit.record()} if log.fit.words else {}),
         "warnings": [*prepared.setting.model.warnings, *warnings_of(reading), *prepared.warnings, *counts.warnings],
     }
-    stored = partial(states_of, run, counts, record, prepared.tables, read)
+    stored = partial(states_of, run, counts, record, prepared.tables, corpus_read)
     run = replace(run, record=complete_record(record, parts, run.options), stored=stored)
     job.finish(run, prepared, stages)
     return run

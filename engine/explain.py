@@ -112,12 +112,12 @@ class Explanation(Run):
         return FormerTables(tables, {name.removeprefix("explain_"): name for name in tables})
 
     def show(self, width: int) -> RenderableType:
-        """What a terminal of ``width`` columns shows."""
+        """Return what a terminal of ``width`` columns shows."""
         return explain_table(self.results, width=width)
 
     def __repr__(self) -> str:
-        judged = list(self.verdicts["verdict"]) if len(self.verdicts) else []
-        counts = ", ".join(f"{judged.count(name)} {name}" for name in ("passes", "fails", "undecided"))
+        verdicts = list(self.verdicts["verdict"]) if len(self.verdicts) else []
+        counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("passes", "fails", "undecided"))
         return f"Explanation({self.record['model']['name']}, {len(self.texts):,} texts: {counts})"
 
     def _repr_html_(self) -> str:
@@ -179,13 +179,14 @@ def explain(
         >>> explanation.record["corpus"]["files"][0]["path"]
         'texts.txt'
     """
-    groups, loaded = OptionSet.of(options, _GROUPS.values(), "explain"), dict[str, Any]()
-    for role, given in (("data", data), ("test", test), ("dev", dev)):
-        if isinstance(given, LabelledTexts):
+    groups = OptionSet.of(options, _GROUPS.values(), "explain")
+    loaded: dict[str, Any] = {}  # the texts and the model that are objects, not names, by the fields of `Loaded`
+    for role, texts in (("data", data), ("test", test), ("dev", dev)):
+        if isinstance(texts, LabelledTexts):
             groups.check_once(TextOptions, [role])
-            loaded[role] = given
-        elif given is not None:
-            groups = groups.with_values(TextOptions, **{role: names_in(given)})
+            loaded[role] = texts
+        elif texts is not None:
+            groups = groups.with_values(TextOptions, **{role: names_in(texts)})
     groups = groups.with_values(ExplanationTestOptions, tests=None if tests is None else names_in(tests))
     if model is None or isinstance(model, str | Path):
         groups = groups.with_values(OptionalModelOptions, model=None if model is None else str(model))
@@ -232,7 +233,7 @@ def execute(
 
 
 def count_share(options: ExplainOptions, out: Path) -> str:
-    """Train the tested model if need be, examine the share of its texts that is asked for, and say what is there."""
+    """Train the tested model if need be, examine a share of its texts, and return a sentence about its parts."""
     chosen = choose(options, Loaded())
     check_folder(options.shares.parts or out)
     tested = prepared(options, Loaded(), chosen, cache_folder(options.training.cache, out))
@@ -241,11 +242,11 @@ def count_share(options: ExplainOptions, out: Path) -> str:
 
 
 def _explanation(tested: Tested, folder: Path | None, command: str, shown_options: Mapping[str, Any]) -> Explanation:
-    """Train → tests → results → section, and write all of it."""
+    """Train the model if need be, run the tests, and write the report if there is a folder for it."""
     stages = tested.stages
     with threads_for(tested.model):
         tested = trained(tested)
-        texts, options = tested.texts.test, OptionSet()
+        texts, options = tested.texts.test, OptionSet()  # the analysis has no options: its facts hold what it needs
         with stages("results"):
             counted = Counted(found(tested), {}, {})
             parts = with_results([Part(ExplanationTests(), None, (), counted)], options)
@@ -254,10 +255,10 @@ def _explanation(tested: Tested, folder: Path | None, command: str, shown_option
         complete = complete_record(record, parts, options)
         explanation = Explanation(parts, titles, complete, options=options, model=tested.model)
         stored = partial(states_of, explanation, PassCounts(), record, {}, texts)
-        writes_model = None
+        write_model = None
         if tested.source is not None:
-            writes_model = partial(save_model, tested.model, finetuned=tested.options.transformer.finetune)
-        explanation = replace(explanation, stored=stored, trained=writes_model)
+            write_model = partial(save_model, tested.model, finetuned=tested.options.transformer.finetune)
+        explanation = replace(explanation, stored=stored, trained=write_model)
         if folder is not None:
             with stages("tables and figures"):
                 explanation = write_run(folder, explanation)

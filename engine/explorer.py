@@ -34,8 +34,7 @@ MOST_FINDINGS = 8
 """The number of findings at the top of the page."""
 
 _USUAL_HEADS = 144
-_MOST_BYTES = {True: 5_000_000, False: 12_000_000}
-"""The bytes that maps and guesses may take in the page, for models of at most 144 heads and for larger ones."""
+"""The number of heads of a model of the usual size, such as BERT-base. The page of a larger model may be larger."""
 
 _COMPRESSED = 0.75
 """The bytes in the page of one cell of a map, with its share of the guesses; for the demo, they are 0.79. A little more
@@ -59,21 +58,27 @@ def explorer_of(
     contrasts: Comparison | None = None,
 ) -> Explorer:
     """Make the explorer of a run, from its counts alone."""
-    contributions = []
+    contributed: list[tuple[Part, Contribution]] = []
     for part in parts:
         with part.running("explored()"):
-            contributions.append((part, part.analysis.explored(options, part.counted, part.results, part.kind)))
-    contributed = [(part, each) for part, each in contributions if each is not None]
-    of_kinds = tuple(kinds_findings(contrasts)) if contrasts else ()
+            contribution = part.analysis.explored(options, part.counted, part.results, part.kind)
+        if contribution is not None:
+            contributed.append((part, contribution))
     # Findings and summaries are about the first kind of map of each analysis, all else is about all kinds.
     first_kinds = {part.analysis.name: part.kind for part, _ in reversed(contributed)}
-    first = [(part, each) for part, each in contributed if first_kinds[part.analysis.name] == part.kind]
-    measures = [measure for _, each in contributed for measure in each.measures]
+    of_first_kinds = [(part, each) for part, each in contributed if first_kinds[part.analysis.name] == part.kind]
+    findings = [each.findings for _, each in of_first_kinds]
+    if contrasts:
+        findings.append(tuple(kinds_findings(contrasts)))
+
+    contributions = [contribution for _, contribution in contributed]
+    measures = [measure for each in contributions for measure in each.measures]
     layers = int(record["model"]["layers"])
     causal = bool(record["model"].get("causal"))  # runs of earlier versions do not say it
     heads = max((len(measure.values) // layers for measure in measures), default=int(record["model"]["heads"]))
     sample = _sample(samples, layers, heads, causal=causal)
-    shown = {sentence.id for sentence in sample.sentences} if sample else set()
+    shown_ids = {sentence.id for sentence in sample.sentences} if sample else set()
+    predictions = [prediction for each in contributions for prediction in each.predictions]
     return Explorer(
         model=titles.model,
         corpus=titles.corpus,
@@ -82,22 +87,27 @@ def explorer_of(
         heads=heads,
         causal=causal,
         measures=tuple(_for_all_heads(measure, layers, heads) for measure in measures),
-        cards=_cards(contributed, first, layers, heads),
-        findings=_findings([*(each.findings for _, each in first), of_kinds]),
-        ensembles=tuple(ensemble for _, each in contributed for ensemble in each.ensembles),
-        predictions=tuple(each for _, of in contributed for each in of.predictions if each.sentence in shown),
+        cards=_cards(contributed, of_first_kinds, layers, heads),
+        findings=_findings(findings),
+        ensembles=tuple(ensemble for each in contributions for ensemble in each.ensembles),
+        predictions=tuple(prediction for prediction in predictions if prediction.sentence in shown_ids),
         sample=sample,
     )
 
 
 def cells_to_fill(layers: int, heads: int, kinds: int) -> int:
     """Return the number of cells of one head's map of one kind that fill the page, all inputs together."""
-    return round(_MOST_BYTES[layers * heads <= _USUAL_HEADS] / _COMPRESSED / (layers * heads * kinds))
+    return round(_most_bytes(layers, heads) / _COMPRESSED / (layers * heads * kinds))
+
+
+def _most_bytes(layers: int, heads: int) -> int:
+    """Return the number of bytes that the maps and guesses of all sampled inputs may take in the page."""
+    return 5_000_000 if layers * heads <= _USUAL_HEADS else 12_000_000
 
 
 def _for_all_heads(measure: Measure, layers: int, heads: int) -> Measure:
-    """Repeat the values of a map that all heads of a layer share."""
-    if len(measure.values) == layers * heads:  # no table
+    """Return a measure with a value for each head; those of a map that all heads of a layer share are repeated."""
+    if len(measure.values) == layers * heads:
         return measure
 
     def repeated(values: Values | None) -> Values | None:
@@ -115,16 +125,19 @@ def _findings(of_analyses: Sequence[Sequence[Finding]]) -> tuple[Finding, ...]:
     return tuple(finding for findings in of_analyses for finding in findings if id(finding) in kept)
 
 
-def _cards(contributed: _Contributions, first: _Contributions, layers: int, heads: int) -> tuple[Card, ...]:
-    """Return a card for each head, with what all analyses say about it."""
+def _cards(contributed: _Contributions, of_first_kinds: _Contributions, layers: int, heads: int) -> tuple[Card, ...]:
+    """Return a card for each head, with what all analyses say about it, and a summary of the first kinds of maps."""
     contributions = [each for _, each in contributed]
-    several = len({part.kind for part, _ in contributed if part.kind is not None}) > 1
-    summarized = [(each, f" (map {part.kind})" if part.kind is not None and several else "") for part, each in first]
+    several_kinds = len({part.kind for part, _ in contributed if part.kind is not None}) > 1
+    with_notes = [
+        (each, f" (map {part.kind})" if several_kinds and part.kind is not None else "")
+        for part, each in of_first_kinds
+    ]
     cards = []
     for layer in range(1, layers + 1):
         for head in range(1, heads + 1):
             name = head_name(layer, head)
-            phrases = [phrase + note for each, note in summarized for phrase in each.phrases.get(name, ())]
+            phrases = [phrase + note for each, note in with_notes for phrase in each.phrases.get(name, ())]
             facts = [fact for each in contributions for fact in each.facts.get(name, ())]
             nearest = next((each.nearest[name] for each in contributions if name in each.nearest), ())
             profile = next((each.profiles[name] for each in contributions if name in each.profiles), None)
@@ -134,28 +147,32 @@ def _cards(contributed: _Contributions, first: _Contributions, layers: int, head
 
 
 def _sample(samples: Mapping[str, InputSample], layers: int, heads: int, *, causal: bool) -> Sample | None:
-    """Return the sampled inputs, as many as the page has room for; None if none were kept."""
-    fitting = {name: each for name, each in samples.items() if each.n_layers == layers and each.n_heads in (1, heads)}
-    sets: dict[str, dict[str, InputSample]] = {}
-    for name, metric in fitting.items():
-        prefix, _, kind = name.partition("/")
-        sets.setdefault(prefix, {})[kind] = metric
-    if not any(metric.compute() for metric in fitting.values()):
+    """Return the sampled inputs, as many as the page has room for; None if none were kept.
+
+    The names of the samples have the set of inputs and the kind of map, with a slash between them.
+    """
+    sets: dict[str, dict[str, InputSample]] = {}  # for each set of inputs: the samples by the kind of map
+    for name, metric in samples.items():
+        if metric.n_layers == layers and metric.n_heads in (1, heads):
+            prefix, _, kind = name.partition("/")
+            sets.setdefault(prefix, {})[kind] = metric
+    kinds = {kind: metric for by_kind in sets.values() for kind, metric in by_kind.items()}
+    if not any(metric.compute() for by_kind in sets.values() for metric in by_kind.values()):
         return None
-    drawn = list(chain.from_iterable(zip_longest(*(_joined(by_kind) for by_kind in sets.values()))))
-    inputs = [each for each in drawn if each is not None]
-    most, used = _MOST_BYTES[layers * heads <= _USUAL_HEADS], 0
+    # The first input of each set comes before the second of any, so that all sets have their share of the page.
+    in_turn = chain.from_iterable(zip_longest(*map(_joined, sets.values())))
+    inputs = [by_kind for by_kind in in_turn if by_kind is not None]
+    used = 0  # bytes
     sentences: list[SampledSentence] = []
     for by_kind in inputs:
         sentence = _sentence(by_kind, heads)
         size = sum(map(len, [*(encoded.data for encoded in sentence.maps.values()), *sentence.guesses.values()]))
-        if sentences and used + size > most:
+        if sentences and used + size > _most_bytes(layers, heads):
             continue  # a shorter input may still fit
         used += size
         sentences.append(sentence)
-    first = [next(iter(by_kind.values())) for by_kind in sets.values()]
-    notes = [*_notes(first, sentences, len(inputs)), *([CAUSAL_NOTE] if causal else [])]
-    kinds = {kind: metric for by_kind in sets.values() for kind, metric in by_kind.items()}
+    of_first_kind = [next(iter(by_kind.values())) for by_kind in sets.values()]
+    notes = [*_notes(of_first_kind, sentences, len(inputs)), *([CAUSAL_NOTE] if causal else [])]
     return Sample(
         kinds=tuple(kinds),
         note=" ".join(notes),
@@ -166,7 +183,10 @@ def _sample(samples: Mapping[str, InputSample], layers: int, heads: int, *, caus
 
 
 def _notes(samples: Sequence[InputSample], shown: Sequence[SampledSentence], stored: int) -> Iterator[str]:
-    """Say which inputs are shown of those that were read and stored, given the samples of one kind of map."""
+    """Yield sentences on which inputs are shown, given the samples of one kind of map and the number of stored inputs.
+
+    Up to its size, a sample takes inputs from as many documents as possible; then their hashes alone decide.
+    """
     read = sum(int(metric.inputs) for metric in samples)
     spread = sum(metric.size for metric in samples)
     if read == len(shown):
@@ -176,7 +196,7 @@ def _notes(samples: Sequence[InputSample], shown: Sequence[SampledSentence], sto
         if spread < sum(metric.compute() for metric in samples):
             of_documents += f" ({spread:,} of them) and then by these hashes alone"
         yield f"{len(shown):,} of {read:,} inputs, sampled by a hash of their ids {of_documents}."
-        if names := sorted({case.name for each in shown for case in each.cases}):
+        if names := sorted({case.name for sentence in shown for case in sentence.cases}):
             yield f"Inputs with a case of {' or '.join(names)} come first."
     yield "Values are rounded to 255 levels; guesses are stored exactly."
     if too_long := sum(int(metric.too_long) for metric in samples):
@@ -185,28 +205,29 @@ def _notes(samples: Sequence[InputSample], shown: Sequence[SampledSentence], sto
         yield f"The page has no space for {left_out:,} further inputs that were stored."
 
 
-def _joined(by_kind: Mapping[str, InputSample]) -> Iterator[_ByKind]:
-    """Yield each input with its maps of all kinds. All kinds have drawn the same inputs."""
-    inputs: dict[bytes, _ByKind] = {}
-    for kind, metric in by_kind.items():
-        for each in metric.sampled():
-            inputs.setdefault(each.annotation.encoded(), {})[kind] = metric, each
-    yield from (each for each in inputs.values() if len(each) == len(by_kind))
+def _joined(samples: Mapping[str, InputSample]) -> Iterator[_ByKind]:
+    """Yield each input with its maps of all kinds, given the sample of each kind. All have drawn the same inputs."""
+    inputs: dict[bytes, _ByKind] = {}  # by the text and annotation of the input
+    for kind, metric in samples.items():
+        for sampled in metric.sampled():
+            inputs.setdefault(sampled.annotation.encoded(), {})[kind] = metric, sampled
+    yield from (by_kind for by_kind in inputs.values() if len(by_kind) == len(samples))
 
 
 def _sentence(by_kind: _ByKind, heads: int) -> SampledSentence:
     """Return an input for the page, given its maps of each kind and the number of heads of the model."""
-    annotation = next(iter(by_kind.values()))[1].annotation
-    annotated = {each.name: getattr(annotation, each.name) for each in fields(annotation)}
+    _, of_first_kind = next(iter(by_kind.values()))
+    annotation = of_first_kind.annotation  # that of all kinds
+    annotated = {field.name: getattr(annotation, field.name) for field in fields(annotation)}
+    annotated["file"] = Path(annotation.file or "").name
     maps, guesses = {}, {}
-    for kind, (metric, each) in by_kind.items():
+    for kind, (metric, sampled) in by_kind.items():
         # Maps that all heads of a layer share are stored as those of its first head.
-        stored = tuple(range(0, metric.n_layers * heads, heads)) if metric.n_heads < heads else None
-        maps[kind] = EncodedMap(deflated(each.maps), each.scales, stored)
+        heads_stored = tuple(range(0, metric.n_layers * heads, heads)) if metric.n_heads < heads else None
+        maps[kind] = EncodedMap(deflated(sampled.maps), sampled.scales, heads_stored)
         for index, name in enumerate(metric.guesses):
-            guesses[f"{kind}/{name}"] = deflated(each.guesses(index))
+            guesses[f"{kind}/{name}"] = deflated(sampled.guesses(index))
     writing = [Writing.of(annotation.rows, annotation.special)]
     if annotation.columns is not None:
         writing.append(Writing.of(annotation.columns, annotation.special_columns or ()))
-    named = {**annotated, "file": Path(annotation.file or "").name}
-    return SampledSentence(**named, writing=tuple(writing), maps=maps, guesses=guesses)
+    return SampledSentence(**annotated, writing=tuple(writing), maps=maps, guesses=guesses)

@@ -69,13 +69,13 @@ class Grid:
     def __post_init__(self) -> None:
         if self.command not in _NUMBERS:
             raise OptionError(f"grid runs {', '.join(_NUMBERS)}, not {self.command}")
-        given = {word.partition("=")[0] for word in self.arguments if word.startswith("--")}
+        flags = {word.partition("=")[0] for word in self.arguments if word.startswith("--")}
         for name, values in self.varied.items():
-            if f"--{name}" in given:
+            if f"--{name}" in flags:
                 raise OptionError(f"--{name} is varied, so it cannot be among the options of all cells")
             if len(set(values)) < len(values):
                 raise OptionError(f"--vary {name}: a value is given twice")
-        if {"--out", "--overwrite", "--json"} & given:
+        if {"--out", "--overwrite", "--json"} & flags:
             raise OptionError("--out, --overwrite and --json are options of the grid, not of its cells")
 
     def cells(self) -> list[dict[str, str]]:
@@ -86,11 +86,11 @@ class Grid:
     def folder_of(self, cell: Mapping[str, str]) -> Path:
         """Return the folder of a cell, whose name has its values."""
         number = self.cells().index(dict(cell)) + 1
-        words = "-".join(re.sub(r"[^\w.+]+", "_", Path(value).name) for value in cell.values())
-        return self.folder / "cells" / f"{number:03d}-{words[:80]}"
+        values = "-".join(re.sub(r"[^\w.+]+", "_", Path(value).name) for value in cell.values())
+        return self.folder / "cells" / f"{number:03d}-{values[:80]}"
 
     def words_of(self, cell: Mapping[str, str]) -> list[str]:
-        """Return the command line of a cell, without the name of the program."""
+        """Return the command line of a cell, without the name of the program. A plus sign joins several words."""
         varied = [word for name, value in cell.items() for word in (f"--{name}", *value.split("+"))]
         return [self.command, *self.arguments, *varied, "--out", str(self.folder_of(cell)), "--overwrite"]
 
@@ -127,20 +127,23 @@ def _is_done(folder: Path, words: Sequence[str]) -> bool:
 
 def numbers_of(command: str, folder: Path) -> dict[str, Any]:
     """Return the most important numbers of a run by their names."""
-    found: dict[str, Any] = {}
-    for name, keys, column, word in _NUMBERS[command]:
+    numbers: dict[str, Any] = {}
+    for name, naming_columns, column, suffix in _NUMBERS[command]:
         path = folder / "tables" / f"{name}.csv"
         if not path.exists():
             continue
         table = pd.read_csv(path)
+        if column not in table:
+            continue
         if name in _ROWS:
-            where, value = _ROWS[name]
-            table = table[table[where] == value]
+            selecting_column, value = _ROWS[name]
+            table = table[table[selecting_column] == value]
         # Tables of several kinds of maps or corpora say which one in a column of their own.
-        named = [*keys, *(each for each in ("map", "corpus") if each in table)]
-        for row in table.to_dict("records") if column in table else []:
-            found[" ".join(filter(None, [*(str(row[key]) for key in named), word]))] = row[column]
-    return found
+        all_naming = [*naming_columns, *(extra for extra in ("map", "corpus") if extra in table)]
+        for row in table.to_dict("records"):
+            words = [*(str(row[key]) for key in all_naming), suffix]
+            numbers[" ".join(filter(None, words))] = row[column]
+    return numbers
 
 
 def spread(table: pd.DataFrame, varied: Sequence[str], over: str) -> pd.DataFrame:
@@ -149,25 +152,17 @@ def spread(table: pd.DataFrame, varied: Sequence[str], over: str) -> pd.DataFram
     Cells that failed are left out. The standard deviation is that of a sample (n − 1), as in the tables of papers over
     training seeds; of a single cell it is NaN.
     """
-    rest = [name for name in varied if name != over]
+    other_options = [name for name in varied if name != over]
     done = table[table["status"] == DONE]
-    numbers = _numeric(done, varied)
     rows = []
-    groups = done.groupby(rest, sort=False, dropna=False) if rest else [((), done)]
+    groups = done.groupby(other_options, sort=False, dropna=False) if other_options else [((), done)]
     for values, group in groups:
-        for name in numbers:
+        for name in _numeric(done, varied):
             column = group[name].dropna()
             if len(column):
-                rows.append(
-                    {
-                        **dict(zip(rest, values, strict=True)),
-                        "quantity": name,
-                        "mean": column.mean(),
-                        "sd": column.std(ddof=1),
-                        "n": len(column),
-                    }
-                )
-    return pd.DataFrame(rows, columns=[*rest, "quantity", "mean", "sd", "n"])
+                statistics = {"quantity": name, "mean": column.mean(), "sd": column.std(ddof=1), "n": len(column)}
+                rows.append({**dict(zip(other_options, values, strict=True)), **statistics})
+    return pd.DataFrame(rows, columns=[*other_options, "quantity", "mean", "sd", "n"])
 
 
 def _numeric(table: pd.DataFrame, varied: Sequence[str]) -> list[str]:
@@ -179,21 +174,32 @@ def shown_grid(table: pd.DataFrame, varied: Sequence[str], over: pd.DataFrame | 
     """Return the tables that people read: the cells, and means ± standard deviations over one option, if there is one.
 
     They have the first numbers of each cell; the CSV files have all of them.
+
+    Args:
+        table: what `run_grid` returns.
+        varied: the names of the varied options.
+        over: what `spread` returns, if means over an option were asked for.
+        name: the name of that option.
     """
     numbers = _numeric(table, varied)[:_SHOWN]
     tables = [_shown("grid", "Cells of the grid", table, varied, numbers, lambda value: number(value))]
     if over is not None:
-        rest = [option for option in varied if option != name]
-        rows: dict[Any, dict[str, Any]] = {}
+        other_options = [option for option in varied if option != name]
+        # `over` has a row for each quantity; people read a row for all quantities of the same other options.
+        rows: dict[tuple[Any, ...], dict[str, Any]] = {}
         for row in rows_of(over):
-            of_rest = rows.setdefault(tuple(row[option] for option in rest), {option: row[option] for option in rest})
-            of_rest |= {row["quantity"]: (row["mean"], row["sd"]), "n": row["n"]}
-        means = pd.DataFrame(list(rows.values()))
+            values = {option: row[option] for option in other_options}
+            rows.setdefault(tuple(values.values()), values).update(
+                {row["quantity"]: (row["mean"], row["sd"]), "n": row["n"]}
+            )
+        means, options = pd.DataFrame(list(rows.values())), [*other_options, "n"]
         title = f"Means ± standard deviations over {name}"
-        tables.append(
-            _shown(f"grid_over_{name}", title, means, [*rest, "n"], numbers, lambda pair: " ± ".join(map(number, pair)))
-        )
+        tables.append(_shown(f"grid_over_{name}", title, means, options, numbers, _mean_and_deviation))
     return tables
+
+
+def _mean_and_deviation(pair: tuple[float, float]) -> str:
+    return " ± ".join(map(number, pair))
 
 
 def _shown(
@@ -202,14 +208,14 @@ def _shown(
     table: pd.DataFrame,
     options: Sequence[str],
     numbers: Sequence[str],
-    written: Callable[[Any], str],
+    text_of: Callable[[Any], str],
 ) -> ShownTable:
-    """Return a table with options in its first columns and numbers in the others."""
-    # The names of quantities can have spaces, which columns are separated by.
+    """Return a table with options in its first columns and numbers in the others, which ``text_of`` writes."""
+    # Keys of columns are separated by spaces, which the names of numbers can have.
     keys = {column: f"number_{index}" for index, column in enumerate(numbers)}
 
     def cell(key: str) -> Callable[[Row], str]:
-        return lambda row: "–" if isinstance(row[key], float) and math.isnan(row[key]) else written(row[key])
+        return lambda row: "–" if isinstance(row[key], float) and math.isnan(row[key]) else text_of(row[key])
 
     columns = [
         *(TableColumn(option, "text", "", option) for option in options),

@@ -45,12 +45,11 @@ class MemoryShortageError(AttentionologyError):
     """The run would take more memory than there is."""
 
 
-def bytes_of_maps(shape: tuple[int, int], *, longest: int, batch_cells: int) -> int:
+def bytes_of_maps(layers: int, heads: int, *, longest: int, batch_cells: int) -> int:
     """Estimate the bytes of the largest batch of maps, while it is made and close decisions are made again.
 
     How many cells a batch has depends on its sentences, so the largest possible one is assumed.
     """
-    layers, heads = shape
     longest_cells = longest**2
     cells = max(longest_cells, min(batch_cells, 1024 * longest))
     # All layers of the batch are in float32; those of one sentence at a time are in float64, which takes two more cells
@@ -62,7 +61,7 @@ def bytes_of_maps(shape: tuple[int, int], *, longest: int, batch_cells: int) -> 
 
 
 def check_memory(states: int, maps: int, device: torch.device) -> None:
-    """Check that counts and maps of these sizes fit into memory. On a GPU, the maps are in its own memory."""
+    """Check that counts and maps of so many bytes fit into memory. On a GPU, the maps are in its own memory."""
     on_cpu = device.type == "cpu"
     free = available_memory()
     if free is not None and states + (maps if on_cpu else 0) > free:
@@ -74,7 +73,7 @@ def check_memory(states: int, maps: int, device: torch.device) -> None:
 
 
 def available_memory() -> int | None:
-    """The number of bytes that this process can still allocate; None if the system does not tell.
+    """Return the number of bytes that this process can still allocate; None if the system does not tell.
 
     It is the smallest of three numbers: the memory that the machine has left, the memory that the control group (of a
     container or of a job on a cluster) has left, and what the limit on the address space (``ulimit -v``) leaves.
@@ -84,7 +83,7 @@ def available_memory() -> int | None:
     import resource
 
     machine, group = _table(Path("/proc/meminfo")), Path("/sys/fs/cgroup")
-    left = [1024 * (machine["MemAvailable:"] + machine["SwapFree:"])]
+    left = [1024 * (machine["MemAvailable:"] + machine["SwapFree:"])]  # which are in kB
     for limit, used, statistics in _CONTROL_GROUPS:
         with suppress(OSError, ValueError, KeyError):  # there is no such control group, or its limit is "max"
             # Files that are cached count as used, but are given up when the memory is needed.
@@ -98,7 +97,7 @@ def available_memory() -> int | None:
 
 
 def _table(path: Path) -> dict[str, int]:
-    """Read a file whose lines consist of a name and a number."""
+    """Return the numbers in a file by their names, which begin its lines."""
     return {name: int(number) for name, number, *_ in map(str.split, path.read_text().splitlines())}
 
 
@@ -106,9 +105,8 @@ def shortage(reason: BaseException, options: Collection[str]) -> str:
     """Return a message about memory that ran out, with the amount that was requested and the options to lower."""
     tried = _TRIED.search(str(reason))
     requested = f" (tried to allocate {tried[1]})" if tried else ""
-    flags = [flag(name) for name in _LOWER if name in options]
-    *others, last = flags or ["the size of the input"]
-    lower = f"{', '.join(others)} or {last}" if others else last
+    *but_last, last = [flag(name) for name in _LOWER if name in options] or ["the size of the input"]
+    lower = f"{', '.join(but_last)} or {last}" if but_last else last
     return f"out of memory{requested}, no results were written; lower {lower}, or use a smaller model"
 
 

@@ -46,7 +46,9 @@ MOST_PARTS = 64
 few megabytes, take much less space than the time to make them would suggest."""
 
 _FORMAT = 4
+
 _COUNTS = ("read", "words", "unknown_words", "substituted_words")
+"""The numbers in a log of what was read."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +86,16 @@ def size_of_parts(inputs: int) -> int:
 
 
 def number_of_parts(inputs: int) -> int:
-    """Return the number of parts of such a pass."""
+    """Return the number of parts of a pass that reads a number of inputs and must not fail."""
     return math.ceil(inputs / size_of_parts(inputs))
 
 
 def parts_of(passes: Sequence[Pass], fingerprint: str = "") -> list[CorpusPart]:
-    """Cut all passes into parts. A pass that may fail is one: it reads few inputs, and its failure is kept, too."""
+    """Cut all passes into parts; the fingerprint is that of the run (see `fingerprint`)."""
     parts = []
     for number, current in enumerate(passes):
         inputs = len(current.inputs)
+        # A pass that may fail is one part: it reads few inputs, and its failure is kept, too.
         size = max(1, inputs) if current.optional else size_of_parts(inputs)
         for start in range(0, inputs, size):
             stop = min(start + size, inputs)
@@ -103,11 +106,11 @@ def parts_of(passes: Sequence[Pass], fingerprint: str = "") -> list[CorpusPart]:
 def fingerprint(prepared: Prepared) -> str:
     """Return a digest of everything on which counts depend, apart from the inputs and the requests."""
     model = prepared.setting.model
-    sources = [Path(inspect.getfile(type(analysis))).read_bytes() for analysis in prepared.chosen]
+    of_analyses = [Path(inspect.getfile(type(analysis))).read_bytes() for analysis in prepared.chosen]
     described = {
         "format": _FORMAT,
         "sources": source_digest(),
-        "analyses": [hashlib.sha256(source).hexdigest() for source in sources],
+        "analyses": [hashlib.sha256(source).hexdigest() for source in of_analyses],  # which other packages may have
         "model": described_model(model),
         "dtype": str(model.dtype),
         "device": model.device.type,
@@ -118,7 +121,7 @@ def fingerprint(prepared: Prepared) -> str:
 
 
 def _configuration(request: Request) -> str:
-    """Return the arguments of a metric that do not depend on the maps, such as all relations of the corpus."""
+    """Return the arguments of the metric that do not depend on the maps, such as all relations of the corpus."""
     try:
         return json.dumps(to_plain(dict(request.metric.arguments), f"the arguments of {request.name}"))
     except (TypeError, ValueError):  # such counts cannot be stored; the message comes when they are written
@@ -141,30 +144,31 @@ def content_of_inputs(inputs: Sequence[Sentence]) -> tuple[str, tuple[str, ...]]
     # another one could be in its place in memory later: inputs that stay in files are read again and again.
     last: dict[str, tuple[Any, str]] = {}
 
-    def text(value: Any) -> str:
-        return json.dumps(value, default=plain)
+    def as_text(value: Any) -> str:
+        return json.dumps(value, default=as_plain)
 
-    def plain(value: Any) -> Any:  # of what JSON cannot write by itself
+    def as_plain(value: Any) -> Any:  # of what JSON cannot write by itself
         if isinstance(value, frozenset):
             return sorted(value)  # its order may be another one in another process
         if isinstance(value, Mapping):
             return list(value.items())
         if is_dataclass(value):
-            return [type(value).__name__, *(of_field(each.name, getattr(value, each.name)) for each in fields(value))]
+            of_fields = (field_as_plain(field.name, getattr(value, field.name)) for field in fields(value))
+            return [type(value).__name__, *of_fields]
         return repr(value)
 
-    def of_field(name: str, value: Any) -> Any:
+    def field_as_plain(name: str, value: Any) -> Any:  # the number of a file, and the digest of a whole document
         if name == "file" and isinstance(value, str):
             return files.setdefault(value, len(files))
         if not is_dataclass(value):
             return value
         if name not in last or last[name][0] is not value:
-            last[name] = value, hashlib.sha256(text(value).encode()).hexdigest()
+            last[name] = value, hashlib.sha256(as_text(value).encode()).hexdigest()
         return last[name][1]
 
     digest = hashlib.sha256()
     for sentence in inputs:
-        digest.update(text(sentence).encode())
+        digest.update(as_text(sentence).encode())
     return digest.hexdigest(), tuple(files)
 
 
@@ -191,14 +195,14 @@ class PartCounter:
         counts = PassCounts()
         part.run.run(self.readers.of(part.run.copy), self._limits, counts, may_be_empty=True, advance=advance)
         tensors: dict[str, Tensor] = {}
-        requests: dict[str, Any] = {}
+        facts_of_requests: dict[str, Any] = {}
         for name, states in counts.states().items():
-            packed, requests[name] = packed_states(states, f"{name}/")
+            packed, facts_of_requests[name] = packed_states(states, f"{name}/")
             tensors |= packed
         log = next(iter(counts.logs.values()), PassLog())
         skipped = [(skip.sentence.id, skip.sentence.file, skip.sentence.line, skip.reason) for skip in log.skipped]
         facts = {
-            "requests": requests,
+            "requests": facts_of_requests,
             "failures": {name: plain_failure(error) for name, error in counts.failures.items()},
             "log": {name: getattr(log, name) for name in _COUNTS},
             "fit": asdict(log.fit),
@@ -220,8 +224,8 @@ class PartCounter:
         self.write(part, self.content(part, advance))
 
     def counts_of(self, parts: Sequence[CorpusPart]) -> PassCounts:
-        """Add up parts, one at a time."""
-        counts, logs = PassCounts(), dict[int, PassLog]()
+        """Read parts one at a time, and return the sum of their counts."""
+        counts, logs = PassCounts(), dict[int, PassLog]()  # the logs by the number of the pass
         for part in parts:
             log = logs.setdefault(part.number, PassLog())
             self._add(part, counts, log)
@@ -232,18 +236,18 @@ class PartCounter:
         return counts
 
     def _add(self, part: CorpusPart, counts: PassCounts, log: PassLog) -> None:
-        path = self.folder / part.file_name
-        tensors, facts = read_tensors(path)
+        """Add the file of a part to the counts and to the log of its pass."""
+        tensors, facts = read_tensors(self.folder / part.file_name)
         # The paths in the file are those at the time of counting, and the corpus may have been moved since.
         moved = {old: new for old, new in zip(facts["files"], part.content[1], strict=True) if old != new}
         log.add(PassLog(**facts["log"], fit=TextFit(**facts["fit"])))
         for sentence_id, file, line, reason in facts["skipped"]:
             log.skip(Sentence(sentence_id, (), file=moved.get(file, file), line=line), reason)
         counts.failures |= {name: restored_failure(*failure) for name, failure in facts["failures"].items()}
-        kinds = {request.name: request.metric.metric for request in part.run.requests}
-        for name, packing in facts["requests"].items():
-            states = unpacked_states(tensors, packing, f"{name}/")
-            metric = states.restore(kinds[name])
+        classes = {request.name: request.metric.metric for request in part.run.requests}
+        for name, facts_of_request in facts["requests"].items():
+            states = unpacked_states(tensors, facts_of_request, f"{name}/")
+            metric = states.restore(classes[name])
             if moved and isinstance(metric, NamesFiles):
                 metric.rename_files(moved)
             if name in counts.metrics:

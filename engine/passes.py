@@ -67,7 +67,7 @@ class Readers:
         self._copy: tuple[int, LoadedModel] | None = None
 
     def of(self, copy: int | None) -> LoadedModel:
-        """The model, or its copy of this number."""
+        """Return the model, or its copy of this number."""
         if copy is None:
             return self.model
         if self._copy is None or self._copy[0] != copy:
@@ -86,7 +86,7 @@ def batches_of(model: LoadedModel, inputs: Sequence[Any], *, hidden_states: bool
 
 
 def reader_of(model: LoadedModel, limits: Limits) -> Reader:
-    """A function with which follow-ups read a few more inputs."""
+    """Return a function with which follow-ups read a few more inputs."""
 
     def read(inputs: Sequence[Sentence], maker: BatchMaker[Any]) -> Iterator[Any]:
         for batch in batches_of(model, inputs, hidden_states=maker.reads_weights, **vars(limits)):
@@ -147,10 +147,12 @@ class Pass:
         return self.inputs.unit if isinstance(self.inputs, Corpus) else Corpus.unit
 
     def of_inputs(self, start: int, stop: int) -> Pass:
-        """The same pass over a part of the inputs, from ``start`` up to ``stop``. None of them is read."""
-        whole = start == 0 and stop == len(self.inputs)
-        inputs = self.inputs.sentences if isinstance(self.inputs, Corpus) else self.inputs  # it would count a slice
-        return self if whole else replace(self, inputs=inputs[start:stop])
+        """Return the pass over a part of the inputs, from ``start`` up to ``stop``. None of them is read."""
+        if start == 0 and stop == len(self.inputs):
+            return self
+        # The slice of a corpus counts what is in it, for which it reads all inputs; its sentences are sliced unread.
+        inputs = self.inputs.sentences if isinstance(self.inputs, Corpus) else self.inputs
+        return replace(self, inputs=inputs[start:stop])
 
     def run(
         self,
@@ -163,23 +165,23 @@ class Pass:
     ) -> None:
         """Read the inputs, update the metrics of all requests, and add them to the counts.
 
-        If no input can be read, a pass that may be empty is one of several parts, and others have inputs. An error of
-        the model or the inputs becomes a failure of an optional pass. Without ``advance``, which receives the number of
-        inputs of each batch, a progress bar is shown.
+        An error of the model or the inputs becomes a failure of an optional pass. If no input can be read, that is an
+        error unless the pass ``may_be_empty``, because it is one of several parts and others have inputs. Without
+        ``advance``, which receives the number of inputs of each batch, a progress bar is shown.
         """
         names = [request.name for request in self.requests]
         makers = list(dict.fromkeys(request.maker for request in self.requests))
         masking = {} if self.masking is None else {"mask_rate": self.masking.rate, "seed": self.masking.seed}
         options = {**vars(limits), **masking, "batch_cells": shared_cells(makers, limits.batch_cells)}
         reads_weights = any(maker.reads_weights for maker in makers)
-        counted, log = PassCounts(), PassLog()
+        counted, log = PassCounts(), PassLog()  # of this pass alone, because nothing is added of one that fails
         bar: AbstractContextManager[Callable[[int], None]]
         bar = nullcontext(advance) if advance else progress_bar(self.label, len(self.inputs), unit=self.unit)
         try:
-            with bar as advanced:
+            with bar as show_progress:
                 for batch in batches_of(model, self.inputs, hidden_states=reads_weights, log=log, **options):
                     self._count(batch, makers, model, limits, counted)
-                    advanced(len(batch))
+                    show_progress(len(batch))
             if not log.read and (self.optional or not may_be_empty):
                 raise ExtractionError(f"none of the {len(self.inputs)} {self.unit} could be read: {log.reasons()}")
         except (ModelError, ExtractionError) as error:
@@ -218,18 +220,17 @@ class Pass:
 
     def _check_memory(self, batch_of: dict[BatchMaker[Any], Any], model: LoadedModel, limits: Limits) -> int:
         """Check that the states of the metrics and the maps of a batch fit into memory; return the bytes of maps."""
-        maps = [batch.maps for batch in batch_of.values() if isinstance(batch, MapBatch)]
-        if not maps:
+        shapes = [batch.maps.shape for batch in batch_of.values() if isinstance(batch, MapBatch)]
+        if not shapes:
             return 0
-        n_bytes = bytes_of_maps(
-            # The layers of all kinds are held together, and each of them has no more heads than the widest kind.
-            (sum(each.shape[1] for each in maps), max(each.shape[2] for each in maps)),
-            longest=max(each.shape[-1] for each in maps),
-            batch_cells=shared_cells(list(batch_of), limits.batch_cells),
-        )
-        states = sum(request.metric.state_bytes(batch_of[request.maker]) for request in self.requests)
-        check_memory(states, n_bytes, model.device)
-        return n_bytes
+        # The layers of all kinds are held together, and each of them has no more heads than the widest kind.
+        layers, heads = sum(layers for _, layers, *_ in shapes), max(heads for _, _, heads, *_ in shapes)
+        longest = max(words for *_, words in shapes)
+        cells = shared_cells(list(batch_of), limits.batch_cells)
+        map_bytes = bytes_of_maps(layers, heads, longest=longest, batch_cells=cells)
+        state_bytes = sum(request.metric.state_bytes(batch_of[request.maker]) for request in self.requests)
+        check_memory(state_bytes, map_bytes, model.device)
+        return map_bytes
 
 
 def plan_passes(requests: Sequence[Request]) -> list[Pass]:
@@ -240,16 +241,20 @@ def plan_passes(requests: Sequence[Request]) -> list[Pass]:
             raise ValueError(f"two different requests are called {request.name!r}")
     groups: list[list[Request]] = []
     for request in by_name.values():
-        for group in groups:
-            first = group[0]
-            alike = (first.copy, first.masking) == (request.copy, request.masking)
-            if alike and not (first.optional or request.optional) and same_inputs(first.inputs, request.inputs):
-                group.append(request)
-                break
-        else:
+        group = next((group for group in groups if _share_a_pass(group[0], request)), None)
+        if group is None:
             groups.append([request])
-    passes = [Pass(group[0].copy, group[0].inputs, group[0].masking, tuple(group)) for group in groups]
+        else:
+            group.append(request)
+    passes = [Pass(first.copy, first.inputs, first.masking, (first, *others)) for first, *others in groups]
     return sorted(passes, key=lambda planned: -1 if planned.copy is None else planned.copy)
+
+
+def _share_a_pass(first: Request, second: Request) -> bool:
+    """Whether one pass can serve both requests."""
+    if first.optional or second.optional or (first.copy, first.masking) != (second.copy, second.masking):
+        return False
+    return same_inputs(first.inputs, second.inputs)
 
 
 def same_inputs(first: Sequence[Sentence], second: Sequence[Sentence]) -> bool:
@@ -265,7 +270,7 @@ def run_passes(
     limits: Limits | None = None,
     stages: Stages | None = None,
 ) -> PassCounts:
-    """Run all passes."""
+    """Run all passes, and return what they counted. Copies with random weights begin with the seed."""
     limits, stages, counts = limits or Limits(), stages or Stages(), PassCounts()
     readers = Readers(model, seed)
     for current in passes:

@@ -49,7 +49,7 @@ class Prepared:
     warnings: tuple[str, ...] = ()  # what a reader should know about how the options were met
 
     def extensions(self) -> list[dict[str, str]]:
-        """What other packages add to the run, with their versions."""
+        """Return what other packages add to the run, with their versions."""
         used = [("analysis", analysis.name, type(analysis).__module__) for analysis in self.chosen]
         used += [("map kind", maker.kind.name.removeprefix("rollout:"), "") for maker in self.maps]
         if (name := self.resolved.get("format")) is not None:
@@ -57,7 +57,7 @@ class Prepared:
         return extensions(used)
 
     def described(self) -> dict[str, Any]:
-        """Everything besides the model and the text on which counts depend, as plain data."""
+        """Return everything besides the model and the text on which counts depend, as plain data."""
         groups = {kind for analysis in self.chosen for kind in analysis.options}
         return {
             "groups": {kind.__name__: to_plain(self.options[kind], kind.__name__) for kind in groups},
@@ -158,7 +158,7 @@ class CountSample(Counting):
     def arguments_of(self, first: Any) -> dict[str, Any]:
         """Return the arguments that are stored with the sample."""
         n_layers, n_heads = drawable(first).shape(dict(self.arguments).get("kind"))
-        names = [name for each in self.guessers for name in each.names]
+        names = [name for guesser in self.guessers for name in guesser.names]
         return {"n_layers": n_layers, "n_heads": n_heads, **dict(self.arguments), "guesses": names}
 
 
@@ -168,20 +168,20 @@ def _samples(plans: list[PlannedAnalysis], prepared: Prepared) -> tuple[Request,
     The sample is drawn in the same passes in which the analyses count. A run has one sample for each kind of map and
     each set of inputs that its analyses read: an analysis of documents reads windows where another reads sentences.
     """
-    groups, requests = _by_inputs(plans), []
+    sets, requests = _by_inputs(plans), []
     asked, model = prepared.options[ExampleOptions].examples, prepared.setting.model
     examples = SPREAD if asked is None else asked
-    for number, (plan, analyses) in enumerate(groups):
-        size = examples // len(groups) + (number < examples % len(groups))
+    for number, (plan, analyses) in enumerate(sets):
+        size = examples // len(sets) + (number < examples % len(sets))  # the first sets share the remainder
         if not size:
             continue
         first, prefix = plan.requests[0], f"{_PREFIX}-{number + 1}" if number else _PREFIX
         of_pieces = isinstance(first.inputs, Segments)
-        kinds = plan.sampled or tuple(_maps_of_the_run(analyses.values(), prepared, of_pieces=of_pieces))
-        for sampled in kinds:
+        all_sampled = plan.sampled or tuple(_maps_of_the_run(analyses.values(), prepared, of_pieces=of_pieces))
+        for sampled in all_sampled:
             arguments: dict[str, Any] = {"size": size, "seed": prepared.setting.seed, "unit": sampled.shares}
             if asked is None:
-                arguments["cells"] = cells_to_fill(model.n_layers, model.n_heads, len(kinds)) // len(groups)
+                arguments["cells"] = cells_to_fill(model.n_layers, model.n_heads, len(all_sampled)) // len(sets)
             if plan.sampled:
                 arguments["kind"] = sampled.kind
             counting = CountSample(tuple(arguments.items()), sampled.guesses)
@@ -190,30 +190,30 @@ def _samples(plans: list[PlannedAnalysis], prepared: Prepared) -> tuple[Request,
 
 
 def _by_inputs(plans: list[PlannedAnalysis]) -> list[tuple[Plan[Any], dict[str, Analysis[Any, Any]]]]:
-    """Return the sets of inputs that the model itself reads: the first plan, and all analyses by their names."""
-    groups: list[tuple[Plan[Any], dict[str, Analysis[Any, Any]]]] = []
+    """Return for each set of inputs that the model itself reads its first plan, and its analyses by their names."""
+    sets: list[tuple[Plan[Any], dict[str, Analysis[Any, Any]]]] = []
     for analysis, _, plan in plans:
         first = plan.requests[0]
         if first.copy is not None or first.masking is not None or first.optional:
             continue
-        for other, analyses in groups:
+        for earlier, analyses in sets:
             # An analysis that says which maps are drawn of its inputs shares them with no other.
-            if not plan.sampled and not other.sampled and same_inputs(other.requests[0].inputs, first.inputs):
+            if not plan.sampled and not earlier.sampled and same_inputs(earlier.requests[0].inputs, first.inputs):
                 analyses[analysis.name] = analysis
                 break
         else:
-            groups.append((plan, {analysis.name: analysis}))
-    return groups
+            sets.append((plan, {analysis.name: analysis}))
+    return sets
 
 
 def _maps_of_the_run(
     analyses: Iterable[Analysis[Any, Any]], prepared: Prepared, *, of_pieces: bool
 ) -> Iterator[SampledMaps]:
     """Yield the maps of the kinds that ``--map`` chooses, with what the analyses guess."""
-    guesses = (analysis.guesses(prepared.options, prepared.setting) for analysis in analyses)
-    guessers = tuple(each for each in guesses if each is not None)
+    of_analyses = (analysis.guesses(prepared.options, prepared.setting) for analysis in analyses)
+    guesses = tuple(of_analysis for of_analysis in of_analyses if of_analysis is not None)
     for maker in prepared.maps:
         # The words of segments are pieces, which the other analyses read at this level, too.
         drawn = replace(maker, level="token") if of_pieces else maker
         sums_to_one = maker.kind.rows_sum_to_one or maker.normalize == "row"
-        yield SampledMaps(maker.kind.name, drawn, sums_to_one, guessers)
+        yield SampledMaps(maker.kind.name, drawn, sums_to_one, guesses)

@@ -101,13 +101,13 @@ class ProbingRun(Run):
         return FormerTables(super().tables, _FORMER)
 
     def show(self, width: int) -> RenderableType:
-        """What a terminal of ``width`` columns shows."""
+        """Return what a terminal of ``width`` columns shows."""
         return methods_table(self.results).terminal(width)
 
     def __repr__(self) -> str:
-        tasks = self.results.history["task"]
-        trained = dict.fromkeys(self.results.history["method"][tasks == "dependencies"])
-        probes = [method for method in trained if not method.endswith(RANDOM)]
+        history = self.results.history
+        methods = dict.fromkeys(history["method"][history["task"] == "dependencies"])
+        probes = [method for method in methods if not method.endswith(RANDOM)]
         return f"ProbingRun({', '.join(probes)} of {self.titles.figure or 'a model'})"
 
     def _repr_html_(self) -> str:
@@ -199,20 +199,22 @@ def execute(
     options.check(list(loaded.treebanks), has_vectors=loaded.vectors is not None)
     shown: dict[str, Any] = dict(shown_options or {})
     shown.update(options.treebanks.files(loaded.treebanks).items())
-    shown |= {role: [file.path for file in treebank.files] for role, treebank in loaded.treebanks.items()}
+    loaded_files = {role: [file.path for file in treebank.files] for role, treebank in loaded.treebanks.items()}
+    shown.update(loaded_files.items())
     if loaded.encoder is not None:
         shown["model"] = loaded.encoder.name
-    if out is None and options.store.cache is None:
+
+    cache = options.store.cache
+    if out is None and cache is None:
         with tempfile.TemporaryDirectory() as scratch:
             return _run(options, loaded, Workspace(Path(scratch)), command, shown)[0]
     if out is None:
-        cache = options.store.cache or Path()
-        run, checkpoints = _run(options, loaded, Workspace(cache), command, {**shown, "cache": str(cache)})
+        run, checkpoints = _run(options, loaded, Workspace(cache or Path()), command, {**shown, "cache": str(cache)})
     else:
-        cache = cache_folder(options.store.cache, out)
-        read = [file.path for treebank in loaded.treebanks.values() for file in treebank.files]
+        cache = cache_folder(cache, out)
         files, probes = options.treebanks, options.probes
-        reads = paths_read(options.model.model, files.train, files.dev, files.test, probes.vectors, read)
+        named_files = (files.train, files.dev, files.test, probes.vectors)
+        reads = paths_read(options.model.model, *named_files, *loaded_files.values())
         with RunFolder(out, overwrite=overwrite, reads=reads) as folder:
             shown |= {"out": str(out), "cache": str(cache)}
             run, checkpoints = _run(options, loaded, Workspace(cache, folder.path), command, shown)
@@ -225,21 +227,22 @@ def execute(
 def _run(
     options: ProbingOptions, loaded: LoadedInputs, workspace: Workspace, command: str, shown_options: Mapping[str, Any]
 ) -> tuple[ProbingRun, list[Path]]:
-    """Inputs → trained probes → results → section; returns the run and the checkpoints of its trainings."""
+    """Read the inputs, train the probes, and return the run and the checkpoints of its trainings."""
     inputs = read_inputs(options, loaded, workspace)
     trained = train_probes(options, inputs, workspace)
-    tested = inputs.treebanks["test"]
-    titles = Titles(inputs.encoder.name, title_of_files([file.path for file in tested.files]) or "a treebank")
+    test_treebank = inputs.treebanks["test"]
+    title = title_of_files([file.path for file in test_treebank.files]) or "a treebank"
+    titles = Titles(inputs.encoder.name, title)
     counted = found(options, inputs, trained)
     groups = OptionSet([options.counts])
     with workspace.stages("tables and figures"):
         parts = with_results([Part(Probing(), options.maps.map, (NAME,), counted)], groups)
         sections = () if workspace.folder is None else sections_of(parts, titles)
     record = describe(options, inputs, trained, workspace, command=command, shown_options=shown_options)
-    right = counted.metric(NAME, RightWords)
-    counts = PassCounts({NAME: right}, {NAME: {"attempts": right.attempts}})
+    right_words = counted.metric(NAME, RightWords)
+    counts = PassCounts({NAME: right_words}, {NAME: {"attempts": right_words.attempts}})
     run = ProbingRun(parts, titles, complete_record(record, parts, groups), sections=sections, options=groups)
-    run = replace(run, stored=partial(states_of, run, counts, record, {}, tested))
+    run = replace(run, stored=partial(states_of, run, counts, record, {}, test_treebank))
     if workspace.folder is not None:
         run = write_run(workspace.folder, run)
     return run, trained.checkpoints

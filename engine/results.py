@@ -74,13 +74,13 @@ class Part:
 
 
 def with_results(counted: Sequence[Part], options: OptionSet) -> tuple[Part, ...]:
-    """Make the results of all analyses, of what was counted alone."""
+    """Return the parts with their results, which are made of what was counted alone."""
     parts: list[Part] = []
     for part in counted:
         needed = {
-            other.analysis.name: other.results
-            for other in reversed(parts)  # an analysis that is about no kind reads the results of the first kind
-            if other.analysis.name in part.analysis.needs and (part.kind is None or other.kind in (None, part.kind))
+            earlier.analysis.name: earlier.results
+            for earlier in reversed(parts)  # an analysis that is about no kind reads the results of the first kind
+            if earlier.analysis.name in part.analysis.needs and (part.kind is None or earlier.kind in (None, part.kind))
         }
         with part.running("results()"):
             results = part.analysis.results(options, part.counted, needed, part.looked)
@@ -93,33 +93,36 @@ def compared_kinds(parts: Sequence[Part], titles: Titles, options: OptionSet) ->
     of_maps = [part for part in parts if part.kind is not None]
     if len({part.kind for part in of_maps}) < 2:
         return None
-    families = []
+    comparable = []
     for part in of_maps:
         with part.running("comparable()"):
-            families.append((part.analysis.name, part.kind or "", part.analysis.comparable(part.counted)))
-    return contrasts_of_kinds(families, titles.model, min_count=options[CountOptions].min_count)
+            comparable.append((part.analysis.name, part.kind or "", part.analysis.comparable(part.counted)))
+    return contrasts_of_kinds(comparable, titles.model, min_count=options[CountOptions].min_count)
 
 
 def sections_of(parts: Sequence[Part], titles: Titles, contrasts: Comparison | None = None) -> tuple[Section, ...]:
-    """The sections of the report. An analysis of several kinds of maps has one table with all kinds."""
+    """Return the sections of the report. An analysis of several kinds of maps has one table with all kinds."""
     sections: list[Section] = []
-    differences = sections_by_analysis(contrasts, name="contrasts") if contrasts else {}
+    of_contrasts = sections_by_analysis(contrasts, name="contrasts") if contrasts else {}
     for name in dict.fromkeys(part.analysis.name for part in parts):
         of_analysis = [part for part in parts if part.analysis.name == name]
-        if len(of_analysis) == 1:
-            sections.append(of_analysis[0].section(titles))
-        else:
-            of_kinds = [(part.kind or "", part.section(titles)) for part in of_analysis]
-            with of_analysis[0].running("section()"):
-                sections += _with_kinds(of_kinds)
-            if name in differences:
-                first = of_kinds[0][1]
-                sections.append(replace(differences[name], title=f"{first.title}: how the maps differ", tab=first.tab))
+        of_kinds = [part.section(titles) for part in of_analysis]
+        if len(of_kinds) == 1:
+            sections += of_kinds
+            continue
+        with of_analysis[0].running("section()"):
+            sections += _with_kinds([(part.kind or "", each) for part, each in zip(of_analysis, of_kinds, strict=True)])
+        if name in of_contrasts:
+            title = f"{of_kinds[0].title}: how the maps differ"
+            sections.append(replace(of_contrasts[name], title=title, tab=of_kinds[0].tab))
     return tuple(sections)
 
 
 def _with_kinds(sections: Sequence[tuple[str, Section]]) -> list[Section]:
-    """Combine sections: the first one gets the tables of all kinds of maps, with a first column ``map``."""
+    """Return the sections of several kinds of maps for one report, given the kind and the section of each.
+
+    The first section gets the tables and the summaries of all kinds, with a first column ``map``; the others get none.
+    """
     tables: dict[str, pd.DataFrame] = {}
     summary: dict[str, Any] = {}
     for kind, section in sections:
@@ -135,24 +138,26 @@ def _with_kinds(sections: Sequence[tuple[str, Section]]) -> list[Section]:
         # Not every file system allows the colon of a kind such as rollout:norm.
         suffix, title = f"-{kind.replace(':', '-')}", f"{section.title} (map “{kind}”)"
         combined.append(replace(section, title=title, map=kind, suffix=suffix, tables=tables, summary=summary))
-        tables, summary = {}, {}
+        tables, summary = {}, {}  # which only the first section has
     return combined
 
 
 def complete_record(record: Mapping[str, Any], parts: Sequence[Part], options: OptionSet) -> dict[str, Any]:
     """Return the run record with what the analyses add to it, by the kind of map where the kinds differ."""
-    by_name: dict[str, dict[str, Any]] = {}
+    by_name: dict[str, dict[str, Any]] = {}  # for each entry, its values by the kind of map
     for part in parts:
         with part.running("record()"):
             entries = part.analysis.record(options, part.counted, part.results)
-            to_json(entries)
-        for name, entry in entries.items():
-            by_name.setdefault(name, {})[part.kind or ""] = entry
-    if repeated := next((name for name in by_name if name in record), None):
-        raise RegistryError(f"an analysis adds {repeated!r} to the run record, which already has an entry of that name")
+            to_json(entries)  # so that an error names the analysis
+        for name, value in entries.items():
+            if name in record:
+                raise RegistryError(
+                    f"an analysis adds {name!r} to the run record, which already has an entry of that name"
+                )
+            by_name.setdefault(name, {})[part.kind or ""] = value
     added: dict[str, Any] = {}
     for name, by_kind in by_name.items():
         first, *others = by_kind.values()
-        added[name] = first if all(entry == first for entry in others) else by_kind
-    further = [warning for part in parts for warning in part.analysis.warnings(part.results)]
-    return {**record, **added, "warnings": [*record["warnings"], *dict.fromkeys(further)]}
+        added[name] = first if all(value == first for value in others) else by_kind
+    warnings = [warning for part in parts for warning in part.analysis.warnings(part.results)]
+    return {**record, **added, "warnings": [*record["warnings"], *dict.fromkeys(warnings)]}

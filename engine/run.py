@@ -116,11 +116,13 @@ class Run:
             return matching[0].results
         names = [(part.analysis.name, part.kind) if part.kind else part.analysis.name for part in self.parts]
         choices = ", ".join(map(repr, names))
-        near = "" if matching else did_you_mean(name, (part.analysis.name for part in self.parts))
-        raise KeyError(f"there are {'several' if matching else 'no'} results for {key!r}; choose from: {choices}{near}")
+        if matching:
+            raise KeyError(f"there are several results for {key!r}; choose from: {choices}")
+        near = did_you_mean(name, (part.analysis.name for part in self.parts))
+        raise KeyError(f"there are no results for {key!r}; choose from: {choices}{near}")
 
     def _named(self, name: str) -> Any:
-        """The results of an analysis as an attribute, which `hasattr` must be able to ask for."""
+        """Return the results of an analysis for its attribute, whose error must be one that `hasattr` knows."""
         try:
             return self[name]
         except KeyError as error:
@@ -186,11 +188,8 @@ class Run:
         Each is a whole figure. For several plots in one figure, plot `tables`, or draw heads with
         `attentionology.show`, whose result has ``draw(axes)``.
         """
-        return {
-            f"{name}{section.suffix}": figure
-            for section in self.shown_sections
-            for name, figure in section.figures.items()
-        }
+        sections = self.shown_sections
+        return {f"{name}{each.suffix}": figure for each in sections for name, figure in each.figures.items()}
 
     def explore(self) -> ExplorerView:
         """The explorer of the report, to be shown by a notebook: measures of all heads, their cards, and sentences."""
@@ -262,7 +261,7 @@ def save_run(run: AnyRun, out: Path, *, overwrite: bool = False, reads: Iterable
 
 
 def _copy_models(folder: Path, target: Path) -> None:
-    """Copy the files of a run that are not made of its states, such as trained models."""
+    """Copy the files of a run that are not made of its states, such as trained models, from one folder to another."""
     record = read_record(folder) or {}
     made_of_states = (f"{FOLDER}/", "tables/", "figures/", *EVERY_RUN)
     for name in record.get("files", ()):
@@ -285,6 +284,7 @@ def write_run(folder: Path, run: AnyRun) -> AnyRun:
         run = replace(run, record={**run.record, "warnings": [*run.record["warnings"], unstored]})
     for name, table in run.described.items():
         write_csv(table, folder / "tables" / f"{name}.csv")
+    # A comparison, a survey and a classifier without layers have no heads to explore.
     explorer = run.explorer() if "layers" in run.record.get("model", {}) else None
     shown = script_json(explorer) if explorer and (explorer.measures or explorer.sample) else None
     write_report(folder, run=dict(run.record), sections=list(run.sections), template=run.template, explorer=shown)

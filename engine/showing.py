@@ -80,12 +80,11 @@ def show(
         raise OptionError(f"the direction must be one of auto, {', '.join(READINGS)}, not {direction!r}")
     options = MapOptions.of(maps)
     options.check()
-    texts = [text] if isinstance(text, str | Sentence) else list(text)
-    sentences = [Sentence.from_text(item) if isinstance(item, str) else item for item in texts]
+    sentences = _sentences(text)
     if not sentences:
         raise OptionError("there is no sentence to show")
     encoder = load_encoder(str(model)) if isinstance(model, str | Path) else model
-    heads = _chosen(encoder, head)
+    heads = _pairs_of(encoder, head)
     if direction == "auto":
         direction = "both" if encoder.causal else "dep->head"
     views = tuple(on_one_scale(list(_views(encoder, sentence, heads, options, direction))) for sentence in sentences)
@@ -124,12 +123,11 @@ def explore(
         ExplorerView(all-MiniLM-L6-v2 on 1 sentence, 9 measures of 72 heads)
     """
     options = MapOptions.of(maps)
-    given = [text] if isinstance(text, str | Sentence) else list(text)
-    if not given:
+    sentences = _sentences(text)
+    if not sentences:
         raise OptionError("there is no sentence to explore")
     unique = UniqueNames()
-    sentences = [Sentence.from_text(each) if isinstance(each, str) else each for each in given]
-    sentences = [with_id(each, unique(each.id)) for each in sentences]
+    sentences = [with_id(sentence, unique(sentence.id)) for sentence in sentences]
     run = analyze(
         model,
         sentences,
@@ -145,30 +143,36 @@ def explore(
     return ExplorerView(replace(explorer, findings=(), sample=sample), "#special=on")
 
 
-def _chosen(encoder: Encoder, head: Head | Sequence[Head]) -> list[tuple[int, int]]:
-    """Return the heads as pairs of numbers that count from 1, or raise an error for one that is not there."""
-    given = [head] if isinstance(head, str) or _is_pair(head) else head
-    heads = [_pair(item) for item in given]
-    if not heads:
+def _sentences(text: str | Sentence | Sequence[str | Sentence]) -> list[Sentence]:
+    """Return the sentences that one or several texts or sentences are."""
+    texts = [text] if isinstance(text, str | Sentence) else text
+    return [Sentence.from_text(item) if isinstance(item, str) else item for item in texts]
+
+
+def _pairs_of(encoder: Encoder, head: Head | Sequence[Head]) -> list[tuple[int, int]]:
+    """Return one or several heads as pairs of layer and head that count from 1. The encoder must have them."""
+    pairs = [_pair(item) for item in ([head] if isinstance(head, str) or _is_pair(head) else head)]
+    if not pairs:
         raise OptionError("give at least one head, such as 3-9")
-    for layer, number in heads:
+    for layer, number in pairs:
         if layer > encoder.n_layers or number > encoder.n_heads:
             raise OptionError(
                 f"there is no head {layer}-{number}: {encoder.name} has {encoder.n_layers} layers with "
                 f"{encoder.n_heads} heads each"
             )
-    if len(set(heads)) < len(heads):
+    if len(set(pairs)) < len(pairs):
         raise OptionError("a head is given twice")
-    return heads
+    return pairs
 
 
 def _is_pair(head: object) -> bool:
+    """Whether a head is given as two numbers, such as (3, 9), not as text."""
     return isinstance(head, tuple) and len(head) == 2 and all(isinstance(number, int) for number in head)
 
 
 def _pair(head: Any) -> tuple[int, int]:
-    match = _HEAD.fullmatch(head) if isinstance(head, str) else None
-    if match is not None:
+    """Return layer and head of one head, counted from 1."""
+    if isinstance(head, str) and (match := _HEAD.fullmatch(head)):
         return int(match[1]), int(match[2])
     if _is_pair(head) and min(head) >= 1:
         return head[0], head[1]
@@ -178,7 +182,8 @@ def _pair(head: Any) -> tuple[int, int]:
 def find_sentences(corpus: Corpus, ids: Sequence[str]) -> list[Sentence]:
     """Return the sentences of a corpus with these ids, in the order of the ids."""
     wanted = set(ids)
-    by_id = dict(islice(((sentence.id, sentence) for sentence in corpus if sentence.id in wanted), len(wanted)))
+    found = ((sentence.id, sentence) for sentence in corpus if sentence.id in wanted)
+    by_id = dict(islice(found, len(wanted)))  # the rest of the corpus need not be read
     for name in ids:
         if name not in by_id:
             hint = did_you_mean(name, (sentence.id for sentence in islice(corpus, 10_000)), 3)
@@ -194,32 +199,37 @@ def _views(
         makers = [MapMaker(get_kind(kind), "word", options.merge, options.normalize) for kind in options.map]
     except ValueError as error:
         raise OptionError(str(error)) from None
-    [batches] = extract_many(encoder, [replace(sentence, id="shown")], makers, too_long="error")
+    [batches] = extract_many(encoder, [replace(sentence, id="shown")], makers, too_long="error")  # one for each kind
     reading = READINGS.index(direction)
     guesses = [head_guesses(batch, len(READINGS))[0, reading].numpy() for batch in batches]
+    first_heads = dict(reversed(heads))  # the first head that is drawn of each layer
     for layer, head in heads:
         for batch, guessed in zip(batches, guesses, strict=True):
-            if batch.maps.shape[2] > 1 or (layer, head) == next(pair for pair in heads if pair[0] == layer):
+            has_heads = batch.maps.shape[2] > 1  # otherwise, all heads of a layer share a map, which is drawn once
+            if has_heads or head == first_heads[layer]:
                 yield replace(_view(batch, guessed, sentence, layer, head), direction=direction)
 
 
 def _view(batch: MapBatch, guesses: npt.NDArray[np.int64], sentence: Sentence, layer: int, head: int) -> HeadView:
     """Return one head on a sentence; ``guesses`` has shape (layers, heads, words), −1 where there is none."""
-    [(_, maps)] = batch.unpadded()
+    [(_, maps)] = batch.unpadded()  # of shape (layers, heads, words, words)
     special = batch.special[0].tolist()[: maps.shape[-1]]
     has_heads = maps.shape[1] > 1
     of_head = layer - 1, head - 1 if has_heads else 0
     values: npt.NDArray[np.float64] = maps[of_head].astype("float64")
-    picked = guesses[of_head][: len(special)].tolist()
-    positions = [position for position, is_special in enumerate(special) if not is_special]
+    guesses_of_head = guesses[of_head][: len(special)].tolist()
+    sums_to_one = bool((abs(values.sum(1) - 1) < 1e-3).all())
+
+    # Heads in the sentence count its words from 1; those in the view are positions that count special tokens, too.
     gold: list[int | None] = []
     relations: list[str | None] = []
     if any(governor is not None for governor in sentence.heads):
         gold, relations = [None] * len(special), [None] * len(special)
+        positions = [position for position, is_special in enumerate(special) if not is_special]
         for position, governor, relation in zip(positions, sentence.heads, sentence.relations, strict=True):
-            gold[position] = None if governor is None else positions[governor - 1] if governor else -1
+            if governor is not None:
+                gold[position] = -1 if governor == 0 else positions[governor - 1]
             relations[position] = relation
-    sums_to_one = bool((abs(values.sum(1) - 1) < 1e-3).all())
     return HeadView(
         sentence.id,
         batch.forms[0] if batch.forms else batch.labels[0],
@@ -229,7 +239,7 @@ def _view(batch: MapBatch, guesses: npt.NDArray[np.int64], sentence: Sentence, l
         head if has_heads else None,
         batch.kind,
         None if sums_to_one else float(values.max()),
-        tuple(None if guess < 0 else guess for guess in picked),
+        tuple(None if guess < 0 else guess for guess in guesses_of_head),
         tuple(gold),
         tuple(relations),
     )

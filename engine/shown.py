@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass
 from html import escape
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +71,9 @@ class Shown:
     def __repr__(self) -> str:
         titles = list(dict.fromkeys(view.title for view in self.views[0]))
         heads = f"heads {', '.join(titles[:-1])} and {titles[-1]}" if len(titles) > 1 else f"head {titles[0]}"
-        number = len(self.views)
         model = f"{self.model}, a causal model," if self.causal else self.model
-        return f"Shown({heads} of {model} on {number} sentence{'s' if number > 1 else ''})"
+        sentences = "1 sentence" if len(self.views) == 1 else f"{len(self.views)} sentences"
+        return f"Shown({heads} of {model} on {sentences})"
 
     def __str__(self) -> str:
         return self.text()
@@ -86,7 +87,7 @@ class Shown:
         Args:
             width: the number of columns.
         """
-        return "\n\n".join(as_text(view, width=width) for of_sentence in self.drawn for view in of_sentence)
+        return "\n\n".join(as_text(view, width=width) for view in chain.from_iterable(self.drawn))
 
     def figure(self) -> Figure:
         """Draw the heads; see `attentionology.reports.heads.draw`."""
@@ -109,13 +110,12 @@ class Shown:
         counted from 1. ``head`` is empty for kinds that have one map for all heads of a layer.
         """
         rows: list[dict[str, Any]] = []
-        for of_sentence in self.drawn:
-            for view in of_sentence:
-                head = {"sentence": view.sentence, "map": view.kind, "layer": view.layer, "head": view.head}
-                for row, word in enumerate(view.words):
-                    for column, other in enumerate(view.words):
-                        pair = {"from": row + 1, "to": column + 1, "from_word": word, "to_word": other}
-                        rows.append({**head, **pair, "value": view.values[row, column]})  # noqa: PD011  # not of a DataFrame
+        for view in chain.from_iterable(self.drawn):
+            head = {"sentence": view.sentence, "map": view.kind, "layer": view.layer, "head": view.head}
+            for row, from_word in enumerate(view.words):
+                for column, to_word in enumerate(view.words):
+                    pair = {"from": row + 1, "to": column + 1, "from_word": from_word, "to_word": to_word}
+                    rows.append({**head, **pair, "value": view.values[row, column]})  # noqa: PD011  # not of a DataFrame
         return pd.DataFrame(rows).astype({"head": "Int64"})
 
     def save(self, path: str | Path) -> None:
@@ -140,14 +140,15 @@ class Shown:
         write_durably(path, content)
 
     def _image(self, kind: str) -> bytes:
-        """The figure as a file. Metadata that changes from run to run is left out."""
-        date = {"svg": "Date", "pdf": "CreationDate"}.get(kind)
+        """Return the content of a file with the figure, without the date, which changes from run to run."""
+        date_entry = {"svg": "Date", "pdf": "CreationDate"}.get(kind)
+        metadata = {date_entry: None} if date_entry else {}
         stream = BytesIO()
         with mpl.rc_context(STYLE), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            self.figure().savefig(stream, format=kind, metadata={date: None} if date else {}, bbox_inches="tight")
-        views = [view for of_sentence in self.drawn for view in of_sentence]
-        if kind != "svg" and mpl.__version_info__ < _ORDERS_WORDS and any(view.is_right_to_left for view in views):
+            self.figure().savefig(stream, format=kind, metadata=metadata, bbox_inches="tight")
+        is_right_to_left = any(view.is_right_to_left for view in chain.from_iterable(self.drawn))
+        if kind != "svg" and mpl.__version_info__ < _ORDERS_WORDS and is_right_to_left:
             warnings.warn(
                 f"Matplotlib {mpl.__version__} writes the letters of right-to-left words from the left in a "
                 f"{kind.upper()}; install Matplotlib 3.11, or save an SVG",
@@ -166,14 +167,15 @@ class Shown:
         return as_explorer(self.views, model=self.model, causal=self.causal)
 
     def _mounted(self, name: str = "", *, follow: bool = False) -> str:
-        """The interactive drawing, which replaces the figure where scripts run."""
+        """Return the interactive drawing, which replaces the figure where scripts run, as HTML."""
         address = opening(self.views, layout=self.layout, special=self.special)
         svg = self._image("svg").decode()
-        figure = f'<figure style="margin: 0; overflow-x: auto">{svg[svg.index("<svg") :]}</figure>'
+        without_prolog = svg[svg.index("<svg") :]
+        figure = f'<figure style="margin: 0; overflow-x: auto">{without_prolog}</figure>'
         return mounted(self.explorer(), name=name, address=address, follow=follow, instead=figure)
 
     def _page(self) -> str:
-        """A page with the drawing and the largest values as text, which needs no network."""
+        """Return a page with the drawing and the largest values as text, which needs no network."""
         title = repr(self)[len("Shown(") : -1]
         text = f"<details><summary>As text</summary><pre>{escape(self.text(120))}</pre></details>"
         return page(f"{title[0].upper()}{title[1:]}", f"{self._mounted('shown', follow=True)}\n{text}")

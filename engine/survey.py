@@ -16,6 +16,7 @@ from ..analyses.dependency.accuracy import inventory, words_by_group
 from ..analyses.dependency.options import DependencyOptions
 from ..analyses.dependency.tables import TOTALS
 from ..analyses.option_groups import names_in
+from ..analyses.shared.comparable import Comparable
 from ..analyses.shared.input_options import LimitOptions, ModelOptions, paths_read
 from ..analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 from ..analyses.shared.part_options import PartOptions
@@ -128,34 +129,37 @@ def execute_survey(
     """Run a survey, and write its tables, figures and page."""
     check_survey(options)
     stages, grid = Stages(), options.grid
-    shown = {**flat_options(options), **options.long_run.described(), **({} if out is None else {"out": str(out)})}
+    shown_options = {**flat_options(options), **options.long_run.described()}
+    if out is not None:
+        shown_options["out"] = str(out)
 
     def counted(folder: Path | None) -> tuple[Survey, Callable[[Path | None], Run]]:
+        """Return the survey, and the function that makes a run of it; reports of cells are written to the folder."""
         with stages("cells"):
             plan = plan_survey(options)
             reports = CellReports(plan, folder, out, command) if folder and out and options.cells.reports else None
             survey = count_grid(plan, reports)
         # The run is made when it is asked for, because a session may want nothing but the survey; and then once.
-        written = functools.cache(partial(_written, plan, survey, shown, command, stages))
-        return replace(survey, written=written), written
+        as_run = functools.cache(partial(_as_run, plan, survey, shown_options, command, stages))
+        return replace(survey, written=as_run), as_run
 
     if out is None:
         survey, _ = counted(None)
         return survey
     with RunFolder(out, overwrite=overwrite, reads=paths_read(grid.models, grid.treebanks)) as folder:
-        survey, written = counted(folder.path)
-        write_run(folder.path, written(out))
+        survey, as_run = counted(folder.path)
+        write_run(folder.path, as_run(out))
     return survey
 
 
-def _written(
-    plan: SurveyPlan, survey: Survey, shown: Mapping[str, Any], command: str, stages: Stages, out: Path | None
+def _as_run(
+    plan: SurveyPlan, survey: Survey, shown_options: Mapping[str, Any], command: str, stages: Stages, out: Path | None
 ) -> Run:
-    """Return what a survey writes, which is the folder of a run. Heads lead to the reports of cells from there."""
+    """Return a survey in the form of a run, which can be written. From ``out``, heads lead to the reports of cells."""
     with stages("tables and figures"):
         section = survey_section(survey, out)
     record = {
-        **describe_command(command, shown, plan.options.seed, stages),
+        **describe_command(command, shown_options, plan.options.seed, stages),
         "survey": _described(plan, survey),
         "warnings": survey.warnings,
     }
@@ -206,27 +210,28 @@ def count_grid(plan: SurveyPlan, reports: CellReports | None = None) -> Survey:
     options = plan.options
     grid, min_count = options.grid, options.count.min_count
     contrasts, results, curves = Contrasts(min_count), list[CellResult](), TrainingCurves(grid.models)
-    kept: dict[tuple[str, str], dict[str, KeptCounts]] = {
+    by_treebank: dict[tuple[str, str], dict[str, KeptCounts]] = {  # for each model and kind of map
         (model, kind): {} for model in grid.models for kind in grid.maps
     }
-    several = len(plan.treebanks) > 1
-    count = partial(run_cell, transferred=several, by_layer=bool(curves.checkpoints), reports=reports)
+    several_treebanks = len(plan.treebanks) > 1
+    count = partial(run_cell, transferred=several_treebanks, by_layer=bool(curves.checkpoints), reports=reports)
     for treebank, cells in CellCounter(plan, count).treebanks():
-        measured, records = list[Measurements](), dict[str, Mapping[str, Any]]()
+        of_models, records = list[Measurements](), dict[str, Mapping[str, Any]]()
         for cell in cells:
             model = cell.cell.model
+            families: dict[str, Sequence[Comparable]] = {}  # by the kind of map
             for run in cell.results:
+                families |= run.families
                 for kind, counts in run.kept.items():
-                    kept[model, kind][treebank] = counts
+                    by_treebank[model, kind][treebank] = counts
                 for kind, layers in run.layers.items():
                     curves.add(model, treebank, kind, run.families[kind][0].measured, layers)
             results.append(_result_of(cell))
             if cell.results:
                 records[model] = cell.results[0].record
-                families = {kind: of_kind for run in cell.results for kind, of_kind in run.families.items()}
-                measured.append(Measurements(model, families))
-        contrasts.add(treebank, measured, partial(_pairing, records))
-    moved = [transfers(kept[key], min_count, model=key[0], map=key[1]) for key in kept]
+                of_models.append(Measurements(model, families))
+        contrasts.add(treebank, of_models, partial(_pairing, records))
+    transferred = [transfers(counts, min_count, model=model, map=kind) for (model, kind), counts in by_treebank.items()]
     return Survey(
         models=grid.models,
         treebanks=tuple(plan.treebanks),
@@ -237,8 +242,8 @@ def count_grid(plan: SurveyPlan, reports: CellReports | None = None) -> Survey:
         relation=options.shown_relation,
         min_count=min_count,
         left_out=plan.left_out,
-        transfer_rows=[row for rows, _ in moved for row in rows],
-        transfer_mean_rows=[row for _, means in moved for row in means],
+        transfer_rows=[row for rows, _ in transferred for row in rows],
+        transfer_mean_rows=[row for _, mean_rows in transferred for row in mean_rows],
         training_rows=curves.rows(),
     )
 
@@ -252,7 +257,9 @@ def _result_of(cell: CountedCell[CellRun]) -> CellResult:
 
 
 def _pairing(records: Mapping[str, Mapping[str, Any]], first: str, second: str) -> Pairing:
-    return pairing_of(records[first], records[second])[0]
+    """Return whether two models read the same inputs, given the records of all models."""
+    pairing, _ = pairing_of(records[first], records[second])
+    return pairing
 
 
 def _check_relation(plan: SurveyPlan) -> None:
@@ -263,12 +270,12 @@ def _check_relation(plan: SurveyPlan) -> None:
         raise OptionError(f"--relation {wanted} is none of those that the survey asks about: {', '.join(asked)}")
     if wanted == GridOptions.relation or wanted in asked:
         return
-    words = []
+    known, any_is_read = dict.fromkeys(TOTALS), False
     for path in plan.treebanks.values():
         with suppress(Exception):  # the cells of a treebank that cannot be read say why
             relations = inventory(read_treebank(plan.options, path), dependency.trees)
-            words.append(words_by_group(relations, coarse=dependency.coarse))
-    known = dict.fromkeys([*TOTALS, *(relation for each in words for relation in each)])
-    if words and wanted not in known:
+            known |= dict.fromkeys(words_by_group(relations, coarse=dependency.coarse))
+            any_is_read = True
+    if any_is_read and wanted not in known:
         near = did_you_mean(wanted, known)
         raise OptionError(f"no treebank has the relation {wanted!r}; choose from: {', '.join(known)}{near}")

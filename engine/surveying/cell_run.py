@@ -54,32 +54,36 @@ class CellReports:
     def write(self, job: Job, run: Run) -> Path:
         """Write the report of a cell, or of one of its kinds of maps if these are counted alone; return its page."""
         (treebank,) = job.groups[CorpusOptions].corpus or ()
-        name = self._names[job.groups[ModelOptions], treebank]
+        name = self._folder_names[job.groups[ModelOptions], treebank]
         kinds = [part.kind or "" for part in run.parts]
         if len(kinds) < len(self.plan.options.grid.maps):
             name = _plain("-".join([name, *kinds]))
-        target, final = self.folder / FOLDER / name, self.out / FOLDER / name
-        target.mkdir(parents=True)
-        options = {"out": str(final), **run.record["options"]}
-        write_run(target, replace(run, record={**run.record, "options": options}))
-        return final / EVERY_RUN[0]
+        folder, final_folder = self.folder / FOLDER / name, self.out / FOLDER / name
+        folder.mkdir(parents=True)
+        options = {"out": str(final_folder), **run.record["options"]}
+        write_run(folder, replace(run, record={**run.record, "options": options}))
+        return final_folder / EVERY_RUN[0]
 
     @cached_property
-    def _names(self) -> dict[tuple[ModelOptions, str], str]:
-        """The names of the folders of all cells."""
+    def _folder_names(self) -> dict[tuple[ModelOptions, str], str]:
+        """The names of the folders of all cells, by the options of the model and the path of the treebank."""
         models, treebanks = self.plan.models, self.plan.treebanks
-        of_models, of_treebanks = short_names(list(models)), short_names(list(treebanks))
+        short_models, short_treebanks = short_names(list(models)), short_names(list(treebanks))
         names: dict[tuple[ModelOptions, str], str] = {}
         for model, options in models.items():
             for treebank, path in treebanks.items():
-                name = _plain(f"{of_models[model]}-{of_treebanks[treebank]}")
-                taken = name in names.values()  # such as a/b and a_b
-                names[options, path] = f"{name}-{len(names) + 1}" if taken else name
+                name = _plain(f"{short_models[model]}-{short_treebanks[treebank]}")
+                is_taken = name in names.values()  # such as by a/b, if this is a_b
+                names[options, path] = f"{name}-{len(names) + 1}" if is_taken else name
         return names
 
 
 def run_cell(job: Job, *, transferred: bool, by_layer: bool, reports: CellReports | None, **inputs: Any) -> CellRun:
-    """Run a cell, write its report if there is one, and return what is kept of it."""
+    """Run a cell, write its report if reports are wanted, and return what is kept of it.
+
+    Counts are kept if heads are to be transferred between treebanks, and accuracies if the layers are drawn over
+    training. The ``inputs`` are those of `execute`: the model, the corpus and the options of parts.
+    """
     run = execute(job, command=reports.command if reports else "", **inputs)
     page = reports.write(job, run) if reports else None
     best, families = dict[str, pd.DataFrame](), dict[str, Sequence[Comparable]]()
@@ -90,10 +94,10 @@ def run_cell(job: Job, *, transferred: bool, by_layer: bool, reports: CellReport
         if transferred or by_layer:
             metric = part.counted.metric(facts.model, DependencyAccuracy)
             counts = metric.split_counts()
-            groups = members_of(metric.groups, counts[0], facts.asked)
-            in_means = averaged(groups, facts.asked)
+            members_of_groups = members_of(metric.groups, counts[0], facts.asked)
+            in_means = averaged(members_of_groups, facts.asked)
             if transferred:
-                kept[kind] = kept_counts(groups, in_means, families[kind][0].measured, counts)
+                kept[kind] = kept_counts(members_of_groups, in_means, families[kind][0].measured, counts)
             if by_layer:
                 layers[kind] = layer_accuracies(in_means, counts, job.groups[CountOptions].min_count)
     return CellRun(best, families, run.record, kept, layers, dict.fromkeys(best, page) if page else {})

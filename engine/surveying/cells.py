@@ -72,6 +72,7 @@ class CellCounter(Generic[Result]):
                 yield treebank, cells
 
     def _cell(self, cell: Cell, model: ModelOptions, path: str, corpus: Corpus) -> CountedCell[Result]:
+        """Count a cell; ``path`` is that of its corpus. A cell without a part of the wanted share has no results."""
         started, part_options = time.perf_counter(), self._share_of(corpus)
         if part_options is None:
             return CountedCell(cell)
@@ -98,8 +99,8 @@ class CellCounter(Generic[Result]):
         if options.share is None:
             return options
         parts = (1 + self.plan.options.control.copies()) * number_of_parts(len(corpus))
-        number, shares = options.share
-        first = (number - 1 - self._dealt) % shares
+        share, shares = options.share
+        first = (share - 1 - self._dealt) % shares  # the first part of this cell that the share gets, counted from 0
         self._dealt += parts
         return replace(options, part=f"{first + 1}/{shares}") if first < parts else None
 
@@ -108,8 +109,8 @@ class CellCounter(Generic[Result]):
         if model in self._errors:
             raise self._errors[model]
         if model not in self._encoders:
-            while sum(map(_bytes, self._encoders.values())) > MOST_BYTES:
-                del self._encoders[next(iter(self._encoders))]
+            while sum(map(_bytes_of_weights, self._encoders.values())) > MOST_BYTES:
+                del self._encoders[next(iter(self._encoders))]  # the one that was loaded first
             try:
                 self._encoders[model] = model.load()
             except Exception as error:
@@ -122,7 +123,7 @@ def _failed(cell: Cell, error: Exception) -> CountedCell[Any]:
     return CountedCell(cell, failures=[CellFailure("", reason_of(error))])
 
 
-def _bytes(encoder: Encoder) -> int:
+def _bytes_of_weights(encoder: Encoder) -> int:
     return sum(weights.nbytes for weights in encoder.model.parameters())
 
 
@@ -172,12 +173,16 @@ def count_share_of_cells(plan: SurveyPlan) -> list[CountedCell[ShareCounts]]:
 def share_lines(cells: Sequence[CountedCell[ShareCounts]], plan: SurveyPlan) -> list[str]:
     """Return what a terminal shows of a share: what was left out or failed, and how many parts were counted."""
     part_options = plan.options.long_run
-    counts = [count for cell in cells for count in cell.results]
-    parts, counted = sum(count.share for count in counts), sum(bool(cell.results) for cell in cells)
+    results = [result for cell in cells for result in cell.results]
+    parts, counted_cells = sum(result.share for result in results), sum(bool(cell.results) for cell in cells)
     return [
         *(f"Warning: Left out: {reason}." for reason in grouped_reasons(plan.left_out)),
-        *(f"Warning: {warning}" for count in counts for warning in count.warnings),
-        *(f"{one.cell.model} on {one.cell.treebank}: {failure.reason}" for one in cells for failure in one.failures),
-        f"The share {part_options.part} has {parts:,} parts of {counted:,} cells, which are in {part_options.parts}. "
-        "When all shares are counted, the same command without --part makes the report.",
+        *(f"Warning: {warning}" for result in results for warning in result.warnings),
+        *(
+            f"{each.cell.model} on {each.cell.treebank}: {failure.reason}"
+            for each in cells
+            for failure in each.failures
+        ),
+        f"The share {part_options.part} has {parts:,} parts of {counted_cells:,} cells, which are in "
+        f"{part_options.parts}. When all shares are counted, the same command without --part makes the report.",
     ]

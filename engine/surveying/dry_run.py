@@ -26,9 +26,10 @@ def estimate_survey(plan: SurveyPlan) -> dict[str, Any]:
     models = list(_models(plan, readable))
     usable = [model for model in models if not model["obstacle"]]
     passes = 1 + options.control.copies()  # over each treebank for each model: its own, and those of its copies
-    # One process keeps several models in memory; the largest of them is part of the memory of its run.
-    weights = [model["weights"] for model in usable]
-    others = min(sum(weights) - max(weights, default=0), MOST_BYTES) if options.long_run.in_this_process else 0
+    other_models = 0  # bytes; one process keeps several models, and the memory of a run has that of the largest
+    if options.long_run.in_this_process:
+        weights = [model["weights"] for model in usable]
+        other_models = min(sum(weights) - max(weights, default=0), MOST_BYTES)
     return {
         "models": models,
         "treebanks": treebanks,
@@ -39,7 +40,7 @@ def estimate_survey(plan: SurveyPlan) -> dict[str, Any]:
         "failing": plan.cells - len(usable) * len(readable),
         "all_passes": passes * len(usable) * len(readable),
         "sentences": passes * len(usable) * sum(treebank["sentences"] for treebank in readable),
-        "memory": max((model["memory"] for model in usable), default=0) + others,
+        "memory": max((model["memory"] for model in usable), default=0) + other_models,
         "memory_of_worker": max((model["memory_of_worker"] for model in usable), default=0),
         "disk": sum(model["disk"] for model in usable),
         "left_out": plan.left_out,
@@ -50,20 +51,20 @@ def survey_lines(estimate: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of an estimate: one for each treebank and each model, and the totals."""
     models, treebanks, passes = estimate["models"], estimate["treebanks"], estimate["passes"]
     width = max(len(row["name"]) for row in [*treebanks, *models])
-    for row in treebanks:
-        read = f"{row['sentences']:,} sentences, {row['words']:,} words"
-        yield f"{row['name']:<{width}}  {row['obstacle'] or read}"
+    for treebank in treebanks:
+        read = f"{treebank['sentences']:,} sentences, {treebank['words']:,} words"
+        yield f"{treebank['name']:<{width}}  {treebank['obstacle'] or read}"
     yield from (f"Left out: {reason}" for reason in grouped_reasons(estimate["left_out"]))
     yield ""
-    for row in models:
-        weights, memory, disk = (size(row[name]) for name in ("weights", "memory", "disk"))
+    for model in models:
+        weights, memory, disk = size(model["weights"]), size(model["memory"]), size(model["disk"])
         needs = f"{weights} of weights, {memory} of memory, {disk} of counts on disk"
-        yield f"{row['name']:<{width}}  {row['obstacle'] or needs}"
-    each = "one pass" if passes == 1 else f"{passes} passes ({passes - 1} with random weights)"
+        yield f"{model['name']:<{width}}  {model['obstacle'] or needs}"
     yield ""
     yield f"Cells: {estimate['cells']:,} ({len(models):,} models × {len(treebanks):,} treebanks)"
+    of_a_cell = "one pass" if passes == 1 else f"{passes} passes ({passes - 1} with random weights)"
     kinds = len(estimate["maps"])
-    yield f"Passes: {estimate['all_passes']:,}, {each} for each cell; {kinds} kinds of maps share each pass"
+    yield f"Passes: {estimate['all_passes']:,}, {of_a_cell} for each cell; {kinds} kinds of maps share each pass"
     yield f"Sentences to read: {estimate['sentences']:,}"
     if estimate["memory"]:
         yield from memory_lines(estimate["memory"], estimate["memory_of_worker"], estimate["processes"])
@@ -73,27 +74,29 @@ def survey_lines(estimate: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _treebanks(plan: SurveyPlan) -> Iterator[Sizes]:
+    """Read each treebank, and yield its sizes, or what keeps it from being read."""
     with progress_bar("treebanks", len(plan.treebanks), unit="") as advance:
         for name, path in plan.treebanks.items():
-            row: Sizes = {"name": name, "sentences": 0, "words": 0, "relations": 0, "obstacle": ""}
+            sizes: Sizes = {"name": name, "sentences": 0, "words": 0, "relations": 0, "obstacle": ""}
             try:
                 corpus = read_treebank(plan.options, path)
                 relations = inventory(corpus, plan.options.dependency.trees)
                 words = sum(file.words for file in corpus.files)
-                row |= {"sentences": len(corpus), "words": words, "relations": len(relations)}
+                sizes |= {"sentences": len(corpus), "words": words, "relations": len(relations)}
             except Exception as error:
-                row["obstacle"] = reason_of(error)
-            yield row
+                sizes["obstacle"] = reason_of(error)
+            yield sizes
             advance(1)
 
 
 def _models(plan: SurveyPlan, readable: Sequence[Sizes]) -> Iterator[Sizes]:
-    """Let each model read a few sentences of the treebank with the most relations, because counts grow with them."""
-    none = {"weights": 0, "memory": 0, "memory_of_worker": 0, "disk": 0}
+    """Let each model read a few sentences, and yield what it needs, or what keeps it from reading."""
+    no_sizes = {"weights": 0, "memory": 0, "memory_of_worker": 0, "disk": 0}
     if not readable:
         obstacle = "not loaded, because no treebank can be read"
-        yield from ({"name": name, **none, "obstacle": obstacle} for name in plan.models)
+        yield from ({"name": name, **no_sizes, "obstacle": obstacle} for name in plan.models)
         return
+    # Counts grow with the relations, so the sentences are those of the treebank with the most.
     largest = max(readable, key=lambda treebank: treebank["relations"])
     # What is in the folder of the parts already does not change what is needed.
     options = replace(plan.options, long_run=replace(plan.options.long_run, parts=None, part=None))
@@ -101,11 +104,11 @@ def _models(plan: SurveyPlan, readable: Sequence[Sizes]) -> Iterator[Sizes]:
     [(_, cells)] = CellCounter(replace(plan, options=options, treebanks=of_largest), estimate_run).treebanks()
     for cell in cells:
         if not cell.results:
-            yield {"name": cell.cell.model, **none, "obstacle": cell.failures[0].reason}
+            yield {"name": cell.cell.model, **no_sizes, "obstacle": cell.failures[0].reason}
             continue
-        run, disk = cell.results[0], 0.0
+        estimate, disk = cell.results[0], 0.0
         for treebank in readable:
-            of_part = run.disk_of_parts / run.parts * treebank["relations"] / max(1, largest["relations"])
-            disk += of_part * len(run.passes) * number_of_parts(treebank["sentences"])
-        needed = {"weights": run.weights, "memory": run.memory, "memory_of_worker": run.memory_of_worker}
-        yield {"name": cell.cell.model, **needed, "disk": round(disk), "obstacle": ""}
+            of_part = estimate.disk_of_parts / estimate.parts * treebank["relations"] / max(1, largest["relations"])
+            disk += of_part * len(estimate.passes) * number_of_parts(treebank["sentences"])
+        sizes = {name: getattr(estimate, name) for name in ("weights", "memory", "memory_of_worker")}
+        yield {"name": cell.cell.model, **sizes, "disk": round(disk), "obstacle": ""}

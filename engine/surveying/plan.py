@@ -38,16 +38,17 @@ class SurveyPlan:
 def plan_survey(options: SurveyOptions) -> SurveyPlan:
     """Find the models and treebanks of a survey. Treebanks that a pattern names are fetched."""
     models = {name: _model_options(name, options.cells.device) for name in options.grid.models}
-    found, left_out = dict[str, None](), dict[str, str]()  # each treebank once
-    for given in options.grid.treebanks:
-        matches = matching_treebanks(given) if is_pattern(given) else Matches((given,), {})
-        found |= dict.fromkeys(matches.names)
+    paths, left_out = dict[str, None](), dict[str, str]()  # each treebank once
+    for name_or_pattern in options.grid.treebanks:
+        is_one = not is_pattern(name_or_pattern)
+        matches = Matches((name_or_pattern,), {}) if is_one else matching_treebanks(name_or_pattern)
+        paths |= dict.fromkeys(matches.names)
         left_out |= matches.left_out
     # The name of a treebank is that of its file unless two would have one name.
-    short = [_ENDING.sub("", Path(path).name) or path for path in found]
-    taken = Counter([*short, *found])
-    names = [name if taken[name] == 1 else path for name, path in zip(short, found, strict=True)]
-    return SurveyPlan(options, models, dict(zip(names, map(corpus_path, found), strict=True)), left_out)
+    short_names = [_ENDING.sub("", Path(path).name) or path for path in paths]
+    uses = Counter([*short_names, *paths])
+    names = [short if uses[short] == 1 else path for short, path in zip(short_names, paths, strict=True)]
+    return SurveyPlan(options, models, dict(zip(names, map(corpus_path, paths), strict=True)), left_out)
 
 
 def check_survey(options: SurveyOptions) -> None:
@@ -83,7 +84,7 @@ def job_of_cell(
 
 
 def _model_options(name: str, device: str) -> ModelOptions:
-    """Return the options of the model of this name, which may be ``MODEL@REVISION``, unless it is that of a folder."""
+    """Return the options of the model of this name. It may be ``MODEL@REVISION``, unless it is that of a folder."""
     model, _, revision = name.rpartition("@")
     if not model or not revision or "/" in revision or Path(name).exists():
         return ModelOptions(name, None, device)
