@@ -37,16 +37,16 @@ def enhanced_heads(sentence: Sentence) -> EnhancedHeads:
             match = _DEPENDENCY.fullmatch(dependency)
             if match is None:
                 raise _fault(sentence, number, f"is {dependency[:40]!r}, not HEAD:RELATION or _")
-            head, empty = int(match["head"]), match["empty"]
-            if empty:
+            head, decimal = int(match["head"]), match["empty"] or ""  # an empty node has a number such as 5.1
+            if decimal:
                 empty_nodes += 1
-                known = f"{head}{empty}" in sentence.empty_nodes
+                is_known = f"{head}{decimal}" in sentence.empty_nodes
             else:
                 roots += head == 0
-                known = head <= len(sentence) and head != number
-            if not known:
-                raise _fault(sentence, number, f"has the head {head}{empty or ''}, which is no other word of it")
-            if head and not empty:
+                is_known = head <= len(sentence) and head != number
+            if not is_known:
+                raise _fault(sentence, number, f"has the head {head}{decimal}, which is no other word of it")
+            if head and not decimal:
                 arcs[number, head, match["relation"]] = None
     return EnhancedHeads(tuple(arcs), roots, empty_nodes, len(sentence) - len({word for word, _, _ in arcs}))
 
@@ -54,7 +54,7 @@ def enhanced_heads(sentence: Sentence) -> EnhancedHeads:
 def enhanced_relations(sentences: Iterable[Sentence]) -> Counter[str]:
     """Count the words of each enhanced relation, as `Corpus.relations` does those of the trees."""
     relations: Counter[str] = Counter()
-    annotated: dict[str | None, bool] = {}
+    annotated: dict[str | None, bool] = {}  # by the file
     for sentence in sentences:
         heads = enhanced_heads(sentence)
         relations.update(relation for _, relation in {(word, relation) for word, _, relation in heads.arcs})
@@ -68,6 +68,7 @@ def enhanced_relations(sentences: Iterable[Sentence]) -> Counter[str]:
 
 
 def _fault(sentence: Sentence, number: int, message: str) -> CorpusError:
+    """Return the error about the enhanced dependency of the word of this number."""
     line = sentence.lines[number - 1] if sentence.lines else sentence.line
     text = f"the enhanced dependency (column 9) of word {number} {message}"
     return CorpusError(text, file=sentence.file, line=line, sentence=sentence.id)

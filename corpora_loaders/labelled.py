@@ -73,7 +73,7 @@ class LabelledTexts(DivisibleCorpus):
             raise ValueError(f"{len(self.sentences)} texts but {len(self.queries)} queries")
 
     def _amounts(self) -> list[str]:
-        """The amounts that `repr` shows: texts, words and classes."""
+        """Return the amounts that `repr` shows: texts, words and classes."""
         return [*super()._amounts(), amount(len(set(self.labels)), "classes", "class")]
 
     @property
@@ -84,16 +84,16 @@ class LabelledTexts(DivisibleCorpus):
     @property
     def classes(self) -> tuple[str, ...]:
         """The labels that occur, in numerical order if all are whole numbers, otherwise in alphabetical order."""
-        whole = all(WHOLE_NUMBER.fullmatch(label.removeprefix("-")) for label in set(self.labels))
-        return tuple(sorted(set(self.labels), key=lambda label: (int(label) if whole else 0, label)))
+        are_numbers = all(WHOLE_NUMBER.fullmatch(label.removeprefix("-")) for label in set(self.labels))
+        return tuple(sorted(set(self.labels), key=lambda label: (int(label) if are_numbers else 0, label)))
 
     def balance(self) -> dict[str, int]:
-        """The number of texts of each class, in the order of `classes`."""
+        """Return the number of texts of each class, in the order of `classes`."""
         counts = Counter(self.labels)
         return {label: counts[label] for label in self.classes}
 
     def subset(self, indices: Sequence[int]) -> Self:
-        """The texts with these indices, in this order. The records of files and of skipped lines stay the same."""
+        """Return the texts with these indices, in this order. The records of files and skipped lines stay the same."""
         sentences = tuple(self.sentences[index] for index in indices)
         labels = tuple(self.labels[index] for index in indices)
         queries = tuple(self.queries[index] for index in indices) if self.queries else ()
@@ -119,22 +119,25 @@ class LabelledTexts(DivisibleCorpus):
         return fitting, too_short, len(self) - len(fitting) - too_short
 
     def counts(self) -> dict[str, int]:
-        """Numbers of sentences, words, documents, classes, repeated texts, and skipped lines."""
-        labels_of: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+        """Return numbers of sentences, words, documents, classes, repeated texts, and skipped lines."""
+        labels_of: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}  # by the words of text and query
         for text, query, label in zip(self, self.queries or [()] * len(self), self.labels, strict=True):
             labels_of.setdefault((text.words, query), []).append(label)
+        with_several_labels = [labels for labels in labels_of.values() if len(set(labels)) > 1]
+        counts = super().counts()
+        if self.of_sentences:  # the "words" of such texts are sentences
+            counts["words"] = sum(len(" ".join(text.words).split()) for text in self)
         return {
-            **super().counts(),
-            **({"words": sum(len(" ".join(text.words).split()) for text in self)} if self.of_sentences else {}),
+            **counts,
             "classes": len(self.classes),
-            "repeated_texts": sum(len(labels) - 1 for labels in labels_of.values()),
-            "repeated_with_other_labels": sum(len(labels) - 1 for labels in labels_of.values() if len(set(labels)) > 1),
+            "repeated_texts": len(self) - len(labels_of),
+            "repeated_with_other_labels": sum(len(labels) - 1 for labels in with_several_labels),
             "blank_lines": self.blank,
             "texts_without_words": len(self.wordless),
         }
 
     def remarks(self) -> list[str]:
-        """Remarks on skipped lines and repeated texts."""
+        """Return remarks on skipped lines and repeated texts."""
         counts = self.counts()
         remarks = []
         if self.undecided:
@@ -143,8 +146,8 @@ class LabelledTexts(DivisibleCorpus):
             )
         if self.blank:
             remarks.append(f"Blank lines that were skipped: {self.blank:,}.")
-        if number := len(self.wordless):
-            remarks.append(f"{number:,} texts without words were skipped; the first is {self.wordless[0]}.")
+        if self.wordless:
+            remarks.append(f"{len(self.wordless):,} texts without words were skipped; the first is {self.wordless[0]}.")
         if self.headless:
             remarks.append(
                 "Columns were chosen by number, as in a file without a header, so the first line was read as a text: "
@@ -208,12 +211,11 @@ def load_labelled(
         >>> texts.labels, texts[0].words
         (('1', '0'), ('a', 'fine', 'film'))
     """
-    columns = [text, label, *([] if query is None else [query])]
-    numbers = [int(column) if WHOLE_NUMBER.fullmatch(column) else column for column in columns]
-    if twice := next(
-        (column for column, number in zip(columns, numbers, strict=True) if numbers.count(number) > 1), ""
-    ):
-        raise ValueError(f"text, label and query must be different columns, not both {twice!r}")
+    columns = [column for column in (text, label, query) if column is not None]
+    keys = [int(column) if WHOLE_NUMBER.fullmatch(column) else column for column in columns]  # 1 and 01 are one column
+    for column, key in zip(columns, keys, strict=True):
+        if keys.count(key) > 1:
+            raise ValueError(f"text, label and query must be different columns, not both {column!r}")
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     names = [Path(path).name for path in paths]
     seen, tally = _Seen(), Tally()
@@ -231,7 +233,8 @@ def load_labelled(
 
     _, records, held = read_files(paths, read, add, tally, contents="text", limit=limit, hold=sys.maxsize)
     sentences, labels, queries, _ = zip(*held, strict=True)
-    if any(queries) and (alone := next((s for s, query in zip(sentences, queries, strict=True) if not query), None)):
+    if any(queries) and not all(queries):
+        alone = sentences[queries.index(())]
         raise CorpusError("this text has no query, and others have one", file=alone.file, line=alone.line)
     if seen.documents and len(seen.documents) < len(sentences) + len(seen.wordless):
         raise CorpusError(f"some texts are lists of sentences, as that of {seen.documents[0]}, and others are not")
@@ -264,15 +267,15 @@ def _texts_of(source: LabelledFile, name: str, seen: _Seen) -> Iterator[_Read]:
     """Yield the texts of a file, whose ids begin with this name, and note in ``seen`` what else there is."""
     path = str(source.path)
     for record in source.records():
-        if record is None:
+        if record is None:  # a blank line
             seen.blank += 1
             continue
         line, label, content, query = record
-        place = f"{path}:{line}"
+        location = f"{path}:{line}"
         if line in source.headless:  # there is one at most
-            seen.headless.append(place)
-        if source.documents[-1:] == [line]:
-            seen.documents.append(place)
+            seen.headless.append(location)
+        if source.documents[-1:] == [line]:  # the reader has just noted that this record is a document
+            seen.documents.append(location)
         if not label.strip():
             raise source.fault("the label is empty", line)
         if label.startswith("\ufeff"):
@@ -284,11 +287,11 @@ def _texts_of(source: LabelledFile, name: str, seen: _Seen) -> Iterator[_Read]:
         if query is not None and not query_words:
             raise source.fault("the query is empty", line)
         if words:
-            running = content if isinstance(content, str) else " ".join(words)
-            sentence = Sentence(f"{name}:{line}", words, text=running, file=path, line=line)
+            text = content if isinstance(content, str) else " ".join(words)
+            sentence = Sentence(f"{name}:{line}", words, text=text, file=path, line=line)
             yield _Read(sentence, label.strip(), query_words, bool(source.documents))
         else:
-            seen.wordless.append(place)
+            seen.wordless.append(location)
 
 
 def _words(text: str | Iterable[str]) -> tuple[str, ...]:

@@ -47,8 +47,8 @@ def located_lines(path: str | Path, *, offset: int = 0, lines: int = 0) -> Itera
     name it as if the zip file were a folder: ``glove.zip/glove.50d.txt``. A byte-order mark is dropped. Only ``\\n``
     and ``\\r\\n`` end a line, because corpora contain Unicode line separators inside their texts.
 
-    An offset is a number of bytes of the text. In a compressed file it counts what has been decompressed, so that
-    everything before the offset is decompressed once more when reading is resumed there.
+    Reading begins at an offset, before which there are so many lines. An offset is a number of bytes of the text. In a
+    compressed file it counts what has been decompressed, so that everything before it is decompressed once more.
     """
     path = Path(path)
     number = lines
@@ -106,13 +106,13 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         with zipfile.ZipFile(archive) as zipped, zipped.open(_member_name(zipped, archive, path)) as stream:
             yield stream
         return
-    decompressed = next((opened for _, name, opened in _COMPRESSIONS if name == compression), None)
+    decompress = next((decompress for _, name, decompress in _COMPRESSIONS if name == compression), None)
     with path.open("rb") as file:
-        yield decompressed(file) if decompressed else file
+        yield decompress(file) if decompress else file
 
 
 def _compression(archive: Path) -> str:
-    """How a file is compressed, judging by its first bytes; empty if it is not."""
+    """Return how a file is compressed, judging by its first bytes; empty if it is not."""
     with archive.open("rb") as file:
         start = file.read(10)
     if start.startswith(_ZIP_MAGICS):
@@ -121,18 +121,19 @@ def _compression(archive: Path) -> str:
 
 
 def _broken(path: Path, error: Exception, line: int) -> CorpusError:
+    """Return the error for a compressed file that cannot be read from this line on."""
     reason = str(error) or "it ends too early"
     return CorpusError(f"the {_compression(archive_of(path))} file is broken: {reason}", file=path, line=line)
 
 
 def archive_of(path: str | Path) -> Path:
-    """The file on disk: the path itself or, if the path names a file in a zip file, that zip file."""
+    """Return the file on disk: the path itself or, if the path names a file in a zip file, that zip file."""
     path = Path(path)
     return path if path.exists() else next((parent for parent in path.parents if parent.is_file()), path)
 
 
 def _member_name(zipped: zipfile.ZipFile, archive: Path, path: Path) -> str:
-    """The name, within a zip file, of the file that a path refers to."""
+    """Return the name, within a zip file, of the file that a path refers to."""
     members = [info.filename for info in zipped.infolist() if not info.is_dir() and _MACOS not in info.filename]
     wanted = path.relative_to(archive).as_posix() if path != archive else None
     if wanted is None and len(members) == 1:
@@ -147,6 +148,6 @@ def _member_name(zipped: zipfile.ZipFile, archive: Path, path: Path) -> str:
 
 
 def file_sha256(path: str | Path) -> str:
-    """Hexadecimal SHA-256 of the bytes on disk; for a file in a zip file, that of the zip file."""
+    """Return the hexadecimal SHA-256 of the bytes on disk; for a file in a zip file, that of the zip file."""
     with archive_of(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

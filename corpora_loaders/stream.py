@@ -52,6 +52,7 @@ class Stream(Sequence[Item]):
     def __init__(self, source: Source[Item], positions: range | None = None, held: Sequence[Item] = ()) -> None:
         self._source, self._held = source, held  # all items of the source, if they are few enough to be held
         self._positions = range(len(source)) if positions is None else positions
+        # The block of items that was read last, and the position of its first item.
         self._block: tuple[int, tuple[Item, ...]] = -1, ()
 
     def __len__(self) -> int:
@@ -73,12 +74,15 @@ class Stream(Sequence[Item]):
         return self._item(self._positions[index])
 
     def _item(self, position: int) -> Item:
+        """Return the item at a position of the source."""
         if self._held:
             return self._held[position]
-        first = position - position % MARKED
-        if self._block[0] != first:  # items are often asked for one after the other
-            self._block = first, tuple(self._source(first, min(first + MARKED, len(self._source))))
-        return self._block[1][position - first]
+        start = position - position % MARKED
+        start_of_block, block = self._block
+        if start_of_block != start:  # a whole block is read, because items are often asked for one after the other
+            block = tuple(self._source(start, min(start + MARKED, len(self._source))))
+            self._block = start, block
+        return block[position - start]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Stream):
@@ -110,8 +114,8 @@ class Parts(Generic[Item, Part]):
 
     def __call__(self, start: int, stop: int) -> Iterator[Part]:
         """Read the parts from one position up to another."""
-        first, last = bisect_right(self.ends, start), bisect_left(self.ends, stop)
-        before = self.ends[first - 1] if first else 0
+        first, last = bisect_right(self.ends, start), bisect_left(self.ends, stop)  # the items with these parts
+        before = self.ends[first - 1] if first else 0  # the number of parts of all items before
         for number, item in enumerate(self.items[first : last + 1], start=first):
             yield from self.parts_of(number, item)[max(0, start - before) : stop - before]
             before = self.ends[number]
@@ -157,23 +161,24 @@ class ReadFile(Generic[Item]):
 
     def __call__(self, start: int, stop: int) -> Iterator[Item]:
         """Read the items from one position up to another, as long as the file has not changed."""
-        before, place = self.marks[bisect_right(self.marks, start, key=itemgetter(0)) - 1]
+        before, place = self.marks[bisect_right(self.marks, start, key=itemgetter(0)) - 1]  # the last mark before them
         self.check()
+        position = start
         try:
             for item, _ in islice(self.read(self.path, place, *self.options), start - before, stop - before):
                 yield item
-                start += 1
+                position += 1
         except CorpusError as error:
             if isinstance(error.__cause__, OSError):  # for example, the file is gone
                 raise
             raise self._changed() from error  # a fault that was not there before is a change, too
-        if start != stop:
+        if position != stop:
             raise self._changed()
         self.check()
 
 
 def stamp(path: str) -> tuple[int, int]:
-    """The size of a file on disk and the time of its last modification in nanoseconds, which reveal a change."""
+    """Return the size of a file and the time of its last modification in nanoseconds, which reveal a change."""
     try:
         status = archive_of(path).stat()
     except OSError as error:
@@ -216,37 +221,39 @@ def read_files(
     """Read files for the first time, check all of them, and note from where they can be read again.
 
     ``read`` and ``options`` are those of `ReadFile`. Each item is given to ``add``, which counts its sentences in the
-    tally and returns the item as it is in the corpus. The results are the files, their descriptions, and all items if
-    their sentences are at most ``hold`` (`HELD` by default), otherwise none.
+    tally and returns the item as it is in the corpus. At most ``limit`` items are read; an error says that a file has
+    no ``contents``. The results are the files, their descriptions, and all items if their sentences are at most
+    ``hold`` (`HELD` by default), otherwise none.
     """
-    chosen = [corpus_path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
-    if not chosen:
+    resolved = [corpus_path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    if not resolved:
         raise ValueError("no file is given")
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
+    most_sentences = HELD if hold is None else hold
     files: list[ReadFile[Item]] = []
     records: list[CorpusFile] = []
     held: list[Item] = []
-    digests: dict[str, str | Path] = {}
-    for path in chosen:
-        if limit == 0:
+    path_of: dict[str, str | Path] = {}  # by the digest of the file
+    for path in resolved:
+        left = None if limit is None else limit - sum(file.items for file in files)
+        if left == 0:
             break
         file = ReadFile(read, str(path), options)
-        for item, place in islice(read(file.path, None, *options), limit):
-            before = tally.sentences
+        for item, place in islice(read(file.path, None, *options), left):
+            sentences_before = tally.sentences
             held.append(add(item))
-            if tally.sentences > (HELD if hold is None else hold):
+            if tally.sentences > most_sentences:
                 held.clear()
-            file.note(place, tally.sentences - before)
+            file.note(place, tally.sentences - sentences_before)
         sha256 = file_sha256(path)
-        if sha256 in digests:
-            message = f"this is the same file as {digests[sha256]}; its content would count twice"
+        if sha256 in path_of:
+            message = f"this is the same file as {path_of[sha256]}; its content would count twice"
             raise CorpusError(message, file=path)
-        digests[sha256] = path
+        path_of[sha256] = path
         if not file.items:
             raise CorpusError(f"the file contains no {contents}", file=path)
         records.append(tally.end_file(path, sha256))
         file.check()
         files.append(file)
-        limit = None if limit is None else limit - file.items
     return tuple(files), tuple(records), tuple(held)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ class PlainText(DivisibleCorpus):
     has_heads: ClassVar[bool] = False
 
     def documents(self) -> list[tuple[Sentence, ...]]:
-        """The paragraphs of each document, in file order."""
+        """Return the paragraphs of each document, in file order."""
         by_document: dict[str | None, list[Sentence]] = {}
         for paragraph in self:
             by_document.setdefault(paragraph.document, []).append(paragraph)
@@ -104,17 +105,16 @@ def read_paragraphs(path: str, place: Any, ambiguous: frozenset[str]) -> Iterato
     """Yield the paragraphs of a file; ids call it by its path if its name is ambiguous. See `ReadFile`."""
     name = path if Path(path).name in ambiguous else Path(path).name
     # Bytes and lines before the place, and the line on which the document began that may go on there, 0 for none.
-    offset, lines, document = place or (0, 0, 0)
+    offset, lines, first_line = place or (0, 0, 0)
     for number, following, line in text_lines(path, offset=offset, lines=lines):
         words = tuple(line.split())
         if not words:
-            document = 0
+            first_line = 0
             continue
-        document = document or number
-        paragraph = Sentence(
-            f"{name}:{number}", words, document=f"{name}:{document}", file=path, line=number, text=line
-        )
-        yield paragraph, (following, number, document)
+        first_line = first_line or number
+        document = f"{name}:{first_line}"
+        paragraph = Sentence(f"{name}:{number}", words, document=document, file=path, line=number, text=line)
+        yield paragraph, (following, number, first_line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,20 +166,15 @@ def pair_paragraphs(lengths: Sequence[int], room: int, rng: random.Random) -> It
     """
     if room < 2:
         raise ValueError(f"room must be at least 2, not {room}")
-    ends = list(accumulate(lengths))
+    ends = list(accumulate(lengths))  # where paragraphs end, counted in pieces
     size = ends[-1] if ends else 0
-    following = 0  # index of the first paragraph end after the start of the segment
     for start in range(0, size, room):
         stop = min(start + room, size)
         if stop - start < 2:
             return
-        while ends[following] <= start:
-            following += 1
-        beyond = following
-        while ends[beyond] < stop:
-            beyond += 1
-        inside = sorted({*ends[following:beyond]})
-        yield Pair(start, rng.choice(inside) if inside else (start + stop) // 2, stop, halved=not inside)
+        ends_inside = ends[bisect_right(ends, start) : bisect_left(ends, stop)]
+        choices = sorted({*ends_inside})  # an empty paragraph ends where the one before it ends
+        yield Pair(start, rng.choice(choices) if choices else (start + stop) // 2, stop, halved=not choices)
 
 
 LazyText = PlainText  # deprecated, and removed in 0.4

@@ -20,7 +20,7 @@ attention heads, with which it is compared, do so, too.
 
 
 def coarse_relation(relation: str) -> str:
-    """The universal part of a relation, without its subtype.
+    """Return the universal part of a relation, without its subtype.
 
     Example:
         >>> from attentionology.corpora_loaders import coarse_relation
@@ -42,7 +42,7 @@ def is_punct(relation: str) -> bool:
 
 
 def cycles(heads: Sequence[int | None]) -> list[list[int]]:
-    """The cycles among the heads of a sentence; none if the heads form a tree, or several.
+    """Return the cycles among the heads of a sentence; none if the heads form a tree, or several.
 
     Each cycle is a list of words, from 1, in the order of a walk upwards that starts at the first of them. The head of
     each word is None or within ``0 … len(heads)``.
@@ -67,21 +67,21 @@ def cycles(heads: Sequence[int | None]) -> list[list[int]]:
 
 
 def cycle_error(words: Sequence[str]) -> str:
-    """The message that names the words of a cycle, each as it is described by the caller."""
+    """Return the message that names the words of a cycle, each as it is described by the caller."""
     return "the heads form a cycle: " + " → ".join([*words, words[0]])
 
 
 def depths(heads: Sequence[int | None]) -> list[int]:
-    """The number of arcs from each word up to the root, or up to a word whose head is unknown."""
+    """Return the number of arcs from each word up to the root, or up to a word whose head is unknown."""
     for cycle in cycles(heads):
         raise ValueError(cycle_error([str(word) for word in cycle]))
     words_below: dict[int, list[int]] = {}  # by head, 0 for words without one
     for word, head in enumerate(heads, start=1):
         words_below.setdefault(head or 0, []).append(word)
-    found = [0] * len(heads)
-    depth, level = 0, words_below.get(0, [])
+    depth_of_words = [0] * len(heads)
+    depth, level = 0, words_below.get(0, [])  # all words of one depth
     while level:
         for word in level:
-            found[word - 1] = depth
+            depth_of_words[word - 1] = depth
         depth, level = depth + 1, [below for word in level for below in words_below.get(word, ())]
-    return found
+    return depth_of_words

@@ -49,8 +49,10 @@ class PairLinks:
         return cls(certain, certain.union(possible) if possible else certain)
 
     def within(self, sources: int, targets: int) -> PairLinks:
-        """Return the links between words that sentences of these numbers of words have."""
-        inside = {link for link in self.possible if 0 <= link[0] < sources and 0 <= link[1] < targets}
+        """Return the links that are inside a pair with these numbers of source words and target words."""
+        inside = {
+            (source, target) for source, target in self.possible if 0 <= source < sources and 0 <= target < targets
+        }
         return self if len(inside) == len(self.possible) else PairLinks(self.sure & inside, frozenset(inside))
 
 
@@ -153,7 +155,7 @@ class Bitext(Corpus):
         return facts_of_pairs(len(self), sum(len(pair.source) for pair in self.pairs), sum(map(len, self.pairs)))
 
     def counts(self) -> dict[str, int]:
-        """Numbers of sentence pairs and of words on both sides; ``words`` are those of the target."""
+        """Return numbers of sentence pairs and of words on both sides; ``words`` are those of the target."""
         return dict(self.counted.numbers)
 
     def remarks(self) -> list[str]:
@@ -167,7 +169,7 @@ class Bitext(Corpus):
 
 
 def facts_of_pairs(pairs: int, source_words: int, words: int) -> CorpusFacts:
-    """What is known about all pairs together."""
+    """Return what is known about all pairs together, given their number and the numbers of words of both sides."""
     return CorpusFacts({"sentence_pairs": pairs, "words": words, "source_words": source_words}, Counter(), Counter())
 
 
@@ -222,10 +224,10 @@ def add_links(bitext: Bitext, gold: LinkFile | None, hypotheses: Mapping[str, Li
         >>> sorted(add_links(bitext, gold).pairs[0].gold.sure)
         [(0, 0), (1, 1)]
     """
-    named = dict(hypotheses or {})
-    if gold is None and not named:
+    hypotheses = hypotheses or {}
+    if gold is None and not hypotheses:
         return bitext
-    for file in filter(None, [gold, *named.values()]):
+    for file in filter(None, [gold, *hypotheses.values()]):
         if len(file.links) != len(bitext):
             raise ValueError(f"{file.path} has links for {len(file.links):,} of {len(bitext):,} sentence pairs")
     gold_source = None if gold is None else gold.source("gold")
@@ -234,11 +236,11 @@ def add_links(bitext: Bitext, gold: LinkFile | None, hypotheses: Mapping[str, Li
         replace(
             pair,
             gold=None if gold is None else gold.links[index],
-            hypotheses=tuple((name, file.links[index].possible) for name, file in named.items()),
+            hypotheses=tuple((name, file.links[index].possible) for name, file in hypotheses.items()),
         )
         for index, pair in enumerate(bitext.pairs)
     )
-    sources = tuple(file.source(name) for name, file in named.items())
+    sources = tuple(file.source(name) for name, file in hypotheses.items())
     return replace(bitext, sentences=pairs, gold=gold_source, hypotheses=sources)
 
 

@@ -82,10 +82,11 @@ def first_read(
     name: str, path: str | Path, sizes: Sizes, first_number: int, *, one_based: bool, lenient: bool
 ) -> tuple[LinkSource, ReadFile[PairLinks]]:
     """Read a file of links for the first time, and check it; see `load_links`."""
-    first = next((line.strip() for _, _, line in text_lines(path) if line.strip()), "")
-    link_format = "naacl" if _NAACL.fullmatch(first) else "talp"  # whose reader says what is wrong with other files
-    checks = LinkChecks(path, link_format, sizes, int(one_based or link_format == "naacl"), lenient=lenient)
-    file = ReadFile(read_links, str(path), (link_format, first_number, checks.counted_from))
+    first_line = next((line.strip() for _, _, line in text_lines(path) if line.strip()), "")
+    link_format = "naacl" if _NAACL.fullmatch(first_line) else "talp"  # whose reader says what is wrong with others
+    counted_from = 1 if one_based or link_format == "naacl" else 0
+    checks = LinkChecks(path, link_format, sizes, counted_from, lenient=lenient)
+    file = ReadFile(read_links, str(path), (link_format, first_number, counted_from))
     try:
         for written in written_pairs(path, link_format, (0, 0, 0), first_number):
             checks.add(written)
@@ -106,15 +107,15 @@ def read_links(
 ) -> Iterator[tuple[PairLinks, None]]:
     """Yield the links of each pair, also those outside their pairs, and of pairs that have no line. See `ReadFile`."""
     place = place or (0, 0, 0)
-    pair = place[2]
+    _, _, next_pair = place
     for written in written_pairs(path, link_format, place, first_number):
-        yield from repeat((PairLinks(), None), written.pair - pair)
+        yield from repeat((PairLinks(), None), written.pair - next_pair)
         yield counted_links(written.links, counted_from), None
-        pair = written.pair + 1
+        next_pair = written.pair + 1
 
 
 def counted_links(written: Sequence[WrittenLink], counted_from: int) -> PairLinks:
-    """Return links counted from 0, of which the file gives the number ``counted_from`` to the first word."""
+    """Return links counted from 0, given those of a file that counts words from ``counted_from``."""
     sure: list[Link] = []
     possible: list[Link] = []
     for link in written:
@@ -123,32 +124,35 @@ def counted_links(written: Sequence[WrittenLink], counted_from: int) -> PairLink
 
 
 def written_pairs(path: str | Path, link_format: str, start: Place, first_number: int) -> Iterator[WrittenPair]:
-    """Yield the links of the pairs of a file from a place on, except those of pairs without a line."""
+    """Yield the links of the pairs of a file from a place on. Pairs without a line are left out."""
     return _read_naacl(path, start, first_number) if link_format == "naacl" else _read_talp(path, start)
 
 
 def _read_talp(path: str | Path, start: Place) -> Iterator[WrittenPair]:
-    """One line per pair, with links such as ``3-4`` (sure) and ``3p4`` (possible)."""
-    for pair, (number, following, line) in enumerate(text_lines(path, offset=start[0], lines=start[1]), start[2]):
+    """Read a file with one line per pair, with links such as ``3-4`` (sure) and ``3p4`` (possible)."""
+    offset, lines, first_pair = start
+    for pair, (number, following, line) in enumerate(text_lines(path, offset=offset, lines=lines), first_pair):
         links = []
         for written in line.split():
             match = _TALP.fullmatch(written)
             if match is None:
                 message = f"expected links such as 3-4 (sure) or 3p4 (possible), found {written[:40]!r}"
                 raise CorpusError(message, file=path, line=number)
-            links.append(WrittenLink(int(match[1]), int(match[3]), match[2] == "-", number))
+            source, separator, target = match.groups()
+            links.append(WrittenLink(int(source), int(target), separator == "-", number))
         yield WrittenPair(pair, links, 0, (following, number, pair + 1))
 
 
 def _read_naacl(path: str | Path, start: Place, first_number: int) -> Iterator[WrittenPair]:
-    """One line per link: the numbers of pair, source word and target word, all from 1, then ``S`` or ``P``.
+    """Read a file with one line per link: the numbers of pair, source word and target word, then ``S`` or ``P``.
 
-    Word 0 is no word. A link without a letter is sure.
+    All are counted from 1, and word 0 is no word. A link without a letter is sure.
     """
+    offset, lines, first_pair = start
 
-    def rows() -> Iterator[tuple[int, WrittenLink, int]]:
-        expected = first_number + start[2]
-        for number, following, line in text_lines(path, offset=start[0], lines=start[1]):
+    def numbered_links() -> Iterator[tuple[int, WrittenLink, int]]:  # the pair, counted from 0, and the next offset
+        earliest = first_number + first_pair
+        for number, following, line in text_lines(path, offset=offset, lines=lines):
             if not line.strip():
                 continue
             match = _NAACL.fullmatch(line.strip())
@@ -157,13 +161,13 @@ def _read_naacl(path: str | Path, start: Place, first_number: int) -> Iterator[W
                 message = f"expected the numbers of pair, source and target word, then S or P, found {found!r}"
                 raise CorpusError(message, file=path, line=number)
             pair, source, target = (int(group) for group in match.groups()[:3])
-            if pair < expected:
-                message = f"expected the links of sentence pair {expected} or a later one, found pair {pair}"
+            if pair < earliest:
+                message = f"expected the links of sentence pair {earliest} or a later one, found pair {pair}"
                 raise CorpusError(message, file=path, line=number)
-            expected = pair
+            earliest = pair
             yield pair - first_number, WrittenLink(source, target, match[4] != "P", number), following
 
-    for pair, of_pair in groupby(rows(), itemgetter(0)):
+    for pair, of_pair in groupby(numbered_links(), itemgetter(0)):
         _, written, following = zip(*of_pair, strict=True)
         links = [link for link in written if link.source and link.target]
         yield WrittenPair(pair, links, len(written) - len(links), (following[-1], written[-1].line, pair + 1))
@@ -194,12 +198,11 @@ class LinkChecks:
         self._linked_pairs += bool(written.links)
         self._links += len(written.links)
         self._has_first_words |= any(0 in (link.source, link.target) for link in written.links)
-        for base, turned in product((0, 1), (False, True)):
-            sources, targets = size[::-1] if turned else size
-            words = range(base, base + sources), range(base, base + targets)
-            outside = [link for link in written.links if link.source not in words[0] or link.target not in words[1]]
-            self._outside[base, turned] += len(outside)
-            if outside and self._first_outside is None and (base, turned) == (self.counted_from, False):
+        for first_word, is_swapped in product((0, 1), (False, True)):  # all ways in which the file can be read
+            sources, targets = (range(first_word, first_word + n) for n in (reversed(size) if is_swapped else size))
+            outside = [link for link in written.links if link.source not in sources or link.target not in targets]
+            self._outside[first_word, is_swapped] += len(outside)
+            if outside and self._first_outside is None and (first_word, is_swapped) == (self.counted_from, False):
                 self._first_outside = written.pair, outside[0]
         links = counted_links(written.links, self.counted_from).within(*size)
         self._sure += len(links.sure)
@@ -242,15 +245,16 @@ class LinkChecks:
         }
         if self.format == "naacl":  # which says from where words are counted
             changes = {change: text for change, text in changes.items() if change[0] == self.counted_from}
-        found = self._outside[self.counted_from, False]
+        outside = self._outside[self.counted_from, False]
         best = min(changes, key=self._outside.__getitem__)
-        left = self._outside[best]
+        still_outside = self._outside[best]
         # A misread file must not lose most of its links in silence. In a few pairs, links may fit by chance.
-        if self.lenient and (left >= found or self._linked_pairs < _ENOUGH_PAIRS):
+        if self.lenient and (still_outside >= outside or self._linked_pairs < _ENOUGH_PAIRS):
             return
         hint = "lenient=True (--lenient) leaves such links out"
-        if left == 0 or (left < found and self.lenient):
-            hint = f"all {f'but {left:,} ' if left else ''}links fit if {changes[best]}"
+        if still_outside == 0 or (still_outside < outside and self.lenient):
+            links = f"all but {still_outside:,} links" if still_outside else "all links"
+            hint = f"{links} fit if {changes[best]}"
         size = f"{self.sizes.source[pair]} source and {self.sizes.target[pair]} target words"
         written = f"{link.source}-{link.target}"
         message = f"link {written} is outside its sentence pair of {size}, counted from {self.counted_from}; {hint}"

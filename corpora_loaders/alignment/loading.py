@@ -76,19 +76,19 @@ def load_bitext(
     gold_source, gold_file = None, None
     if gold is not None:
         gold_source, gold_file = first_read("gold", gold, sizes, first_number, one_based=one_based, lenient=lenient)
-    others = [
+    of_systems = [
         first_read(name, path, sizes, first_number, one_based=False, lenient=lenient)
         for name, path in (hypotheses or {}).items()
     ]
     check_sure(gold_source)
-    pairs = replace(pairs, gold=gold_file, hypotheses=tuple((links.name, file) for links, file in others))
+    pairs = replace(pairs, gold=gold_file, hypotheses=tuple((links.name, file) for links, file in of_systems))
     return Bitext(
         Stream(pairs, held=tuple(pairs(0, len(pairs))) if len(pairs) <= HELD_PAIRS else ()),
         records,
         total=sizes.total,
         first_number=first_number,
         gold=gold_source,
-        hypotheses=tuple(links for links, _ in others),
+        hypotheses=tuple(links for links, _ in of_systems),
     ).knowing(counted=facts_of_pairs(len(pairs), sum(sizes.source), sum(sizes.target)))
 
 
@@ -145,7 +145,7 @@ def _numbered_lines(path: str, place: tuple[int, int] | None) -> Iterator[tuple[
 
 
 def _files_of(source: str | Path, target: str | Path | None) -> tuple[tuple[str, ...], str]:
-    """The files of a bitext, and what separates the sides if there is one file, by its first line."""
+    """Return the files of a bitext, and what separates the sides if there is one file, as its first line shows."""
     if target is not None:
         return (str(source), str(target)), ""
     for number, _, line in text_lines(source):
@@ -161,7 +161,11 @@ def _files_of(source: str | Path, target: str | Path | None) -> tuple[tuple[str,
 def _first_pairs(
     paths: tuple[str, ...], separator: str, limit: int | None
 ) -> tuple[PairSource, Sizes, tuple[CorpusFile, ...], int]:
-    """Read all pairs for the first time, and check every line; also return the number of the first pair."""
+    """Read all pairs for the first time, and check every line.
+
+    Returns:
+        the pairs up to the limit, their sizes, the records of the files, and the number of the first pair.
+    """
     source = PairSource(tuple(ReadFile(_numbered_lines, path) for path in paths), separator)
     try:
         sizes, first_number = _checked_sizes(source, limit)
@@ -175,42 +179,47 @@ def _first_pairs(
         raise CorpusError("the file contains no sentence pairs", file=paths[0])
     for file in source.files:
         file.check()
-    counts = [sum(sizes.source), sum(sizes.target)]
-    described = zip(paths, digests, counts if len(paths) == 2 else [sum(counts)], strict=True)
-    records = tuple(CorpusFile(path, digest, len(sizes.source), words, {}) for path, digest, words in described)
+    words = [sum(sizes.source), sum(sizes.target)]
+    words_of_files = words if len(paths) == 2 else [sum(words)]
+    records = tuple(
+        CorpusFile(path, digest, len(sizes.source), words_of_file, {})
+        for path, digest, words_of_file in zip(paths, digests, words_of_files, strict=True)
+    )
     return source, sizes, records, first_number
 
 
 def _checked_sizes(source: PairSource, limit: int | None) -> tuple[Sizes, int]:
     """Check every line, note the pairs up to the limit, and return their sizes and the number of the first one."""
     paths = tuple(file.path for file in source.files)
-    sizes = array("I"), array("I")
+    source_sizes, target_sizes = array("I"), array("I")
     total, first_number, has_numbers = 0, 1, False
     for lines in zip_longest(*(_numbered_lines(path, None) for path in paths)):
         if None in lines:
             _check_lengths(paths)
-        *words, number = source.words([line for line, _ in lines])
+        source_words, target_words, number = source.words([line for line, _ in lines])
         if not total and number is not None:
             has_numbers, first_number = True, number
         expected = first_number + total
         if number != (expected if has_numbers else None):
+            (line_number, _), _ = lines[0]
             message = f"expected the sentence number (snum) {expected}, found {number or 'none'}"
-            raise CorpusError(message, file=paths[0], line=lines[0][0][0])
+            raise CorpusError(message, file=paths[0], line=line_number)
         total += 1
         if limit is None or total <= limit:
-            for side, of_side in zip(sizes, words, strict=True):
-                side.append(len(of_side))
+            source_sizes.append(len(source_words))
+            target_sizes.append(len(target_words))
             for file, (_, place) in zip(source.files, lines, strict=True):
                 file.note(place)
-    return Sizes(*sizes, total), first_number
+    return Sizes(source_sizes, target_sizes, total), first_number
 
 
 def _check_lengths(paths: tuple[str, ...]) -> None:
-    """Check that two files can be read and have the same number of lines."""
-    lines = [sum(1 for _ in text_lines(path)) for path in paths] if len(paths) == 2 else [0]
-    if lines[0] != lines[-1]:
-        message = f"{lines[1]:,} lines, but {paths[0]} has {lines[0]:,}; line k must translate line k"
-        raise CorpusError(message, file=paths[1])
+    """Check that both files, if there are two, can be read and have the same number of lines."""
+    if len(paths) == 2:
+        source_lines, target_lines = (sum(1 for _ in text_lines(path)) for path in paths)
+        if source_lines != target_lines:
+            message = f"{target_lines:,} lines, but {paths[0]} has {source_lines:,}; line k must translate line k"
+            raise CorpusError(message, file=paths[1])
 
 
 @dataclass(frozen=True)
@@ -227,15 +236,17 @@ class PairSource:
 
     def __call__(self, start: int, stop: int) -> Iterator[SentencePair]:
         """Read the pairs from one position up to another."""
-        path = self.files[0].path
+        path, names = self.files[0].path, [name for name, _ in self.hypotheses]
         lines = zip(*(file(start, stop) for file in self.files), strict=True)
         gold = repeat(None, stop - start) if self.gold is None else self.gold(start, stop)
-        others: Iterator[tuple[PairLinks, ...]] = repeat((), stop - start)
+        hypotheses: Iterator[tuple[PairLinks, ...]] = repeat(
+            (), stop - start
+        )  # for each pair, the links of each system
         if self.hypotheses:
-            others = zip(*(file(start, stop) for _, file in self.hypotheses), strict=True)
-        for of_pair, known, of_others in zip(lines, gold, others, strict=True):
-            source, target, _ = self.words(of_pair)
-            number, size = of_pair[0][0], (len(source), len(target))
+            hypotheses = zip(*(file(start, stop) for _, file in self.hypotheses), strict=True)
+        for lines_of_pair, gold_links, links_of_systems in zip(lines, gold, hypotheses, strict=True):
+            source, target, _ = self.words(lines_of_pair)
+            number, size = lines_of_pair[0][0], (len(source), len(target))
             yield SentencePair(
                 id=f"{Path(path).name}:{number}",
                 words=target,
@@ -243,33 +254,32 @@ class PairSource:
                 text=" ".join(target),
                 file=path,
                 line=number,
-                gold=None if known is None else known.within(*size),
+                gold=None if gold_links is None else gold_links.within(*size),
                 hypotheses=tuple(
-                    (name, links.within(*size).possible)
-                    for (name, _), links in zip(self.hypotheses, of_others, strict=True)
+                    (name, links.within(*size).possible) for name, links in zip(names, links_of_systems, strict=True)
                 ),
             )
 
     def words(self, lines: Sequence[NumberedLine]) -> tuple[tuple[str, ...], tuple[str, ...], int | None]:
-        """The words of both sides of a pair, and its number, if it has one; it stands in one line of each file."""
+        """Return the source words, the target words and the number (if any) of a pair, given its line in each file."""
         number, line = lines[0]
-        paths = self.files[0].path, self.files[-1].path
+        paths = self.files[0].path, self.files[-1].path  # those of both sides, which may be in one file
         sides = line.split(self.separator) if self.separator else [text for _, text in lines]
         if len(sides) != 2:
-            name = SEPARATORS[self.separator]
-            message = f"expected source and target with {name} between them, found {len(sides) - 1} of it"
+            separator = SEPARATORS[self.separator]
+            message = f"expected source and target with {separator} between them, found {len(sides) - 1} of it"
             raise CorpusError(message, file=paths[0], line=number)
-        words, numbers = [], set()
-        for side, path, which in zip(sides, paths, ("source", "target"), strict=True):
+        words, pair_numbers = [], set()
+        for side, path, name in zip(sides, paths, ("source", "target"), strict=True):
             tagged = _NUMBERED.fullmatch(side)
-            numbers.add(int(tagged[1]) if tagged else None)
+            pair_numbers.add(int(tagged[1]) if tagged else None)
             words.append(tuple((tagged[2] if tagged else side).split()))
             if not words[-1]:
-                raise CorpusError(f"the {which} sentence has no words", file=path, line=number)
-        if len(numbers) > 1:
+                raise CorpusError(f"the {name} sentence has no words", file=path, line=number)
+        if len(pair_numbers) > 1:
             message = "source and target have different sentence numbers (snum)"
             raise CorpusError(message, file=paths[-1], line=number)
-        return words[0], words[1], numbers.pop()
+        return words[0], words[1], pair_numbers.pop()
 
 
 open_bitext = load_bitext  # deprecated, and removed in 0.4

@@ -76,13 +76,13 @@ def source_of(path: str | Path) -> dict[str, str]:
     match = _FILE.fullmatch(path.name)
     if match is None:
         return {}
-    known = {
+    facts = {
         "name": f"ud:{match['code']}:{match['split']}",
         "release": _release_of(path.parent.parent),
         "license": _license_in(path.parent),
         "url": _fetched_from(path).get("url"),
     }
-    return {key: value for key, value in known.items() if value}
+    return {key: value for key, value in facts.items() if value}
 
 
 def corpus_path(path: str | Path) -> str | Path:
@@ -95,8 +95,8 @@ def corpus_path(path: str | Path) -> str | Path:
         return treebank_path(path)
     folder = Path(path)
     if folder.is_dir():
-        names = [file.name for file in sorted(folder.glob("*.conllu"))]
-        raise CorpusError(f"this is a folder; name the files in it{': ' if names else ''}{', '.join(names)}", file=path)
+        treebanks = ", ".join(file.name for file in sorted(folder.glob("*.conllu")))
+        raise CorpusError(f"this is a folder; name the files in it: {treebanks}".removesuffix(": "), file=path)
     code = next((known.code for known in known_treebanks().values() if known.repository == folder.name), None)
     if code is not None and not folder.exists():
         names = [f"ud:{code}:{split}" for split in SPLITS]
@@ -115,14 +115,14 @@ def treebank_path(name: str) -> Path:
         CorpusError: there is no such treebank, split or release, or the file cannot be fetched.
         StorageError: the file cannot be written to the cache.
     """
-    cache_folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    cached = Path(os.environ.get("ATTENTIONOLOGY_CACHE") or Path(cache_folder, "attentionology"), "ud")
-    return _resolved(name, os.environ.get("UD_HOME"), os.environ.get("UD_MIRROR"), cached)
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    our_cache = Path(os.environ.get("ATTENTIONOLOGY_CACHE") or Path(caches, "attentionology"))
+    return _resolved(name, os.environ.get("UD_HOME"), os.environ.get("UD_MIRROR"), our_cache / "ud")
 
 
-@cache
-def _resolved(name: str, home: str | None, mirror: str | None, cached: Path) -> Path:
-    """Find a file once in each process, because its content is checked each time."""
+@cache  # because the content of a file is checked each time it is resolved
+def _resolved(name: str, home: str | None, mirror: str | None, cache_folder: Path) -> Path:
+    """Return the path of a treebank's file, which is fetched into the cache if there is no unpacked release."""
     parsed = TreebankName.parse(name)
     if is_pattern(name):
         raise CorpusError(
@@ -134,8 +134,7 @@ def _resolved(name: str, home: str | None, mirror: str | None, cached: Path) -> 
     known = known_treebanks().get(parsed.code)
     if known is None:
         raise CorpusError(f"unknown treebank {parsed.code!r}; {near_codes(parsed.code)}")
-    folder = cached / f"ud-treebanks-v{parsed.release or RELEASE}" / known.repository
-    path = folder / parsed.file
+    path = cache_folder / f"ud-treebanks-v{parsed.release or RELEASE}" / known.repository / parsed.file
     if path.exists() and file_sha256(path) != _fetched_from(path).get("sha256"):
         print(f"{path} is damaged and is downloaded again.", file=sys.stderr)
         path.unlink()
@@ -145,14 +144,15 @@ def _resolved(name: str, home: str | None, mirror: str | None, cached: Path) -> 
 
 
 def _in_home(name: TreebankName, home: Path) -> Path:
-    """Find a file in an unpacked release."""
+    """Return the path of a file in an unpacked release; the message of an error says what is there instead."""
     files = files_in_home(home, str(name), name.release)
     if name.file in files:
         return files[name.file]
     codes = sorted({file.split("-ud-")[0] for file in files})
-    alike = sorted(file for file in files if file.startswith(f"{name.code}-ud-"))
-    alike = alike or [code for code in codes if code.split("_")[0] == name.code.split("_")[0]] or codes
-    there = f"there are: {', '.join(alike[:20])}" if alike else "it has no treebanks"
+    of_treebank = sorted(file for file in files if file.startswith(f"{name.code}-ud-"))
+    of_language = [code for code in codes if code.split("_")[0] == name.code.split("_")[0]]
+    instead = of_treebank or of_language or codes
+    there = f"there are: {', '.join(instead[:20])}" if instead else "it has no treebanks"
     raise CorpusError(f"there is no {name.file} in UD_HOME={home}; {there}{did_you_mean(name.code, codes)}")
 
 
@@ -160,42 +160,45 @@ def files_in_home(home: Path, name: str, release: str | None) -> dict[str, Path]
     """Return the files of an unpacked release by their names; ``name`` is what was asked for, of this release."""
     if not home.is_dir():
         raise CorpusError(f"UD_HOME={home} is not a folder")
-    unpacked = _release_of(home.resolve())
-    if release and unpacked and release != unpacked:
-        raise CorpusError(f"{name.split('@')[0]}@{release}: UD_HOME={home} is release {unpacked}")
+    release_there = _release_of(home.resolve())
+    if release and release_there and release != release_there:
+        raise CorpusError(f"{name.split('@')[0]}@{release}: UD_HOME={home} is release {release_there}")
+    # If two folders have files of one name, the first folder counts, because it comes last here.
     return {path.name: path for path in sorted(home.glob("*/*-ud-*.conllu"), reverse=True)}
 
 
 def _download(name: TreebankName, path: Path, mirror: str) -> None:
-    """Fetch a file, and the README beside it, which names the license."""
-    release = name.release or RELEASE
-    base = f"{mirror.rstrip('/')}/{path.parent.name}/r{release}"
+    """Fetch a file to this path, and the README beside it, which names the license."""
     for variable in _OFFLINE:
         if os.environ.get(variable, "").lower() in ("1", "on", "true", "yes"):
             missing = f"{name} is not in the cache {path.parent}, and {variable} is set"
             message = f"{missing}; set UD_HOME to an unpacked release, or give a file"
             raise NoSuchFileError(message, f"not in the cache, and {variable} is set")
+    release = name.release or RELEASE
+    base = f"{mirror.rstrip('/')}/{path.parent.name}/r{release}"
+    url = f"{base}/{path.name}"
     print(f"Downloading {name} of release {release} from {base} …", file=sys.stderr)
-    content = _fetch(f"{base}/{path.name}")
+    content = _fetch(url)
     if content is None:
-        message = f"there is no {base}/{path.name}; release {release} has no such file"
+        message = f"there is no {url}; release {release} has no such file"
         raise NoSuchFileError(message, f"no {name.split} split in release {release}")
     if not content.endswith((b"\n\n", b"\n\r\n")):  # one that was cut would otherwise be a shorter treebank
-        message = f"{base}/{path.name} is not complete, because it does not end with an empty line"
-        raise CorpusError(f"{message}; the same command tries again")
+        raise CorpusError(
+            f"{url} is not complete, because it does not end with an empty line; the same command tries again"
+        )
     for readme in READMES:
         if (text := _fetch(f"{base}/{readme}")) is not None:
             write_durably(path.with_name(readme), text)
             break
     write_durably(path, content)
     record = _record_of(path)
-    write_json(record, {"url": f"{base}/{path.name}", "sha256": file_sha256(path)}, record.name)
+    write_json(record, {"url": url, "sha256": file_sha256(path)}, record.name)
 
 
 def _fetch(url: str) -> bytes | None:
     """Fetch a file, complete or not at all; None if the server has no such file."""
     try:
-        if urlsplit(url).scheme not in ("http", "https"):
+        if urlsplit(url).scheme not in ("http", "https"):  # an OSError gets the advice below
             raise OSError("UD_MIRROR is not an address of a web server, which begins with https://")
         with urlopen(url, timeout=_SECONDS) as response:  # noqa: S310  # the scheme is checked
             content: bytes = response.read()  # raises IncompleteRead if fewer bytes arrive than were announced
@@ -217,8 +220,8 @@ def _license_in(folder: Path) -> str | None:
     """Return the license that the README in the folder of a treebank names."""
     for readme in filter(Path.is_file, map(folder.joinpath, READMES)):
         text = readme.read_text("utf-8", errors="replace")
-        match = _LICENSE.search(text, max(text.find(_METADATA), 0))
-        if match:
+        start = max(text.find(_METADATA), 0)  # prose before the metadata may have such lines, too
+        if match := _LICENSE.search(text, start):
             return match["license"]
     return None
 
@@ -233,6 +236,7 @@ def _fetched_from(path: Path) -> dict[str, str]:
 
 
 def _record_of(path: Path) -> Path:
+    """Return the path of the record of where a file in the cache was fetched from."""
     return path.with_suffix(".source.json")
 
 
@@ -264,27 +268,25 @@ def matching_treebanks(pattern: str) -> Matches:
     parsed, home = TreebankName.parse(pattern), os.environ.get("UD_HOME")
     release = parsed.release
     files = files_in_home(Path(home), pattern, release) if home else {}
-    known = dict.fromkeys([*known_treebanks(), *(file.split("-ud-")[0] for file in files)])
-    codes = [code for code in known if fnmatchcase(code, parsed.code)]
+    all_codes = dict.fromkeys([*known_treebanks(), *(file.split("-ud-")[0] for file in files)])
+    codes = [code for code in all_codes if fnmatchcase(code, parsed.code)]
     if not codes:
         raise CorpusError(f"no treebank of release {release or RELEASE} matches {pattern!r}; {near_codes(parsed.code)}")
     names, left_out = list[str](), dict[str, str]()
     for code in codes:
-        name = TreebankName(code, parsed.split, release)
-        written = f"{name}@{release}" if release else str(name)
-        if home and name.file not in files:
-            there = any(file.startswith(f"{code}-ud-") for file in files)
-            left_out[written] = f"no {name.split} split" if there else f"not in UD_HOME={home}"
+        parsed_name = TreebankName(code, parsed.split, release)
+        name = f"{parsed_name}@{release}" if release else str(parsed_name)
+        if home and parsed_name.file not in files:
+            has_other_splits = any(file.startswith(f"{code}-ud-") for file in files)
+            left_out[name] = f"no {parsed.split} split" if has_other_splits else f"not in UD_HOME={home}"
             continue
         try:
-            path = treebank_path(written)
+            if _has_words(treebank_path(name)):
+                names.append(name)
+            else:
+                left_out[name] = _WITHOUT_WORDS
         except NoSuchFileError as error:
-            left_out[written] = error.short
-            continue
-        if _has_words(path):
-            names.append(written)
-        else:
-            left_out[written] = _WITHOUT_WORDS
+            left_out[name] = error.short
     if not names:
         raise CorpusError(f"no treebank that matches {pattern!r} can be read: {'; '.join(grouped_reasons(left_out))}")
     return Matches(tuple(names), left_out)

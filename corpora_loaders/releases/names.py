@@ -118,15 +118,17 @@ def known_treebanks() -> dict[str, KnownTreebank]:
     for row in csv.DictReader(text.splitlines(), delimiter="\t"):
         for treebank in row["treebanks"].split():
             code = f"{row['language']}_{treebank.lower()}"
-            known[code] = KnownTreebank(code, row["name"], f"UD_{row['name'].replace(' ', '_')}-{treebank}")
+            repository = f"UD_{row['name'].replace(' ', '_')}-{treebank}"
+            known[code] = KnownTreebank(code, row["name"], repository)
     return known
 
 
 def near_codes(code: str) -> str:
-    """The end of a message about a code or pattern that no treebank has: the codes that are most like it."""
+    """Return the end of a message about a code or pattern that no treebank has: the codes that are most like it."""
     known = list(known_treebanks())
-    near = [other for other in known if other.split("_")[0] == code.split("_")[0]]
-    near = near or difflib.get_close_matches(code.replace("*", "").replace("?", ""), known, _MOST_NEAR)
+    near = [other for other in known if other.split("_")[0] == code.split("_")[0]]  # those of the language
+    if not near:
+        near = difflib.get_close_matches(code.replace("*", "").replace("?", ""), known, _MOST_NEAR)
     if not near:
         return "all are listed by: attentionology treebanks"
     return f"codes near to it are {', '.join(near)}{did_you_mean(code, near)}"
@@ -138,15 +140,15 @@ def treebanks_of(language: str | None) -> list[KnownTreebank]:
     if language is None:
         return treebanks
     wanted = language.replace("_", " ").casefold()
-    found = [each for each in treebanks if wanted in (each.language.casefold(), each.code.split("_")[0])]
-    if not found:
+    of_language = [each for each in treebanks if wanted in (each.language.casefold(), each.code.split("_")[0])]
+    if not of_language:
         near = did_you_mean(wanted, (treebank.language for treebank in treebanks))
         raise CorpusError(f"release {RELEASE} has no treebank of the language {language!r}{near}")
-    return found
+    return of_language
 
 
 def grouped_reasons(left_out: Mapping[str, str]) -> list[str]:
-    """Say which treebanks were left out of a pattern, with one text for each reason.
+    """Return texts that say which treebanks were left out of a pattern, one for each reason.
 
     Example:
         >>> grouped_reasons({"ud:fr_fqb:dev": "no dev split", "ud:fr_pud:dev": "no dev split"})
