@@ -22,8 +22,9 @@ from .tree import cycle_error, cycles
 
 _FIELDS = ("id", "words", "lemmas", "tags", "xpos", "feats", "heads", "relations", "deps", "misc")
 _COLUMNS = len(_FIELDS)
+_ID, _FORM, _HEAD, _RELATION, _MISC = (_FIELDS.index(name) for name in ("id", "words", "heads", "relations", "misc"))
 _LISTED = 10  # the number of mistakes that are reported together
-_SHARED_CELLS = 2**13
+_SHARED_CELLS = 2**13  # the number of strings that are kept, so that equal cells share one
 _DOCUMENT_COMMENT = re.compile(r"#\s*(global\.|newdoc)")
 _DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(?P<id>.*?))?\s*$")
 
@@ -86,8 +87,8 @@ def placed_sentences(path: str | Path, start: Place | None = None) -> Iterator[t
                 if not faults:
                     place = Place(block.offset, block.end, sentences, documents, document)
                     yield lines.sentence(document, cells), place
-            elif lost := _lost_words(path, block):
-                faults.append(lost)
+            elif fault := _lost_words(path, block):
+                faults.append(fault)
             else:
                 pending += filter(_DOCUMENT_COMMENT.match, comments)
             if len(faults) > _LISTED:
@@ -111,20 +112,21 @@ class _Block(NamedTuple):
 
 
 def _blocks(path: Path, start: Place) -> Iterator[_Block]:
+    """Yield the blocks of a file from a place on."""
     lines: list[tuple[int, str]] = []
-    number, offset, blank = start.line, start.offset, None
+    number, offset, blank_before = start.line, start.offset, None
     for number, offset, text in located_lines(path, offset=start.offset, lines=start.line):
         if text.strip() or text.count("\t") == _COLUMNS - 1:  # a row of empty columns is not a blank line
             lines.append((number, text))
         elif lines:
-            yield _Block(lines, number, blank, number, offset)
-            lines, blank = [], number
+            yield _Block(lines, number, blank_before, number, offset)
+            lines, blank_before = [], number
     if lines:
-        yield _Block(lines, None, blank, number + 1, offset)
+        yield _Block(lines, None, blank_before, number + 1, offset)
 
 
 def _lost_words(path: Path, block: _Block) -> CorpusError | None:
-    """The mistake in a block of comments, if ``sent_id`` or ``text`` among them shows that words are missing."""
+    """Return the mistake in a block of comments, if ``sent_id`` or ``text`` among them shows that words are missing."""
     for number, line in block.lines:
         for key, value in parse_comment_line(line):
             if key in ("sent_id", "text"):
@@ -162,14 +164,16 @@ class SentenceLines:
 
     def sentence(self, document: str | None, cells: dict[str, str]) -> Sentence:
         """Return the sentence, which has no faults; strings in ``cells`` are used again."""
-        share = cells.setdefault
-        columns: list[Any] = [tuple(map(share, column, column)) for column in zip(*self._rows, strict=True)]
-        columns[0], columns[6] = self._id, tuple(self._heads)
+        columns = zip(*self._rows, strict=True)
+        fields: dict[str, Any] = {
+            field: tuple(map(cells.setdefault, column, column)) for field, column in zip(_FIELDS, columns, strict=True)
+        }
+        fields |= {"id": self._id, "heads": tuple(self._heads)}  # in place of the numbers of the words, and of text
         return Sentence(
-            **dict(zip(_FIELDS, columns, strict=True)),
-            multiword=tuple(token[:3] for token in self._multiword),
-            empty_nodes=tuple(row[0] for row in self._empty_rows),
-            empty_misc=tuple(row[9] for row in self._empty_rows),
+            **fields,
+            multiword=tuple((first, last, form) for first, last, form, _ in self._multiword),
+            empty_nodes=tuple(row[_ID] for row in self._empty_rows),
+            empty_misc=tuple(row[_MISC] for row in self._empty_rows),
             comments=self._comments,
             text=self._comments.get("text"),
             document=document,
@@ -179,92 +183,97 @@ class SentenceLines:
         )
 
     def _fail(self, message: str, line: int) -> None:
+        """Note a mistake in a line."""
         self.faults.append(CorpusError(message, file=self._path, line=line, sentence=self._id))
 
     def _lose_row(self, message: str, line: int, following: int | None = None) -> None:
-        """Report a row that is not among the words, after which the next word must have this id, if it is known."""
+        """Note the mistake of a row that is no word; the id that the next word must have is given if it is known."""
         self._fail(message, line)
         self._complete, self._next = False, following
 
-    def _read_row(self, line: str, number: int) -> None:
-        columns = line.split("\t")
-        if len(columns) != _COLUMNS:
-            hint = "; are the columns separated by spaces?" if len(columns) == 1 else ""
-            hint = "; line ends must be LF or CR LF, not CR alone" if "\r" in line else hint
-            self._lose_row(f"expected {_COLUMNS} tab-separated columns, found {len(columns)}{hint}", number)
+    def _read_row(self, text: str, line: int) -> None:
+        """Read the row of a word, an empty node or a multiword token."""
+        row = text.split("\t")
+        if len(row) != _COLUMNS:
+            hint = "; are the columns separated by spaces?" if len(row) == 1 else ""
+            hint = "; line ends must be LF or CR LF, not CR alone" if "\r" in text else hint
+            self._lose_row(f"expected {_COLUMNS} tab-separated columns, found {len(row)}{hint}", line)
             return
-        if not columns[1]:
-            self._lose_row("the form (column 2) is empty", number)
+        if not row[_FORM]:
+            self._lose_row("the form (column 2) is empty", line)
             return
         try:
-            word_id = parse_id_value(columns[0])
+            parsed_id = parse_id_value(row[_ID])
         except (ParseException, ValueError):
-            self._lose_row(f"the id (column 1) {columns[0][:40]!r} is not a number, range or decimal", number)
+            self._lose_row(f"the id (column 1) {row[_ID][:40]!r} is not a number, range or decimal", line)
             return
-        if not isinstance(word_id, tuple):
-            self._read_word(word_id, columns, number)
-        elif word_id[1] == ".":
-            self._read_empty_node(word_id[0], columns, number)
+        if not isinstance(parsed_id, tuple):
+            self._read_word(parsed_id, row, line)
+            return
+        first, separator, last = parsed_id  # such as 8.1 or 2-3
+        if separator == ".":
+            self._read_empty_node(first, row, line)
         else:
-            self._read_multiword(word_id[0], word_id[2], columns, number)
+            self._read_multiword(first, last, row, line)
 
-    def _read_word(self, word_id: int | None, columns: list[str], line: int) -> None:
+    def _read_word(self, word_id: int | None, row: list[str], line: int) -> None:
+        """Read the row of a word. Its id is None if that is ``_``."""
         if word_id is None or word_id != (self._next or word_id):
-            message = f"expected word id {self._next or 'or range'}, found {columns[0][:40]!r}{self._early_end()}"
+            message = f"expected word id {self._next or 'or range'}, found {row[_ID][:40]!r}{self._early_end()}"
             self._lose_row(message, line, word_id and word_id + 1)
             return
         self._next = word_id + 1
-        self._rows.append(columns)
+        self._rows.append(row)
         self._lines.append(line)
         head = None
         try:
-            head = parse_int_value(columns[6])
+            head = parse_int_value(row[_HEAD])
         except (ParseException, ValueError):
-            self._fail(f"the head (column 7) of word {word_id} is {columns[6][:40]!r}, not a number", line)
+            self._fail(f"the head (column 7) of word {word_id} is {row[_HEAD][:40]!r}, not a number", line)
         self._heads.append(head)
-        if not columns[7] or any(character.isspace() for character in columns[7]):
-            self._fail(f"the relation (column 8) of word {word_id} is {columns[7][:40]!r}, not a name or _", line)
+        if not row[_RELATION] or any(character.isspace() for character in row[_RELATION]):
+            self._fail(f"the relation (column 8) of word {word_id} is {row[_RELATION][:40]!r}, not a name or _", line)
 
-    def _read_empty_node(self, word_before: int, columns: list[str], line: int) -> None:
-        # An empty node stands for a word that the text leaves out. It is not among the words of the sentence, but a
-        # mention may consist of it.
-        # The id of an empty node names the word that it follows. If the node were somewhere else in the file, the
-        # mentions that start or end on it would be lost or misplaced.
-        if self._next not in (None, word_before + 1) or any(row[0] == columns[0] for row in self._empty_rows):
-            last = f"it follows word {self._next - 1}" if self._next else "there are two of them"
-            self._fail(f"empty node {columns[0]} is out of order: {last}{self._early_end()}", line)
+    def _read_empty_node(self, word_before: int, row: list[str], line: int) -> None:
+        """Read the row of an empty node, which stands for a word that the text leaves out."""
+        # It is not among the words of the sentence, but a mention may consist of it. Its id names the word that it
+        # follows. If it were somewhere else in the file, mentions that start or end on it would be lost or misplaced.
+        if self._next not in (None, word_before + 1) or any(other[_ID] == row[_ID] for other in self._empty_rows):
+            why = f"it follows word {self._next - 1}" if self._next else "there are two of them"
+            self._fail(f"empty node {row[_ID]} is out of order: {why}{self._early_end()}", line)
             return
-        self._empty_rows.append(columns)
+        self._empty_rows.append(row)
 
-    def _read_multiword(self, first: int, last: int, columns: list[str], line: int) -> None:
-        overlaps = self._multiword and first <= self._multiword[-1][1]
+    def _read_multiword(self, first: int, last: int, row: list[str], line: int) -> None:
+        """Read the row of a multiword token that stands for the words from the first to the last, inclusive."""
+        overlaps = any(first <= last_of_other for _, last_of_other, _, _ in self._multiword)
         if self._next not in (None, first) or overlaps:
-            name = f"multiword token {columns[0][:40]}"
+            name = f"multiword token {row[_ID][:40]}"
             self._fail(f"{name} overlaps another or is out of order{self._early_end()}", line)
-        elif columns[9].startswith("Entity=") or "|Entity=" in columns[9]:
-            self._fail(f"multiword token {columns[0]} has Entity=, which belongs to its words", line)
+        elif row[_MISC].startswith("Entity=") or "|Entity=" in row[_MISC]:
+            self._fail(f"multiword token {row[_ID]} has Entity=, which belongs to its words", line)
         else:
-            self._multiword.append((first, last, columns[1], line))
+            self._multiword.append((first, last, row[_FORM], line))
 
     def _early_end(self) -> str:
-        """A hint for a row that should not be the first one: a stray blank line may have ended the sentence before."""
+        """Return a hint for a row that should not be the first: a stray blank line may have ended the one before."""
         is_first = not self._rows and not self._multiword and not self._empty_rows
         blank = self._block.blank_before
         return f"; the blank line {blank} ended the sentence before" if is_first and blank else ""
 
     def _check_whole(self) -> None:
         """Check what can only be checked when all words are known."""
-        ended = f"; the blank line {self._block.blank} ended the sentence" if self._block.blank else ""
+        end_hint = f"; the blank line {self._block.blank} ended the sentence" if self._block.blank else ""
         for first, last, _, line in self._multiword:
             if last > len(self._rows):
-                self._fail(f"multiword token {first}-{last} ends after the last word{ended}", line)
-        sound = list(self._heads)
+                self._fail(f"multiword token {first}-{last} ends after the last word{end_hint}", line)
+        heads_inside = list(self._heads)  # None in place of those that are outside the sentence
         for word, (head, line) in enumerate(zip(self._heads, self._lines, strict=True), start=1):
             if head is not None and not 0 <= head <= len(self._rows):
-                sound[word - 1] = None
-                why = ended if head > 0 else ""
-                text = self._rows[word - 1][6][:40]
-                self._fail(f"the head of word {word} is {text}, which is outside 0 … {len(self._rows)}{why}", line)
-        for cycle in cycles(sound):
-            words = [f"{word} {self._rows[word - 1][1]!r:.80} (line {self._lines[word - 1]})" for word in cycle]
+                heads_inside[word - 1] = None
+                hint = end_hint if head > 0 else ""
+                text = self._rows[word - 1][_HEAD][:40]
+                self._fail(f"the head of word {word} is {text}, which is outside 0 … {len(self._rows)}{hint}", line)
+        for cycle in cycles(heads_inside):
+            words = [f"{word} {self._rows[word - 1][_FORM]!r:.80} (line {self._lines[word - 1]})" for word in cycle]
             self._fail(cycle_error(words), self._lines[cycle[0] - 1])
