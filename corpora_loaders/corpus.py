@@ -94,18 +94,18 @@ class Tally:
         return sentence
 
     def end_file(self, path: str | Path, sha256: str) -> CorpusFile:
-        """Describe the file whose sentences were added last."""
+        """Describe the file whose sentences were added last, and begin another one."""
         if self._is_long and not self._has_words:
             folder = Path(path).parent.name
-            needed = f"; {folder} needs the text of the original corpus" if folder.startswith("UD_") else ""
-            raise CorpusError(f"every form is '_': this corpus was released without its words{needed}", file=path)
+            hint = f"; {folder} needs the text of the original corpus" if folder.startswith("UD_") else ""
+            raise CorpusError(f"every form is '_': this corpus was released without its words{hint}", file=path)
         file = CorpusFile(str(path), sha256, self._sentences, self._words, self._origin, source_of(path))
         self._sentences = self._words = 0
         self._origin, self._is_long, self._has_words = {}, False, False
         return file
 
     def counted(self) -> CorpusFacts:
-        """What was counted."""
+        """Return what was counted."""
         relations: Counter[str] = Counter()
         for (relation, _), words in self._tagged.items():
             relations[relation] += words
@@ -153,7 +153,7 @@ class Corpus(Sequence[Sentence]):
         return tally.counted()
 
     def knowing(self, **properties: Any) -> Self:
-        """The same corpus, which need not be read for these cached properties."""
+        """Return this corpus, in which the values of these cached properties are set, so that it need not be read."""
         self.__dict__.update(properties)
         return self
 
@@ -178,15 +178,17 @@ class Corpus(Sequence[Sentence]):
         return self._part(index) if isinstance(index, slice) else self.sentences[index]
 
     def _part(self, index: slice) -> Sequence[Sentence]:
-        """A slice, whose records of files tell what it has of them."""
+        """Return a slice, whose records of files tell what it has of them."""
         sentences = self.sentences[index]
         if not self.divisible:
             return sentences
-        lengths: dict[Path, list[int]] = {}
+        lengths: dict[Path, list[int]] = {}  # of the sentences of each file
         for sentence in sentences if self.files else ():
             lengths.setdefault(Path(sentence.file or ""), []).append(len(sentence))
-        read = [(file, lengths.get(Path(file.path), [])) for file in self.files]
-        files = (replace(file, sentences=len(of_file), words=sum(of_file)) for file, of_file in read if of_file)
+        files = []
+        for file in self.files:
+            if of_file := lengths.get(Path(file.path)):
+                files.append(replace(file, sentences=len(of_file), words=sum(of_file)))
         return replace(self, sentences=sentences, files=tuple(files))
 
     def __iter__(self) -> Iterator[Sentence]:
@@ -200,7 +202,7 @@ class Corpus(Sequence[Sentence]):
         return counts_table(repr(self), self.counts())
 
     def _amounts(self) -> list[str]:
-        """The amounts that `repr` shows, such as ``2 sentences``."""
+        """Return the amounts that `repr` shows, such as ``2 sentences``."""
         return [amount(len(self), self.unit), amount(Corpus.counts(self)["words"], "words")]
 
     def counts(self) -> dict[str, int]:

@@ -28,7 +28,7 @@ UNDECIDED = "-"
 _COMPRESSED = re.compile(r"\.(gz|bz2|xz|zip)$")
 _BLANK_OR_TAB = re.compile(r"[ \t]")
 _SNLI_KEYS = ("gold_label", "sentence1", "sentence2")
-_BABI_LINE = re.compile(r"(\d+) ([^\t]+?)(?: ?\t([^\t]+)\t[\d ]+)?\s*")
+_BABI_LINE = re.compile(r"(?P<number>\d+) (?P<text>[^\t]+?)(?: ?\t(?P<answer>[^\t]+)\t[\d ]+)?\s*")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _LONGEST_FIELD = 2**31 - 1
 """The longest CSV field, in characters. The default of the csv module, 131,072, is too short for long texts."""
@@ -60,31 +60,33 @@ class LabelledFile:
         if Path(self.path).is_file():
             with suppress(OSError, RuntimeError, zipfile.BadZipFile), zipfile.ZipFile(self.path) as zipped:
                 names += zipped.namelist()
-        uncompressed = [_COMPRESSED.sub("", name.lower()) for name in names]
-        endings = (ending for name in uncompressed for ending in FORMATS if ending and name.endswith(ending))
-        ending = next(endings, "")
-        if not ending and self.in_blocks:
+        for name in names:
+            for ending, records in FORMATS.items():
+                if _COMPRESSED.sub("", name.lower()).endswith(ending):
+                    return records(self)
+        if self.in_blocks:
             return self.block_records()
-        return self.babi_records() if not ending and self._is_babi() else FORMATS[ending](self)
+        return self.babi_records() if self._is_babi() else self.plain_records()
 
     def _is_babi(self) -> bool:
         """Whether a file begins with a story: lines that are numbered from 1, of which the last is a question."""
         for expected, (_, _, line) in enumerate(text_lines(self.path), start=1):
-            found = _BABI_LINE.fullmatch(line)
-            if found is None or int(found[1]) != expected:
+            match = _BABI_LINE.fullmatch(line)
+            if match is None or int(match["number"]) != expected:
                 return False
-            if found[3] is not None:
+            if match["answer"] is not None:
                 return True
         return False
 
     def fault(self, message: str, line: int) -> CorpusError:
-        """An error in a line of the file."""
+        """Return an error in a line of the file."""
         return CorpusError(message, file=self.path, line=line)
 
     def block_records(self) -> Iterator[Record | None]:
         """Yield the documents of a file whose blocks have a sentence in each line, the first behind the label."""
         start, label, sentences = 0, "", list[str]()
-        for number, _, line in itertools.chain(text_lines(self.path), [(0, 0, "")]):
+        blank_line = (0, 0, "")  # which ends the last document
+        for number, _, line in itertools.chain(text_lines(self.path), [blank_line]):
             if line.strip() and not sentences:
                 start, label = number, _BLANK_OR_TAB.split(line, maxsplit=1)[0]
                 line = line[len(label) + 1 :]
@@ -112,18 +114,18 @@ class LabelledFile:
             if not line.strip():
                 yield None
                 continue
-            found = _BABI_LINE.fullmatch(line)
-            if found is None:
+            match = _BABI_LINE.fullmatch(line)
+            if match is None:
                 raise self.fault(
                     f"expected a numbered sentence, or a question with its answer, found {line[:60]}", number
                 )
-            count, words, answer = int(found[1]), _TOKEN.findall(found[2]), found[3]
-            if count == 1:
+            words = _TOKEN.findall(match["text"])
+            if int(match["number"]) == 1:
                 story = []
-            if answer is None:
+            if match["answer"] is None:
                 story += words
             else:
-                yield number, answer, list(story), words
+                yield number, match["answer"], list(story), words
 
     def json_records(self) -> Iterator[Record | None]:
         """Yield the records of a file with a JSON object in each line."""
@@ -139,6 +141,7 @@ class LabelledFile:
         return self._table(self._csv_rows())
 
     def _json_record(self, number: int, line: str) -> Record:
+        """Return the record of one line of JSON."""
         try:
             value = json.loads(line, object_pairs_hook=_object)
             json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is not a character
@@ -147,18 +150,18 @@ class LabelledFile:
         if not isinstance(value, dict):
             raise self.fault(f"expected a JSON object on every line, found {line[:60]}", number)
         if not {self.label, self.text} & set(value) and set(_SNLI_KEYS) <= set(value):
-            label, *texts = (value[key] for key in _SNLI_KEYS)
-            parses = [value.get(f"{key}_binary_parse", text) for key, text in zip(_SNLI_KEYS[1:], texts, strict=True)]
-            if not all(isinstance(each, str) for each in (label, *parses)):
+            label_key, *sentence_keys = _SNLI_KEYS
+            label: Any = value[label_key]
+            parses: list[Any] = [value.get(f"{key}_binary_parse", value[key]) for key in sentence_keys]
+            if not all(isinstance(string, str) for string in (label, *parses)):
                 raise self.fault(f"{', '.join(map(repr, _SNLI_KEYS))} must be strings", number)
             # The leaves of the binary parse are the words of the sentence, with punctuation apart.
-            words = [[word for word in parse.split() if word not in "()"] for parse in parses]
-            return number, label, words[0], words[1]
-        named = self
+            premise, hypothesis = ([word for word in parse.split() if word not in "()"] for parse in parses)
+            return number, label, premise, hypothesis
         if self.text not in value and "sentences" in value:
-            named = replace(self, text="sentences")
             self.documents.append(number)
-        return named._object_record(number, value)
+            return replace(self, text="sentences")._object_record(number, value)
+        return self._object_record(number, value)
 
     def _object_record(self, number: int, value: Mapping[str, Any]) -> Record:
         """Return the record of an object with the keys of label, text and query."""
@@ -167,14 +170,15 @@ class LabelledFile:
         query = None if self.query is None else value[self.query]
         if not isinstance(label, str | int):
             raise self.fault(f"{self.label!r} must be a string, whole number or boolean, not {label!r:.60}", number)
-        for name, given in ((self.text, text), (self.query, "" if query is None else query)):
-            if not all(isinstance(part, str) for part in (given if isinstance(given, list) else [given])):
-                raise self.fault(f"{name!r} must be a string or a list of strings, not {given!r:.60}", number)
+        for key, words in ((self.text, text), (self.query, "" if query is None else query)):
+            if not all(isinstance(word, str) for word in (words if isinstance(words, list) else [words])):
+                raise self.fault(f"{key!r} must be a string or a list of strings, not {words!r:.60}", number)
         return number, label if isinstance(label, str) else json.dumps(label), text, query
 
     def _csv_rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the rows of a CSV table, each with the number of its first line."""
         reader = csv.reader((line + "\n" for _, _, line in text_lines(self.path, allow_returns=True)), strict=True)
-        start, limit = 1, csv.field_size_limit(_LONGEST_FIELD)
+        start, limit_before = 1, csv.field_size_limit(_LONGEST_FIELD)
         try:
             for row in reader:
                 yield start, row
@@ -183,10 +187,11 @@ class LabelledFile:
             expected = "expected a CSV record, with quotes around fields that contain a comma, quote or line end"
             raise self.fault(f"{expected}: {error}", start) from error
         finally:
-            csv.field_size_limit(limit)
+            csv.field_size_limit(limit_before)
 
     def _table(self, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Record | None]:
-        columns: list[int] | None = None
+        """Yield the records of a table, given its rows with the numbers of their lines."""
+        columns: list[int] | None = None  # those of label, text and query, once the first row has been read
         width = 0
         for number, row in rows:
             if not any(map(str.strip, row)):
@@ -203,7 +208,7 @@ class LabelledFile:
             yield number, label, text, query[0] if query else None
 
     def _columns(self, row: list[str], number: int) -> list[int]:
-        """The 0-based columns of label, text and query, by the first row; `headless` says if that is a text, too."""
+        """Return the 0-based columns of label, text and query, given the first row, which is noted if it is a text."""
         names = [name.strip() for name in row]
         wanted = self._wanted
         if not all(map(WHOLE_NUMBER.fullmatch, wanted)) or set(wanted) <= set(names):
@@ -244,6 +249,5 @@ FORMATS: Mapping[str, Callable[[LabelledFile], Iterator[Record | None]]] = {
     ".tsv": LabelledFile.tsv_records,
     ".jsonl": LabelledFile.json_records,
     ".json": LabelledFile.json_records,
-    "": LabelledFile.plain_records,
 }
-"""The reader of a file by the ending of its name."""
+"""The reader of a file by the ending of its name. Files with other endings have lines."""

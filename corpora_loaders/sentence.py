@@ -96,6 +96,7 @@ class Sentence:
                 raise self._fault(f"{self._named(number)} is its own head")
 
     def _named(self, number: int) -> str:
+        """Return what messages call a word."""
         return f"word {number} {self.words[number - 1]!r:.80}"
 
     def _fault(self, message: str) -> CorpusError:

@@ -77,9 +77,8 @@ class Treebank(DivisibleCorpus):
         """Remarks on empty nodes, unusual trees and renamed sentences."""
         counts = self.counts()
         remarks = [f"Empty nodes, not part of the text: {counts['empty_nodes']:,}."]
-        if counts["words_without_relation"]:
-            number = counts["words_without_relation"]
-            remarks.append(f"Words with a head whose relation is _, counted as a relation of this name: {number:,}.")
+        if words := counts["words_without_relation"]:
+            remarks.append(f"Words with a head whose relation is _, counted as a relation of this name: {words:,}.")
         if counts["sentences_with_several_roots"]:
             remarks.append(f"Sentences with several roots: {counts['sentences_with_several_roots']:,}.")
         if self.renamed:
@@ -146,14 +145,15 @@ def load_treebank(
 
 
 def read_trees(path: str, place: Any, tokens: TokenChoice, name: str | None) -> Iterator[tuple[Sentence, Any]]:
-    """Yield the sentences of a file in the format of a name, None if it is detected. See `ReadFile`."""
+    """Yield the sentences of a file, each with the place after it; see `ReadFile`. Without a name of the format, it is
+    detected."""
     read = (format_of(path) if name is None else get_format(name)).read_trees
     if read in (None, read_conllu):  # read_conllu says what is wrong with formats without trees
-        placed: Iterator[tuple[Sentence, Any]] = placed_sentences(path, place)
+        with_places: Iterator[tuple[Sentence, Any]] = placed_sentences(path, place)
     else:
-        placed = ((sentence, None) for sentence in read(path))
-    for sentence, after in placed:
-        yield surface_sentence(sentence) if tokens == "surface" else sentence, after
+        with_places = ((sentence, None) for sentence in read(path))
+    for sentence, place_after in with_places:
+        yield surface_sentence(sentence) if tokens == "surface" else sentence, place_after
 
 
 @dataclass(frozen=True)
@@ -163,17 +163,17 @@ class Renamed:
     numbers: array[int]  # that are appended to the ids, see UniqueNames
 
     def __call__(self, sentence: Sentence, position: int) -> Sentence:
-        """The sentence at a position."""
+        """Return the sentence at a position with its id in the treebank."""
         return with_id(sentence, numbered_name(sentence.id, self.numbers[position]))
 
 
 def with_id(sentence: Sentence, name: str) -> Sentence:
-    """The sentence with another id."""
+    """Return the sentence with this id."""
     return sentence if name == sentence.id else replace(sentence, id=name)
 
 
 def surface_sentence(sentence: Sentence) -> Sentence:
-    """The sentence with its surface tokens as nodes (French *du* is one node instead of *de* and *le*).
+    """Return the sentence with its surface tokens as nodes (French *du* is one node instead of *de* and *le*).
 
     A multiword token takes its head, relation and tags from the one of its words that is highest in the tree (the root
     if it is among them; otherwise the first of the words that are equally high). Arcs that pointed to any of its words
@@ -195,32 +195,29 @@ def surface_sentence(sentence: Sentence) -> Sentence:
     """
     if not sentence.multiword:
         return sentence
-    range_of = {first: (last, form) for first, last, form in sentence.multiword}
+    token_of = {first: (last, form) for first, last, form in sentence.multiword}  # by its first word
     depth = depths(sentence.heads) if sentence.heads else [0] * len(sentence)
     forms: list[str] = []
-    highest: list[int] = []  # for each new node, the 0-based index of its highest word
-    node_of = [0] * (len(sentence) + 1)  # 1-based word number → 1-based node number
-    word = 1
-    while word <= len(sentence):
-        last, form = range_of.get(word, (word, sentence.words[word - 1]))
-        members = range(word, last + 1)
+    highest: list[int] = []  # for each node, the 0-based index of its highest word
+    node_of = [0] * (len(sentence) + 1)  # 1-based word number → 1-based node number; the root stays 0
+    first = 1
+    while first <= len(sentence):
+        last, form = token_of.get(first, (first, sentence.words[first - 1]))
         forms.append(form)
         # The root and a word without a known head both have depth 0; of the two the root is preferred.
-        highest.append(min(members, key=lambda w: (depth[w - 1], sentence.heads[w - 1 : w] != (0,))) - 1)
-        for member in members:
-            node_of[member] = len(forms)
-        word = last + 1
+        indices = range(first - 1, last)
+        highest.append(min(indices, key=lambda index: (depth[index], sentence.heads[index : index + 1] != (0,))))
+        for word in range(first, last + 1):
+            node_of[word] = len(forms)
+        first = last + 1
 
-    heads: list[int | None] = []
-    for index in highest if sentence.heads else ():
-        head = sentence.heads[index]
-        heads.append(None if head is None else node_of[head])
-
-    columns: dict[str, Any] = {
-        name: tuple(column[index] for index in highest) if (column := getattr(sentence, name)) else ()
-        for name in ("relations", "tags", "lemmas", "xpos", "feats", "misc", "lines")
-    }
-    return replace(sentence, words=tuple(forms), heads=tuple(heads), deps=(), multiword=(), **columns)
+    heads_of_highest = [sentence.heads[index] for index in highest] if sentence.heads else []
+    heads = tuple(None if head is None else node_of[head] for head in heads_of_highest)
+    columns: dict[str, Any] = {}
+    for name in ("relations", "tags", "lemmas", "xpos", "feats", "misc", "lines"):
+        column = getattr(sentence, name)
+        columns[name] = tuple(column[index] for index in highest) if column else ()
+    return replace(sentence, words=tuple(forms), heads=heads, deps=(), multiword=(), **columns)
 
 
 LazyTreebank = Treebank  # deprecated, and removed in 0.4

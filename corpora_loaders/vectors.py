@@ -67,7 +67,9 @@ class WordVectors:
 
     def __repr__(self) -> str:
         facts = [amount(len(self.array), "words"), amount(self.dimensions, "dimensions")]
-        return f"WordVectors({', '.join([*facts, *([named_files([self.path])] if self.path else [])])})"
+        if self.path:
+            facts.append(named_files([self.path]))
+        return f"WordVectors({', '.join(facts)})"
 
     @property
     def dimensions(self) -> int:
@@ -75,7 +77,7 @@ class WordVectors:
         return int(self.array.shape[1])
 
     def rows(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
-        """The row of each word in `array`, −1 for a word without a vector."""
+        """Return the row of each word in `array`, −1 for a word without a vector."""
         index = self.index
         return np.array([index.get(word, index.get(word.lower(), -1)) for word in words], dtype=np.int64)
 
@@ -129,7 +131,7 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
     index: dict[str, int] = {}
     kept: list[Vectors] = []
     announced = dimensions = None
-    said = ""  # what says how many dimensions there are
+    source = ""  # which line says how many dimensions there are, for messages
     in_file = repeated = 0
     for number, _, text in located_lines(path):
         line = text.replace("\t", " ").rstrip(" ")
@@ -138,20 +140,20 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
         fields = line.split(" ")
         if number == 1 and len(fields) == 2 and all(map(WHOLE_NUMBER.fullmatch, fields)):
             announced, dimensions = int(fields[0]), int(fields[1])
-            said = f"the header announces {dimensions}"
+            source = f"the header announces {dimensions}"
             continue
         try:
             if dimensions is None:
                 dimensions = _dimensions_of(fields)
-                said = f"that of line {number} has {dimensions}"
-            word, values = _split_fields(fields, dimensions, said)
+                source = f"that of line {number} has {dimensions}"
+            word, values = _split_fields(fields, dimensions, source)
             in_file += 1
             if word in index:
                 repeated += 1
             elif wanted is None or word in wanted:
                 index[word] = len(kept)
                 kept.append(_numbers(values))
-            elif in_file == 1:
+            elif in_file == 1:  # the first line is checked whether it is kept or not
                 _numbers(values)
         except ValueError as error:
             raise CorpusError(str(error), file=path, line=number) from None
@@ -162,36 +164,37 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
 
 
 def _dimensions_of(fields: list[str]) -> int:
-    """The number of values in the first line, of whose word no part may look like a number."""
+    """Return the number of values in the first line."""
     dimensions = len(_after_word(fields))
     if not dimensions:
         raise ValueError(f"expected a word and its numbers, found {' '.join(fields)[:60]!r}")
+    # If a part of a word with spaces looks like another kind of number, it is unclear where the numbers begin.
     for part in list(filter(None, fields))[1:-dimensions]:
         try:
             float.fromhex(part) if part.lower().startswith("0x") else float(part.replace(",", "."))
         except (ValueError, OverflowError):
             continue
-        raise ValueError(f"{part[:40]!r} is not a number")  # it is unclear where the numbers begin
+        raise ValueError(f"{part[:40]!r} is not a number")
     return dimensions
 
 
-def _split_fields(fields: list[str], dimensions: int, said: str) -> tuple[str, list[str]]:
-    """The word of a line and its values."""
+def _split_fields(fields: list[str], dimensions: int, source: str) -> tuple[str, list[str]]:
+    """Return the word of a line and its values; the message of an error ends with the source of the dimensions."""
     if len(fields) == dimensions + 1 and dimensions:
         return fields[0], fields[1:]
     values = _after_word(fields)
     if len(values) != dimensions or not dimensions:
-        raise ValueError(f"the vector of {fields[0][:40]!r} has {len(values)} numbers, but {said}")
+        raise ValueError(f"the vector of {fields[0][:40]!r} has {len(values)} numbers, but {source}")
     return " ".join(list(filter(None, fields))[:-dimensions]), values
 
 
 def _after_word(fields: list[str]) -> list[str]:
-    """The values of a line whose word may contain spaces: all fields from the first number after the first field on."""
+    """Return the values of a line whose word may have spaces: all from the first number after the first field on."""
     return list(dropwhile(lambda value: not _NUMBER.fullmatch(value), filter(None, fields[1:])))
 
 
 def _numbers(values: list[str]) -> Vectors:
-    """The values of a line as float32, which must be finite."""
+    """Return the values of a line as float32, shape (dimensions,). They must be finite."""
     try:
         if not _SIGNS.fullmatch("".join(values)):
             raise ValueError
@@ -229,7 +232,7 @@ def read_frequencies(path: str | Path) -> dict[str, int]:
     for number, _, line in located_lines(path):
         if not line.strip():
             continue
-        form, count = [*line.rsplit(None, 1), ""][:2]
+        form, count = [*line.rsplit(None, 1), ""][:2]  # a line may have a form alone
         form = form.strip()
         if not form or not _COUNT.fullmatch(count):
             raise CorpusError(f"expected a form and its count, found {line[:60]!r}", file=path, line=number)

@@ -82,62 +82,63 @@ def read_gap(
 
 
 def _document(path: Path, line: int, columns: list[str]) -> Document:
-    def fail(message: str) -> CorpusError:
+    """Return the document of a row, whose only question asks to which of the two names the pronoun refers."""
+
+    def fault(message: str) -> CorpusError:
         return CorpusError(message, file=path, line=line, sentence=columns[0] or None)
 
     if len(columns) != len(COLUMNS):
-        raise fail(f"expected {len(COLUMNS)} tab-separated columns, found {len(columns)}")
+        raise fault(f"expected {len(COLUMNS)} tab-separated columns, found {len(columns)}")
     row = dict(zip(COLUMNS, columns, strict=True))
     if not row["ID"]:
-        raise fail("the ID is empty")
+        raise fault("the ID is empty")
+    text = row["Text"]
     character_spans = {}
     for role in ("Pronoun", "A", "B"):
         form, offset = row[role], row[f"{role}-offset"]
         if not WHOLE_NUMBER.fullmatch(offset):
-            raise fail(f"{role}-offset is {offset!r}, not a number")
+            raise fault(f"{role}-offset is {offset!r}, not a number")
         start = int(offset)
-        in_text = row["Text"][start : start + len(form)]
+        in_text = text[start : start + len(form)]
         if not form.strip() or in_text != form:
-            raise fail(f"{role} is {form!r}, but the text has {in_text!r} at {start}")
+            raise fault(f"{role} is {form!r}, but the text has {in_text!r} at {start}")
         character_spans[role] = (start, start + len(form))
-    right = {role: _TRUE.get(row[f"{role}-coref"].casefold()) for role in ("A", "B")}
-    if None in right.values():
-        raise fail("A-coref and B-coref must be TRUE or FALSE")
-    if all(right.values()):
-        raise fail("A-coref and B-coref are both TRUE; at most one of them can be")
-    cuts = sorted({0, len(row["Text"]), *(edge for span in character_spans.values() for edge in span)})
-    words = [
-        (match.start() + start, match[0])
-        for start, stop in pairwise(cuts)
-        for match in _WORD.finditer(row["Text"][start:stop])
-    ]
+    is_right = {role: _TRUE.get(row[f"{role}-coref"].casefold()) for role in ("A", "B")}
+    if None in is_right.values():
+        raise fault("A-coref and B-coref must be TRUE or FALSE")
+    if all(is_right.values()):
+        raise fault("A-coref and B-coref are both TRUE; at most one of them can be")
 
-    def mark(role: str, entity: str) -> Marked:
-        start, stop = character_spans[role]
-        inside = [number for number, (offset, _) in enumerate(words) if start <= offset < stop]
+    # The text is cut where a name or the pronoun begins or ends, so that no word is partly inside it.
+    cuts = sorted({0, len(text), *(edge for span in character_spans.values() for edge in span)})
+    words, offsets = list[str](), list[int]()  # the offset of each word counts characters
+    for start, stop in pairwise(cuts):
+        for match in _WORD.finditer(text[start:stop]):
+            words.append(match[0])
+            offsets.append(match.start() + start)
+    marked: dict[str, Marked] = {}
+    for role, (start, stop) in character_spans.items():
+        inside = [index for index, offset in enumerate(offsets) if start <= offset < stop]
         if not inside:
-            raise fail(f"{role} {row[role]!r} has no letter, digit or sign")
-        return Marked(((inside[0], inside[-1] + 1),), entity, line)
+            raise fault(f"{role} {row[role]!r} has no letter, digit or sign")
+        entity = "pronoun" if role == "Pronoun" or is_right[role] else role
+        marked[role] = Marked(((inside[0], inside[-1] + 1),), entity, line)
 
-    pronoun = mark("Pronoun", "pronoun")
-    names = [mark(role, "pronoun" if right[role] else role) for role in ("A", "B")]
-    sentence = Sentence(
-        row["ID"], tuple(word for _, word in words), text=row["Text"], document=row["ID"], file=str(path), line=line
-    )
-    document = build_document(row["ID"], [sentence], [pronoun, *names])
-    built = {mention.spans: mention for mention in reversed(document.mentions)}
-    anaphor, *candidates = (built[mark.spans] for mark in (pronoun, *names))
-    mentions = {"A": candidates[0], "B": candidates[1], "Pronoun": anaphor}
+    sentence = Sentence(row["ID"], tuple(words), text=text, document=row["ID"], file=str(path), line=line)
+    document = build_document(row["ID"], [sentence], list(marked.values()))
+    mention_at = {mention.spans: mention for mention in reversed(document.mentions)}
+    mentions = {role: mention_at[mark.spans] for role, mark in marked.items()}
     for first, second in (("A", "B"), ("A", "Pronoun"), ("B", "Pronoun")):
         if mentions[first].head == mentions[second].head:  # they have the same words, or one contains the other
             both = f"{first} {row[first]!r} and {second} {row[second]!r}"
-            raise fail(f"{both} have the same head word, so there is no choice")
+            raise fault(f"{both} have the same head word, so there is no choice")
+    question = PronounQuestion(mentions["Pronoun"], (mentions["A"], mentions["B"]))
     label = gender_label(row["Pronoun"])
-    return replace(document, questions=(PronounQuestion(anaphor, tuple(candidates)),), labels=(label,) if label else ())
+    return replace(document, questions=(question,), labels=(label,) if label else ())
 
 
 def gender_label(pronoun: str) -> str | None:
-    """`FEMININE` or `MASCULINE`; None for a word that is neither."""
+    """Return `FEMININE` or `MASCULINE`; None for a word that is neither."""
     _, gender, _ = PRONOUNS.get(pronoun.casefold(), ("", "", ""))
     return {"Fem": FEMININE, "Masc": MASCULINE}.get(gender)
 
@@ -152,37 +153,37 @@ def winobias_document(document: Document) -> Document:
     if not match:
         return document
     words = document.words
-    stereotype = ANTI if match["anti"] else PRO
-    marked = {mention.head: mention for mention in document.mentions}
-    occupations = [
-        marked.get(index)
-        or Mention(((_phrase_start(words, index), index + 1),), f"occupation {index}", index, "nominal")
-        for index, word in enumerate(words)
-        if word.casefold() in OCCUPATIONS
-    ]
-    pronouns = [
-        mention for mention in document.mentions if mention.head is not None and gender_label(words[mention.head])
-    ]
-    questions = [
-        PronounQuestion(pronoun, tuple(mention for mention in occupations if mention.stop <= pronoun.start))
-        for pronoun in pronouns
-    ]
-    for question in questions:
-        right = sum(candidate.entity == question.anaphor.entity for candidate in question.candidates)
-        if right > 1 and right == len(question.candidates):
+    mention_of_head = {mention.head: mention for mention in document.mentions}
+    occupations = []
+    for index, word in enumerate(words):
+        if word.casefold() in OCCUPATIONS:
+            span = (_phrase_start(words, index), index + 1)
+            unmarked = Mention((span,), f"occupation {index}", index, "nominal")
+            occupations.append(mention_of_head.get(index, unmarked))
+
+    questions, genders = [], set()
+    for mention in document.mentions:
+        gender = None if mention.head is None else gender_label(words[mention.head])
+        if gender is None:  # not a pronoun that shows a gender
+            continue
+        genders.add(gender)
+        candidates = tuple(occupation for occupation in occupations if occupation.stop <= mention.start)
+        if len(candidates) > 1 and all(candidate.entity == mention.entity for candidate in candidates):
             message = "the pronoun refers to all occupations before it; expected only one"
-            raise CorpusError(message, file=document.file, line=question.anaphor.line, sentence=document.id)
-    genders = {str(gender_label(words[pronoun.head])) for pronoun in pronouns if pronoun.head is not None}
-    neutral = " ".join("*" if gender_label(word) else word.casefold() for word in words)
+            raise CorpusError(message, file=document.file, line=mention.line, sentence=document.id)
+        if len(candidates) > 1:  # otherwise, there is no choice
+            questions.append(PronounQuestion(mention, candidates))
+    stereotype = ANTI if match["anti"] else PRO
+    neutral_text = " ".join("*" if gender_label(word) else word.casefold() for word in words)
     return replace(
         document,
-        family=f"WinoBias: {neutral}",
-        questions=tuple(question for question in questions if len(question.candidates) > 1),
+        family=f"WinoBias: {neutral_text}",
+        questions=tuple(questions),
         labels=(stereotype, f"type {match['type']}, {stereotype}", *(genders if len(genders) == 1 else ())),
     )
 
 
 def _phrase_start(words: Sequence[str], index: int) -> int:
-    """The first word of the noun phrase of an occupation: its determiner, if it has one."""
+    """Return the first word of the noun phrase of an occupation: its determiner, if it has one."""
     start = index - 1 if words[index - 1].casefold() == "construction" else index
     return start - 1 if start and words[start - 1].casefold() in _DETERMINERS else start

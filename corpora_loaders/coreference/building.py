@@ -55,7 +55,16 @@ class Brackets:
         fields: Mapping[str, str] | None = None,
         part: tuple[int, int] = (1, 1),
     ) -> None:
-        """Read ``(…``, ``…)`` or ``(…)`` at a half-open range of words, of part ``part[0]`` of ``part[1]`` parts."""
+        """Read one bracket, or an opening bracket with its closing one.
+
+        Args:
+            piece: the bracket with its content: ``(…``, ``…)`` or ``(…)``.
+            entity: the name of the entity.
+            position: the half-open range of words that the bracket is at.
+            line: the number of the line.
+            fields: further fields of an opening bracket, by name.
+            part: the number of the part of a discontinuous mention, from 1, and how many parts it has.
+        """
         start, stop = position
         if piece.startswith("("):
             self._open.setdefault((entity, *part), []).append(Marked(((start, start),), entity, line, fields or {}))
@@ -69,23 +78,24 @@ class Brackets:
             self.fault(f"a mention of entity {entity!r} is closed but was not opened", line)
             return
         mention = stack.pop()
-        mention = replace(mention, spans=((mention.spans[0][0], stop),))
+        [(start, _)] = mention.spans
+        mention = replace(mention, spans=((start, stop),))
         number, parts = part
         if number > 1:
-            earlier = self._parts.get((entity, parts), [])
-            index = next((i for i in reversed(range(len(earlier))) if len(earlier[i].spans) == number - 1), None)
-            if index is None:
+            incomplete = self._parts.get((entity, parts), [])
+            earlier = next((other for other in reversed(incomplete) if len(other.spans) == number - 1), None)
+            if earlier is None:
                 self.fault(f"a mention of entity {entity!r} has part {number} without part {number - 1}", line)
                 return
-            begun = earlier.pop(index)
-            mention = replace(begun, spans=(*begun.spans, *mention.spans))
+            incomplete.remove(earlier)
+            mention = replace(earlier, spans=(*earlier.spans, *mention.spans))
         if number == parts:
             self._marked.append(mention)
         else:
             self._parts.setdefault((entity, parts), []).append(mention)
 
     def finish(self) -> list[Marked]:
-        """All mentions of the document, once its last bracket has been read."""
+        """Return all mentions of the document, once its last bracket has been read."""
         for stack in self._open.values():
             for mention in stack:
                 self.fault(f"a mention of entity {mention.entity!r} is opened but not closed", mention.line)
@@ -104,32 +114,35 @@ def build_document(
     *,
     trees: Sequence[Constituent | None] = (),
 ) -> Document:
-    """Build a document: find the heads and types of its mentions, and put the mentions in order."""
+    """Build a document: find the heads and types of its mentions, and put the mentions in order.
+
+    Repeated mentions are counted in the account. The trees are the constituents of the sentences, if the file has them.
+    """
     starts = sentence_starts(tuple(sentences))
     words = [word for sentence in sentences for word in sentence.words]
     tagged = tagging(sentences)
-    find: HeadFinder = by_chunk(words, tagged)
+    find_head: HeadFinder = by_chunk(words, tagged)
     reason = "" if tagged.kind else ", recognized by English words because there are no known tags"
     rule = f"the last word of the first simple noun phrase{reason}"
     if all(sentence.heads and None not in sentence.heads for sentence in sentences):
-        find, rule = by_tree(sentences, starts), "the word whose syntactic head is outside the mention"
+        find_head, rule = by_tree(sentences, starts), "the word whose syntactic head is outside the mention"
     elif any(tree is not None for tree in trees):
-        find = by_constituents(sentences, starts, trees, find)
+        find_head = by_constituents(sentences, starts, trees, find_head)
         rule = "head rules on the constituents" + (f"; where there are none, {rule}" if None in trees else "")
     # Two mentions of one entity that have the same words but start in different lines are not repetitions: they differ
     # in the empty nodes that they include.
     distinct = {(_joined(mark.spans), mark.entity, mark.line): mark for mark in reversed(marked)}
     mentions = []
     for (spans, entity, line), mark in distinct.items():
-        numbers = [word for start, stop in spans for word in range(start, stop)]
-        if not numbers:
+        indices = [word for start, stop in spans for word in range(start, stop)]  # of words in the document
+        if not indices:
             mentions.append(Mention(spans, entity, None, ZERO, line=line))
             continue
-        head = find(numbers)
-        kind = mention_type(words, head, numbers, tagged)
+        head = find_head(indices)
+        kind = mention_type(words, head, indices, tagged)
         # The file numbers the words of the smallest form of a mention from 1; other numbers are ignored.
-        cells = filter(WHOLE_NUMBER.fullmatch, mark.fields.get("minspan", "").split(","))
-        minspan = tuple(numbers[cell - 1] for cell in map(int, cells) if 0 < cell <= len(numbers))
+        numbers = map(int, filter(WHOLE_NUMBER.fullmatch, mark.fields.get("minspan", "").split(",")))
+        minspan = tuple(indices[number - 1] for number in numbers if 0 < number <= len(indices))
         mentions.append(Mention(spans, entity, head, kind, minspan, line))
     mentions.sort(key=lambda mention: (mention.start, mention.stop, mention.entity, mention.line or 0))
 
@@ -147,7 +160,7 @@ def build_document(
 
 
 def _joined(spans: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    """Drop spans without words and join adjacent ones. If all spans are empty, the first one remains."""
+    """Return the spans without empty ones and with adjacent ones joined. If all are empty, the first one remains."""
     joined: list[tuple[int, int]] = []
     for start, stop in spans:
         if joined and joined[-1][1] == start:

@@ -61,32 +61,33 @@ def read_columns(
     """Yield the documents of a file from a place on, each with the place after it."""
     path = Path(path)
     layout = _layout_of(path)
-    for unit, after in _units(path, layout, place or Place(0, 0, 0)):
-        yield _document(unit, layout, account, lenient), after
+    for unit, place_after in _units(path, layout, place or Place(0, 0, 0)):
+        yield _document(unit, layout, account, lenient), place_after
 
 
 def _layout_of(path: Path) -> _Layout:
     """Infer the columns of a file from its first rows: corpora use a selection of those of OntoNotes."""
     rows: list[list[str]] = []
     for _, _, text in located_lines(path):
-        if text.strip() and not BEGIN.match(text) and not _END.match(text):
-            columns = _columns_of(text, len(rows[-1]) if rows else 0)
-            rows += [columns] if columns else []
+        if not text.strip() or BEGIN.match(text) or _END.match(text):
+            continue
+        if row := _columns_of(text, len(rows[-1]) if rows else 0):
+            rows.append(row)
         if len(rows) == _SAMPLE:
             break
     width = len(rows[0]) if rows else 2
     if width >= _FULL:
         return _Layout(word=3, number=2, tag=4 if width >= 6 else None, parse=5 if width >= 7 else None)
-    cells = list(zip(*(row for row in rows if len(row) == width), strict=True))
-    number = next((index for index in range(width - 2) if _are_word_numbers(cells[index])), None)
-    if number is not None:
-        return _Layout(word=number + 1, number=number)
-    word = width - 2
-    if width > 2:
-        known, last, previous = UPOS | PTB, set(cells[word]), set(cells[word - 1])
-        if last <= known and len(previous) > 1 and not previous <= known:
-            return _Layout(word=word - 1, tag=word)
-    return _Layout(word=word)
+    columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
+    for index in range(width - 2):
+        if _are_word_numbers(columns[index]):
+            return _Layout(word=index + 1, number=index)
+    before_brackets = width - 2
+    if width > 2:  # the column before the brackets may have tags, if the one before it has words
+        tags, words, known_tags = set(columns[before_brackets]), set(columns[before_brackets - 1]), UPOS | PTB
+        if tags <= known_tags and len(words) > 1 and not words <= known_tags:
+            return _Layout(word=before_brackets - 1, tag=before_brackets)
+    return _Layout(word=before_brackets)
 
 
 def _are_word_numbers(column: Sequence[str]) -> bool:
@@ -99,7 +100,7 @@ def _are_word_numbers(column: Sequence[str]) -> bool:
 
 
 def _columns_of(text: str, width: int) -> list[str] | None:
-    """The columns of a row, the row before which has ``width`` columns; None for a comment."""
+    """Return the columns of a row; None for a comment. The row before it has ``width`` columns, 0 if there is none."""
     columns = text.split("\t") if "\t" in text else _BLANKS.split(text.strip(" "))
     if len(columns) == width + 1 and not columns[-1].strip():  # white space at the end of the line
         columns.pop()
@@ -117,7 +118,7 @@ class _Unit:
     path: Path
     name: str
     line: int
-    begun: bool  # whether there is a line ``#begin document``
+    has_begin: bool  # whether there is a line ``#begin document``
     sentences: list[list[_Row]] = field(default_factory=list)
     labels: set[str] = field(default_factory=set)  # the first columns of the first rows of all sentences
     blank: int | None = 0  # the blank line that ended the last sentence, 0 before the first; None within a sentence
@@ -125,11 +126,11 @@ class _Unit:
     # is accepted that they count those of the whole document instead.
     first: int | None = None
     last: int | None = None
-    restarted: bool = False
-    went_on: CorpusError | None = None
+    restarted: bool = False  # whether a sentence began with the first number again
+    went_on: CorpusError | None = None  # the error of the first sentence that went on with the numbers
 
     def fault(self, message: str, line: int) -> CorpusError:
-        """An error in a line of the file."""
+        """Return an error in a line of the file."""
         return CorpusError(message, file=self.path, line=line)
 
     def check_columns(self, row: _Row, layout: _Layout) -> None:
@@ -142,7 +143,7 @@ class _Unit:
             raise self.fault(f"the word (column {layout.word + 1}) is empty", row.line)
 
     def add(self, row: _Row, layout: _Layout) -> None:
-        """Add a row."""
+        """Add a row to the last sentence, or begin a sentence with it."""
         if self._starts_sentence("" if layout.number is None else row.columns[layout.number], row.line):
             self.sentences.append([])
             self.blank = None
@@ -156,13 +157,13 @@ class _Unit:
 
     def check_end(self, line: int) -> None:
         """Check that the document is not open at the next ``#begin document`` or in the last line of the file."""
-        if self.begun:
+        if self.has_begin:
             message = f"'#end document' is missing for the document that begins in line {self.line}"
             raise self.fault(f"{message}; is the file complete?", line)
 
-    def _starts_sentence(self, cell: str, line: int) -> bool:
+    def _starts_sentence(self, number_cell: str, line: int) -> bool:
         """Whether a row starts a sentence. By their numbers, sentences are noticed that were joined, cut or lost."""
-        number = int(cell) if WHOLE_NUMBER.fullmatch(cell) else None
+        number = int(number_cell) if WHOLE_NUMBER.fullmatch(number_cell) else None
         last, self.last = self.last, number
         if number is None or last is None or self.first is None:  # there is nothing to compare
             self.first = number if self.first is None else self.first
@@ -180,29 +181,29 @@ class _Unit:
         return self.blank is not None or number == self.first
 
     def _other_document(self, row: _Row) -> str:
-        """The document that a row names, if it is not the one of the rows before it; empty if it is the same.
+        """Return what messages call the document that a row names; empty if it is that of the rows before it.
 
         A missing ``#begin document`` would join two documents into one, and mentions of different entities that happen
         to have the same number would become coreferent without any error. Only full rows name their document, so only
         these can be checked. It is common and harmless that the rows have another name than ``#begin document``.
         """
         sentence = self.sentences[-1]
-        first = self.sentences[0][0] if self.sentences[0] else row
-        if min(len(first.columns), len(row.columns)) < _FULL:
+        first_row = self.sentences[0][0] if self.sentences[0] else row
+        if min(len(first_row.columns), len(row.columns)) < _FULL:
             return ""
-        name, part = row.columns[:2]
+        (name, part), first_part = row.columns[:2], first_row.columns[1]
         if sentence:
             is_other = name != sentence[0].columns[0]
         else:
             # The first column may name sentences instead, as in test cases of the reference scorer: no two of them have
             # the same label, and the name after ``#begin document`` contains none of these labels.
-            distinct = len(self.labels) == len(self.sentences)
-            of_sentences = distinct and self.name and not any(label in self.name for label in self.labels)
-            is_other = len(self.labels) > 1 and not of_sentences
+            are_distinct = len(self.labels) == len(self.sentences)
+            name_sentences = are_distinct and self.name and not any(label in self.name for label in self.labels)
+            is_other = len(self.labels) > 1 and not name_sentences
         if is_other:
             return f"document {name!r}"
-        numbers = WHOLE_NUMBER.fullmatch(part) and WHOLE_NUMBER.fullmatch(first.columns[1])
-        return f"part {part} of document {name!r}" if numbers and int(part) != int(first.columns[1]) else ""
+        are_numbers = WHOLE_NUMBER.fullmatch(part) and WHOLE_NUMBER.fullmatch(first_part)
+        return f"part {part} of document {name!r}" if are_numbers and int(part) != int(first_part) else ""
 
 
 def _units(path: Path, layout: _Layout, start: Place) -> Iterator[tuple[_Unit, Place]]:
@@ -220,13 +221,13 @@ def _units(path: Path, layout: _Layout, start: Place) -> Iterator[tuple[_Unit, P
             if unit and unit.sentences:
                 # Who goes on after a document that has no end line needs the line that begins the next one.
                 yield unit, before_line if begin else Place(offset, line, width)
-            unit = _Unit(path, _name(begin), line, begun=True) if begin else None
+            unit = _Unit(path, _name(begin), line, has_begin=True) if begin else None
         elif not text.strip():
             if unit and unit.blank is None:
                 unit.blank = line
         elif (columns := _columns_of(text, width)) is not None:
             row, width = _Row(line, columns), len(columns)
-            unit = unit or _Unit(path, "", line, begun=False)
+            unit = unit or _Unit(path, "", line, has_begin=False)
             unit.check_columns(row, layout)
             if after_end:
                 raise unit.fault(f"the row follows '#end document'{_BEGIN_MISSING}", line)
@@ -238,13 +239,14 @@ def _units(path: Path, layout: _Layout, start: Place) -> Iterator[tuple[_Unit, P
 
 
 def _name(begin: re.Match[str]) -> str:
-    """The name of a document, with the number of its part unless that is 0."""
+    """Return the name of a document, with the number of its part unless that is 0."""
     part = _PART.search(begin["rest"])
     name = _PART.sub("", begin["rest"]).strip(" ;\t") if begin["name"] is None else begin["name"].strip()
     return f"{name} part {int(part[1])}" if part and int(part[1]) else name
 
 
 def _document(unit: _Unit, layout: _Layout, account: Account, lenient: bool) -> Document:
+    """Return the document that some rows are."""
     rows = [row for sentence in unit.sentences for row in sentence]
     if layout.word == 0 and unit.name and all(row.columns[0] in unit.name for row in rows):
         message = "there is no column of words: the first of two columns repeats the name of the document"
@@ -253,15 +255,14 @@ def _document(unit: _Unit, layout: _Layout, account: Account, lenient: bool) -> 
     brackets = Brackets(unit.path, account, lenient=lenient)
     sentences: list[Sentence] = []
     trees: list[Constituent | None] = []
-    for number, of_sentence in enumerate(unit.sentences, start=1):
-        words, tags, bits = (
-            [row.columns[column] for row in of_sentence] if column is not None else []
-            for column in (layout.word, layout.tag, layout.parse)
-        )
+    for number, sentence_rows in enumerate(unit.sentences, start=1):
+        words = [row.columns[layout.word] for row in sentence_rows]
+        tags = [] if layout.tag is None else [row.columns[layout.tag] for row in sentence_rows]
+        parse = [] if layout.parse is None else [row.columns[layout.parse] for row in sentence_rows]
         try:
-            trees.append(read_parse(bits, tags))
+            trees.append(read_parse(parse, tags))
         except ParseError as error:
-            brackets.fault(str(error), of_sentence[error.word].line)
+            brackets.fault(str(error), sentence_rows[error.word].line)
             trees.append(None)
         sentences.append(
             Sentence(
@@ -270,7 +271,7 @@ def _document(unit: _Unit, layout: _Layout, account: Account, lenient: bool) -> 
                 xpos=tuple("_" if tag in _EMPTY else tag for tag in tags),
                 document=name,
                 file=str(unit.path),
-                line=of_sentence[0].line,
+                line=sentence_rows[0].line,
             )
         )
     for word, row in enumerate(rows):
@@ -279,7 +280,7 @@ def _document(unit: _Unit, layout: _Layout, account: Account, lenient: bool) -> 
 
 
 def _read_cell(brackets: Brackets, row: _Row, word: int) -> None:
-    """Read the brackets in the last column of a row."""
+    """Read the brackets in the last column of the row of a word, which is counted through the document."""
     cell = row.columns[-1].strip()
     for part in cell.split("|") if cell not in _EMPTY else ():
         pieces = _PIECE.findall(part)

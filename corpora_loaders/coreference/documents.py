@@ -141,12 +141,12 @@ class Documents(Corpus):
             *(f"Types of mentions: {rule}." for rule in sorted(facts.type_rules)),
         ]
         if winobias := sum(size for family, size in facts.families.items() if family.startswith("WinoBias")):
-            alone = sum(size == 1 for size in facts.families.values())
+            unpaired = sum(size == 1 for size in facts.families.values())
             remarks += [
                 f"Of {winobias:,} documents of WinoBias only the right occupation is marked; the other was found "
                 "by the paper's list of forty.",
                 f"Sentences of WinoBias that differ in the pronoun alone are sampled and held out together: "
-                f"{len(facts.families) - alone:,} pairs; {alone:,} sentences have no counterpart.",
+                f"{len(facts.families) - unpaired:,} pairs; {unpaired:,} sentences have no counterpart.",
             ]
         remark_of = {
             "mentions_zero": "Mentions on empty nodes, without words: {}.",
@@ -206,12 +206,12 @@ def load_documents(
         get_format(format)  # so that an unknown one is noticed before files are read
     account, tally, facts = Account(), Tally(), DocumentFacts()
     unique, unique_sentences = UniqueNames(), UniqueNames()
-    ends = array("Q")
-    with_mentions = bytearray()  # for each document whether it has mentions
+    ends = array("Q")  # see `RenamedDocuments`
+    have_mentions = bytearray()  # for each document whether it has mentions
 
     def add(document: Document) -> Document:
         facts.add(document)
-        with_mentions.append(bool(document.mentions))
+        have_mentions.append(bool(document.mentions))
         ids = [unique_sentences(tally.add(sentence).id) for sentence in document.sentences]
         ends.append(tally.sentences)
         return renamed_document(document, unique(document.id), ids)
@@ -226,14 +226,14 @@ def load_documents(
         limit=limit,
         hold=HELD_IN_DOCUMENTS,
     )
-    before = 0
+    start = 0  # the index of the first document of the file
     for file in files:
-        file.read = read_documents  # what is not used has been counted
-        if mentions_needed and not any(with_mentions[before : before + len(file)]):
-            *others, last = (corpus_format.mentions for corpus_format in FORMATS)
-            expected = f"{', '.join(others)}, or {last}"
+        file.read = read_documents  # without the account: what is not used has been counted
+        if mentions_needed and not any(have_mentions[start : start + len(file)]):
+            *but_last, last = (corpus_format.mentions for corpus_format in FORMATS)
+            expected = f"{', '.join(but_last)}, or {last}"
             raise CorpusError(f"the file contains no mentions; expected {expected}", file=file.path)
-        before += len(file)
+        start += len(file)
     is_renamed = unique.renamed or unique_sentences.renamed
     rename = RenamedDocuments(ends, unique.numbers, unique_sentences.numbers) if is_renamed else None
     documents = Stream(Files(files, rename), held=held)
@@ -249,9 +249,9 @@ def load_documents(
 def read_documents(
     path: str, place: Any, lenient: bool, name: str | None, account: Account | None = None
 ) -> Iterator[tuple[Document, Any]]:
-    """Yield the documents of a file in the format of a name, None if it is detected. See `ReadFile`."""
-    used = format_of(path) if name is None else get_format(name)
-    return used.read_documents(path, account or Account(), lenient=lenient, place=place)
+    """Yield the documents of a file, see `ReadFile`; its format has this name, or is detected."""
+    corpus_format = format_of(path) if name is None else get_format(name)
+    return corpus_format.read_documents(path, account or Account(), lenient=lenient, place=place)
 
 
 @dataclass(frozen=True)
@@ -263,20 +263,20 @@ class RenamedDocuments:
     sentence_numbers: array[int]
 
     def __call__(self, document: Document, position: int) -> Document:
-        """The document at a position."""
-        end = self.ends[position]
-        numbers = self.sentence_numbers[end - len(document.sentences) : end]
-        ids = [numbered_name(one.id, number) for one, number in zip(document.sentences, numbers, strict=True)]
+        """Return the document at a position with its id in the corpus."""
+        end, sentences = self.ends[position], document.sentences
+        numbers = self.sentence_numbers[end - len(sentences) : end]
+        ids = [numbered_name(sentence.id, number) for sentence, number in zip(sentences, numbers, strict=True)]
         return renamed_document(document, numbered_name(document.id, self.numbers[position]), ids)
 
 
 def sentences_of(_: int, document: Document) -> Sequence[Sentence]:
-    """The sentences of a document, for `Parts`."""
+    """Return the sentences of a document, for `Parts`."""
     return document.sentences
 
 
 def renamed_document(document: Document, name: str, ids: Sequence[str]) -> Document:
-    """The document with another id, whose sentences have other ids as well."""
+    """Return the document with this id, and its sentences with these."""
     if name == document.id and ids == [sentence.id for sentence in document.sentences]:
         return document
     sentences = [

@@ -33,11 +33,11 @@ def read_entities(
 
     Sentences before the first ``newdoc`` are a document, too.
     """
-    of_sentences, fields = place or (Place(), ())
-    for of_document, after in _by_document(placed_sentences(path, of_sentences)):
+    sentence_place, fields = place or (Place(), ())
+    for sentences, place_after in _by_document(placed_sentences(path, sentence_place)):
         brackets = Brackets(path, account, lenient=lenient)
         first = 0  # the first word of the sentence, counted through the document
-        for sentence in of_document:
+        for sentence in sentences:
             if _HEADER in sentence.comments:
                 fields = tuple((sentence.comments[_HEADER] or "").split("-"))
             for position, misc, line in _positions(sentence, first):
@@ -50,23 +50,23 @@ def read_entities(
                     elif key == "Bridge":
                         account.bridges += value.count("<")
             first += len(sentence)
-        name = of_document[0].document or Path(path).name
-        yield build_document(name, of_document, brackets.finish(), account), (after, fields)
+        name = sentences[0].document or Path(path).name
+        yield build_document(name, sentences, brackets.finish(), account), (place_after, fields)
 
 
 def _by_document(sentences: Iterable[tuple[Sentence, Place]]) -> Iterator[tuple[list[Sentence], Place]]:
-    """Group sentences by document, with the place after it. Consecutive documents with the same name stay separate."""
+    """Yield the sentences of each document, and the place after it; documents of the same name stay separate."""
     of_document: list[Sentence] = []
-    before = Place()
-    for sentence, after in sentences:
-        starts = any(key.startswith("newdoc") for key in sentence.comments)
-        if of_document and (starts or sentence.document != of_document[-1].document):
-            yield of_document, before
+    last_place = Place()  # the place after the last of these sentences
+    for sentence, place_after in sentences:
+        starts_document = any(key.startswith("newdoc") for key in sentence.comments)
+        if of_document and (starts_document or sentence.document != of_document[-1].document):
+            yield of_document, last_place
             of_document = []
         of_document.append(sentence)
-        before = after
+        last_place = place_after
     if of_document:
-        yield of_document, before
+        yield of_document, last_place
 
 
 def _positions(sentence: Sentence, start: int) -> Iterator[tuple[tuple[int, int], str, int]]:
@@ -74,21 +74,21 @@ def _positions(sentence: Sentence, start: int) -> Iterator[tuple[tuple[int, int]
 
     A position is a half-open range of words: one word, or nothing before the word that follows an empty node.
     """
-    empty: dict[int, list[str]] = {}
+    misc_of_empty: dict[int, list[str]] = {}  # by the number of the word before the empty nodes, from 1; 0 for none
     for node, misc in zip(sentence.empty_nodes, sentence.empty_misc, strict=True):
-        empty.setdefault(int(node.split(".")[0]), []).append(misc)
+        misc_of_empty.setdefault(int(node.split(".")[0]), []).append(misc)
     for number in range(len(sentence) + 1):
         line = sentence.line or 0
         if sentence.lines:  # empty nodes before the first word are in the lines just above it
-            line = sentence.lines[number - 1] if number else sentence.lines[0] - len(empty.get(0, ())) - 1
+            line = sentence.lines[number - 1] if number else sentence.lines[0] - len(misc_of_empty.get(0, ())) - 1
         if number and sentence.misc:
             yield (start + number - 1, start + number), sentence.misc[number - 1], line
-        for below, misc in enumerate(empty.get(number, ()), start=1):
-            yield (start + number, start + number), misc, line + below
+        for lines_below, misc in enumerate(misc_of_empty.get(number, ()), start=1):
+            yield (start + number, start + number), misc, line + lines_below
 
 
 def _read_brackets(brackets: Brackets, value: str, position: tuple[int, int], line: int, fields: Sequence[str]) -> None:
-    """Read the brackets of one attribute ``Entity``."""
+    """Read the brackets of one attribute ``Entity`` at a position; the fields are those of opening brackets."""
     if not fields:
         message = f"an entity has no comment '# {_HEADER} = …' before it that names its fields"
         raise CorpusError(message, file=brackets.path, line=line)
@@ -96,14 +96,14 @@ def _read_brackets(brackets: Brackets, value: str, position: tuple[int, int], li
     if not pieces or "".join(pieces) != value:
         brackets.fault(f"Entity={value} is malformed; expected (ID-…, ID) or (ID-…)", line)
         return
-    identity = next((i for i, name in enumerate(fields) if name in ("eid", "GRP")), 0)
+    index_of_entity = next((index for index, name in enumerate(fields) if name in ("eid", "GRP")), 0)
     for piece in pieces:
-        parts = piece.strip("()").split("-", len(fields) - 1)
-        name = parts[min(identity, len(parts) - 1)]
-        part = (1, 1)
-        if match := _PART.fullmatch(name):
-            name, part = match["entity"], (int(match["number"]), int(match["parts"]))
-        if not name or not 1 <= part[0] <= part[1]:
+        values = piece.strip("()").split("-", len(fields) - 1)
+        entity = values[min(index_of_entity, len(values) - 1)]  # a closing bracket has the entity only
+        number = parts = 1
+        if match := _PART.fullmatch(entity):
+            entity, number, parts = match["entity"], int(match["number"]), int(match["parts"])
+        if not entity or not 1 <= number <= parts:
             brackets.fault(f"Entity={value} is malformed: {piece!r} names no entity", line)
             continue
-        brackets.read(piece, name, position, line, dict(zip(fields, parts, strict=False)), part)
+        brackets.read(piece, entity, position, line, dict(zip(fields, values, strict=False)), (number, parts))

@@ -40,9 +40,9 @@ HEAD_RULES: dict[str, tuple[tuple[str, str], ...]] = {
 from the last. In NP, the first child with any of the labels is the head; in the other phrases, the labels are tried one
 after the other."""
 
-_ALIKE = {"NX": "NP", "NML": "NP", "WHNP": "NP", "NAC": "NP", "SINV": "S", "SQ": "S", "SBARQ": "S"}
-_IN_ORDER = frozenset(HEAD_RULES) - {"NP"}
-_NEVER = frozenset("POS , : . `` '' -LRB- -RRB- HYPH NFP".split())
+_ALIKE = {"NX": "NP", "NML": "NP", "WHNP": "NP", "NAC": "NP", "SINV": "S", "SQ": "S", "SBARQ": "S"}  # in their rules
+_IN_ORDER = frozenset(HEAD_RULES) - {"NP"}  # the phrases in which the labels of a step are tried one after the other
+_NEVER = frozenset("POS , : . `` '' -LRB- -RRB- HYPH NFP".split())  # the labels of children that are never the head
 
 HeadFinder = Callable[[Sequence[int]], int]
 """A function from the words of a mention, counted through the document, to its head word."""
@@ -54,16 +54,16 @@ _ENDS = frozenset("ADP SCONJ AUX IN TO WDT WP$ WRB MD VBZ VBP VBD".split())
 
 
 def by_tree(sentences: Sequence[Sentence], starts: Sequence[int]) -> HeadFinder:
-    """Find heads by rule 1, dependency trees, which all sentences have; ``starts`` are their first words."""
+    """Return the finder by rule 1, dependency trees, which all sentences have; ``starts`` are their first words."""
     heads: list[int | None] = []  # the head of each word, counted through the document; None for roots
-    depth: list[int] = []
+    depth: list[int] = []  # of each word of the document in the tree of its sentence
     for sentence, start in zip(sentences, starts, strict=True):
         heads += [start + head - 1 if head else None for head in sentence.heads]
         depth += depths(sentence.heads)
 
-    def find(words: Sequence[int]) -> int:
-        inside = set(words)
-        return min((word for word in words if heads[word] not in inside), key=lambda word: (depth[word], word))
+    def find(mention: Sequence[int]) -> int:
+        inside = set(mention)
+        return min((word for word in mention if heads[word] not in inside), key=lambda word: (depth[word], word))
 
     return find
 
@@ -74,52 +74,52 @@ def by_constituents(
     trees: Sequence[Constituent | None],
     otherwise: HeadFinder,
 ) -> HeadFinder:
-    """Find heads by rule 2, constituents, or in another way in sentences that have none.
+    """Return the finder by rule 2, constituents; ``otherwise`` finds heads in sentences that have none.
 
     The head of a mention that extends beyond a sentence is that of its part in the first sentence.
     """
 
-    def find(words: Sequence[int]) -> int:
-        index = bisect_right(starts, words[0]) - 1
+    def find(mention: Sequence[int]) -> int:
+        index = bisect_right(starts, mention[0]) - 1  # that of its first sentence
         tree, start, end = trees[index], starts[index], starts[index] + len(sentences[index])
         if tree is None:
-            return otherwise(words)
-        stop = max(word for word in words if word < end) + 1
-        return start + head_word(tree, words[0] - start, stop - start)
+            return otherwise(mention)
+        stop = max(word for word in mention if word < end) + 1
+        return start + head_word(tree, mention[0] - start, stop - start)
 
     return find
 
 
 def by_chunk(words: Sequence[str], tagged: Tagging) -> HeadFinder:
-    """Find heads by rule 3, chunks, among the words of a document with tags or without."""
+    """Return the finder by rule 3, chunks, among the words of a document with tags or without."""
 
     def with_tags(mention: Sequence[int]) -> int:
-        noun = number = None  # the last noun (or pronoun) and the last number of the phrase so far
-        before: int | None = None  # the last word that is not punctuation
+        # The head is the last noun or pronoun of the first simple noun phrase, otherwise its last number or last word.
+        noun = number = last = None
         for word in mention:
             form, tag = words[word], tagged.tags[word]
             if tag == "HYPH" or (form in HYPHENS and tag == "PUNCT") or _is_possessive(form, tag):
+                # What is before a hyphen or a possessive only modifies what follows, if a word does.
                 if any(is_word(words[later]) for later in mention if later > word):
                     noun = number = None
                 continue
-            if not is_word(form) and tag not in _NUMBERS:
+            if not is_word(form) and tag not in _NUMBERS:  # punctuation ends a phrase that has a noun
                 if noun is not None:
                     break
                 continue
-            after_hyphen = word > mention[0] and words[word - 1] in HYPHENS
-            if (tag in _PRONOUNS and before is None) or tag in _NOUNS:
+            follows_hyphen = word > mention[0] and words[word - 1] in HYPHENS
+            if (tag in _PRONOUNS and last is None) or tag in _NOUNS:
                 noun = word
             elif tag in _NUMBERS:
                 number = word
             elif noun is not None:
                 break
-            elif (tag in _ENDS or (tag in _PRONOUNS and tag != "PRON")) and before is not None and not after_hyphen:
-                return before
+            elif (tag in _ENDS or (tag in _PRONOUNS and tag != "PRON")) and last is not None and not follows_hyphen:
+                return last  # the phrase ends without a noun
             elif tag == "PRON":
                 noun = word
-            before = word
-        last = before if before is not None else mention[-1]
-        return next((word for word in (noun, number) if word is not None), last)
+            last = word
+        return next((word for word in (noun, number, last) if word is not None), mention[-1])
 
     def without_tags(mention: Sequence[int]) -> int:
         return mention[untagged_head([words[word] for word in mention])]
@@ -127,8 +127,9 @@ def by_chunk(words: Sequence[str], tagged: Tagging) -> HeadFinder:
     return with_tags if tagged.kind else without_tags
 
 
-def _is_possessive(word: str, tag: str) -> bool:
-    return tag == "POS" or (tag == "PART" and word.casefold() in POSSESSIVES)
+def _is_possessive(form: str, tag: str) -> bool:
+    """Whether a word is the possessive marker, which Universal Dependencies tags as one of many particles."""
+    return tag == "POS" or (tag == "PART" and form.casefold() in POSSESSIVES)
 
 
 class ParseError(ValueError):
@@ -149,49 +150,52 @@ class Constituent:
     children: list[Constituent] = field(default_factory=list)  # a leaf has none
 
 
-def read_parse(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
-    """The constituency tree of a sentence, from its parse column; None if it has no constituents."""
-    if all(bit == "*" or "*" not in bit for bit in bits):  # a column without parses may hold anything, such as -
+def read_parse(parse: Sequence[str], tags: Sequence[str]) -> Constituent | None:
+    """Return the constituency tree of a sentence; None if it has no constituents.
+
+    The parse has a cell for each word, such as ``(S(NP*)`` or ``*)``.
+    """
+    if all(cell == "*" or "*" not in cell for cell in parse):  # a column without parses may hold anything, such as -
         return None
     root = Constituent("", 0)
-    path = [root]
-    for word, (bit, tag) in enumerate(zip(bits, tags, strict=True)):
-        pieces = list(_PIECE.finditer(bit))
-        if "".join(piece[0] for piece in pieces) != bit or bit.count("*") != 1:
-            raise ParseError(f"the parse of word {word + 1} is {bit!r}, not brackets around one *", word)
+    open_nodes = [root]  # each is a child of the one before it
+    for word, (cell, tag) in enumerate(zip(parse, tags, strict=True)):
+        pieces = list(_PIECE.finditer(cell))
+        if "".join(piece[0] for piece in pieces) != cell or cell.count("*") != 1:
+            raise ParseError(f"the parse of word {word + 1} is {cell!r}, not brackets around one *", word)
         for piece in pieces:
-            if root.children and len(path) == 1 and not piece["end"]:  # a second tree would begin beside the first
+            if root.children and len(open_nodes) == 1 and not piece["end"]:  # a second tree would begin
                 message = f"the parse has no constituent that contains word {word + 1} and the words before it"
                 raise ParseError(message, word)
             if piece["word"]:
-                path[-1].children.append(Constituent(tag, word, word + 1))
+                open_nodes[-1].children.append(Constituent(tag, word, word + 1))
             elif piece["end"]:
-                if len(path) == 1:
+                if len(open_nodes) == 1:
                     raise ParseError(f"the parse closes more brackets at word {word + 1} than are open", word)
-                path.pop().stop = word + 1
+                open_nodes.pop().stop = word + 1
             else:
                 # Without functions and indices, as in NP-SBJ and NP=2.
                 node = Constituent(piece["label"].split("-")[0].split("=")[0], word)
-                path[-1].children.append(node)
-                path.append(node)
-    if len(path) > 1:
-        raise ParseError(f"the parse leaves {len(path) - 1} brackets open", 0)
-    root.stop = len(bits)
+                open_nodes[-1].children.append(node)
+                open_nodes.append(node)
+    if len(open_nodes) > 1:
+        raise ParseError(f"the parse leaves {len(open_nodes) - 1} brackets open", 0)
+    root.stop = len(parse)
     return root
 
 
 def head_word(tree: Constituent, start: int, stop: int) -> int:
-    """The head of the words from ``start`` to ``stop`` (half-open).
+    """Return the head of the words from ``start`` to ``stop`` (half-open).
 
     A mention need not be a constituent. If it is not, the largest constituents inside it are treated as the children of
     a noun phrase, whose head is found by the rules.
     """
-    parts = list(_inside(tree, start, stop))
-    return _head(parts[0]) if len(parts) == 1 else _head(Constituent("NP", start, stop, parts))
+    inside = _inside(tree, start, stop)
+    return _head(inside[0]) if len(inside) == 1 else _head(Constituent("NP", start, stop, inside))
 
 
 def _inside(tree: Constituent, start: int, stop: int) -> list[Constituent]:
-    """The largest constituents inside a range of words, in order."""
+    """Return the largest constituents inside a range of words, in order."""
     inside, stack = [], [tree]
     while stack:
         node = stack.pop()
@@ -203,24 +207,26 @@ def _inside(tree: Constituent, start: int, stop: int) -> list[Constituent]:
 
 
 def _head(node: Constituent) -> int:
+    """Return the head word of a constituent."""
     while node.children:
         node = _head_child(node)
     return node.start
 
 
 def _head_child(node: Constituent) -> Constituent:
+    """Return the child that the rules choose as the head of a phrase."""
     label = _ALIKE.get(node.label, node.label)
     children = [child for child in node.children if child.label not in _NEVER] or node.children
     head = next(_candidates(label, children), children[-1 if label == "NP" else 0])
     index = next(index for index, child in enumerate(children) if child is head)
     follows_conjunction = label == "NP" and index >= 2 and children[index - 1].label == "CC"
-    return children[index - 2] if follows_conjunction else head
+    return children[index - 2] if follows_conjunction else head  # in a coordination, the conjunct before it
 
 
 def _candidates(label: str, children: list[Constituent]) -> Iterator[Constituent]:
-    """The children in the order in which the rules of a label prefer them."""
+    """Yield the children that the rules of a label allow as heads, those first that they prefer."""
     for side, names in HEAD_RULES.get(label, ()):
-        labels = names.split()
-        searched = children if side == "first" else children[::-1]
-        for group in [[name] for name in labels] if label in _IN_ORDER else [labels]:
-            yield from (child for child in searched if child.label in group)
+        allowed = names.split()
+        from_side = children if side == "first" else children[::-1]
+        for labels in [[name] for name in allowed] if label in _IN_ORDER else [allowed]:
+            yield from (child for child in from_side if child.label in labels)
