@@ -9,6 +9,7 @@ import shlex
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -87,6 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    """Print help or the version, or run a command; return the exit status."""
     try:
         if {"-h", "--help"} & set(arguments):
             print(_help(arguments[0]))
@@ -104,14 +106,16 @@ def _run(arguments: list[str]) -> int:
 
 
 def _help(name: str) -> str:
-    """The help of the command of this name, or of the program if there is none."""
+    """Return the help of the command of this name, or of the program if there is none."""
     if name in COMMANDS:
         return command_page(f"attentionology {name}", COMMANDS[name].load(), COMMANDS[name].most_used)
-    summaries = {key: (inspect.getdoc(command.load()) or "").split("\n\n")[0] for key, command in COMMANDS.items()}
+    descriptions = {key: inspect.getdoc(command.load()) or "" for key, command in COMMANDS.items()}
+    summaries = {key: description.split("\n\n")[0] for key, description in descriptions.items()}
     return front_page("attentionology", _DESCRIPTION, summaries, _EXAMPLES)
 
 
 def _version() -> str:
+    """Return the version of the toolkit."""
     try:
         return version("attentionology")
     except PackageNotFoundError:
@@ -120,19 +124,22 @@ def _version() -> str:
 
 def _check_words(arguments: list[str]) -> None:
     """Check that the arguments begin with a command, that results can record them, and that no option is repeated."""
-    if unnamed := next((word for word in arguments if _NOT_UTF_8.search(word)), None):
-        raise AttentionologyError(
-            f"{unnamed}: this name is not UTF-8, so the results cannot record it; rename the file or folder"
-        )
-    first = arguments[0] if arguments and not arguments[0].startswith("-") else None
-    if first not in COMMANDS:
-        raise OptionError(no_command(first, tuple(COMMANDS)))
-    options = [word.split("=", 1)[0].replace("_", "-") for word in arguments if word.startswith("--")]
-    if repeated := next((option for option in options if options.count(option) > 1), None):
-        raise OptionError(f"{repeated} is given twice; give all its values after one {repeated}")
+    for word in arguments:
+        if _NOT_UTF_8.search(word):
+            raise AttentionologyError(
+                f"{word}: this name is not UTF-8, so the results cannot record it; rename the file or folder"
+            )
+    name = arguments[0] if arguments and not arguments[0].startswith("-") else None
+    if name not in COMMANDS:
+        raise OptionError(no_command(name, tuple(COMMANDS)))
+    options = Counter(word.split("=", 1)[0].replace("_", "-") for word in arguments if word.startswith("--"))
+    for option, times in options.items():
+        if times > 1:
+            raise OptionError(f"{option} is given twice; give all its values after one {option}")
 
 
 def _parsed(arguments: list[str]) -> Runnable:
+    """Return the command with its options; raise `SystemExit` with messages on stderr if they do not parse."""
     name, messages = arguments[0], io.StringIO()
     try:
         with redirect_stderr(messages):
@@ -166,6 +173,7 @@ def checked(arguments: Sequence[str]) -> Runnable:
 
 
 def _execute(command: Runnable, arguments: list[str]) -> int:
+    """Run a command, print its error if it has one, and return the exit status."""
     from ..engine.memory import return_large_blocks, shortage
     from ..reports.progress import showing
 
@@ -175,17 +183,17 @@ def _execute(command: Runnable, arguments: list[str]) -> int:
     options = flat_options(command)
     try:
         check_bounds(command)
-        with ExitStack() as drawing:
-            drawing.enter_context(showing(sys.stderr.isatty()))
+        with ExitStack() as settings:
+            settings.enter_context(showing(sys.stderr.isatty()))
             if formats := options.get("figures"):
                 from ..reports.drawing import figure_formats  # it imports matplotlib
 
-                drawing.enter_context(figure_formats(*formats))
+                settings.enter_context(figure_formats(*formats))
             return command.run(shlex.join(["attentionology", *arguments]))
     except KeyboardInterrupt:
         resumes = COMMANDS[arguments[0]].resumes or options.get("parts") is not None
-        again = "; the same command goes on where it stopped" if resumes else ""
-        return complain(f"attentionology: interrupted; no results were written{again}", 130)
+        hint = "; the same command goes on where it stopped" if resumes else ""
+        return complain(f"attentionology: interrupted; no results were written{hint}", 130)
     except Exception as error:
         if reason := out_of_memory(error):
             return complain(f"attentionology: {shortage(reason, options)}", 1)
@@ -195,6 +203,7 @@ def _execute(command: Runnable, arguments: list[str]) -> int:
 
 
 def _fail(error: Exception) -> int:
+    """Print the message of an error, and return the exit status."""
     status = 2 if isinstance(error, OptionError) else 1
     for line in error.mistakes if isinstance(error, CorpusError) else (error,):
         complain(f"attentionology: {line}", status)

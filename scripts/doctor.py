@@ -53,32 +53,33 @@ class Doctor:
     def run(self, command: str = "") -> int:
         """Run the checks and return the exit status: 0 if the maps that are asked for can be trusted, else 1."""
         self.model.check()
-        load = self.model.load
+        examination = None
         if self.known_answers:
             from ..engine.known_answers import check_setting, known_checks
 
             check_setting(self.model.model, self.corpus)
-            encoder = load()
-            examined, examination = known_checks(encoder, self.model.model, self.corpus), None
+            encoder = self.model.load()
+            made_one_by_one = known_checks(encoder, self.model.model, self.corpus)
         else:
             from ..corpora_loaders import load_treebank
             from ..extractors.model.doctor import Examination
 
             treebank = load_treebank(corpus_path(self.corpus), limit=self.sentences)
-            encoder = load()
+            encoder = self.model.load()
             try:
                 examination = Examination(encoder, treebank, self.map or None)
             except ValueError as error:
                 raise OptionError(f"--map: {error}") from None
-            examined = examination.checks()
-        name = model_label(encoder.name, encoder.files.revision, offline=encoder.files.offline)
+            made_one_by_one = examination.checks()
         checks = []
-        for check in examined:
+        for check in made_one_by_one:  # each is printed as soon as it is made
             checks.append(check)
             if not self.json:
                 mark = {True: "ok  ", False: "FAIL", None: "    "}[check.passed]
                 say(f"{mark} {check.name}: {check.found}")
-        healthy = all(check.passed is not False for check in (examination.verdicts() if examination else checks))
+        decisive = examination.verdicts() if examination else checks
+        healthy = all(check.passed is not False for check in decisive)
+        name = model_label(encoder.name, encoder.files.revision, offline=encoder.files.offline)
         if self.json:
             from ..reports.tables import to_json
 

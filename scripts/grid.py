@@ -60,22 +60,22 @@ class GridCommand:
             raise OptionError(
                 f"--over {self.over}: this option does not vary; those that do are {', '.join(grid.varied)}"
             )
-        lines = [grid.words_of(cell) for cell in grid.cells()]
-        for words in lines:
+        command_lines = [grid.words_of(cell) for cell in grid.cells()]
+        for words in command_lines:
             try:
                 checked(words)
             except SystemExit as stop:  # the message of the parser is printed already
                 raise OptionError(f"a cell of this grid has no valid options: {shlex.join(words)}") from stop
         if self.commands:
-            for words in lines:
+            for words in command_lines:
                 say(shlex.join(["attentionology", *words]))
             return 0
         table = run_grid(grid, run_words)
-        over = None if self.over is None else spread(table, list(grid.varied), self.over)
-        tables = shown_grid(table, list(grid.varied), over, self.over or "")
-        write_tables(self.out, tables, over, self.over or "")
+        means = None if self.over is None else spread(table, list(grid.varied), self.over)
+        tables = shown_grid(table, list(grid.varied), means, self.over or "")
+        write_tables(self.out, tables, means, self.over or "")
         if self.json:
-            say_json(to_json({"cells": records(table), "over": [] if over is None else records(over)}))
+            say_json(to_json({"cells": records(table), "over": [] if means is None else records(means)}))
         else:
             console = Terminal(None)
             for shown in tables:
@@ -88,13 +88,13 @@ class GridCommand:
         if not self.vary:
             raise OptionError("--vary NAME=VALUE,VALUE is missing: the options that vary, with their values")
         varied: dict[str, tuple[str, ...]] = {}
-        for given in self.vary:
-            name, equals, values = given.partition("=")
+        for argument in self.vary:
+            name, equals, value_list = argument.partition("=")
             name = name.removeprefix("--").replace("_", "-")
-            chosen = tuple(filter(None, values.split(",")))
-            if not equals or not name or not chosen:
-                raise OptionError(f"--vary takes NAME=VALUE,VALUE, not {given!r}")
+            values = tuple(filter(None, value_list.split(",")))
+            if not equals or not name or not values:
+                raise OptionError(f"--vary takes NAME=VALUE,VALUE, not {argument!r}")
             if name in varied:
                 raise OptionError(f"--vary {name} is given twice")
-            varied[name] = chosen
+            varied[name] = values
         return varied

@@ -53,17 +53,12 @@ def run_job(
 
 
 def run_command(
-    execute: Callable[..., Run],
-    asked: object,
-    default: Path,
-    output: OutputOptions,
-    command: str,
-    **shown_options: Any,
+    execute: Callable[..., Run], asked: object, default: Path, output: OutputOptions, command: str, **shown_options: Any
 ) -> None:
-    """Do what is asked for with the function of a command, and print the results."""
+    """Run the job or the options that are asked for by the function of a command, and print the results."""
     out = output.out or default
-    shown = {"overwrite": output.overwrite, "json": output.json, **shown_options}
-    run = execute(asked, out=out, overwrite=output.overwrite, command=command, shown_options=shown)
+    shown_options = {"overwrite": output.overwrite, "json": output.json, **shown_options}
+    run = execute(asked, out=out, overwrite=output.overwrite, command=command, shown_options=shown_options)
     print_run(run, out, as_json=output.json)
 
 
@@ -79,7 +74,7 @@ def print_run(run: Run, out: Path, *, as_json: bool) -> None:
 
 
 def _with_kind(part: Part, width: int) -> RenderableType:
-    """What the terminal shows of a part, below the name of its kind of map."""
+    """Return what the terminal shows of a part, below the name of its kind of map."""
     return part.show(width) if part.kind is None else Group(Text(f"map “{part.kind}”", "bold"), part.show(width))
 
 
@@ -97,5 +92,7 @@ def print_results(value: Mapping[str, Any], shown: Sequence[Show], lines: Iterab
     terminal = Terminal(None if sys.stdout.isatty() else WIDE)
     with delivered():
         for index, show in enumerate(shown):
-            terminal.print(*([""] if index else []), show(terminal.width), sep="\n")
+            if index:
+                terminal.print()
+            terminal.print(show(terminal.width))
         terminal.print("\n".join(lines), soft_wrap=True, markup=False)

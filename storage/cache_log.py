@@ -62,22 +62,24 @@ class CacheLog:
         self.not_kept += [path for path in other.not_kept if path not in self.not_kept]
 
     def warnings(self) -> list[str]:
-        """Warnings for the reader, one for each folder and reason."""
-        groups: dict[tuple[Path, str], list[str]] = {}
+        """Return warnings for the reader, one for each folder and reason."""
+        names_by_cause: dict[tuple[Path, str], list[str]] = {}
         for path, reason in self.discarded:
-            groups.setdefault((path.parent, reason), []).append(path.name)
+            names_by_cause.setdefault((path.parent, reason), []).append(path.name)
         warnings = []
-        for (folder, reason), names in groups.items():
-            more = len(names) - 1
-            also = f" The same is true of {more:,} more file{'s' if more > 1 else ''} in this folder." if more else ""
-            warnings.append(f"The cache file {folder / names[0]} could not be used and was made again: {reason}.{also}")
+        for (folder, reason), (first, *others) in names_by_cause.items():
+            warning = f"The cache file {folder / first} could not be used and was made again: {reason}."
+            if others:
+                files = f"{len(others):,} more file{'s' if len(others) > 1 else ''}"
+                warning += f" The same is true of {files} in this folder."
+            warnings.append(warning)
         if self.not_kept:
             folder = self.not_kept[0].parent
             warnings.append(f"The cache {folder} is read-only: what was trained is not kept there for later runs.")
         return warnings
 
     def describe(self) -> dict[str, Any]:
-        """The record of all discarded and missing files, for ``run.json``."""
+        """Return the record of all discarded and missing files, for ``run.json``."""
         return {
             "discarded": [{"file": str(path), "reason": reason} for path, reason in self.discarded],
             "not_kept": [str(path) for path in self.not_kept],

@@ -78,7 +78,7 @@ def is_full(error: BaseException | None) -> bool:
 
 
 def reason(error: OSError, path: Path, *, needed: int) -> str:
-    """The reason why something could not be written; for a full disk, with the space needed and the space free."""
+    """Return why something could not be written; for a full disk, with the space needed and the space free."""
     message = error.strerror or str(error)
     if not is_full(error):
         return message
@@ -86,7 +86,7 @@ def reason(error: OSError, path: Path, *, needed: int) -> str:
 
 
 def free_space(path: Path) -> int:
-    """The number of free bytes on the disk that holds a path, which need not exist."""
+    """Return the number of free bytes on the disk that holds a path, which need not exist."""
     while not path.exists() and path != path.parent:
         path = path.parent
     with suppress(OSError):
@@ -95,7 +95,7 @@ def free_space(path: Path) -> int:
 
 
 def size(n_bytes: int) -> str:
-    """A number of bytes in a readable form: ``713 B``, ``64.2 MB``."""
+    """Return a number of bytes in a readable form: ``713 B``, ``64.2 MB``."""
     if n_bytes < 1000:
         return f"{n_bytes} B"
     amount = float(n_bytes)
@@ -107,7 +107,7 @@ def size(n_bytes: int) -> str:
 
 
 def unfinished_name(target: str, kind: str = PARTIAL) -> str:
-    """A new name for the unfinished form of a file or folder: ``.TARGET.attentionology-HOST-PID-RANDOM.KIND``."""
+    """Return a new name for the unfinished form of a path: ``.TARGET.attentionology-HOST-PID-RANDOM.KIND``."""
     short = os.fsencode(target)[:_LONGEST].decode("utf-8", "ignore")
     return f".{short}.attentionology-{_HOST}-{os.getpid()}-{secrets.token_hex(4)}.{kind}"
 
@@ -140,12 +140,12 @@ def locked(path: Path, *, wait: bool) -> Iterator[bool]:
     if descriptor is None:
         yield False
         return
-    held = False
+    is_held = False
     with suppress(OSError):  # another process holds it, or the file system does not support locks
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        held = True
+        is_held = True
     try:
-        yield held
+        yield is_held
     finally:
         os.close(descriptor)  # which releases the lock
 
@@ -158,12 +158,12 @@ def abandoned(folder: Path, kind: str = PARTIAL) -> Iterator[tuple[Path, str]]:
     with suppress(OSError):
         entries = sorted(folder.iterdir())
     for path in entries:
-        parts = _NAME.fullmatch(path.name)
-        if not parts or (parts["host"], parts["kind"]) != (_HOST, kind):
+        match = _NAME.fullmatch(path.name)
+        if not match or (match["host"], match["kind"]) != (_HOST, kind):
             continue
-        with locked(path, wait=False) as held:
-            if held and path.exists():  # only the process that holds the lock handles the path
-                yield path, parts["target"]
+        with locked(path, wait=False) as is_held:
+            if is_held and path.exists():  # only the process that holds the lock handles the path
+                yield path, match["target"]
 
 
 def sweep(folder: Path, *kinds: str) -> None:

@@ -15,7 +15,7 @@ class UnknownNameError(AttentionologyError, ValueError):
 def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
     """Return the end of a message, as in ``; did you mean 'weight'?``, with the nearest names; empty if none is."""
     by_folded = {each.casefold(): each for each in known}
-    near = [by_folded[each] for each in difflib.get_close_matches(str(name).casefold(), by_folded, most)]
+    near = [by_folded[folded] for folded in difflib.get_close_matches(str(name).casefold(), by_folded, most)]
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 

@@ -79,8 +79,8 @@ def package_of(what: str, name: str, module: str = "") -> dict[str, str]:
 
 def extensions(used: Iterable[tuple[str, str, str]]) -> list[dict[str, str]]:
     """Describe those of the used things that come from other packages; each is given as what it is, name and module."""
-    found = [{"what": what, "name": name, **package_of(what, name, module)} for what, name, module in used]
-    return [each for each in found if "package" in each]
+    described = [{"what": what, "name": name, **package_of(what, name, module)} for what, name, module in used]
+    return [description for description in described if "package" in description]
 
 
 @contextmanager

@@ -42,11 +42,12 @@ def write_sealed(path: Path, content: bytes, name: str | None = None) -> str:
 
 def check(path: Path, name: str | None = None) -> str:
     """Check a file that `write_sealed` wrote, and return its digest."""
-    return read_sealed(path, name)[1]
+    _, digest = read_sealed(path, name)
+    return digest
 
 
 def read_sealed(path: Path, name: str | None = None) -> tuple[bytes, str]:
-    """The content of a file that `write_sealed` wrote, and its digest."""
+    """Return the content of a file that `write_sealed` wrote, and its digest."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -66,7 +67,7 @@ def read_sealed(path: Path, name: str | None = None) -> tuple[bytes, str]:
 
 
 def _seal_of(path: Path, content: bytes, name: str | None) -> tuple[int, int, str]:
-    """The half-open range of the seal's digits, which is empty if there is no seal, and what they should be."""
+    """Return the half-open range of the seal's digits, which is (0, 0) if there is no seal, and the right digits."""
     # The digest has zeros in place of the seal, since it cannot include itself. It covers the name, so that files that
     # were exchanged are noticed: by default that of the folder and the file, so that a cache may be moved as a whole.
     match = _SEAL.search(content, 0, _HEAD)
@@ -78,7 +79,7 @@ def _seal_of(path: Path, content: bytes, name: str | None) -> tuple[int, int, st
 
 
 def digest_in(path: Path) -> str:
-    """The digest that a file's seal holds; empty if it has no seal. Its content is not checked."""
+    """Return the digest that a file's seal holds; empty if it has no seal. Its content is not checked."""
     with path.open("rb") as file:
         match = _SEAL.search(file.read(_HEAD))
     return match.group(1).decode() if match else ""
@@ -92,6 +93,7 @@ def write_json(path: Path, facts: dict[str, Any], name: str | None = None, *, in
 
 def read_json(path: Path, name: str | None = None) -> dict[str, Any]:
     """Read an object that `write_json` wrote."""
-    facts: dict[str, Any] = json.loads(read_sealed(path, name)[0])
+    content, _ = read_sealed(path, name)
+    facts: dict[str, Any] = json.loads(content)
     del facts["seal"]
     return facts

@@ -27,7 +27,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any],
 
 
 def tensor_content(tensors: dict[str, Tensor], facts: dict[str, Any]) -> bytes:
-    """The content of such a file, which `attentionology.storage.sealed.write_sealed` writes."""
+    """Return the content of such a file, which `attentionology.storage.sealed.write_sealed` writes."""
     contiguous = {key: tensor.detach().contiguous() for key, tensor in tensors.items()}
     metadata = {_KEY: json.dumps({"seal": BLANK, **facts}, ensure_ascii=False)}
     return safetensors.torch.save(contiguous, metadata)
@@ -46,7 +46,7 @@ def read_tensors(path: Path, name: str | None = None) -> tuple[dict[str, Tensor]
 
 
 def pack(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Make tensors smaller without loss."""
+    """Return tensors that take less space, without loss, and the facts that `unpack` needs of those that changed."""
     packed: dict[str, Tensor] = {}
     facts: dict[str, Any] = {}
     for name, tensor in tensors.items():
@@ -54,24 +54,24 @@ def pack(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, An
         if tensor.is_floating_point() or tensor.is_complex() or tensor.nbytes < _WORTHWHILE:
             continue
         smallest, largest = int(tensor.min()), int(tensor.max())
-        limits = ((kind, torch.iinfo(kind)) for kind in _SMALL)
-        fits = (kind for kind, limit in limits if limit.min <= smallest and largest <= limit.max)
-        stored = tensor.to(next(fits, tensor.dtype)).contiguous()
-        content = zlib.compress(stored.numpy().tobytes(), _LEVEL)
+        limits = ((dtype, torch.iinfo(dtype)) for dtype in _SMALL)
+        fitting = (dtype for dtype, limit in limits if limit.min <= smallest and largest <= limit.max)
+        narrowed = tensor.to(next(fitting, tensor.dtype)).contiguous()
+        content = zlib.compress(narrowed.numpy().tobytes(), _LEVEL)
         packed[name] = torch.frombuffer(bytearray(content), dtype=torch.uint8)
-        dtype, smaller = (str(each.dtype).removeprefix("torch.") for each in (tensor, stored))
-        facts[name] = {"dtype": dtype, "stored": smaller, "shape": list(tensor.shape)}
+        dtype, stored = (str(each.dtype).removeprefix("torch.") for each in (tensor, narrowed))
+        facts[name] = {"dtype": dtype, "stored": stored, "shape": list(tensor.shape)}
     return packed, facts
 
 
 def unpack(packed: Mapping[str, Tensor], facts: Mapping[str, Any]) -> dict[str, Tensor]:
     """Return the tensors that `pack` has packed."""
     tensors = dict(packed)
-    for name, described in facts.items():
+    for name, facts_of_tensor in facts.items():
         try:
             content = zlib.decompress(packed[name].numpy().tobytes())
-            stored = torch.frombuffer(bytearray(content), dtype=getattr(torch, described["stored"]))
-            tensors[name] = stored.reshape(described["shape"]).to(getattr(torch, described["dtype"]))
+            narrowed = torch.frombuffer(bytearray(content), dtype=getattr(torch, facts_of_tensor["stored"]))
+            tensors[name] = narrowed.reshape(facts_of_tensor["shape"]).to(getattr(torch, facts_of_tensor["dtype"]))
         except (KeyError, ValueError, RuntimeError, TypeError, AttributeError, zlib.error) as error:
             raise DamagedError(f"the packed tensor {name} cannot be read ({error})") from None
     return tensors

@@ -38,6 +38,7 @@ def joined_words(words: Sequence[str]) -> tuple[int, ...]:
 
 
 def _are_joined(word: str, following: str) -> bool:
+    """Whether no space is written between two words."""
     at_border = word[-1:], following[:1]
     return any(map(_UNSPACED.match, at_border)) and not any(map(_HANGUL.match, at_border))
 
