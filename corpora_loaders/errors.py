@@ -52,7 +52,7 @@ class CorpusError(AttentionologyError, ValueError):
 
 
 def together(errors: Sequence[CorpusError], *, at_most: int | None = None) -> CorpusError:
-    """One error whose message lists the mistakes of several, at most ``at_most``; its location is that of the first."""
+    """Return one error that lists the mistakes of several, at most ``at_most``; its location is that of the first."""
     mistakes = [mistake for error in errors for mistake in error.mistakes]
     if at_most and len(mistakes) > at_most:
         mistakes[at_most:] = [f"… only the first {at_most} mistakes are listed"]
@@ -63,7 +63,7 @@ def together(errors: Sequence[CorpusError], *, at_most: int | None = None) -> Co
 
 
 def unreadable(path: str | Path, error: OSError) -> CorpusError:
-    """The error for a file that the operating system does not read."""
+    """Return the error for a file that the operating system does not read."""
     if isinstance(error, FileNotFoundError):
         return CorpusError("there is no such file", file=path)
     return CorpusError(f"cannot read the file: {error.strerror or error}", file=path)
@@ -77,7 +77,7 @@ _NO_MEMORY = re.compile(
 
 
 def out_of_memory(error: BaseException) -> BaseException | None:
-    """The exception, among the given one and those that caused it, that reports a lack of memory; None if none does.
+    """Return the exception, of this one and those that caused it, that reports a lack of memory; None if none does.
 
     Libraries report it in different ways. Python and numpy raise `MemoryError`, the operating system causes an
     `OSError`, and torch raises a `RuntimeError` that can be recognized by its text only. Other code may have caught

@@ -39,7 +39,7 @@ def as_sentences(texts: Texts) -> Iterable[Sentence]:
         return texts
     unique = UniqueNames()
 
-    def made(text: object) -> Sentence:
+    def as_sentence(text: object) -> Sentence:
         if isinstance(text, Sentence):
             return text
         if isinstance(text, str):
@@ -53,10 +53,10 @@ def as_sentences(texts: Texts) -> Iterable[Sentence]:
         return replace(sentence, id=unique(sentence.id))
 
     if isinstance(texts, str | Sentence):
-        return [made(texts)]
+        return [as_sentence(texts)]
     if isinstance(texts, bytes) or not isinstance(texts, Iterable):
         raise TypeError(f"expected sentences, strings or lists of words, not {texts!r:.80}")
-    return list(map(made, texts)) if isinstance(texts, list | tuple) else map(made, texts)
+    return list(map(as_sentence, texts)) if isinstance(texts, list | tuple) else map(as_sentence, texts)
 
 
 def load_string(load: Callable[[Path], Loaded], text: str, paths: object = ()) -> Loaded:
@@ -65,18 +65,22 @@ def load_string(load: Callable[[Path], Loaded], text: str, paths: object = ()) -
         raise ValueError("give files or a string, not both")
     if not isinstance(text, str):
         raise TypeError(f"expected the text as a string, not as {type(text).__name__}")
-    with TemporaryDirectory() as name:
-        folder, path = name + os.sep, Path(name, "text")
+    with TemporaryDirectory() as folder:
+        prefix, path = folder + os.sep, Path(folder, "text")
         path.write_bytes(text.encode())
         try:
             corpus = load(path)
             sentences = tuple(
-                replace(sentence, file=None, document=sentence.document and sentence.document.removeprefix(folder))
+                replace(sentence, file=None, document=sentence.document and sentence.document.removeprefix(prefix))
                 for sentence in corpus
             )
         except CorpusError as error:
-            mistakes = [mistake.replace(folder, "") for mistake in error.mistakes]
-            failure = CorpusError("\n".join(mistakes))
-            failure.line, failure.sentence, failure.mistakes = error.line, error.sentence, tuple(mistakes)
-            raise failure from None
+            mistakes = [mistake.replace(prefix, "") for mistake in error.mistakes]
+            without_path = CorpusError("\n".join(mistakes))
+            without_path.line, without_path.sentence, without_path.mistakes = (
+                error.line,
+                error.sentence,
+                tuple(mistakes),
+            )
+            raise without_path from None
     return replace(corpus, sentences=sentences, files=())

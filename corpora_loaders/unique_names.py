@@ -21,8 +21,8 @@ class Names:
         """Add a name, and return whether it is new."""
         digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         key = int.from_bytes(digest, "little")
-        place = int(np.searchsorted(self._old, np.uint64(key)))
-        if key in self._new or (place < len(self._old) and int(self._old[place]) == key):
+        index = int(np.searchsorted(self._old, np.uint64(key)))  # where the key is if it is there
+        if key in self._new or (index < len(self._old) and int(self._old[index]) == key):
             return False
         self._new.add(key)
         if len(self._new) == self.MOST_NEW:  # in a Python set, each takes about 80 bytes
@@ -38,20 +38,20 @@ class UniqueNames:
         self.numbers = array("I")  # what was appended to each id, 0 for nothing
         self.renamed = 0  # the number of ids that were changed
         self._used = Names()
-        self._requests: dict[str, int] = {}  # of names that were requested more than once
+        self._requests: dict[str, int] = {}  # how often, of names that were requested more than once
 
     def __call__(self, name: str) -> str:
-        """The id itself if it is new, otherwise the id with a number appended."""
-        unused, number = name, 0
-        while not self._used.add(unused):
+        """Return the id itself if it is new, otherwise the id with a number appended."""
+        candidate, number = name, 0
+        while not self._used.add(candidate):
             number = self._requests.get(name, 1) + 1
             self._requests[name] = number
-            unused = numbered_name(name, number)
+            candidate = numbered_name(name, number)
         self.numbers.append(number)
         self.renamed += number > 0
-        return unused
+        return candidate
 
 
 def numbered_name(name: str, number: int) -> str:
-    """The id with a number appended; 0 stands for none."""
+    """Return the id with a number appended; 0 stands for none."""
     return f"{name}#{number}" if number else name

@@ -176,8 +176,8 @@ class Document:
     @property
     def has_features(self) -> bool:
         """Whether words have morphological features."""
-        here = (feats not in ("_", "") for sentence in self.sentences for feats in sentence.feats)
-        return self.rest_has_features or any(here)
+        has_some = any(feats not in ("_", "") for sentence in self.sentences for feats in sentence.feats)
+        return has_some or self.rest_has_features
 
     def is_singleton(self, mention: Mention) -> bool:
         """Whether the document has no other mention of the same entity."""
@@ -189,7 +189,7 @@ class Document:
 
 
 def beginning_of(document: Document, stop: int) -> Document:
-    """The sentences and mentions of a document that are needed to resolve mentions before a word.
+    """Return the sentences and mentions of a document that are needed to resolve mentions before a word.
 
     The words, the mentions before that word, and which of them are anaphors or singletons are as in the document. A
     document that comes with questions is returned as it is.
@@ -197,22 +197,22 @@ def beginning_of(document: Document, stop: int) -> Document:
     if document.questions is not None:
         return document
     mentions = document.mentions[: document.starting(0, stop).stop]
-    reach = max([stop, *(mention.stop for mention in mentions)])
-    sentences = document.sentences[: bisect_left(document.starts, reach)]
+    last_stop = max([stop, *(mention.stop for mention in mentions)])  # mentions may go beyond the word
+    sentences = document.sentences[: bisect_left(document.starts, last_stop)]
     if len(sentences) == len(document.sentences) and len(mentions) == len(document.mentions):
         return document
-    again = (entity for entity, chain in document.chains.items() if chain[0] < len(mentions) <= chain[-1])
+    mentioned_again = (entity for entity, chain in document.chains.items() if chain[0] < len(mentions) <= chain[-1])
     return replace(
         document,
         sentences=sentences,
         mentions=mentions,
-        mentioned_again=frozenset(again),
+        mentioned_again=frozenset(mentioned_again),
         rest_has_features=document.has_features,
     )
 
 
 def sentence_starts(sentences: tuple[Sentence, ...]) -> tuple[int, ...]:
-    """The first word of each sentence, counted through the document."""
+    """Return the first word of each sentence, counted through the document."""
     return tuple(accumulate(map(len, sentences), initial=0))[:-1]
 
 

@@ -82,7 +82,7 @@ class CorpusFormat:
 
 
 def format_of(path: str | Path) -> CorpusFormat:
-    """The format of a corpus, recognized by its first lines.
+    """Return the format of a corpus, recognized by its first lines.
 
     A file of no known format counts as CoNLL-U, whose reader then reports the line that is wrong.
 
@@ -129,20 +129,21 @@ def get_format(name: str) -> CorpusFormat:
         >>> get_format("gap").has_trees
         False
     """
-    if own := next((each for each in FORMATS if each.name == name), None):
-        return own
+    for corpus_format in FORMATS:
+        if corpus_format.name == name:
+            return corpus_format
     point = _PLUGINS.added().get(name)
     if point is None:
         raise UnknownNameError(unknown("format", name, list_formats()))
-    found = loaded(_PLUGINS.what, point)
-    if isinstance(found, CorpusFormat):
-        return found
-    if not callable(found):
+    added = loaded(_PLUGINS.what, point)
+    if isinstance(added, CorpusFormat):
+        return added
+    if not callable(added):
         raise RegistryError(f"{source_of(point)} is neither a function of a path nor a CorpusFormat")
 
     def read_trees(path: str | Path) -> Iterator[Sentence]:
         with running(_PLUGINS.what, name, f"reading {path}"):
-            yield from found(path)
+            yield from added(path)
 
     def no_mentions(path: str | Path, *others: Any, **options: Any) -> Iterator[tuple[Document, Any]]:
         raise CorpusError(f"the format {name!r} has no mentions", file=path)
@@ -151,7 +152,7 @@ def get_format(name: str) -> CorpusFormat:
 
 
 def detect_format(path: str | Path) -> str:
-    """The name of the format of a corpus, recognized by its first lines; ``"conllu"`` if it is none of the others.
+    """Return the name of the format of a corpus, recognized by its first lines; ``"conllu"`` if it is no other.
 
     Raises:
         CorpusError: the file cannot be read.
@@ -177,6 +178,7 @@ def beginning_of_file(path: str | Path) -> Beginning:
 
 
 def _is_conll2012(beginning: Beginning) -> bool:
+    """Whether a file begins like CoNLL-2012, with a document or with a row whose last cell may have brackets."""
     if any(map(BEGIN.match, beginning.comments)):
         return True
     if _is_gap(beginning) or _is_tree_row(beginning.row):
@@ -191,13 +193,14 @@ def _is_gap(beginning: Beginning) -> bool:
 
 def _is_tree_row(row: str) -> bool:
     """Whether a first row is in CoNLL-U, judging by its id or, if that is damaged, by its ten columns and its head."""
-    columns = row.split()
-    if len(columns) >= 8 and _FIRST_ID.fullmatch(columns[0]):
+    words = row.split()
+    if len(words) >= 8 and _FIRST_ID.fullmatch(words[0]):
         return True
     columns = row.split("\t")
     if len(columns) != 10 or WHOLE_NUMBER.fullmatch(columns[2]):  # CoNLL-2012 has word numbers here
         return False
-    return columns[6] == "_" or WHOLE_NUMBER.fullmatch(columns[6]) is not None
+    head = columns[6]
+    return head == "_" or WHOLE_NUMBER.fullmatch(head) is not None
 
 
 CONLLU = CorpusFormat(

@@ -44,25 +44,25 @@ class Tagging(NamedTuple):
 
 
 def tagging(sentences: Sequence[Sentence]) -> Tagging:
-    """The tags of a document: UPOS if all words have it, otherwise those of the Penn Treebank, in any column."""
+    """Return the tags of a document: UPOS if all words have it, otherwise those of the Penn Treebank in any column."""
     for column in ("tags", "xpos"):
         tags = tuple(tag for sentence in sentences for tag in getattr(sentence, column))
         if len(tags) != sum(map(len, sentences)):
             continue
-        used = set(tags) - {"_"}
+        tagged_words = sum(tag != "_" for tag in tags)
         for kind, tag_set in (("UPOS", UPOS), ("PTB", PTB)):
             # A few unusual tags do not make it another tag set.
-            if used and sum(tag in tag_set for tag in tags) > 0.9 * sum(tag != "_" for tag in tags):
+            if tagged_words and sum(tag in tag_set for tag in tags) > 0.9 * tagged_words:
                 return Tagging(tags, kind)
     return Tagging((), "")
 
 
 def mention_type(words: Sequence[str], head: int, mention: Sequence[int], tagged: Tagging) -> str:
-    """The type of a mention, ``"pronoun"``, ``"proper"`` or ``"nominal"``, by its head and its words."""
+    """Return the type of a mention, ``"pronoun"``, ``"proper"`` or ``"nominal"``, by its head and its words."""
     if tagged.kind:
         return _BY_TAG[tagged.kind].get(tagged.tags[head], "nominal")
-    if len(mention) == 1 and words[head].casefold() in PRONOUNS:
-        return "pronoun"
     form = words[head]
+    if len(mention) == 1 and form.casefold() in PRONOUNS:
+        return "pronoun"
     has_capital = form[:1].isupper() or (form[:1] == "*" and len(form) > 1)  # GAP writes *argo for Žargo
     return "proper" if has_capital else "nominal"

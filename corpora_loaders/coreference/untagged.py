@@ -68,11 +68,11 @@ def is_word(form: str) -> bool:
 
 
 def untagged_head(forms: Sequence[str]) -> int:
-    """The index of the head word among the words of a mention, of which there is at least one."""
-    head: int | None = None
-    quoted = _quoted_in_a_name(forms)
+    """Return the index of the head word among the words of a mention, of which there is at least one."""
+    head: int | None = None  # the last word of the phrase so far that may be its head
+    skipped = _quoted_in_a_name(forms)
     for index, form in enumerate(forms):
-        if index in quoted:
+        if index in skipped:
             continue
         if not is_word(form):
             if head is not None and form not in HYPHENS and not _belongs_to_a_word(forms, index):
@@ -87,29 +87,31 @@ def untagged_head(forms: Sequence[str]) -> int:
 
 
 def _quoted_in_a_name(forms: Sequence[str]) -> set[int]:
-    """The indices of quotations, with their marks, and of single apostrophes after which a name goes on."""
+    """Return the indices of quotations, with their marks, and of single apostrophes after which a name goes on."""
     quoted: set[int] = set()
-    if not _capitalized(forms[0]) or forms[0].casefold() in DETERMINERS:
+    if not _is_capitalized(forms[0]) or forms[0].casefold() in DETERMINERS:
         return quoted
     marks = [index for index, form in enumerate(forms) if _QUOTES.fullmatch(form)]
-    ends = [index + 1 for index in marks if index + 1 not in marks]  # of runs of marks; '' may be two words
-    starts = [index for index in marks if index - 1 not in marks]
-    while starts:
-        start, end = starts.pop(0), ends.pop(0)
-        if ends and _capitalized("".join(forms[ends[0] : ends[0] + 1])):  # James " Whitey " Bulger
-            starts.pop(0)
-            quoted.update(range(start, ends.pop(0)))
-        elif forms[start] in POSSESSIVES and _capitalized("".join(forms[end : end + 1])):  # Catherine de ' Medici
-            quoted.update(range(start, end))
+    starts = [index for index in marks if index - 1 not in marks]  # of runs of marks, because '' may be two words
+    stops = [index + 1 for index in marks if index + 1 not in marks]
+    goes_on = [_is_capitalized(_form_at(forms, stop)) for stop in stops]  # whether a name may go on after the run
+    run = 0
+    while run < len(starts):
+        if run + 1 < len(starts) and goes_on[run + 1]:  # James " Whitey " Bulger
+            quoted.update(range(starts[run], stops[run + 1]))
+            run += 1
+        elif forms[starts[run]] in POSSESSIVES and goes_on[run]:  # Catherine de ' Medici
+            quoted.update(range(starts[run], stops[run]))
+        run += 1
     return quoted
 
 
 def _belongs_to_a_word(forms: Sequence[str], index: int) -> bool:
     """Whether a punctuation mark is the period of an abbreviation, or the comma inside a number."""
-    before, after = forms[index - 1], forms[index + 1] if index + 1 < len(forms) else ""
+    before = forms[index - 1]
     if forms[index] == ".":
         return bool(_DOTTED.fullmatch(before)) or _bare(before) in ABBREVIATIONS
-    return forms[index] == "," and before.isdecimal() and bool(_THOUSANDS.fullmatch(after))
+    return forms[index] == "," and before.isdecimal() and bool(_THOUSANDS.fullmatch(_form_at(forms, index + 1)))
 
 
 def _ends_phrase(forms: Sequence[str], index: int) -> bool:
@@ -117,15 +119,16 @@ def _ends_phrase(forms: Sequence[str], index: int) -> bool:
     form = forms[index]
     if _bare(form) not in PHRASE_ENDS:
         return False
-    last = not any(is_word(later) and later not in POSSESSIVES for later in forms[index + 1 :])
+    is_last = not any(is_word(later) and later not in POSSESSIVES for later in forms[index + 1 :])
+    follows_name = _is_capitalized(forms[index - 1])
     if form == "I":  # an initial, a numeral (Edward I), or the pronoun (the man I saw)
-        is_initial = not last and forms[index + 1] == "."
-        is_numeral = last or forms[index + 1].casefold() in PHRASE_ENDS or not is_word(forms[index + 1])
-        return not (is_initial or (is_numeral and _capitalized(forms[index - 1])))
+        is_initial = not is_last and forms[index + 1] == "."
+        may_be_numeral = is_last or forms[index + 1].casefold() in PHRASE_ENDS or not is_word(forms[index + 1])
+        return not (is_initial or (may_be_numeral and follows_name))
     if not form.istitle():
         return True
-    name = form.casefold()
-    return not (name in NAMES_TOO or (name in SURNAMES_TOO and last and _capitalized(forms[index - 1])))
+    folded = form.casefold()
+    return not (folded in NAMES_TOO or (folded in SURNAMES_TOO and is_last and follows_name))
 
 
 def _follows_its_head(forms: Sequence[str], index: int, head: str) -> bool:
@@ -133,21 +136,26 @@ def _follows_its_head(forms: Sequence[str], index: int, head: str) -> bool:
     form = forms[index]
     if _DAY.fullmatch(head):  # 8 May 2006
         words = forms[: index + 1] if _NUMBER.fullmatch(form) else (form,)
-        return any(_capitalized(word) and _bare(word) in MONTHS for word in words)
-    if not _capitalized(head) or head.casefold() in DETERMINERS:
+        return any(_is_capitalized(word) and _bare(word) in MONTHS for word in words)
+    if not _is_capitalized(head) or head.casefold() in DETERMINERS:
         return False
     if _DAY.fullmatch(form):
         return _bare(head) not in MONTHS
-    is_initial = bool(_INITIAL.fullmatch(form)) and (form.endswith(".") or list(forms[index + 1 : index + 2]) == ["."])
+    is_initial = bool(_INITIAL.fullmatch(form)) and (form.endswith(".") or _form_at(forms, index + 1) == ".")
     if is_initial or _ROMAN.fullmatch(form):
         return not _INITIAL.fullmatch(head)
     return bool(_NUMBER.fullmatch(form)) or _bare(form) in SUFFIXES
 
 
 def _bare(form: str) -> str:
-    """The form without its final period, in lower case."""
+    """Return the form without its final period, in lower case."""
     return form.casefold().rstrip(".")
 
 
-def _capitalized(form: str) -> bool:
+def _form_at(forms: Sequence[str], index: int) -> str:
+    """Return the form at an index; empty after the last form."""
+    return forms[index] if index < len(forms) else ""
+
+
+def _is_capitalized(form: str) -> bool:
     return form[:1].isupper()
