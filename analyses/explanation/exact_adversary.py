@@ -46,21 +46,20 @@ def exact_jsd(
     # What full attention to each word adds to the log odds, z, is in float64.
     if not z.shape[1]:
         return z.sum(1), z.sum(1)
-    f = z + bias
-    p = torch.sigmoid((alpha * f).sum(1))
-    one_word = _two_word_jsd(alpha, torch.ones_like(alpha)[:, :, None])[:, :, 0]
-    one_word = one_word.masked_fill(~mask, -math.inf)
+    log_odds = z + bias  # with all attention on one word
+    p = torch.sigmoid((alpha * log_odds).sum(1))
+    one_word_jsd = _two_word_jsd(alpha, torch.ones_like(alpha)[:, :, None])[:, :, 0].masked_fill(~mask, -math.inf)
     # Where p − ε is below 0 or p + ε above 1, the logit is NaN: the output is not bounded on this side.
-    bounds = [torch.logit(p - epsilon).nan_to_num(nan=-math.inf), torch.logit(p + epsilon).nan_to_num(nan=math.inf)]
-    inside = (f >= bounds[0][:, None]) & (f <= bounds[1][:, None])
-    best = one_word.masked_fill(~inside, 0.0).amax(1)
-    for bound in bounds:
+    lower, upper = torch.logit(p - epsilon).nan_to_num(nan=-math.inf), torch.logit(p + epsilon).nan_to_num(nan=math.inf)
+    inside = (log_odds >= lower[:, None]) & (log_odds <= upper[:, None])
+    largest = one_word_jsd.masked_fill(~inside, 0.0).amax(1)
+    for bound in (lower, upper):
         # The pairs of long texts do not fit into memory together, so the first words are taken in parts.
-        for part in torch.split(torch.arange(z.shape[1]), max(1, _CELLS // z.numel())):
-            weight, crossing = _pairs(f, bound, mask, part)
-            divergences = _two_word_jsd(alpha, weight, part).masked_fill(~crossing, 0.0)
-            best = torch.maximum(best, divergences.amax((1, 2)))
-    return best.clamp(min=0), one_word.amax(1).clamp(min=0)
+        for first_words in torch.split(torch.arange(z.shape[1]), max(1, _CELLS // z.numel())):
+            weight, crossing = _weights_that_meet(bound, log_odds, mask, first_words)
+            pair_jsd = _two_word_jsd(alpha, weight, first_words).masked_fill(~crossing, 0.0)
+            largest = torch.maximum(largest, pair_jsd.amax((1, 2)))
+    return largest.clamp(min=0), one_word_jsd.amax(1).clamp(min=0)
 
 
 def exactly_normalized(alpha: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batch n"]:
@@ -70,14 +69,17 @@ def exactly_normalized(alpha: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batc
     return double / torch.where(total > 0, total, 1.0)
 
 
-def _pairs(
-    f: Float[Tensor, "batch n"], bound: Float[Tensor, " batch"], mask: Bool[Tensor, "batch n"], part: Int[Tensor, " m"]
+def _weights_that_meet(
+    bound: Float[Tensor, " batch"],
+    log_odds: Float[Tensor, "batch n"],
+    mask: Bool[Tensor, "batch n"],
+    first_words: Int[Tensor, " m"],
 ) -> tuple[Float[Tensor, "batch m n"], Bool[Tensor, "batch m n"]]:
-    """Return the weights on the first words of pairs that meet a bound between both, and the mask of such pairs."""
-    above, below = f[:, part, None], f[:, None, :]
+    """Return the weight on the first word of each pair with which the pair meets the bound, and which pairs can."""
+    above, below = log_odds[:, first_words, None], log_odds[:, None, :]
     c = torch.where(bound.isfinite(), bound, 0.0)[:, None, None]
     crossing = (above > c) & (c > below) & bound.isfinite()[:, None, None]
-    crossing &= mask[:, part, None] & mask[:, None, :]
+    crossing &= mask[:, first_words, None] & mask[:, None, :]
     # The weight w on the first word solves w · above + (1 − w) · below = c.
     return torch.where(crossing, (c - below) / (above - below), 1.0), crossing
 
@@ -88,35 +90,35 @@ def exact_attention(batch: TextBatch, index: int, *, epsilon: float = EPSILON) -
     model, n = batch.model, len(batch.texts[index])
     assert isinstance(model, LinearAttentionModel)  # noqa: S101 the caller looked
     evidence, bias = model.evidence(batch.state)
-    f = (evidence[index, :n, 1] - evidence[index, :n, 0] + bias[1] - bias[0]).detach().double()
+    log_odds = (evidence[index, :n, 1] - evidence[index, :n, 0] + bias[1] - bias[0]).detach().double()
     alpha = exactly_normalized(batch.alpha[index, 0, :n])
-    p = torch.sigmoid(alpha @ f)
-    tried = [alpha, *torch.eye(n, dtype=torch.float64)[(torch.sigmoid(f) - p).abs() <= epsilon]]
+    p = torch.sigmoid(alpha @ log_odds)
+    single_words = torch.eye(n, dtype=torch.float64)[(torch.sigmoid(log_odds) - p).abs() <= epsilon]
+    candidates: list[Tensor] = [alpha, *single_words]
+    every_word, all_words = torch.ones(1, n, dtype=torch.bool), torch.arange(n)
     for bound in (torch.logit(p - epsilon), torch.logit(p + epsilon)):
-        weight, crossing = _pairs(f[None], bound[None], torch.ones(1, n, dtype=torch.bool), torch.arange(n))
+        weight, crossing = _weights_that_meet(bound[None], log_odds[None], every_word, all_words)
         if crossing.any():
-            far = _two_word_jsd(alpha[None], weight).masked_fill(~crossing, -math.inf)[0]
-            i, j = divmod(int(far.argmax()), n)
+            pair_jsd = _two_word_jsd(alpha[None], weight).masked_fill(~crossing, -math.inf)[0]
+            first, second = divmod(int(pair_jsd.argmax()), n)
             pair = torch.zeros(n, dtype=torch.float64)
-            pair[i], pair[j] = weight[0, i, j], 1 - weight[0, i, j]
-            tried.append(pair)
-    candidates = torch.stack(tried)
-    farthest: Tensor = candidates[jsd(candidates, alpha.expand_as(candidates)).argmax()]
-    return farthest
+            pair[first], pair[second] = weight[0, first, second], 1 - weight[0, first, second]
+            candidates.append(pair)
+    divergences = jsd(torch.stack(candidates), alpha.expand(len(candidates), n))
+    return candidates[int(divergences.argmax())]
 
 
 def _two_word_jsd(
-    alpha: Float[Tensor, "batch n"], weight: Float[Tensor, "batch m k"], part: Int[Tensor, " m"] | None = None
+    alpha: Float[Tensor, "batch n"], weight: Float[Tensor, "batch m k"], first_words: Int[Tensor, " m"] | None = None
 ) -> Float[Tensor, "batch m k"]:
-    """JSD(α, w on word i and 1 − w on word j) for pairs; of one column (k = 1) all weight is on word i."""
-    # The words i are those in `part`, by default all.
-    # Only two terms of the entropy of the mixture differ from those of α / 2.
+    """Return JSD(α, w on word i and 1 − w on word j) for pairs; of one column (k = 1) all weight is on word i."""
+    # The words i are the first words, by default all.
     entr = torch.special.entr
-    rest = entr(alpha / 2).sum(1)[:, None, None]
-    i, j = (alpha if part is None else alpha[:, part])[:, :, None], alpha[:, None, :]
-    mixed = rest - entr(i / 2) + entr((i + weight) / 2)
+    alpha_i, alpha_j = (alpha if first_words is None else alpha[:, first_words])[:, :, None], alpha[:, None, :]
+    # Only two terms of the entropy of the mixture differ from those of α / 2.
+    mixture_entropy = entr(alpha / 2).sum(1)[:, None, None] - entr(alpha_i / 2) + entr((alpha_i + weight) / 2)
     if weight.shape[2] > 1:
-        mixed = mixed - entr(j / 2) + entr((j + 1 - weight) / 2)
-    entropy = entr(weight) + entr(1 - weight)
-    divergence: Tensor = mixed - (entr(alpha).sum(1)[:, None, None] + entropy) / 2
+        mixture_entropy = mixture_entropy - entr(alpha_j / 2) + entr((alpha_j + 1 - weight) / 2)
+    pair_entropy = entr(weight) + entr(1 - weight)
+    divergence: Tensor = mixture_entropy - (entr(alpha).sum(1)[:, None, None] + pair_entropy) / 2
     return divergence

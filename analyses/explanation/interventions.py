@@ -35,7 +35,7 @@ CELLS = 20_000_000
 def erased(
     model: AttentionModel, alpha: Float[Tensor, "batch k rows n"], gone: Bool[Tensor, "batch k n"]
 ) -> Float[Tensor, "batch k rows n"]:
-    """Attention without some words, the rest scaled so that it sums to 1 again (Serrano & Smith 2019, §4)."""
+    """Return attention without the words that are ``gone``, scaled to sum to 1 again (Serrano & Smith 2019, §4)."""
     # Where the model itself scales what it is given (`renormalise`), that is left to it. A row of which nothing is left
     # stays zeros.
     kept = alpha.masked_fill(gone[:, :, None], 0.0)
@@ -48,26 +48,27 @@ def erased(
 def answers(
     batch: TextBatch, count: int, changed: Callable[[slice], Float[Tensor, "batch part rows n"]]
 ) -> Float[Tensor, "batch k classes"]:
-    """Compute class probabilities after k changes of the attention per text, which ``changed`` makes in parts."""
-    # The parts fit into memory.
+    """Compute class probabilities after ``count`` (k) changes of the attention per text, made by ``changed``."""
+    # ``changed`` returns the attention after the changes of a slice. So many are made at once as fit into memory.
     step = max(CELLS // max(batch.alpha.numel(), 1), 1)
+    no_change = batch.probabilities[:, None][:, :0]  # gives the shape of the result if the count is 0
     with torch.no_grad():
-        parts = [batch.decoded(changed(slice(i, i + step))) for i in range(0, count, step)]
-    return torch.cat([batch.probabilities[:, None][:, :0], *parts], dim=1).double()
+        parts = [batch.decoded(changed(slice(start, start + step))) for start in range(0, count, step)]
+    return torch.cat([no_change, *parts], dim=1).double()
 
 
-def without(batch: TextBatch, gone: Bool[Tensor, "batch k n"]) -> Float[Tensor, "batch k classes"]:
-    """Compute class probabilities without the weights of some words, k times per text."""
+def answers_without(batch: TextBatch, gone: Bool[Tensor, "batch k n"]) -> Float[Tensor, "batch k classes"]:
+    """Compute class probabilities without the weights of the words that are ``gone``, k times per text."""
 
     def changed(part: slice) -> Tensor:
-        taken = gone[:, part]
-        return erased(batch.model, batch.alpha[:, None].expand(-1, taken.shape[1], -1, -1), taken)
+        gone_now = gone[:, part]
+        return erased(batch.model, batch.alpha[:, None].expand(-1, gone_now.shape[1], -1, -1), gone_now)
 
     return answers(batch, gone.shape[1], changed)
 
 
-def measures(batch: TextBatch) -> dict[str, Tensor]:
-    """Importance of words by the attention and what can be computed from it, signed (Serrano & Smith 2019, §4, §5)."""
+def importance(batch: TextBatch) -> dict[str, Tensor]:
+    """Return the importance of each word, signed, by measure, as (batch, n) (Serrano & Smith 2019, §4, §5)."""
     # Attention is as a reader is shown it. The gradient is ∂p/∂α summed over the rows, p the probability of the
     # predicted class, with everything before the attention as it was read. All are 0 outside the text.
     predicted = batch.probabilities.argmax(-1, keepdim=True)
@@ -75,11 +76,11 @@ def measures(batch: TextBatch) -> dict[str, Tensor]:
         alpha = batch.alpha.detach()[:, None].clone().requires_grad_()
         probability = batch.decoded(alpha)[:, 0].gather(-1, predicted)
         (slope,) = torch.autograd.grad(probability.sum(), alpha)
-    gradient, product = slope[:, 0].sum(1), (batch.alpha * slope[:, 0]).sum(1)
+    slope = slope[:, 0]  # of the only attention per text, shape (batch, rows, n)
     return {
         "attention": batch.scores,
-        "gradient": gradient.masked_fill(~batch.mask, 0.0),
-        "attention_gradient": product.masked_fill(~batch.mask, 0.0),
+        "gradient": slope.sum(1).masked_fill(~batch.mask, 0.0),
+        "attention_gradient": (batch.alpha * slope).sum(1).masked_fill(~batch.mask, 0.0),
     }
 
 
@@ -92,14 +93,15 @@ def random_scores(batch: TextBatch, draws: int) -> Float[Tensor, "batch draws n"
 
 
 def orderings(batch: TextBatch, draws: int = DRAWS) -> dict[str, Tensor]:
-    """Scores by which words are removed, the highest first, as (batch, draws, n) (Serrano & Smith 2019, §5)."""
-    fixed = measures(batch)
+    """Return the scores by which words are removed, the highest first, for each of `ORDERS`, as (batch, draws, n)."""
+    # Orders that are not random have one draw (Serrano & Smith 2019, §5).
+    fixed = importance(batch)
     fixed["ascending"] = -fixed["attention"]
     return {name: scores[:, None] for name, scores in fixed.items()} | {"random": random_scores(batch, draws)}
 
 
 def ranks(scores: Float[Tensor, "batch k n"], mask: Bool[Tensor, "batch n"]) -> Int[Tensor, "batch k n"]:
-    """0 for the word with the highest score; the earlier of two equal words first; padding after all words."""
+    """Rank words: 0 for that with the highest score, the earlier of two equal words first, padding after all words."""
     # Words whose scores only noise keeps apart are equal, as in `attentionology.analyses.explanation.measures.levels`:
     # otherwise another batch, which changes last digits, would change which of them comes first.
     n = scores.shape[-1]

@@ -40,9 +40,7 @@ def uniform(mask: Bool[Tensor, "*batch n"], dtype: torch.dtype = torch.float32) 
 
 
 class Noise(NamedTuple):
-    """The largest difference between two scores of a text that can be noise."""
-
-    # The larger one of two bounds counts.
+    """The largest difference between two scores of a text that can be noise: the larger one of two bounds."""
 
     relative: float = 0.0  # the bound as a share of the larger score in magnitude
     absolute: float = 0.0  # the bound itself
@@ -68,7 +66,8 @@ def levels(scores: Values, noise: Noise) -> Values:
     order = np.argsort(scores, kind="stable")
     ascending = scores[order]
     larger = np.maximum(np.abs(ascending[1:]), np.abs(ascending[:-1]))
-    cut = np.diff(ascending) > np.maximum(noise.relative * larger, noise.absolute)
+    is_cut = np.diff(ascending) > np.maximum(noise.relative * larger, noise.absolute)
+    lowest = np.zeros(min(len(scores), 1))  # the rank of the first score, if there is one
     ranks = np.empty(len(scores))
-    ranks[order] = np.concatenate([np.zeros(min(len(scores), 1)), np.cumsum(cut)])
+    ranks[order] = np.concatenate([lowest, np.cumsum(is_cut)])
     return ranks

@@ -31,11 +31,7 @@ class ModelReading:
     probabilities: Float[ndarray, "texts classes"]
 
 
-def reading(
-    model: AttentionModel,
-    texts: Sequence[Words],
-    attend: Attend | None = None,
-) -> ModelReading:
+def reading(model: AttentionModel, texts: Sequence[Words], attend: Attend | None = None) -> ModelReading:
     """Compute the attention and the output of a model on texts; ``attend`` replaces its own attention."""
     attention: list[Float[ndarray, "_ _"]] = [np.zeros((0, 0), dtype=np.float32)] * len(texts)
     probabilities = np.zeros((len(texts), len(model.classes)))
@@ -58,11 +54,11 @@ class Given:
     """The attention of another model, of shape (rows, words), looked up by text."""
 
     def __init__(self, texts: Sequence[Words], attention: Sequence[Float[ndarray, "_ _"]]) -> None:
-        self._of = dict(zip(texts, attention, strict=True))
+        self._attention_to = dict(zip(texts, attention, strict=True))
 
     def __call__(self, state: TextState) -> Float[Tensor, "batch rows n"]:
         """Return the attention of a batch of these texts."""
-        return padded([self._of[text] for text in state.texts], state.alpha.shape[-1]).to(state.alpha)
+        return padded([self._attention_to[text] for text in state.texts], state.alpha.shape[-1]).to(state.alpha)
 
 
 def padded(attention: Sequence[Float[ndarray, "_ _"]], n: int) -> Float[Tensor, "batch rows n"]:
@@ -76,25 +72,21 @@ def padded(attention: Sequence[Float[ndarray, "_ _"]], n: int) -> Float[Tensor, 
 def divergences(first: ModelReading, second: ModelReading) -> tuple[Values, Values]:
     """Compute the JSD of the attention (mean over rows) and the TVD of the output for each text."""
     # The JSD is NaN for texts with fewer than two words.
-    shapes_of = [[alpha.shape for alpha in each.attention] for each in (first, second)]
-    if shapes_of[0] != shapes_of[1]:
+    if [alpha.shape for alpha in first.attention] != [alpha.shape for alpha in second.attention]:
         raise ValueError("two readings can be compared if they are of the same texts and rows of attention")
-    shapes = np.array(
-        [
-            jsd(torch.from_numpy(alpha).double(), torch.from_numpy(other_alpha).double()).mean().item()
-            if alpha.shape[1] > 1
-            else np.nan
-            for alpha, other_alpha in zip(first.attention, second.attention, strict=True)
-        ]
-    )
-    outputs: Values = tvd(torch.from_numpy(first.probabilities), torch.from_numpy(second.probabilities)).numpy()
-    return shapes, outputs
+    attention_jsd = np.full(len(first.attention), np.nan)
+    for i, (alpha, other_alpha) in enumerate(zip(first.attention, second.attention, strict=True)):
+        if alpha.shape[1] > 1:
+            by_row = jsd(torch.from_numpy(alpha).double(), torch.from_numpy(other_alpha).double())
+            attention_jsd[i] = by_row.mean().item()
+    output_tvd: Values = tvd(torch.from_numpy(first.probabilities), torch.from_numpy(second.probabilities)).numpy()
+    return attention_jsd, output_tvd
 
 
 def chance(
     base: ModelReading, others: Sequence[ModelReading], texts: Sequence[Words], *, draws: int = 100, seed: int = 0
 ) -> Values:
-    """JSD that the base and the others would have if they weighed words independently, text by text: the floor."""
+    """Return the JSD that models would have if they weighed words independently, one for each text: the floor."""
     # The weights of the others are shuffled among the words, in all of them and in all rows alike. (To shuffle those of
     # the base instead is the same and takes less.) Of each shuffle the median over the others is taken, as it is of the
     # others as they are, and then the *mean* over the shuffles: the expectation of the very number that it is held
@@ -103,16 +95,15 @@ def chance(
     expected = np.full(len(texts), np.nan)
     for i, text in enumerate(texts):
         if len(text) > 1:
-            source = generator(" ".join(text), "attention of others shuffled", seed)
-            orders = torch.from_numpy(source.permuted(np.tile(np.arange(len(text)), (draws, 1)), axis=1))
-            weights = torch.from_numpy(base.attention[i]).double()
-            given = [torch.from_numpy(other.attention[i]).double()[:, None] for other in others]
-            parts = [
-                torch.stack([jsd(weights[:, part], other_weights).mean(0) for other_weights in given])
-                for part in torch.split(orders, max(CELLS // weights.numel(), 1))  # shuffles that fit into memory
-            ]
-            apart = torch.cat(parts, dim=1).numpy()
-            expected[i] = np.median(apart, axis=0).mean()
+            rng = generator(" ".join(text), "attention of others shuffled", seed)
+            orders = torch.from_numpy(rng.permuted(np.tile(np.arange(len(text)), (draws, 1)), axis=1))
+            base_alpha = torch.from_numpy(base.attention[i]).double()  # (rows, words)
+            other_alphas = [torch.from_numpy(other.attention[i]).double()[:, None] for other in others]
+            jsd_of_parts = []  # each (others, shuffles)
+            for part in torch.split(orders, max(CELLS // base_alpha.numel(), 1)):  # shuffles that fit into memory
+                shuffled = base_alpha[:, part]  # (rows, shuffles, words)
+                jsd_of_parts.append(torch.stack([jsd(shuffled, other_alpha).mean(0) for other_alpha in other_alphas]))
+            expected[i] = np.median(torch.cat(jsd_of_parts, dim=1).numpy(), axis=0).mean()
     return expected
 
 

@@ -15,7 +15,7 @@ import torch
 
 from attentionology.analyses.explanation import interventions
 from attentionology.analyses.explanation.batch import BatchTest, examine, read
-from attentionology.analyses.explanation.interventions import erased, orderings, ranks, without
+from attentionology.analyses.explanation.interventions import answers_without, erased, orderings, ranks
 from attentionology.analyses.explanation.tests import erasure
 from attentionology.analyses.explanation.tests.eraser import cuts, rationales
 from attentionology.analyses.explanation.tests.erasure import single_weight
@@ -223,9 +223,9 @@ def test_the_other_word_is_any_but_the_best(monkeypatch):
 
     def noted(batch, gone):
         taken.append(gone)
-        return without(batch, gone)
+        return answers_without(batch, gone)
 
-    monkeypatch.setattr(erasure, "without", noted)
+    monkeypatch.setattr(erasure, "answers_without", noted)
     text = some_texts([4])[0]
     for seed in range(300):
         single_weight(read(Fake(), ["it"], [text], seed))

@@ -49,42 +49,42 @@ def exact(batch: TextBatch, *, epsilon: float = EPSILON) -> Rows:
 
 def by_gradient(batch: TextBatch, *, epsilon: float = EPSILON, attempts: int = 5, steps: int = 500) -> Rows:
     """Search with Adam for attention that is far from the original, as published."""
-    # Several attentions per text are moved away from the original and from each other. The loss of a text is Σ_k [500 ·
-    # max(0, TVD_k − 0.01) − JSD(a_k, α)] minus the mean over k and k' of JSD(a_k, a_k'), in which JSD is the mean over
-    # the rows. The result is the farthest attention whose output changes by at most ε; the original attention is always
-    # a candidate.
+    # Several attentions a_k per text are moved away from the original α and from each other. The loss of a text is
+    # Σ_k [500 · max(0, TVD_k − 0.01) − JSD(a_k, α)] minus the mean over k and k' of JSD(a_k, a_k'), in which JSD is the
+    # mean over the rows. The result is the farthest attention whose output changes by at most ε; the original attention
+    # is always a candidate.
     alpha, mask = batch.alpha[:, None], batch.mask[:, None, None]
-    logits = _initial(batch, attempts).to(alpha).requires_grad_()
+    logits = _initial_logits(batch, attempts).to(alpha).requires_grad_()
     adam = torch.optim.Adam([logits], lr=0.01, amsgrad=True)
 
     def attention() -> Tensor:
-        weights = logits.masked_fill(~mask, -math.inf)
-        attended: Tensor = torch.where(mask.any(-1, keepdim=True), weights, 0.0).softmax(-1) * mask
-        return attended
+        of_words = logits.masked_fill(~mask, -math.inf)
+        # A text without words would have only -inf, whose softmax is NaN.
+        weights: Tensor = torch.where(mask.any(-1, keepdim=True), of_words, 0.0).softmax(-1) * mask
+        return weights
 
-    first, second = torch.triu_indices(attempts, attempts, offset=1)
+    first, second = torch.triu_indices(attempts, attempts, offset=1)  # all pairs of attempts
     with torch.enable_grad():
         for _ in range(steps):
             a = attention()
-            off = tvd(batch.decoded(a), batch.probabilities[:, None])
+            output_tvd = tvd(batch.decoded(a), batch.probabilities[:, None])
             between = jsd(a[:, first], a[:, second]).mean(-1).sum(1) * 2 / attempts**2  # each pair counts twice
-            loss = (_PENALTY * (off - _HINGE).clamp(min=0) - jsd(a, alpha).mean(-1)).sum(1) - between
+            loss = (_PENALTY * (output_tvd - _HINGE).clamp(min=0) - jsd(a, alpha).mean(-1)).sum(1) - between
             adam.zero_grad()
             (logits.grad,) = torch.autograd.grad(loss.sum(), logits)
             adam.step()
     with torch.no_grad():
         a = attention()
-        off = tvd(batch.decoded(a), batch.probabilities[:, None])
-        far = jsd(a, alpha).mean(-1).masked_fill(off > epsilon, 0.0)
-    best = far.argmax(1, keepdim=True)
-    reached = far.gather(1, best)[:, 0]
-    moved = torch.where(reached > 0, off.gather(1, best)[:, 0], 0.0)
-    rows = {"adversarial_jsd": reached.double().numpy(), "adversarial_tvd": moved.double().numpy()}
-    return single_words_out(batch, rows)
+        output_tvd = tvd(batch.decoded(a), batch.probabilities[:, None])
+        allowed_jsd = jsd(a, alpha).mean(-1).masked_fill(output_tvd > epsilon, 0.0)
+    farthest_jsd, farthest = allowed_jsd.max(1, keepdim=True)
+    farthest_tvd = torch.where(farthest_jsd > 0, output_tvd.gather(1, farthest), 0.0)
+    columns = {"adversarial_jsd": farthest_jsd, "adversarial_tvd": farthest_tvd}
+    return single_words_out(batch, {name: column[:, 0].double().numpy() for name, column in columns.items()})
 
 
-def _initial(batch: TextBatch, attempts: int) -> Float[Tensor, "batch k rows n"]:
-    """The published starting point: the log of uniform weights plus normal noise of standard deviation 3."""
+def _initial_logits(batch: TextBatch, attempts: int) -> Float[Tensor, "batch k rows n"]:
+    """Return the published starting point: the log of uniform weights plus normal noise of standard deviation 3."""
     rows, n = batch.alpha.shape[1:]
     start = np.zeros((len(batch), attempts, rows, n))
     for index, text in enumerate(batch.texts):
@@ -108,11 +108,11 @@ def adversarial_figure(results: ExplainResults, title: str) -> Figure | None:
         return None
     bins = np.linspace(0, LN2, 29)
     figure, axes = panel(TEXT, 2.9, "y")
-    drawn: list[tuple[str, str, dict[str, Any]]] = [
+    distributions: list[tuple[str, str, dict[str, Any]]] = [
         ("exact_jsd", "exact maximum", {"color": BLUE, "alpha": 0.6}),
         ("adversarial_jsd", "found by gradient", {"histtype": "step", "color": ORANGE, "linewidth": 1.4}),
     ]
-    for column, label, style in drawn:
+    for column, label, style in distributions:
         if has_values(texts, column):
             values = texts[column].dropna().clip(0, LN2).to_numpy()
             histogram(axes, values, bins, label=f"{label}, n = {len(values):,}", **style)
@@ -132,24 +132,27 @@ def adversarial_figure(results: ExplainResults, title: str) -> Figure | None:
 
 
 def _impossible(model: AttentionModel, options: ExplanationTestOptions) -> str | None:
+    """Return why there is no adversary to find; None if there is."""
     if options.steps or solvable(model):
         return None
     return "except for two classes and a linear classifier, there is only the search by gradient, and --steps is 0"
 
 
 def _adversaries(batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-    rows = exact(batch, epsilon=options.epsilon) if solvable(batch.model) else {}
-    return rows | (by_gradient(batch, epsilon=options.epsilon, steps=options.steps) if options.steps else {})
+    """Return the columns of the exact adversary and of the search by gradient, if they can be computed."""
+    exact_rows = exact(batch, epsilon=options.epsilon) if solvable(batch.model) else {}
+    found_rows = by_gradient(batch, epsilon=options.epsilon, steps=options.steps) if options.steps else {}
+    return exact_rows | found_rows
 
 
 def _points(texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
-    """The adversaries of single texts, for the figure of the trained adversaries."""
-    points = []
+    """Return the adversaries of single texts, for the figure of the trained adversaries."""
+    points, no_lambda = [], math.nan
     if "exact_jsd" in texts:  # its output differs by ε or less
-        points.append(curve_points("per text", "exact", math.nan, texts["exact_jsd"], options.epsilon))
+        points.append(curve_points("per text", "exact", no_lambda, texts["exact_jsd"], options.epsilon))
     if "adversarial_jsd" in texts:
-        found, moved = texts["adversarial_jsd"], texts["adversarial_tvd"]
-        points.append(curve_points("per text", "adversarial", math.nan, found, moved))
+        found_jsd, found_tvd = texts["adversarial_jsd"], texts["adversarial_tvd"]
+        points.append(curve_points("per text", "adversarial", no_lambda, found_jsd, found_tvd))
     return Findings(points=tuple(points))
 
 

@@ -79,11 +79,11 @@ def correlation(batch: TextBatch) -> Rows:
 
 def kendall(first: Sequence[Values], second: Sequence[Values]) -> tuple[Values, Values]:
     """Compute τ-b and its two-sided p value for each pair; NaN if it is not defined. Only equal numbers are ties."""
-    result = np.full((2, len(first)), np.nan)
-    for i, (scores, others) in enumerate(zip(first, second, strict=True)):
-        if len(scores) > 1 and np.ptp(scores) > 0 and np.ptp(others) > 0:
-            result[:, i] = kendalltau(scores, others)
-    return result[0], result[1]
+    tau, p = np.full(len(first), np.nan), np.full(len(first), np.nan)
+    for i, (scores, other_scores) in enumerate(zip(first, second, strict=True)):
+        if len(scores) > 1 and np.ptp(scores) > 0 and np.ptp(other_scores) > 0:
+            tau[i], p[i] = kendalltau(scores, other_scores)
+    return tau, p
 
 
 def gradient_importance(model: AttentionModel, texts: Sequence[Words]) -> Float[Tensor, "batch n"]:
@@ -112,6 +112,8 @@ def gradient_importance(model: AttentionModel, texts: Sequence[Words]) -> Float[
 
 def to_words(values: Float[Tensor, "batch positions"], word_of: Tensor, n: int) -> Float[Tensor, "batch n"]:
     """Add up the values of input positions by word. Special tokens and padding are left out."""
+    # word_of: the 0-based word of each position, below 0 for none. Their values are added up in a column after the n
+    # words, which is cut off.
     added = values.new_zeros(len(values), n + 1)
     added.scatter_add_(1, torch.where(word_of >= 0, word_of, n), values)
     return added[:, :n]
@@ -122,16 +124,16 @@ def leave_one_out(
 ) -> list[Values]:
     """Compute the TVD between the outputs for a text and for the text without each word (Jain & Wallace 2019, §3)."""
     # The word is deleted and not masked, and everything is computed anew. The result is NaN for a text of one word.
-    longer = [i for i, text in enumerate(texts) if len(text) > 1]  # nothing is left of a text of one word
-    shorter = [drop(texts[i], position) for i in longer for position in range(len(texts[i]))]
-    distances: list[Values] = [np.full(len(text), np.nan) for text in texts]
-    if shorter:
-        counts = [len(texts[i]) for i in longer]
-        full = original.double()[longer].repeat_interleave(torch.tensor(counts), dim=0)
-        changes = tvd(probabilities(model, shorter), full).numpy()
-        for i, of_text in zip(longer, np.split(changes, np.cumsum(counts)[:-1]), strict=True):
-            distances[i] = of_text
-    return distances
+    several = [i for i, text in enumerate(texts) if len(text) > 1]  # nothing is left of a text of one word
+    shortened = [drop(texts[i], position) for i in several for position in range(len(texts[i]))]
+    changes: list[Values] = [np.full(len(text), np.nan) for text in texts]
+    if shortened:
+        counts = [len(texts[i]) for i in several]
+        of_whole_text = original.double()[several].repeat_interleave(torch.tensor(counts), dim=0)
+        all_changes = tvd(probabilities(model, shortened), of_whole_text).numpy()
+        for i, of_text in zip(several, np.split(all_changes, np.cumsum(counts)[:-1]), strict=True):
+            changes[i] = of_text
+    return changes
 
 
 @styled

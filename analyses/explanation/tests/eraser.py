@@ -26,10 +26,12 @@ def cuts(text: Words, order: Sequence[int]) -> list[tuple[Words, Words]]:
     """Return the text without its best words, and the best words alone, for each of `PERCENT` and an order of words."""
     pairs = []
     for percent in PERCENT:
-        # This is computed in integers, because in floating-point numbers 0.01 · 700 is more than 7.
-        best = set(order[: -(-percent * len(text) // 100)])
-        rest = replaced(text, (word for position, word in enumerate(text) if position not in best))
-        pairs.append((rest, replaced(text, (word for position, word in enumerate(text) if position in best))))
+        # This is rounded up in integers, because in floating-point numbers 0.01 · 700 is more than 7.
+        count = -(-percent * len(text) // 100)
+        best = set(order[:count])
+        without_best = replaced(text, (word for position, word in enumerate(text) if position not in best))
+        best_alone = replaced(text, (word for position, word in enumerate(text) if position in best))
+        pairs.append((without_best, best_alone))
     return pairs
 
 
@@ -43,31 +45,30 @@ def rationales(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
     # sufficiency x_k are the best words alone, so a lower value means that they are enough. Of random orders the mean
     # is taken. Texts without words have neither.
     scores = orderings(batch, draws)
-    shorter: dict[str, list[list[tuple[Words, Words]]]] = {}
+    pairs_of: dict[tuple[str, int], list[tuple[Words, Words]]] = {}  # by ranking and index of the text
     for name in RANKINGS:
-        by_text = ranks(scores[name], batch.mask).argsort(dim=-1).tolist()
-        shorter[name] = [
-            [pair for order in by_draw for pair in cuts(text, order[: len(text)])] if text else []
-            for text, by_draw in zip(batch.texts, by_text, strict=True)
-        ]
-    wanted = dict.fromkeys(text for by_text in shorter.values() for pairs in by_text for pair in pairs for text in pair)
+        orders = ranks(scores[name], batch.mask).argsort(dim=-1).tolist()  # by text and draw
+        for i, text in enumerate(batch.texts):
+            if text:
+                pairs_of[name, i] = [pair for order in orders[i] for pair in cuts(text, order[: len(text)])]
+    # Every text is read once, however often it occurs, and the whole texts were read before.
+    shortened = list(dict.fromkeys(text for pairs in pairs_of.values() for pair in pairs for text in pair))
     before = batch.probabilities.double().numpy()
-    answer_to = dict(zip(wanted, probabilities(batch.model, list(wanted)).numpy(), strict=True))
+    answer_to = dict(zip(shortened, probabilities(batch.model, shortened).numpy(), strict=True))
     answer_to |= zip(batch.texts, before, strict=True)
 
-    rows: Rows = {}
-    for name, by_text in shorter.items():
-        lost = np.full((2, len(batch)), np.nan)
-        for i, (pairs, y) in enumerate(zip(by_text, batch.predicted, strict=True)):
-            if pairs:
-                lost[:, i] = before[i, y] - np.mean(
-                    [[answer_to[rest][y], answer_to[best][y]] for rest, best in pairs], axis=0
-                )
-        rows[f"comprehensiveness_{name}"], rows[f"sufficiency_{name}"] = lost
+    kinds = ("comprehensiveness", "sufficiency")  # in the order of a pair
+    rows: Rows = {f"{kind}_{name}": np.full(len(batch), np.nan) for name in RANKINGS for kind in kinds}
+    for (name, i), pairs in pairs_of.items():
+        y = batch.predicted[i]
+        after = np.mean([[answer_to[text][y] for text in pair] for pair in pairs], axis=0)
+        for kind, lost in zip(kinds, before[i, y] - after, strict=True):
+            rows[f"{kind}_{name}"][i] = lost
     return rows
 
 
 def _impossible(model: AttentionModel, options: ExplanationTestOptions) -> str | None:
+    """Return why the test cannot be run; None if it can."""
     if isinstance(model, TransformerAttention) and any(model.readable([()])):
         return "it needs a prediction for an empty text, which this model cannot read"
     return None

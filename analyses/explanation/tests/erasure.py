@@ -12,14 +12,14 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from ....reports.columns import Row, TableColumn
+from ....reports.columns import TableColumn
 from ....reports.drawing import BLUE, GREY, SKY, TEXT, finish, panel, styled
 from ....reports.format import percent, rows_of
 from ....reports.shapes import intervals, name_rows
 from ....reports.table import ShownTable
 from ..batch import Rows, TextBatch
 from ..contract import NATS, SHARE, Column, Drawing, ExplanationTest, Findings, Question
-from ..interventions import ORDERS, columns, measures, ranks, without
+from ..interventions import ORDERS, answers_without, columns, importance, ranks
 from ..measures import jsd
 from ..plots import MAX_CLASSES, clipped, has_values
 from ..registry import in_items
@@ -44,10 +44,8 @@ _COLUMNS = {
 
 
 def _share(name: str, heading: str) -> TableColumn:
-    def cell(row: Row) -> str:
-        return percent(row[name] / row["n"])
-
-    return TableColumn(name, "share", "", heading, cell=cell)
+    """Return the column of a count of `flip_table` as a share of the texts."""
+    return TableColumn(name, "share", "", heading, cell=lambda row: percent(row[name] / row["n"]))
 
 
 _FLIPS = (
@@ -65,36 +63,36 @@ def single_weight(batch: TextBatch) -> Rows:
     # The other word is drawn from all positions except that of the best word. (The published code draws a rank and uses
     # it as a position, so it can draw the best word, and never draws the first word.) Texts of fewer than two words
     # have no values.
-    scored = measures(batch)
-    position = torch.arange(batch.mask.shape[-1])
-    words = batch.mask.sum(-1)
-    top = ranks(torch.stack(list(scored.values()), dim=1), batch.mask) == 0
-    best = (top * position).sum(-1)
+    by_measure = importance(batch)
+    positions = torch.arange(batch.mask.shape[-1])
+    n_words = batch.mask.sum(-1)
+    is_best = ranks(torch.stack(list(by_measure.values()), dim=1), batch.mask) == 0  # (batch, measures, n)
+    best = (is_best * positions).sum(-1)
     other = torch.zeros_like(best)
-    for i, n in enumerate(words.tolist()):
+    for i, n in enumerate(n_words.tolist()):
         if n > 1:
-            other[i] = torch.from_numpy(batch.generator(i, "single weight").integers(n - 1, size=len(scored)))
-    other += other >= best  # the numbers of the other words leave out that of the best one
-    drawn = position == other[..., None]
+            other[i] = torch.from_numpy(batch.generator(i, "single weight").integers(n - 1, size=len(by_measure)))
+    other += other >= best  # the numbers that are drawn count the words without the best one
+    is_other = positions == other[..., None]
 
     before = batch.probabilities.double()[:, None]
-    after = without(batch, torch.cat([top, drawn], dim=1))
+    after = answers_without(batch, torch.cat([is_best, is_other], dim=1))
     moved = jsd(before.expand_as(after), after)
     flipped = (after.argmax(-1) != before.argmax(-1)).double()
     weights = batch.weights.double()[:, None]
-    difference = (weights * top).sum(-1) - (weights * drawn).sum(-1)
+    weight_difference = (weights * is_best).sum(-1) - (weights * is_other).sum(-1)
     values: dict[str, Tensor] = {}
-    for top_of, name in enumerate(scored):
-        random_of = top_of + len(scored)  # all top words come before all random ones
+    for top, name in enumerate(by_measure):
+        random = top + len(by_measure)  # the best word by each measure comes first, then the other word of each
         values |= {
-            f"single_{name}_top_jsd": moved[:, top_of],
-            f"single_{name}_random_jsd": moved[:, random_of],
-            f"single_{name}_difference": moved[:, top_of] - moved[:, random_of],
-            f"single_{name}_top_flip": flipped[:, top_of],
-            f"single_{name}_random_flip": flipped[:, random_of],
-            f"single_{name}_weight_difference": difference[:, top_of],
+            f"single_{name}_top_jsd": moved[:, top],
+            f"single_{name}_random_jsd": moved[:, random],
+            f"single_{name}_difference": moved[:, top] - moved[:, random],
+            f"single_{name}_top_flip": flipped[:, top],
+            f"single_{name}_random_flip": flipped[:, random],
+            f"single_{name}_weight_difference": weight_difference[:, top],
         }
-    return columns(values, words > 1)
+    return columns(values, n_words > 1)
 
 
 @styled
@@ -105,26 +103,23 @@ def single_figure(results: ExplainResults, title: str) -> Figure | None:
     if not measures:
         return None
     classes = [OVERALL, *(results.classes if len(results.classes) <= MAX_CLASSES else ())]
-    rows = [
-        (name, row)
-        for name in measures
-        for row in rows_of(summary[summary["measure"] == f"single_{name}_difference"])
-        if row["predicted"] in classes and row["n"]
-    ]
+    rows, names = [], []
+    for name in measures:
+        for row in rows_of(summary[summary["measure"] == f"single_{name}_difference"]):
+            if row["predicted"] in classes and row["n"]:
+                of_all = row["predicted"] == OVERALL
+                rows.append(row)
+                names.append(f"best word by {BEST[name]}" if of_all else f"predicted: {clipped(row['predicted'])}")
     figure, axes = panel(TEXT, 1.0 + 0.2 * len(rows))
-    overall = np.array([row["predicted"] == OVERALL for _, row in rows])
-    means, low, high = (np.array([row[name] for _, row in rows]) for name in ("mean", "low", "high"))
+    overall = np.array([row["predicted"] == OVERALL for row in rows])
+    means, low, high = (np.array([row[name] for row in rows]) for name in ("mean", "low", "high"))
     axes.axvline(0, color=GREY, lw=0.8, zorder=1)
     for chosen, color, label in ((overall, BLUE, "all texts"), (~overall, SKY, "texts of one predicted class")):
         if chosen.any():
             intervals(axes, np.flatnonzero(chosen), low[chosen], high[chosen], color)
             label += " (mean, 95 % interval)"
             axes.plot(means[chosen], np.flatnonzero(chosen), "o", color=color, ms=4.5, label=label, zorder=3)
-    names = [
-        f"best word by {BEST[name]}" if row["predicted"] == OVERALL else f"predicted: {clipped(row['predicted'])}"
-        for name, row in rows
-    ]
-    name_rows(axes, names, [f"{row['n']:,}" for _, row in rows], heading="n")
+    name_rows(axes, names, [f"{row['n']:,}" for row in rows], heading="n")
     axes.set_xlabel("JSD of the output without a word: best word minus another (nats)")
     finish(figure, axes, title)
     return figure
@@ -135,12 +130,12 @@ def flip_table(texts: pd.DataFrame, measures: Collection[str] = BEST.keys()) -> 
     # This is Table 1 of Serrano & Smith (2019), with numbers of texts of two or more words.
     rows = []
     for measure in measures:
-        both = texts[[f"single_{measure}_top_flip", f"single_{measure}_random_flip"]].dropna().to_numpy() > 0
-        top, random = both[:, 0], both[:, 1]
+        flips = texts[[f"single_{measure}_top_flip", f"single_{measure}_random_flip"]].dropna().to_numpy() > 0
+        top, random = flips.T
         rows.append(
             {
                 "measure": measure,
-                "n": len(both),
+                "n": len(flips),
                 "both": int((top & random).sum()),
                 "only_top": int((top & ~random).sum()),
                 "only_random": int((~top & random).sum()),
@@ -151,6 +146,7 @@ def flip_table(texts: pd.DataFrame, measures: Collection[str] = BEST.keys()) -> 
 
 
 def _flips(results: ExplainResults) -> dict[str, Any]:
+    """Return the table of changed decisions for the page; an empty text if there is none."""
     rows = [row for row in rows_of(results.table("flips")) if row["n"]]
     columns = [replace(column, heading=in_items(column.heading)) for column in _FLIPS]
     return {"flips": ShownTable("explain_flips", "Changed decisions (%)", columns, rows) if rows else ""}

@@ -18,6 +18,7 @@ def guided(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
     source = tested.source
     assert isinstance(source, Classifiers)  # noqa: S101 the test is left out otherwise
     texts = list(dict.fromkeys(text for part in tested.texts.roles().values() for text in words_of(part)))
+    # By the name of what guides a classifier: the attention that it is given, and what identifies this in the cache.
     guides: dict[str, tuple[Attend | None, str]] = {
         "uniform": (uniform_rows, "uniform"),
         "own": (None, "own"),
@@ -35,8 +36,8 @@ def guided(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
     models = tested.trained(trainings, "train guided classifiers")
     columns, scores = {}, []
     for name, (attend, _) in guides.items():
-        given = probabilities(models[f"guided by {name}"], tested.words, attend).numpy()
-        score, columns[f"guided_{name}_correct"] = tested.score(f"guided by {name}", "guided", given)
+        answers = probabilities(models[f"guided by {name}"], tested.words, attend).numpy()
+        score, columns[f"guided_{name}_correct"] = tested.score(f"guided by {name}", "guided", answers)
         scores.append(score)
     return Findings(columns, models=tuple(scores))
 

@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from ....probes.classifiers import LAMBDAS, Imitation
 from ....probes.classifiers.trainings import ClassifierTraining
 from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, TEXT, finish, panel, styled
-from ..batch import Values
 from ..contract import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Question
 from ..plots import max_attention_figure
 from ..readings import ModelReading, chance, curve_points, divergences, reading
@@ -25,7 +24,7 @@ from ..texts import words_of
 MOST_JSD = 0.72
 """The end of the axis of the JSD, which is log 2 nats at most."""
 
-_APART = (0.085, 0.1)  # shares of the axes; dots that are closer share a label
+_APART_X, _APART_Y = 0.085, 0.1  # shares of the axes; dots that are closer share a label
 
 
 def imitation(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
@@ -40,25 +39,27 @@ def imitation(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
         base = reading(tested.model, trained_on)
     strengths = sorted({0.0, *(LAMBDAS if options.lambdas is None else options.lambdas)})
     models = tested.trained([_training(tested, base, strength) for strength in strengths], "train adversaries")
-    farthest, chosen, floor = -1.0, next(iter(models)), float("nan")
-    columns: dict[str, Values] = {}
+    farthest, chosen, floor, chosen_on_test = -1.0, next(iter(models)), np.nan, tested.base
     scores, points = [], []
     for strength, (name, model) in zip(strengths, models.items(), strict=True):
-        shapes, outputs = divergences(base, reading(model, trained_on))
-        floor = float(outputs.mean()) if strength == 0 else floor
-        far = float(np.nan_to_num(shapes).mean())
+        train_jsd, train_tvd = divergences(base, reading(model, trained_on))
+        floor = train_tvd.mean() if strength == 0 else floor  # λ = 0 comes first
+        far = float(np.nan_to_num(train_jsd).mean())
         on_test = reading(model, tested.words)
-        shapes, moved = divergences(tested.base, on_test)
         scores.append(tested.score(name, "adversary", on_test.probabilities)[0])
-        points.append(curve_points("adversary", name, strength, shapes, moved))
-        if outputs.mean() <= floor + options.epsilon and far > farthest:
-            farthest, chosen = far, name
-            shuffled = chance(tested.base, [on_test], tested.words, draws=options.draws, seed=seed)
-            columns = {"imitation_jsd": shapes, "imitation_tvd": moved}
-            for column, values in (("imitation_same_jsd", shapes), ("imitation_same_shuffled_jsd", shuffled)):
-                columns[column] = np.where(moved <= options.epsilon, values, np.nan)
+        points.append(curve_points("adversary", name, strength, *divergences(tested.base, on_test)))
+        if train_tvd.mean() <= floor + options.epsilon and far > farthest:
+            farthest, chosen, chosen_on_test = far, name, on_test
+    attention_jsd, output_tvd = divergences(tested.base, chosen_on_test)
+    shuffled_jsd = chance(tested.base, [chosen_on_test], tested.words, draws=options.draws, seed=seed)
+    has_same_output = output_tvd <= options.epsilon
     return Findings(
-        columns=columns,
+        columns={
+            "imitation_jsd": attention_jsd,
+            "imitation_tvd": output_tvd,
+            "imitation_same_jsd": np.where(has_same_output, attention_jsd, np.nan),
+            "imitation_same_shuffled_jsd": np.where(has_same_output, shuffled_jsd, np.nan),
+        },
         models=tuple(scores),
         points=tuple(points),
         adversary=(chosen, models[chosen]),
@@ -88,26 +89,26 @@ def curve_figure(results: ExplainResults, title: str) -> Figure | None:
     curve, epsilon = results.curve, results.epsilon
     if curve.empty:
         return None
-    drawn = curve.dropna(subset=["jsd", "tvd"])
-    adversaries = drawn[drawn["kind"] == "adversary"].sort_values("lambda")
+    points = curve.dropna(subset=["jsd", "tvd"])
+    adversaries = points[points["kind"] == "adversary"].sort_values("lambda")
     if adversaries.empty:
         return None
-    top = 1.15 * max(float(drawn["tvd"].max()), epsilon)
+    top = 1.15 * max(float(points["tvd"].max()), epsilon)
     figure, axes = panel(TEXT, 3.4, "both")
     axes.axhline(epsilon, color=GREY, linewidth=0.8, linestyle=":", label=f"ε = {epsilon:g}")
     draw_adversaries(axes, adversaries, ORANGE, "trained adversaries, by λ", top)
-    floor, alone = adversaries[adversaries["lambda"] == 0], drawn[drawn["kind"] == "per text"]
-    exact = alone["name"] == "exact"
-    groups: tuple[tuple[str, str, pd.DataFrame, dict[str, Any]], ...] = (
-        ("floor", "λ = 0: imitation alone", floor, {"marker": "o", "facecolor": "white", "edgecolor": ORANGE}),
-        ("seed", "other seeds", drawn[drawn["kind"] == "seed"], {"marker": "^", "color": BLUE, "alpha": 0.8}),
-        ("per text", "text by text, exact", alone[exact], {"marker": "D", "color": GREEN}),
-        ("per text", "text by text", alone[~exact], {"marker": "s", "facecolor": "white", "edgecolor": GREEN}),
+    floor, seeds = adversaries[adversaries["lambda"] == 0], points[points["kind"] == "seed"]
+    of_texts = points[points["kind"] == "per text"]
+    exact = of_texts["name"] == "exact"
+    groups: tuple[tuple[str, pd.DataFrame, dict[str, Any]], ...] = (
+        ("λ = 0: imitation alone", floor, {"s": 36, "marker": "o", "facecolor": "white", "edgecolor": ORANGE}),
+        ("other seeds", seeds, {"s": 24, "marker": "^", "color": BLUE, "alpha": 0.8}),
+        ("text by text, exact", of_texts[exact], {"s": 24, "marker": "D", "color": GREEN}),
+        ("text by text", of_texts[~exact], {"s": 24, "marker": "s", "facecolor": "white", "edgecolor": GREEN}),
     )
-    for kind, label, rows, style in groups:
+    for label, rows, style in groups:
         if len(rows):
-            size = 36 if kind == "floor" else 24
-            axes.scatter(rows["jsd"], rows["tvd"], s=size, zorder=3, label=label, clip_on=False, **style)
+            axes.scatter(rows["jsd"], rows["tvd"], zorder=3, label=label, clip_on=False, **style)
     axes.set_xlim(0, MOST_JSD)
     axes.set_ylim(0, top)
     axes.set_xlabel("difference of the attention (mean JSD, nats)")
@@ -119,23 +120,26 @@ def curve_figure(results: ExplainResults, title: str) -> Figure | None:
 def draw_adversaries(axes: Axes, rows: pd.DataFrame, color: str, label: str, top: float) -> None:
     """Draw the curve of trained adversaries, with λ at its points, into axes that end at `MOST_JSD` and ``top``."""
     axes.plot(rows["jsd"], rows["tvd"], color=color, marker="o", markersize=4, label=label)
-    for name, x, y in _lambda_labels(rows, MOST_JSD, top):
+    for label, x, y in _lambda_labels(rows, MOST_JSD, top):
         side = "left" if x < 0.06 else "center"  # not across the axis
-        axes.annotate(name, (x, y), (0, 7), textcoords="offset points", ha=side, fontsize=7, color="#666666")
+        axes.annotate(label, (x, y), (0, 7), textcoords="offset points", ha=side, fontsize=7, color="#666666")
 
 
 def _lambda_labels(rows: pd.DataFrame, width: float, height: float) -> list[tuple[str, float, float]]:
-    """Return one label for each dot, or for several dots in a row that lie close together."""
-    runs: list[list[tuple[float, float, float]]] = []
-    for value, x, y in rows[["lambda", "jsd", "tvd"]].to_numpy(dtype=np.float64).tolist():
-        near = runs and abs(x - runs[-1][0][1]) < _APART[0] * width and abs(y - runs[-1][0][2]) < _APART[1] * height
-        if near:
-            runs[-1].append((value, x, y))
+    """Return a label with its x and y for each dot, or for several dots in a row that lie close together."""
+    runs: list[list[Any]] = []  # of dots that are close to the first one of their run
+    for dot in rows.rename(columns={"lambda": "strength"}).itertuples():
+        first = runs[-1][0] if runs else None
+        if first and abs(dot.jsd - first.jsd) < _APART_X * width and abs(dot.tvd - first.tvd) < _APART_Y * height:
+            runs[-1].append(dot)
         else:
-            runs.append([(value, x, y)])
-    labels = [" to ".join(dict.fromkeys(f"{run[k][0]:g}" for k in (0, -1))) for run in runs]
-    positions = [((run[0][1] + run[-1][1]) / 2, max(y for *_, y in run)) for run in runs]
-    return [(label, *position) for label, position in zip(labels, positions, strict=True)]
+            runs.append([dot])
+    labels = []
+    for run in runs:
+        first, last = run[0], run[-1]
+        strengths = dict.fromkeys(f"{dot.strength:g}" for dot in (first, last))  # a single one if they are equal
+        labels.append((" to ".join(strengths), (first.jsd + last.jsd) / 2, max(dot.tvd for dot in run)))
+    return labels
 
 
 TEST = ExplanationTest(

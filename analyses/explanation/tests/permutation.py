@@ -38,12 +38,12 @@ def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
         ['permutation_tvd', 'permutation_mean_tvd', 'permutation_jsd', 'permutation_flip']
     """
     order = _orders(batch, draws)
-    shapes: list[Tensor] = []
+    attention_jsd: list[Tensor] = []  # of parts of the draws, each (batch, draws)
 
     def shuffled(part: slice) -> Tensor:
         index = order[:, part, None].expand(-1, -1, batch.alpha.shape[1], -1)
         weights = batch.alpha[:, None].expand(index.shape).gather(3, index)
-        shapes.append(jsd(weights, batch.alpha[:, None]).mean(-1))
+        attention_jsd.append(jsd(weights, batch.alpha[:, None]).mean(-1))
         return weights
 
     p, original = answers(batch, draws, shuffled), batch.probabilities.double()[:, None]
@@ -53,13 +53,14 @@ def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
         {
             "permutation_tvd": np.median(moved, axis=1),
             "permutation_mean_tvd": moved.mean(axis=1),
-            "permutation_jsd": np.median(torch.cat(shapes, 1).double().numpy(), axis=1),
+            "permutation_jsd": np.median(torch.cat(attention_jsd, 1).double().numpy(), axis=1),
             "permutation_flip": (p.argmax(-1) != original.argmax(-1)).double().mean(1).numpy(),
         },
     )
 
 
 def _orders(batch: TextBatch, draws: int) -> Int[Tensor, "batch draws n"]:
+    """Draw random orders of the words of each text; padding stays where it is."""
     n = batch.mask.shape[1]
     orders = np.tile(np.arange(n), (len(batch), draws, 1))
     for index, text in enumerate(batch.texts):

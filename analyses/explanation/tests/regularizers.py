@@ -37,7 +37,7 @@ _PANELS = ("accuracy", "permutation_tvd", "exact_jsd", "single_token_std", "tau_
 
 
 def _regularizer(name: str) -> TableColumn:
-    """The means of the model with one regularizer; a dash for measures that it does not have."""
+    """Return the column of one regularizer in `_by_regularizer`; a dash for measures that its model does not have."""
 
     def mean(row: Row) -> str:
         return shown_value(row[f"{name} mean"], row["unit"]) if f"{name} mean" in row else "–"
@@ -54,28 +54,27 @@ def regularizers_figure(results: ExplainResults, title: str) -> Figure | None:
     table = results.table("regularizers")
     if not has_values(table, "mean"):
         return None
-    there = list(dict.fromkeys(table.loc[table["mean"].notna(), "measure"]))
-    measures = [name for name in _PANELS if name in there] or there[: len(_PANELS)]
+    with_values = list(dict.fromkeys(table.loc[table["mean"].notna(), "measure"]))
+    measures = [name for name in _PANELS if name in with_values] or with_values[: len(_PANELS)]
     names = list(dict.fromkeys(table["regularizer"]))
-    columns = min(3, len(measures))
-    lines = math.ceil(len(measures) / columns)
-    height = 0.4 + lines * (0.75 + 0.2 * len(names))
-    figure, grid = panels(COLUMN if columns == 1 else TEXT, height, lines, columns)
-    for index, axes in enumerate(grid.flat):
-        if index >= len(measures):
-            axes.axis("off")
-            continue
-        unit = column_of(measures[index]).unit
-        by_regularizer = dict(table[table["measure"] == measures[index]].set_index("regularizer").iterrows())
-        for row, name in enumerate(names):
+    n_columns = min(3, len(measures))
+    n_lines = math.ceil(len(measures) / n_columns)
+    height = 0.4 + n_lines * (0.75 + 0.2 * len(names))
+    figure, grid = panels(COLUMN if n_columns == 1 else TEXT, height, n_lines, n_columns)
+    for axes in grid.flat[len(measures) :]:
+        axes.axis("off")
+    for index, measure in enumerate(measures):
+        axes = grid.flat[index]
+        factor = 100.0 if column_of(measure).unit == "%" else 1.0
+        by_regularizer = dict(table[table["measure"] == measure].set_index("regularizer").iterrows())
+        for position, name in enumerate(names):
             if name in by_regularizer:
-                factor, color = 100.0 if unit == "%" else 1.0, BLACK if name == "none" else BLUE
-                _dot(axes, by_regularizer[name], row, factor, color)
-        first = index % columns == 0
-        name_rows(axes, [clipped(name) if first else "" for name in names], [""] * len(names))
+                _dot(axes, by_regularizer[name], position, factor, BLACK if name == "none" else BLUE)
+        is_leftmost = index % n_columns == 0
+        name_rows(axes, [clipped(name) if is_leftmost else "" for name in names], [""] * len(names))
         axes.grid(axis="x")
         axes.margins(x=0.12)
-        axes.set_xlabel(textwrap.fill(with_unit(measures[index]), 30))
+        axes.set_xlabel(textwrap.fill(with_unit(measure), 30))
     finish(figure, grid[0, 0], title)
     return figure
 
@@ -94,26 +93,26 @@ def regularizers(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
     assert isinstance(source, Classifiers)  # noqa: S101 the test is left out otherwise
     chosen: str = tested.options.classifier.regularizer
     trainings, left_out = [], []
-    for name in (None, *REGULARIZERS):
-        if (name or "none") != chosen:
-            make = partial(source.make, regularizer=name)
+    for regularizer in (None, *REGULARIZERS):
+        if (name := regularizer or "none") != chosen:
+            make = partial(source.make, regularizer=regularizer)
             try:
                 make(seed)
             except ValueError as error:
                 left_out.append((f"regularizer {name}", str(error)))
-                continue
-            trainings.append(tested.training(name or "none", "regularizer", seed, make=make))
+            else:
+                trainings.append(tested.training(name, "regularizer", seed, make=make))
     models = tested.trained(trainings, "train regularizers")
     tables, scores = {chosen: _measured(tested, tested.model)}, []
     for name, model in models.items():
         tables[name] = _measured(tested, model)
         score, _ = tested.score(name, "regularizer", probabilities(model, tested.words).numpy())
         scores.append(score)
-    compared = {
-        name: tables[name][["predicted", *(each for each in ("correct", *_READS) if each in tables[name])]]
-        for name in ("none", *REGULARIZERS)
-        if name in tables
-    }
+    compared = {}
+    for name in ("none", *REGULARIZERS):
+        if name in tables:
+            kept = [column for column in ("predicted", "correct", *_READS) if column in tables[name]]
+            compared[name] = tables[name][kept]
     return Findings(models=tuple(scores), measured=compared, left_out=tuple(left_out))
 
 
@@ -122,15 +121,16 @@ def _measured(tested: Tested, model: AttentionModel) -> pd.DataFrame:
     owners = {owner_of()[column] for column in _READS}
     options = replace(tested.options.tests, steps=0)  # the search by gradient is no part of the comparison
     tests = [test for name, test in registered_tests().items() if name in owners and not test.always]
-    needed = [test for test in tests if test.impossible(model, options) is None]
-    if model is tested.model and {*needed} <= {*tested.tests}:
+    possible = [test for test in tests if test.impossible(model, options) is None]
+    if model is tested.model and {*possible} <= {*tested.tests}:
         return tested.table
-    return tested.examined(model, needed, options, "examine regularizers")
+    return tested.examined(model, possible, options, "examine regularizers")
 
 
 def _summarized(
     measured: Mapping[str, pd.DataFrame], classes: Sequence[str], bootstrap: Bootstrap
 ) -> dict[str, pd.DataFrame]:
+    """Return the table of the means of all models, given their per-text tables by regularizer."""
     parts = []
     for name, table in measured.items():
         columns = [str(column) for column in table.columns if column != "predicted"]
@@ -144,13 +144,13 @@ def _summarized(
 
 
 def _by_regularizer(results: ExplainResults) -> dict[str, Any]:
-    """A row for each measure, with a column for each regularizer."""
+    """Return the table on the page: a row for each measure, with a column for each regularizer."""
     table = results.table("regularizers")
     rows: dict[str, dict[str, Any]] = {}
-    for row in rows_of(table):
-        column = column_of(row["measure"])
-        of_measure = rows.setdefault(row["measure"], {"label": column.label, "unit": column.unit})
-        of_measure |= {f"{row['regularizer']} {name}": row[name] for name in ("mean", "low", "high")}
+    for long_row in rows_of(table):  # one measure of one regularizer
+        regularizer, measure = long_row["regularizer"], column_of(long_row["measure"])
+        row = rows.setdefault(long_row["measure"], {"label": measure.label, "unit": measure.unit})
+        row |= {f"{regularizer} {name}": long_row[name] for name in ("mean", "low", "high")}
     columns = [TableColumn("label", "text", "", "measure"), TableColumn("unit", "text", "", "unit")]
     columns += [_regularizer(name) for name in dict.fromkeys(table["regularizer"])] if len(table) else []
     return {"measures": ShownTable("explain_regularizers", "Regularizers", columns, list(rows.values()))}

@@ -14,7 +14,7 @@ from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, SKY, TEXT, finish, pa
 from ....reports.shapes import direct_labels
 from ..batch import Rows, TextBatch
 from ..contract import SHARE, TVD, Column, Drawing, ExplanationTest, Question
-from ..interventions import DRAWS, ORDERS, columns, orderings, ranks, without
+from ..interventions import DRAWS, ORDERS, answers_without, columns, orderings, ranks
 from ..measures import tvd
 from ..plots import has_values
 from ..results import ExplainResults
@@ -37,10 +37,11 @@ def until_change(batch: TextBatch, rank: Int[Tensor, "batch n"]) -> Int[Tensor, 
     """Count the words that are removed, in the order of their ranks, until another class is predicted; 0 for never."""
     # Even for texts without words there is one step, so that there is something to decode.
     steps = torch.arange(1, max(rank.shape[-1], 1) + 1)
-    after = without(batch, rank[:, None] < steps[:, None])
-    changed = after.argmax(-1) != batch.probabilities.argmax(-1, keepdim=True)
-    changed &= steps <= batch.mask.sum(-1, keepdim=True)
-    return torch.where(changed.any(-1), changed.int().argmax(-1) + 1, 0)
+    after = answers_without(batch, rank[:, None] < steps[:, None])
+    is_other = after.argmax(-1) != batch.probabilities.argmax(-1, keepdim=True)
+    is_other &= steps <= batch.mask.sum(-1, keepdim=True)
+    first_other = is_other.int().argmax(-1)  # the index of the first step with another class
+    return torch.where(is_other.any(-1), first_other + 1, 0)
 
 
 def removal(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
@@ -48,24 +49,21 @@ def removal(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
     # Without any weights, all orders end with the same prediction. If this is the original prediction, an order changes
     # it for a while or never. How often it never does is part of the result, because the shares are means over the
     # other texts. Of random orders, the shares are means over those with a change. Texts without words have no values.
-    words = batch.mask.sum(-1)
-    before, empty = batch.probabilities.double(), without(batch, batch.mask[:, None])[:, 0]
+    n_words = batch.mask.sum(-1)
+    before, empty = batch.probabilities.double(), answers_without(batch, batch.mask[:, None])[:, 0]
     weights = batch.weights.double()[:, None]
-    values = {
-        "removal_never": (empty.argmax(-1) == before.argmax(-1)).double(),
-        "all_zero_tvd": tvd(before, empty),
-    }
+    values = {"removal_never": (empty.argmax(-1) == before.argmax(-1)).double(), "all_zero_tvd": tvd(before, empty)}
     for name, scores in orderings(batch, draws).items():
         rank = ranks(scores, batch.mask)
-        removed = torch.stack([until_change(batch, order) for order in rank.unbind(1)], dim=1)
-        never = removed == 0
-        mass = (weights * (rank < removed[..., None])).sum(-1) / weights.sum(-1)
+        n_removed = torch.stack([until_change(batch, of_draw) for of_draw in rank.unbind(1)], dim=1)
+        never = n_removed == 0
+        mass = (weights * (rank < n_removed[..., None])).sum(-1) / weights.sum(-1)
         values |= {
-            f"removal_{name}": (removed / words[:, None]).masked_fill(never, torch.nan).nanmean(-1),
+            f"removal_{name}": (n_removed / n_words[:, None]).masked_fill(never, torch.nan).nanmean(-1),
             f"removal_{name}_mass": mass.masked_fill(never, torch.nan).nanmean(-1),
             f"removal_{name}_never": never.double().mean(-1),
         }
-    return columns(values, words > 0)
+    return columns(values, n_words > 0)
 
 
 @styled
@@ -98,9 +96,9 @@ def survival(shares: pd.Series, never: pd.Series) -> tuple[npt.NDArray[np.float6
     # Of a text with several random orders, `shares` is the mean of those with a change, and `never` the share of the
     # others.
     tested = never.notna()
-    changed = (1 - never[tested]).groupby(shares[tested]).sum() / tested.sum()
-    removed = np.concatenate([[0.0], changed.index.to_numpy(dtype=np.float64), [1.0]])
-    return removed, 1 - np.concatenate([[0.0], changed.cumsum(), [changed.sum()]])
+    changed_at = (1 - never[tested]).groupby(shares[tested]).sum() / tested.sum()  # by share of removed words
+    removed = np.concatenate([[0.0], changed_at.index.to_numpy(dtype=np.float64), [1.0]])
+    return removed, 1 - np.concatenate([[0.0], changed_at.cumsum(), [changed_at.sum()]])
 
 
 TEST = ExplanationTest(

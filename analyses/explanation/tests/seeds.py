@@ -19,13 +19,12 @@ def seed_variance(
 ) -> Rows:
     """Measure how much models with other seeds differ from the tested model (Wiegreffe & Pinter 2019, §3.3)."""
     # JSD and TVD are medians over the seeds. The mean TVD, except for noise, does not depend on the number of seeds.
-    pairs = [divergences(base, other) for other in others]
-    outputs = [output for _, output in pairs]
+    attention_jsd, output_tvd = zip(*(divergences(base, other) for other in others), strict=True)
     return {
-        "seed_jsd": np.median([shape for shape, _ in pairs], axis=0),
+        "seed_jsd": np.median(attention_jsd, axis=0),
         "seed_shuffled_jsd": chance(base, others, texts, draws=draws, seed=seed),
-        "seed_tvd": np.median(outputs, axis=0),
-        "seed_mean_tvd": np.mean(outputs, axis=0),
+        "seed_tvd": np.median(output_tvd, axis=0),
+        "seed_mean_tvd": np.mean(output_tvd, axis=0),
     }
 
 
@@ -33,8 +32,8 @@ def seeds(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
     """Train models with other seeds and compare their attention and output with those of the tested model."""
     options, seed = tested.options.tests, tested.options.seed
     assert tested.source is not None  # noqa: S101 there is training
-    others = range(seed + 1, seed + 1 + (options.seeds or tested.source.seeds))
-    trainings = [tested.training(f"seed {other}", "seed", other) for other in others]
+    other_seeds = range(seed + 1, seed + 1 + (options.seeds or tested.source.seeds))
+    trainings = [tested.training(f"seed {other}", "seed", other) for other in other_seeds]
     models = tested.trained(trainings, "train with other seeds")
     readings = {name: reading(model, tested.words) for name, model in models.items()}
     return Findings(

@@ -32,7 +32,7 @@ def in_context(batch: TextBatch) -> Float[Tensor, "batch n classes"]:
     """Compute the class probabilities if every row puts all attention on one word, with its state in the text."""
     n = batch.mask.shape[-1]
     one_hot = torch.eye(n, dtype=batch.alpha.dtype)
-    shape = (len(batch), -1, batch.alpha.shape[1], n)
+    shape = (len(batch), -1, batch.alpha.shape[1], n)  # (batch, words of the part, rows, n)
     return answers(batch, n, lambda part: one_hot[None, part, None].expand(shape))
 
 
@@ -59,19 +59,20 @@ def single_token(batch: TextBatch) -> Rows:
     # The spread is the standard deviation over the words of the probability of the class that is predicted for the
     # text. The most attended word is the one with the highest score, the first one among equals. Texts without words
     # have no values.
-    top = (ranks(batch.scores[:, None], batch.mask)[:, 0] == 0).int()
-    drawn = torch.zeros_like(top)
+    is_top = ranks(batch.scores[:, None], batch.mask)[:, 0] == 0
+    is_drawn = torch.zeros_like(is_top)
     for i, text in enumerate(batch.texts):
         if text:
-            drawn[i, int(batch.generator(i, "single token").integers(len(text)))] = 1
+            is_drawn[i, int(batch.generator(i, "single token").integers(len(text)))] = True
     predicted = batch.probabilities.argmax(-1)
     values: dict[str, Tensor] = {}
     for prefix, answer in (("", in_context(batch)), ("alone_", alone(batch))):
         values[f"{prefix}single_token_std"] = spread(answer[torch.arange(len(batch)), :, predicted], batch.mask)
-        for name, chosen in (("top", top), ("random", drawn)):
-            token = torch.where(chosen[..., None] > 0, answer, 0.0).sum(1).argmax(-1)
-            values[f"{prefix}{name}_token_predicted"] = token
-            values[f"{prefix}{name}_token_agrees"] = token == predicted
+        for name, is_chosen in (("top", is_top), ("random", is_drawn)):
+            # The sum over the words is the answer for the chosen one.
+            from_word = torch.where(is_chosen[..., None], answer, 0.0).sum(1).argmax(-1)
+            values[f"{prefix}{name}_token_predicted"] = from_word
+            values[f"{prefix}{name}_token_agrees"] = from_word == predicted
     return columns(values, batch.mask.any(-1))
 
 

@@ -15,12 +15,12 @@ from ..tested import Tested
 
 def uniform_attention(batch: TextBatch) -> Rows:
     """Put the same weight for every word into the trained model, which is not trained with it."""
-    even = uniform_rows(batch.state)
-    p, original = answers(batch, 1, lambda _: even[:, None])[:, 0], batch.probabilities.double()
+    uniform = uniform_rows(batch.state)
+    p, original = answers(batch, 1, lambda _: uniform[:, None])[:, 0], batch.probabilities.double()
     rows = {
         "uniform_tvd": tvd(p, original).numpy(),
         "uniform_flip": (p.argmax(-1) != original.argmax(-1)).double().numpy(),
-        "uniform_jsd": jsd(even, batch.alpha).mean(-1).double().numpy(),
+        "uniform_jsd": jsd(uniform, batch.alpha).mean(-1).double().numpy(),
     }
     return single_words_out(batch, rows)
 
