@@ -42,9 +42,7 @@ class ExplainFacts:
     seed: int  # of the bootstrap, on which the keys depend
     keys: pd.DataFrame = merges_by("rows")  # a column with the hash of the words of each text, by which it is drawn
     examined: pd.DataFrame = merges_by("rows")  # the per-text table of the tested model
-    compared: Mapping[str, pd.DataFrame] = merges_by(
-        "rows"
-    )  # its further columns, by test, of comparing it with others
+    compared: Mapping[str, pd.DataFrame] = merges_by("rows")  # its columns, by test, of comparing it with others
     measured: Mapping[str, Mapping[str, pd.DataFrame]] = merges_by("rows")  # per-text tables, by test and other model
     models: pd.DataFrame = merges_by("rows")  # what each model predicts, see `Tested.score`
     points: pd.DataFrame = merges_by("rows")  # see `curve_points`
@@ -95,12 +93,12 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
         texts, warnings = results.texts, []
         if len(texts) < _FEW_TEXTS:
             warnings.append(f"There are only {len(texts)} tested texts, so the intervals are not reliable.")
-        right, most = texts["correct"].mean(), texts["label"].value_counts().max() / len(texts)
-        if right <= most:
+        accuracy, largest_class = texts["correct"].mean(), texts["label"].value_counts().max() / len(texts)
+        if accuracy <= largest_class:
             warnings.append(
-                f"The model is right about {100 * right:.0f} % of the tested texts; always predicting the most "
-                f"frequent class would be right about {100 * most:.0f} %. The attention of such a model explains "
-                "nothing."
+                f"The model is right about {100 * accuracy:.0f} % of the tested texts; always predicting the most "
+                f"frequent class would be right about {100 * largest_class:.0f} %. The attention of such a model "
+                "explains nothing."
             )
         if (texts["predicted"] == texts["predicted"].iloc[0]).all():
             warnings.append("The model predicts the same class for every tested text.")
@@ -110,28 +108,26 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
         """Return the means over texts of all measures, a family for each test and unit."""
         facts = counted.facts
         with attending_to(facts.item):
-            return self._comparable(facts)
-
-    def _comparable(self, facts: ExplainFacts) -> Sequence[Comparable]:
-        (table, _), bootstrap = concluded(facts), facts.bootstrap()
-        owners = {column: test for test, columns in measures_of(table).items() for column in columns}
-        owners["correct"] = "decisions"
-        families: dict[tuple[str, str], list[Measured]] = {}
-        for column in filter(owners.__contains__, map(str, table.columns)):
-            described = column_of(column)
-            measured = bootstrap.measured(described.label, table[column].to_numpy(dtype=np.float64))
-            families.setdefault((owners[column], described.unit), []).append(measured)
-        return tuple(
-            Comparable(
-                f"{test} ({unit})",
-                tuple(measured),
-                "means over texts",
-                "texts",
-                facts.seed,
-                "%" if unit == SHARE else unit.partition(",")[0],
+            (table, _), bootstrap = concluded(facts), facts.bootstrap()
+            test_of = {column: test for test, columns in measures_of(table).items() for column in columns}
+            test_of["correct"] = "decisions"
+            families: dict[tuple[str, str], list[Measured]] = {}  # by test and unit
+            for column in map(str, table.columns):
+                if column in test_of:
+                    described = column_of(column)
+                    measured = bootstrap.measured(described.label, table[column].to_numpy(dtype=np.float64))
+                    families.setdefault((test_of[column], described.unit), []).append(measured)
+            return tuple(
+                Comparable(
+                    family=f"{test} ({unit})",
+                    measured=tuple(measured),
+                    quantity="means over texts",
+                    counted="texts",
+                    seed=facts.seed,
+                    unit="%" if unit == SHARE else unit.partition(",")[0],
+                )
+                for (test, unit), measured in families.items()
             )
-            for (test, unit), measured in families.items()
-        )
 
     def together(self, results: Mapping[str, ExplainResults]) -> Mapping[str, tuple[Figure, str]]:
         """Draw trained adversaries, shuffled weights and predictions from single words of several models together."""
@@ -142,8 +138,8 @@ def concluded(facts: ExplainFacts) -> tuple[pd.DataFrame, list[Findings]]:
     """Return the per-text table with the columns of all tests, and what follows from it."""
     chosen, table = facts.chosen(), facts.examined
     findings = [test.conclude(facts.examined, facts.options) for test in chosen]
-    for test, found in zip(chosen, findings, strict=True):
-        table = with_columns(table, test, found.columns)
+    for test, of_test in zip(chosen, findings, strict=True):
+        table = with_columns(table, test, of_test.columns)
     for test in in_order_of_use(chosen):
         if test.name in facts.compared:
             columns = facts.compared[test.name]
@@ -154,33 +150,30 @@ def concluded(facts: ExplainFacts) -> tuple[pd.DataFrame, list[Findings]]:
 def results_of(facts: ExplainFacts) -> ExplainResults:
     """Make all tables of what was found text by text."""
     with attending_to(facts.item):
-        return _results_of(facts)
-
-
-def _results_of(facts: ExplainFacts) -> ExplainResults:
-    (texts, findings), bootstrap = concluded(facts), facts.bootstrap()
-    tables: dict[str, pd.DataFrame] = {}
-    for test in facts.chosen():
-        tables |= test.summarize(facts.measured.get(test.name, {}), facts.classes, bootstrap)
-    for found in findings:
-        tables |= found.tables
-    points = [rows for rows in (facts.points, *(rows for found in findings for rows in found.points)) if len(rows)]
-    return ExplainResults(
-        texts=texts,
-        summary=summarize(texts, measures_of(texts), facts.classes, bootstrap),
-        verdicts=verdicts(texts, bootstrap, epsilon=facts.options.epsilon),
-        models=_scores(facts, bootstrap),
-        curve=_curve(pd.concat(points)) if points else pd.DataFrame(),
-        tables=tables,
-        history=facts.history,
-        classes=facts.classes,
-        examples=facts.examples,
-        epsilon=facts.options.epsilon,
-        facts=facts.phrases,
-        notes=facts.notes,
-        left_out=facts.left_out,
-        item=facts.item,
-    )
+        (texts, findings), bootstrap = concluded(facts), facts.bootstrap()
+        tables: dict[str, pd.DataFrame] = {}
+        for test in facts.chosen():
+            tables |= test.summarize(facts.measured.get(test.name, {}), facts.classes, bootstrap)
+        for of_test in findings:
+            tables |= of_test.tables
+        concluded_points = [rows for of_test in findings for rows in of_test.points]
+        points = [rows for rows in (facts.points, *concluded_points) if len(rows)]
+        return ExplainResults(
+            texts=texts,
+            summary=summarize(texts, measures_of(texts), facts.classes, bootstrap),
+            verdicts=verdicts(texts, bootstrap, epsilon=facts.options.epsilon),
+            models=_scores(facts, bootstrap),
+            curve=_curve(pd.concat(points)) if points else pd.DataFrame(),
+            tables=tables,
+            history=facts.history,
+            classes=facts.classes,
+            examples=facts.examples,
+            epsilon=facts.options.epsilon,
+            facts=facts.phrases,
+            notes=facts.notes,
+            left_out=facts.left_out,
+            item=facts.item,
+        )
 
 
 def measures_of(table: pd.DataFrame) -> dict[str, list[str]]:
@@ -194,31 +187,30 @@ def measures_of(table: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def _scores(facts: ExplainFacts, bootstrap: Bootstrap) -> pd.DataFrame:
-    """How good each model is on the tested texts, see `quality`."""
-    numbers = {name: index for index, name in enumerate(facts.classes)}
-    labels = np.array([numbers[label] for label in facts.examined["label"]])
+    """Return how good each model is on the tested texts, see `quality`."""
+    labels = np.array([facts.classes.index(label) for label in facts.examined["label"]])
     rows = []
     for (model, role), table in facts.models.groupby(["model", "role"], sort=False):
-        given = table.drop(columns=["model", "role"]).to_numpy(dtype=np.float64)
-        measures = quality(given, labels)
-        (low,), (high,) = bootstrap((given.argmax(1) == labels).astype(np.float64)[:, None])
+        probabilities = table.drop(columns=["model", "role"]).to_numpy(dtype=np.float64)
+        measures = quality(probabilities, labels)
+        (low,), (high,) = bootstrap((probabilities.argmax(1) == labels).astype(np.float64)[:, None])
         accuracy = measures.pop("accuracy")
         rows.append({"model": model, "role": role, "accuracy": accuracy, "low": low, "high": high, **measures})
     return pd.DataFrame(rows)
 
 
 def _curve(points: pd.DataFrame) -> pd.DataFrame:
-    """The means over texts of how much other attention differs, a row for each model or search."""
-    names = ["kind", "name", "lambda"]
-    return pd.DataFrame(
-        [
-            {**dict(zip(names, key, strict=True)), **{name: _mean(group[name].to_numpy()) for name in ("jsd", "tvd")}}
-            for key, group in points.groupby(names, sort=False, dropna=False)
-        ]
-    )
+    """Return the means over texts of how much other attention differs, a row for each model or search."""
+    rows = []
+    for (kind, name, strength), of_texts in points.groupby(["kind", "name", "lambda"], sort=False, dropna=False):
+        means = {measure: _mean(of_texts[measure].to_numpy()) for measure in ("jsd", "tvd")}
+        rows.append({"kind": kind, "name": name, "lambda": strength, **means})
+    return pd.DataFrame(rows)
 
 
 def _mean(values: Values) -> float:
-    """The mean of the values that are not NaN. The mean of equal values is exactly this value."""
-    there = values[~np.isnan(values)]
-    return float(there[0] if len(there) and (there == there[0]).all() else there.mean() if len(there) else np.nan)
+    """Return the mean of the values that are not NaN. The mean of equal values is exactly this value."""
+    defined = values[~np.isnan(values)]
+    if not len(defined):
+        return np.nan
+    return float(defined[0] if (defined == defined[0]).all() else defined.mean())

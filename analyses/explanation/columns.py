@@ -42,16 +42,12 @@ MEAN = TableColumn(
 
 
 def _side(name: str) -> TableColumn:
-    """The number or the floor of a question, with its unit."""
+    """Return the column of one side of a question, its ``number`` or its ``floor``, with the unit."""
 
     def cell(row: Row) -> str:
         return f"{shown_value(row[name]['mean'], row['unit'])}{' %' if row['unit'] == SHARE else ''}"
 
     return TableColumn("", "number", "", name, cell=cell, below=lambda row: str(row[name]["label"]))
-
-
-def _verdict(row: Row) -> str:
-    return _MARKS.get(row["verdict"], str(row["verdict"]))
 
 
 EXPLAIN_VERDICTS = Schema(
@@ -86,7 +82,7 @@ EXPLAIN_VERDICTS = Schema(
             "text",
             "`passes`, `fails` or `undecided`",
             "verdict",
-            cell=_verdict,
+            cell=lambda row: _MARKS.get(row["verdict"], str(row["verdict"])),
             look=lambda row: str(row["verdict"]),
             below=lambda row: str(row["meaning"]),
         ),

@@ -104,6 +104,7 @@ class Drawing:
 
 
 def _nothing(*_: Any) -> Any:
+    """Return no columns, tables or values: what a test does that leaves a function out."""
     return {}
 
 
@@ -204,6 +205,7 @@ class ExplanationTest:
 
     def ran(self, there: Collection[str], borrowed: Collection[str], results: ExplainResults) -> bool:
         """Return whether the results hold anything of this test that was not computed for another test."""
+        # there: the columns that the results have; borrowed: those that questions of other tests may ask for.
         return any(name in there for name in self.columns if name not in borrowed) or any(
             len(results.table(name)) for name in self.tables
         )

@@ -29,12 +29,11 @@ TESTS = (
 REGULARIZERS = ("concat", "residual", "tying", "mlm", "conicity")
 _STRUCTURED = {".csv", ".tsv", ".json", ".jsonl", ".zip"}
 
-
 PLUGINS = Plugins("explanation test", lambda: TESTS)
 
 
 def names_of_tests() -> tuple[str, ...]:
-    """The names that ``--tests`` takes."""
+    """Return the names that ``--tests`` takes."""
     return tuple(PLUGINS.names())
 
 

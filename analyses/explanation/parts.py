@@ -54,7 +54,7 @@ class TextExamination:
     seed: int  # the seed of everything random
 
     def functions(self) -> dict[str, Callable[[TextBatch], Rows]]:
-        """The tests by name."""
+        """Return the function that examines a batch, for each test by name."""
         tests = registered_tests()
         return {name: functools.partial(_rows, tests[name], self.options, self.only.get(name)) for name in self.tests}
 
@@ -89,7 +89,7 @@ class PartFiles:
         if not isinstance(model, torch.nn.Module):
             raise OptionError("--parts needs a model that is a PyTorch module, by whose weights parts are recognized")
         sources = [Path(inspect.getfile(tests[name].examine)).read_bytes() for name in examination.tests]
-        described = {
+        same_for_all_parts = {
             "format": _FORMAT,
             "torch": torch.__version__,
             "sources": [source_digest(), *(hashlib.sha256(source).hexdigest() for source in sources)],
@@ -101,23 +101,24 @@ class PartFiles:
             "seed": examination.seed,
         }
         self.folder, self._examination, self._log = folder, examination, cache_log
-        self._described = json.dumps(described, sort_keys=True, default=str)
+        self._same_for_all_parts = json.dumps(same_for_all_parts, sort_keys=True, default=str)
 
     def path(self, part: Sequence[Batch]) -> Path:
-        """The file of a part."""
+        """Return the file of a part."""
         ids, texts = self._examination.ids, self._examination.texts
-        given = [[(ids[index], tuple(texts[index]), query_of(texts[index])) for index in batch] for batch in part]
-        digest = hashlib.sha256(f"{self._described}{json.dumps(given)}".encode())
+        of_part = [[(ids[index], tuple(texts[index]), query_of(texts[index])) for index in batch] for batch in part]
+        digest = hashlib.sha256(f"{self._same_for_all_parts}{json.dumps(of_part)}".encode())
         return self.folder / f"texts-{digest.hexdigest()[:40]}.safetensors"
 
     def read(self, part: Sequence[Batch]) -> pd.DataFrame | None:
         """Read the table of a part; None if it is missing, or was deleted because it was damaged."""
-        found = self._log.read(self.path(part), read_tensors)
-        if found is None:
+        stored = self._log.read(self.path(part), read_tensors)
+        if stored is None:
             return None
-        columns, facts = found
-        values = {name: columns[name].numpy() if name in columns else facts["texts"][name] for name in facts["columns"]}
-        return pd.DataFrame(values, index=[index for batch in part for index in batch])
+        numbers, facts = stored
+        columns = {**{name: tensor.numpy() for name, tensor in numbers.items()}, **facts["texts"]}
+        rows = [index for batch in part for index in batch]
+        return pd.DataFrame({name: columns[name] for name in facts["columns"]}, index=rows)
 
     def write(self, part: Sequence[Batch], table: pd.DataFrame) -> None:
         """Write the table of a part."""
@@ -128,33 +129,30 @@ class PartFiles:
 
 
 def examined_parts(
-    examination: TextExamination,
-    options: ShareOptions,
-    cache_log: CacheLog,
-    advance: Callable[[int], object],
+    examination: TextExamination, options: ShareOptions, cache_log: CacheLog, advance: Callable[[int], object]
 ) -> tuple[list[pd.DataFrame], int]:
     """Examine the parts of all texts, or the share of them that the options ask for."""
     # Parts are read from the files of the options, if they are there, and written to them; they are examined in several
-    # processes if the options say so.
-    # Returns the tables of the parts, and the number of parts that have not been examined yet, which are those of other
-    # shares.
+    # processes if the options say so. Returns the tables of the parts, and the number of parts that have not been
+    # examined yet, which are those of other shares.
     parts = examination.parts()
     files = None if options.parts is None else PartFiles(options.parts, examination, cache_log)
-    number, shares = options.share or (1, 1)
+    share, n_shares = options.share or (1, 1)
+    in_share = range(share - 1, len(parts), n_shares)
     tables: dict[int, pd.DataFrame] = {}
-    for index in range(number - 1, len(parts), shares):
-        there = None if files is None else files.read(parts[index])
-        if there is not None:
-            tables[index] = there
-            advance(len(there))
-    missing = [index for index in range(number - 1, len(parts), shares) if index not in tables]
+    for index in in_share:
+        stored = None if files is None else files.read(parts[index])
+        if stored is not None:
+            tables[index] = stored
+            advance(len(stored))
+    missing = [index for index in in_share if index not in tables]
     for index, table in _examined(examination, parts, missing, options):
         if files is not None:
             files.write(parts[index], table)
         tables[index] = table
         advance(len(table))
-    others = [part for index, part in enumerate(parts) if index not in tables]
-    unexamined = sum(files is None or not files.path(part).is_file() for part in others)
+    of_other_shares = [part for index, part in enumerate(parts) if index not in tables]
+    unexamined = sum(files is None or not files.path(part).is_file() for part in of_other_shares)
     return [tables[index] for index in sorted(tables)], unexamined
 
 
@@ -173,7 +171,7 @@ def _examined(
 
 
 def _rows(test: ExplanationTest, options: ExplanationTestOptions, only: Sequence[str] | None, batch: TextBatch) -> Rows:
-    """Compute the columns of a test for a batch."""
+    """Compute the columns of a test for a batch, or those in ``only``."""
     with running("explanation test", test.name, "examine()"):
         rows = test.examine(batch, options)
     test.check_declared(rows)

@@ -82,13 +82,13 @@ def histogram(axes: Axes, values: npt.NDArray[np.float64], bins: npt.NDArray[np.
 
 
 def max_attention_figure(column: str, label: str) -> Callable[[ExplainResults, str], Figure | None]:
-    """Return what draws a column against the weight of the most attended word, if the column has values."""
+    """Return the function that draws a column against the weight of the most attended word, if it has values."""
 
     def draw(results: ExplainResults, title: str) -> Figure | None:
         if not has_values(results.texts, column):
             return None
-        there = results.texts.dropna(subset=[column, "max_attention"])
-        return violins(list(by_class(there, results.classes)), column, label, title)
+        texts = results.texts.dropna(subset=[column, "max_attention"])
+        return violins(list(by_class(texts, results.classes)), column, label, title)
 
     return draw
 
@@ -100,15 +100,16 @@ def violins(groups: Sequence[tuple[str, str, pd.DataFrame]], column: str, label:
     rng = np.random.default_rng(0)
     figure, axes = panel(TEXT, 3.0, "y")
     width = 0.8 / len(groups)
-    for g, (_, color, of_group) in enumerate(groups):
+    for index, (_, color, of_group) in enumerate(groups):
         bins = np.digitize(of_group["max_attention"], _BINS)
+        from_center = (index - (len(groups) - 1) / 2) * width  # the groups of a range lie side by side
         for position in range(len(_BIN_NAMES)):
             values = of_group[column].to_numpy(dtype=np.float64)[bins == position]
             counts[position] += len(values)
-            middle = position + (g - (len(groups) - 1) / 2) * width
+            middle = position + from_center
             if len(values) >= FEW and values.std() > 1e-6:
-                drawn: Any = axes.violinplot(values, [middle], widths=0.9 * width, showextrema=False)
-                drawn["bodies"][0].set(facecolor=color, alpha=0.55, edgecolor=color)
+                violin: Any = axes.violinplot(values, [middle], widths=0.9 * width, showextrema=False)
+                violin["bodies"][0].set(facecolor=color, alpha=0.55, edgecolor=color)
             else:
                 spread = middle + width * rng.uniform(-0.2, 0.2, len(values))
                 axes.scatter(spread, values, s=9, color=color, alpha=0.7, linewidths=0)
@@ -128,38 +129,37 @@ def violins(groups: Sequence[tuple[str, str, pd.DataFrame]], column: str, label:
 
 @styled
 def training_figure(history: pd.DataFrame, roles: Mapping[str, str], *, title: str) -> Figure:
-    """Loss and dev AUC by epoch, a line for each model; the loss of adversaries is another and has its own panel."""
-    role = history["model"].map(dict(roles)).fillna("base")
-    adversary = role == "adversary"
-    shown = [
-        (~adversary, "loss", "loss per text"),
-        (adversary, "loss", "loss of adversaries"),
-        (role.notna(), "dev_auc", "dev AUC"),
-    ]
-    shown = [each for each in shown if each[0].any()]
+    """Draw loss and dev AUC by epoch, a line for each model; adversaries have another loss and thus another panel."""
+    is_adversary = history["model"].map(dict(roles)) == "adversary"
+    panels_by_label = {
+        "loss per text": ("loss", history[~is_adversary]),
+        "loss of adversaries": ("loss", history[is_adversary]),
+        "dev AUC": ("dev_auc", history),
+    }
+    shown = {label: drawn for label, drawn in panels_by_label.items() if len(drawn[1])}
     figure, (row,) = panels(TEXT, 2.6, columns=len(shown))
     handles: dict[str, Line2D] = {}
-    for axes, (chosen, column, label) in zip(row, shown, strict=True):
-        there = history[chosen & history[column].notna()]
-        last = int(there["epoch"].max()) if len(there) else 1
-        for (model,), epochs in there.groupby(["model"], sort=False):
-            kind = roles.get(str(model), "base")
+    for axes, (label, (column, rows)) in zip(row, shown.items(), strict=True):
+        rows = rows[rows[column].notna()]
+        last = int(rows["epoch"].max()) if len(rows) else 1
+        for (model,), epochs in rows.groupby(["model"], sort=False):
+            role = roles.get(str(model), "base")
             (line,) = axes.plot(
                 *(epochs["epoch"], epochs[column].astype(float)),
                 marker="o" if last <= _FEW_EPOCHS else None,
                 markersize=2.5,
                 linewidth=0.9,
-                color=_ROLES.get(kind, BLACK),
-                zorder=4 if kind == "base" else 2,
-                label=kind,
+                color=_ROLES.get(role, BLACK),
+                zorder=4 if role == "base" else 2,
+                label=role,
             )
-            handles.setdefault(kind, line)
+            handles.setdefault(role, line)
         axes.set_xlabel("epoch")
         axes.set_ylabel(label)
         axes.set_xticks([tick + 1 for tick in ticks(last)])
         axes.set_xlim(0.5, last + 0.5)
         axes.grid(axis="y")
-        if not len(there):
+        if not len(rows):
             axes.text(0.5, 0.5, "no dev texts", transform=axes.transAxes, ha="center", color=GREY)
             axes.set_yticks([])
     figure.legend(handles=list(handles.values()), loc="outside lower center", ncols=len(handles), frameon=False)

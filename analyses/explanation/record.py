@@ -27,20 +27,20 @@ def describe(
 ) -> dict[str, Any]:
     """Make the run record. ``corpus`` and ``sentences`` describe the tested texts."""
     options, texts, source, trainings = tested.options, tested.texts, tested.source, tested.trainings
-    files = {"data": options.texts.data, "dev": options.texts.dev, "test": options.texts.test}
-    named = [test.name for test in tested.tests]
+    test_names = [test.name for test in tested.tests]
     vectors, cache = options.classifier.vectors, trainings.cache
     resolved = {
-        **{name: list(given or ()) for name, given in files.items()},
-        "tests": named,
+        **{role: list(getattr(options.texts, role) or ()) for role in ("data", "dev", "test")},
+        "tests": test_names,
         "vectors": vectors and str(vectors),
         "cache": cache and str(cache),
         **shown_options,
     }
     skipped = [asdict(text) for text in texts.skipped]
+    added = extensions(("explanation test", name, "") for name in test_names)
     return {
         **describe_command(command, {**options.flat(), **resolved}, options.seed, tested.stages),
-        **({"extensions": added} if (added := extensions(("explanation test", name, "") for name in named)) else {}),
+        **({"extensions": added} if added else {}),
         "model": describe_model(tested.model),
         "corpus": {**describe_corpus(texts.test), "counts": {**texts.test.counts(), "sentences": texts.read}},
         "sentences": {
@@ -88,14 +88,14 @@ def describe_model(model: AttentionModel) -> dict[str, Any]:
         named = {"name": model.name, "family": str(model.model.config.model_type), "shape": shape_of(model)}
         return {**described, **named, "scope": model.describe(), **describe_files(model.files)}
     if isinstance(model, AttentionClassifier):
-        config = model.config
-        to = {"words": "", "queries": " to the text, given the query", "sentences": " to sentences"}[model.reads]
-        encoder, regularizer = config["encoder"], f", {config['regularizer']}" if config["regularizer"] else ""
+        config, encoder = model.config, model.config["encoder"]
+        to_what = {"words": "", "queries": " to the text, given the query", "sentences": " to sentences"}[model.reads]
+        regularizer = f", {config['regularizer']}" if config["regularizer"] else ""
         return {
             **described,
             "name": f"{_ABBREVIATIONS.get(encoder, encoder)} classifier",
             "family": encoder,
-            "shape": f"{config['attention']} attention{to}, {config['size']} dimensions{regularizer}",
+            "shape": f"{config['attention']} attention{to_what}, {config['size']} dimensions{regularizer}",
             "config": config,
             "vocabulary": len(model.vocabulary),
         }
@@ -137,18 +137,17 @@ def notes(tested: Tested, remarks: Sequence[str]) -> Iterator[str]:
         if short or long:
             yield f"{_NAMES[role].capitalize()} left out by length: {short:,} too short, {long:,} too long."
     for role, part in texts.roles().items():
-        for remark in () if role in texts.held_out else part.remarks():  # of the file it was cut from, said there
+        # The remarks on texts that were held out are on the file of the training texts, which has them already.
+        for remark in () if role in texts.held_out else part.remarks():
             yield f"{_NAMES[role].capitalize()}: {remark[0].lower()}{remark[1:]}"
         if unread := [text for text in texts.skipped if text.role == role]:
             yield f"{_NAMES[role].capitalize()} that the model cannot read, left out: {len(unread):,} (see the report)."
     if source is not None and source.vectors is not None:
-        vectors = source.vectors
         words = [word for text in tested.words for word in source.kind.words_read(text)]
-        without = int((vectors.rows(words) < 0).sum())
+        without = int((source.vectors.rows(words) < 0).sum())
         yield f"Tested words without a vector: {without:,} of {len(words):,} ({100 * without / len(words):.0f} %)."
-        yield from vectors.remarks()
-    repeated = texts.overlap()
-    if repeated:
+        yield from source.vectors.remarks()
+    if repeated := texts.overlap():
         yield f"Tested texts of more than three words that also occur word for word in training: {repeated:,}."
     if from_cache := tested.trainings.from_cache:
         yield f"Models taken from an earlier run: {from_cache} of {from_cache + tested.trainings.made}."
@@ -177,14 +176,15 @@ def _unknown(tested: Tested) -> int | None:
 
 
 def _warnings(tested: Tested) -> Iterator[str]:
+    """Yield the warnings of the run about its files, the model and the texts."""
     yield from tested.trainings.cache_log.warnings()
     model, texts = tested.model, tested.texts
     if isinstance(model, TransformerAttention):
         yield from model.warnings
-    read = model.words_read if isinstance(model, AttentionClassifier) else tuple
-    words, unknown = sum(len(read(text)) for text in tested.words), _unknown(tested) or 0
-    if unknown > _MANY_UNKNOWN * words:
-        share = f"{100 * unknown / words:.0f} %"
+    words_read = model.words_read if isinstance(model, AttentionClassifier) else tuple
+    n_words, n_unknown = sum(len(words_read(text)) for text in tested.words), _unknown(tested) or 0
+    if n_unknown > _MANY_UNKNOWN * n_words:
+        share = f"{100 * n_unknown / n_words:.0f} %"
         yield f"{share} of the tested words are unknown to the model, which cannot tell them apart."
     for role, where in (("train", "in training"), ("dev", "in the texts by which the epoch was chosen")):
         if (repeated := texts.overlap(role)) > _MUCH_OVERLAP * len(texts.test):

@@ -34,7 +34,6 @@ BASIC_COLUMNS: Mapping[str, Column] = {
 }
 """Columns that belong to no test; ``accuracy`` is the mean of ``correct`` and ``epsilon`` is the option."""
 
-
 _ITEM: ContextVar[str] = ContextVar("what attention runs over", default="word")
 
 
@@ -53,11 +52,11 @@ def in_items(text: str) -> str:
     item = _ITEM.get()
     if item == "word":
         return text
-    # Tags of HTML are left alone: they may have classes of these names.
+    # Tags of HTML, which are every other part, are left alone: they may have classes of these names.
     parts = re.split(r"(<[^>]*>)", text)
-    parts[::2] = [
-        re.sub(r"\bword(s?)\b", rf"{item}\1", re.sub(r"\bWord", item.capitalize(), part)) for part in parts[::2]
-    ]
+    for index in range(0, len(parts), 2):
+        capitalized = re.sub(r"\bWord", item.capitalize(), parts[index])
+        parts[index] = re.sub(r"\bword(s?)\b", rf"{item}\1", capitalized)
     return "".join(parts)
 
 
@@ -68,7 +67,7 @@ def registered_tests() -> dict[str, ExplanationTest]:
 
 
 def list_tests() -> list[str]:
-    """The names of the tests that `attentionology.explain` chooses from.
+    """Return the names of the tests that `attentionology.explain` chooses from.
 
     Example:
         >>> from attentionology import list_tests
@@ -86,30 +85,32 @@ def _in_items(test: ExplanationTest) -> ExplanationTest:
         columns={name: replace(column, label=in_items(column.label)) for name, column in test.columns.items()},
         questions=tuple(
             replace(
-                each,
-                question=in_items(each.question),
-                compared=in_items(each.compared),
-                passed=in_items(each.passed),
-                failed=in_items(each.failed),
+                question,
+                question=in_items(question.question),
+                compared=in_items(question.compared),
+                passed=in_items(question.passed),
+                failed=in_items(question.failed),
             )
-            for each in test.questions
+            for question in test.questions
         ),
         figure=test.figure and replace(test.figure, caption=in_items(test.figure.caption)),
-        more_figures=tuple(replace(each, caption=in_items(each.caption)) for each in test.more_figures),
+        more_figures=tuple(replace(figure, caption=in_items(figure.caption)) for figure in test.more_figures),
         page=in_items(test.page),
     )
 
 
 @functools.cache
 def _tests() -> dict[str, ExplanationTest]:
+    """Load the tests of `registered_tests`, which speak of words."""
     names = (*TESTS, _DESCRIPTION)
-    own: list[ExplanationTest] = [located(f"{__package__}.tests.{name.replace('-', '_')}:TEST") for name in names]
-    tests = [*own[:-1], *map(_added, PLUGINS.added().values()), own[-1]]
+    built_in: list[ExplanationTest] = [located(f"{__package__}.tests.{name.replace('-', '_')}:TEST") for name in names]
+    tests = [*built_in[:-1], *map(_added, PLUGINS.added().values()), built_in[-1]]
     check_tests(tests)
     return {test.name: test for test in tests}
 
 
 def _added(point: EntryPoint) -> ExplanationTest:
+    """Load the test that another package gives under an entry point."""
     test = loaded(PLUGINS.what, point)
     if isinstance(test, type) and issubclass(test, ExplanationTest):
         test = _of_subclass(test)
@@ -125,43 +126,45 @@ def _of_subclass(kind: type[ExplanationTest]) -> ExplanationTest:
     message = f"{kind.__name__}: an explanation test is an instance of ExplanationTest; subclasses are read until 0.4"
     warnings.warn(message, DeprecationWarning, stacklevel=2)
     unfilled: Any = object.__new__(kind)  # its methods need no fields but those that the subclass sets itself
-    below = kind.__mro__[: kind.__mro__.index(ExplanationTest)]
-    declared = {name for each in below for name in vars(each)}
-    given = {each.name: getattr(unfilled, each.name) for each in fields(ExplanationTest) if each.name in declared}
+    subclasses = kind.__mro__[: kind.__mro__.index(ExplanationTest)]
+    declared = {name for subclass in subclasses for name in vars(subclass)}
+    names = [option.name for option in fields(ExplanationTest) if option.name in declared]
+    arguments = {name: getattr(unfilled, name) for name in names}
     if "significance" in declared:
         of_column = unfilled.significance
-        given["columns"] = {
+        arguments["columns"] = {
             name: replace(column, significance=of_column.get(name, "")) for name, column in unfilled.columns.items()
         }
     if "without_training" in declared:
-        given["trained_part"] = unfilled.without_training() or ""
+        arguments["trained_part"] = unfilled.without_training() or ""
     if "captions" in declared and unfilled.captions:
-        (figure, caption), *others = unfilled.captions.items()
+        (name, caption), *others = unfilled.captions.items()
         if others:
             raise RegistryError(f"the explanation test {unfilled.name!r} has several figures; one is possible")
-        given["figure"] = Drawing(figure, caption, lambda results, title: unfilled.figures(results, title).get(figure))
-    return ExplanationTest(**given)
+        arguments["figure"] = Drawing(name, caption, lambda results, title: unfilled.figures(results, title).get(name))
+    return ExplanationTest(**arguments)
 
 
 def check_tests(tests: Iterable[ExplanationTest]) -> None:
     """Check that all tests can be part of one toolkit: that each name is given once, and that what they name exists."""
     tests = list(tests)
-    owners = {f"column {name!r}": "every table" for name in BASIC_COLUMNS}
+    owners = {f"column {name!r}": "every table" for name in BASIC_COLUMNS}  # of what is defined
     for test in tests:
-        figures = [f"figure {drawing.name!r}" for drawing in test.drawings]
-        tables = [f"table {name!r}" for name in test.tables]
-        for thing in (f"test {test.name!r}", *(f"column {name!r}" for name in test.columns), *tables, *figures):
+        defined = [f"test {test.name!r}", *(f"column {name!r}" for name in test.columns)]
+        defined += [f"table {name!r}" for name in test.tables]
+        defined += [f"figure {drawing.name!r}" for drawing in test.drawings]
+        for thing in defined:
             if thing in owners:
                 raise RegistryError(
                     f"the explanation test {test.name!r} defines the {thing}, which {owners[thing]!r} has already"
                 )
             owners[thing] = test.name
-    there = owners.keys() | {f"option {option.name!r}" for option in fields(ExplanationTestOptions)}
+    existing = owners.keys() | {f"option {option.name!r}" for option in fields(ExplanationTestOptions)}
     for test in tests:
-        asked = [name for question in test.questions for name in question.columns]
-        named = [f"column {name!r}" for name in (*asked, *test.on_page, *test.key, *test.reads)]
-        named += [f"option {name!r}" for name in test.uses] + [f"test {name!r}" for name in test.after]
-        if missing := next((thing for thing in named if thing not in there), None):
+        of_questions = [name for question in test.questions for name in question.columns]
+        used = [f"column {name!r}" for name in (*of_questions, *test.on_page, *test.key, *test.reads)]
+        used += [f"option {name!r}" for name in test.uses] + [f"test {name!r}" for name in test.after]
+        if missing := next((thing for thing in used if thing not in existing), None):
             raise RegistryError(f"the explanation test {test.name!r} names the {missing}, which does not exist")
 
 
@@ -178,12 +181,12 @@ def with_columns(table: pd.DataFrame, test: ExplanationTest, columns: Rows) -> p
 
 
 def in_order_of_report() -> list[ExplanationTest]:
-    """The tests in the order of page and verdicts: first those whose verdict decides how the others are read."""
+    """Return the tests in the order of page and verdicts: first those whose verdict decides how the others are read."""
     return sorted(registered_tests().values(), key=lambda test: not test.gate)
 
 
 def in_order_of_use(chosen: Sequence[ExplanationTest]) -> list[ExplanationTest]:
-    """Put before each test those whose findings it uses; the others keep their order."""
+    """Return the tests with those before each whose findings it uses; the others keep their order."""
     order: dict[str, ExplanationTest] = {}
     for test in chosen:
         order |= {other.name: other for other in chosen if other.name in test.after}
@@ -193,32 +196,32 @@ def in_order_of_use(chosen: Sequence[ExplanationTest]) -> list[ExplanationTest]:
 
 @functools.cache
 def owner_of() -> dict[str, str]:
-    """The name of the test that gives a column, by column."""
+    """Return for each column the name of the test that gives it."""
     return {column: name for name, test in registered_tests().items() for column in test.columns}
 
 
 def borrowed(names: Collection[str]) -> dict[str, list[str]]:
-    """Columns that the questions of some tests are about and other tests give, by the names of those tests."""
+    """Return the columns that the questions of these tests are about and other tests give, by those other tests."""
     columns: dict[str, list[str]] = {}
     for name in names:
         for question in registered_tests()[name].questions:
             for column in question.columns:
                 owner = owner_of().get(column, name)
-                if owner != name and column not in columns.setdefault(owner, []):
-                    columns[owner].append(column)
-    return columns
+                if owner != name:
+                    columns.setdefault(owner, []).append(column)
+    return {owner: list(dict.fromkeys(of_owner)) for owner, of_owner in columns.items()}
 
 
 def column_of(name: str) -> Column:
-    """Label and unit of a column; of an unknown one its name."""
+    """Return a column by its name. The label of an unknown one is its name."""
     owner = owner_of().get(name)
-    given = BASIC_COLUMNS if owner is None else registered_tests()[owner].columns
-    column = given.get(name) or Column(name.replace("_", " "), "")
+    columns = BASIC_COLUMNS if owner is None else registered_tests()[owner].columns
+    column = columns.get(name) or Column(name.replace("_", " "), "")
     return replace(column, label=in_items(column.label))
 
 
 def with_unit(name: str) -> str:
-    """Label of a column with its unit in brackets."""
+    """Return the label of a column with its unit in brackets."""
     column = column_of(name)
-    short = column.unit.partition(",")[0]
-    return column.label if column.label.startswith(short) else f"{column.label} ({short})"
+    unit = column.unit.partition(",")[0]  # without the range after the comma
+    return column.label if column.label.startswith(unit) else f"{column.label} ({unit})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -52,30 +52,30 @@ def choose(options: ExplainOptions, loaded: Loaded) -> Chosen:
         tests = [test for test in choices if test.by_default]
     else:
         tests = [test for test in choices if test.name in named or "all" in named]
-    left_out = []
+    obstacles: dict[str, str] = {}  # why a test cannot run here, by its name
     trains, has_model = options.trains(loaded), options.model.model is not None or loaded.model is not None
     for test in tests:
         if test.trains and not trains:
-            left_out.append((test.name, "it trains models, and nothing is trained in this run"))
+            obstacles[test.name] = "it trains models, and nothing is trained in this run"
         elif test.small_only and has_model:
-            left_out.append((test.name, "it is for the classifiers that are trained here (--encoder)"))
-    if left_out and named is not None and "all" not in named:
-        raise OptionError(f"--tests {left_out[0][0]}: {left_out[0][1]}")
-    chosen = tuple(test for test in tests if test.name not in dict(left_out))
+            obstacles[test.name] = "it is for the classifiers that are trained here (--encoder)"
+    if named is not None and "all" not in named:
+        for name, obstacle in obstacles.items():
+            raise OptionError(f"--tests {name}: {obstacle}")
+    chosen = tuple(test for test in tests if test.name not in obstacles)
     if not chosen:
         raise OptionError("none of the tests can be run here")
     _check_that_all_are_read(options, chosen)
     options.check_files()
-    return chosen, tuple(left_out)
+    return chosen, tuple(obstacles.items())
 
 
 def _check_that_all_are_read(options: ExplainOptions, chosen: Sequence[ExplanationTest]) -> None:
     """Check that every given option is read by a chosen test, because it has no effect otherwise."""
-    given = changed(options.tests)
-    for option in fields(options.tests):
-        readers = [test.name for test in registered_tests().values() if option.name in test.uses]
-        if option.name in given and readers and not {test.name for test in chosen} & {*readers}:
-            raise OptionError(f"{flag(option.name)} is for --tests {' or '.join(readers)}")
+    for name in changed(options.tests):
+        readers = [test.name for test in registered_tests().values() if name in test.uses]
+        if readers and not any(test.name in readers for test in chosen):
+            raise OptionError(f"{flag(name)} is for --tests {' or '.join(readers)}")
 
 
 def prepared(options: ExplainOptions, loaded: Loaded, chosen: Chosen, cache: Path | None) -> Tested:
@@ -92,8 +92,9 @@ def prepared(options: ExplainOptions, loaded: Loaded, chosen: Chosen, cache: Pat
     if isinstance(model, TransformerAttention) and not options.shares.in_this_process:
         # Its hooks cannot be sent to another process, and it uses all threads by itself.
         raise OptionError("--workers is for small classifiers; the parts of a transformer can be shared with --part")
-    reasons = {test.name: reason for test in tests if (reason := test.impossible(model, options.tests)) is not None}
-    tests, left_out = tuple(test for test in tests if test.name not in reasons), (*left_out, *reasons.items())
+    judged = [(test.name, test.impossible(model, options.tests)) for test in tests]
+    obstacles = {name: obstacle for name, obstacle in judged if obstacle is not None}
+    tests, left_out = tuple(test for test in tests if test.name not in obstacles), (*left_out, *obstacles.items())
     if not tests:
         raise OptionError("; ".join(f"--tests {name}: {why}" for name, why in left_out))
     if not options.trains(loaded):
@@ -108,6 +109,7 @@ def prepared(options: ExplainOptions, loaded: Loaded, chosen: Chosen, cache: Pat
 
 
 def _model(options: ExplainOptions, source: ModelSource | None) -> AttentionModel:
+    """Load the saved classifier, or make the model as its source makes it, untrained or loaded."""
     if source is None:
         return load_saved(options.model.model or "")
     try:
@@ -133,10 +135,10 @@ def found(tested: Tested) -> ExplainFacts:
     compared: dict[str, Findings] = {}
     for test in in_order_of_use(tested.tests) if tested.trains else ():
         compared[test.name] = test.compare(tested, {name: compared[name] for name in test.after if name in compared})
-    every = compared.values()
+    findings = compared.values()
     base, _ = tested.score("base", "base", tested.base.probabilities)
-    points = [points for each in every for points in each.points]
-    remarks = [note for each in every for note in each.notes]
+    points = [points for of_test in findings for points in of_test.points]
+    remarks = [note for of_test in findings for note in of_test.notes]
     return ExplainFacts(
         tests=tuple(test.name for test in tested.tests),
         classes=tuple(tested.model.classes),
@@ -144,28 +146,28 @@ def found(tested: Tested) -> ExplainFacts:
         seed=options.seed,
         keys=pd.DataFrame({"key": text_keys(tested.words, options.seed)}),
         examined=tested.table,
-        compared={name: pd.DataFrame(dict(each.columns)) for name, each in compared.items() if each.columns},
-        measured={name: each.measured for name, each in compared.items() if each.measured},
-        models=pd.concat([base, *(rows for each in every for rows in each.models)], ignore_index=True),
+        compared={name: pd.DataFrame(of_test.columns) for name, of_test in compared.items() if of_test.columns},
+        measured={name: of_test.measured for name, of_test in compared.items() if of_test.measured},
+        models=pd.concat([base, *(rows for of_test in findings for rows in of_test.models)], ignore_index=True),
         points=pd.concat(points, ignore_index=True) if points else pd.DataFrame(),
         history=pd.DataFrame(tested.trainings.history),
         examples=highlighted_texts(tested),
         item="sentence" if tested.texts.test.of_sentences else "word",
         phrases=tuple(phrases(tested)),
         notes=tuple(notes(tested, remarks)),
-        left_out=(*tested.left_out, *(entry for each in every for entry in each.left_out)),
+        left_out=(*tested.left_out, *(entry for of_test in findings for entry in of_test.left_out)),
     )
 
 
 def _examined_tests(tested: Tested) -> tuple[list[ExplanationTest], Mapping[str, Sequence[str]]]:
-    """The tests of the tested model, and those columns of other tests that questions are about."""
+    """Return the tests of the tested model, and those columns of other tests that questions are about."""
     names = [test.name for test in tested.tests]
     floors = {owner: columns for owner, columns in borrowed(names).items() if owner not in names}
     return [test for name, test in registered_tests().items() if name in names or name in floors], floors
 
 
 def _examined(tested: Tested) -> pd.DataFrame:
-    """The per-text table of the tested model, with the columns of other tests that questions are about."""
+    """Return the per-text table of the tested model, with the columns of other tests that questions are about."""
     tests, floors = _examined_tests(tested)
     return tested.examined(tested.model, tests, tested.options.tests, "examine", floors)
 
@@ -185,35 +187,36 @@ def examine_share(tested: Tested) -> str:
 def highlighted_texts(tested: Tested) -> tuple[HighlightedText, ...]:
     """Return a few texts with the weights of their words: attention, gradients, and other attention with one output."""
     # The texts are sampled deterministically by a hash of their ids. They have 5 to 25 words if there are such texts.
-    model, texts, epsilon, seed = tested.model, tested.texts.test, tested.options.tests.epsilon, tested.options.seed
-    fitting = [i for i, text in enumerate(texts) if _SHORTEST <= len(text) <= _LONGEST]
-    fitting = fitting or [i for i, text in enumerate(texts) if len(text) > 1]
-    keys = sentence_keys([texts[i].id for i in fitting], seed)
-    drawn = [fitting[i] for i in np.argsort(keys, kind="stable")[:_EXAMPLES].tolist()]
-    of_words = any(test.name == SINGLE.name for test in tested.tests)
-    shown = []
-    for i in drawn:
-        batch = read(model, [texts[i].id], [tested.words[i]], seed)
-        n, predicted = len(texts[i]), int(batch.predicted[0])
-        panels = [
-            Highlight("attention", tuple(batch.scores[0, :n].tolist())),
-            Highlight("gradient × input", tuple(gradient_importance(model, batch.texts)[0, :n].tolist())),
-        ]
-        if solvable(model):
-            other = exact_attention(batch, 0, epsilon=epsilon)
-            far = jsd(other, batch.alpha[0, 0, :n].double()).item()
-            note = f"JSD {far:.2f}; the probability changes by {epsilon:g} at most"
-            panels.append(Highlight("other attention, same output", tuple(other.tolist()), note))
-        shown.append(
-            HighlightedText(
-                words=texts[i].words,
-                query=query_of(tested.words[i]),
-                probability_of_label=float(batch.probabilities[0, tested.labels[i]]),
-                from_word=tuple(in_context(batch)[0, :n, tested.labels[i]].tolist()) if of_words else (),
-                label=model.classes[tested.labels[i]],
-                predicted=model.classes[predicted],
-                probability=float(batch.probabilities[0, predicted]),
-                panels=tuple(panels),
-            )
-        )
-    return tuple(shown)
+    texts = tested.texts.test
+    fitting = [index for index, text in enumerate(texts) if _SHORTEST <= len(text) <= _LONGEST]
+    fitting = fitting or [index for index, text in enumerate(texts) if len(text) > 1]
+    keys = sentence_keys([texts[index].id for index in fitting], tested.options.seed)
+    sampled = np.argsort(keys, kind="stable")[:_EXAMPLES].tolist()
+    return tuple(_highlighted(tested, fitting[position]) for position in sampled)
+
+
+def _highlighted(tested: Tested, index: int) -> HighlightedText:
+    """Return the tested text at an index with the weights of its words."""
+    model, text, epsilon = tested.model, tested.texts.test[index], tested.options.tests.epsilon
+    batch = read(model, [text.id], [tested.words[index]], tested.options.seed)
+    n, label, predicted = len(text), tested.labels[index], int(batch.predicted[0])
+    panels = [
+        Highlight("attention", tuple(batch.scores[0, :n].tolist())),
+        Highlight("gradient × input", tuple(gradient_importance(model, batch.texts)[0, :n].tolist())),
+    ]
+    if solvable(model):
+        other_alpha = exact_attention(batch, 0, epsilon=epsilon)
+        far = jsd(other_alpha, batch.alpha[0, 0, :n].double()).item()
+        note = f"JSD {far:.2f}; the probability changes by {epsilon:g} at most"
+        panels.append(Highlight("other attention, same output", tuple(other_alpha.tolist()), note))
+    predicts_from_words = any(test.name == SINGLE.name for test in tested.tests)
+    return HighlightedText(
+        words=text.words,
+        query=query_of(tested.words[index]),
+        probability_of_label=float(batch.probabilities[0, label]),
+        from_word=tuple(in_context(batch)[0, :n, label].tolist()) if predicts_from_words else (),
+        label=model.classes[label],
+        predicted=model.classes[predicted],
+        probability=float(batch.probabilities[0, predicted]),
+        panels=tuple(panels),
+    )

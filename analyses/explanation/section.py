@@ -32,62 +32,54 @@ _PAGE = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True
 _PAGE.filters |= {"percent": percent, "number": number, "value": shown_value, "bounds": shown_bounds}
 
 _COMPARED = (TableColumn("test", "text", "", "test"), TableColumn("compared", "text", "", "compared", wraps=True))
-_NUMBERS = (
-    TableColumn("label", "text", "", "measure", wraps=True),
-    MEAN,
-    TableColumn("n", "count", "", "n"),
-)
+_NUMBERS = (TableColumn("label", "text", "", "measure", wraps=True), MEAN, TableColumn("n", "count", "", "n"))
 
 
 def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "") -> Section:
     """Make the tables, the figures and the section of the page."""
     with attending_to(results.item):
-        return _section(results, model, corpus)
-
-
-def _section(results: ExplainResults, model: str, corpus: str) -> Section:
-    tests = in_order_of_report()
-    article = "the " if model.endswith(" classifier") else ""
-    tables = {name: getattr(results, name) for name in ("verdicts", "summary", "texts", "models", "curve")}
-    tables |= {**results.tables, "training": results.history}
-    verdicts = verdict_rows(results.verdicts)
-    gates = {test.name for test in tests if test.gate}
-    summarized = {name: short for test in tests for name, short in test.tables.items()}
-    return Section(
-        title=f"May the attention of {article}{model} be read as an explanation?",
-        template=Path(__file__).with_name("section.html.j2"),
-        context={
-            "verdicts": len(verdicts),
-            "gate": next((row["verdict"] for row in verdicts if row["test"] in gates), ""),
-            "parts": [part for test in tests if (part := _part(results, test))],
-            "models": len(results.models),
-            "has_f1": has_values(results.models, "f1"),
-            "has_auc": has_values(results.models, "auc"),
-            "item": results.item,
-            "examples": [_shaded(text) for text in results.examples],
-            "by_class": len(results.classes) <= MAX_CLASSES,
-            "n_texts": len(results.texts),
-            "facts": list(results.facts),
-            "notes": list(results.notes),
-            "not_run": len(results.left_out),
-        },
-        shown=[
-            verdict_table(results),
-            ShownTable("explain_models", "The models (%)", EXPLAIN_MODELS.columns, rows_of(results.models)),
-            _not_run(results),
-        ],
-        summary={
-            "explain_verdicts": records(results.verdicts),
-            "explain_summary": records(overall(results.summary)),
-            "explain_models": records(results.models),
-            **{f"explain_{name}": records(results.table(name)) for name, short in summarized.items() if short},
-            "explain_curve": records(results.curve),
-            "explain_notes": list(results.notes),
-            "explain_left_out": [{"test": test, "why": why} for test, why in results.left_out],
-        },
-        tables={f"explain_{name}": table for name, table in tables.items() if len(table)},
-        figures=explain_figures(results, f"{model} on {corpus}" if model and corpus else model),
-    )
+        tests = in_order_of_report()
+        article = "the " if model.endswith(" classifier") else ""
+        tables = {name: getattr(results, name) for name in ("verdicts", "summary", "texts", "models", "curve")}
+        tables |= {**results.tables, "training": results.history}
+        verdicts = verdict_rows(results.verdicts)
+        gates = {test.name for test in tests if test.gate}
+        summarized = {name: short for test in tests for name, short in test.tables.items()}
+        return Section(
+            title=f"May the attention of {article}{model} be read as an explanation?",
+            template=Path(__file__).with_name("section.html.j2"),
+            context={
+                "verdicts": len(verdicts),
+                "gate": next((row["verdict"] for row in verdicts if row["test"] in gates), ""),
+                "parts": [part for test in tests if (part := _part(results, test))],
+                "models": len(results.models),
+                "has_f1": has_values(results.models, "f1"),
+                "has_auc": has_values(results.models, "auc"),
+                "item": results.item,
+                "examples": [_shaded(text) for text in results.examples],
+                "by_class": len(results.classes) <= MAX_CLASSES,
+                "n_texts": len(results.texts),
+                "facts": list(results.facts),
+                "notes": list(results.notes),
+                "not_run": len(results.left_out),
+            },
+            shown=[
+                verdict_table(results),
+                ShownTable("explain_models", "The models (%)", EXPLAIN_MODELS.columns, rows_of(results.models)),
+                _not_run(results),
+            ],
+            summary={
+                "explain_verdicts": records(results.verdicts),
+                "explain_summary": records(overall(results.summary)),
+                "explain_models": records(results.models),
+                **{f"explain_{name}": records(results.table(name)) for name, short in summarized.items() if short},
+                "explain_curve": records(results.curve),
+                "explain_notes": list(results.notes),
+                "explain_left_out": [{"test": test, "why": why} for test, why in results.left_out],
+            },
+            tables={f"explain_{name}": table for name, table in tables.items() if len(table)},
+            figures=explain_figures(results, f"{model} on {corpus}" if model and corpus else model),
+        )
 
 
 def _not_run(results: ExplainResults) -> ShownTable:
@@ -132,7 +124,7 @@ def explain_figures(results: ExplainResults, title: str) -> dict[str, Figure]:
         drawn = {drawing.name: drawing.draw(results, title) for drawing in drawings}
         figures = {name: figure for name, figure in drawn.items() if figure is not None}
         for figure in figures.values() if results.item != "word" else ():
-            # Labels and legends are texts of this package, except for the names of classes.
+            # Labels and legends are texts of this package, except for the title and the names of classes.
             for text in figure.findobj(Text):
                 if not text.get_text().startswith("predicted: ") and text.get_text() != figure.get_suptitle():
                     text.set_text(in_items(text.get_text()))
@@ -144,11 +136,11 @@ def explain_figures(results: ExplainResults, title: str) -> dict[str, Figure]:
 
 def _part(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:
     """Return what the page shows of a test; empty if the test did not run."""
-    there = {*results.texts.columns, *(results.summary["measure"] if len(results.summary) else ())}
+    measures = {*results.texts.columns, *(results.summary["measure"] if len(results.summary) else ())}
     lent = {column for columns in borrowed(registered_tests()).values() for column in columns}
-    if not test.ran(there, lent, results):
+    if not test.ran(measures, lent, results):
         return {}
-    shown = [name for name in test.on_page if name in there]
+    shown = [name for name in test.on_page if name in measures]
     values = {"there": shown, "epsilon": results.epsilon, **test.page_values(results)}
     captions = {drawing.name: _rendered(drawing.caption, values) for drawing in test.drawings}
     part = {"heading": test.heading, "captions": captions, "html": _rendered(test.page, values)}
@@ -156,34 +148,35 @@ def _part(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:
 
 
 def _rendered(template: str, values: Mapping[str, Any]) -> Markup:
+    """Return the HTML of a template of a test."""
     return Markup(_PAGE.from_string(template).render(**values))  # noqa: S704 the values are escaped
 
 
 def _numbers(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:
     """Return the tables of a test: over all texts, and by class; empty texts where there is none."""
-    rows: dict[tuple[str, str], dict[str, Any]] = {(r["measure"], r["predicted"]): r for r in rows_of(results.summary)}
+    summary = {(row["measure"], row["predicted"]): row for row in rows_of(results.summary)}
     # If there are too many classes for the page, their rows are only in the table on disk.
-    groups = [OVERALL, *results.classes] if len(results.classes) <= MAX_CLASSES else [OVERALL]
-    shown = []
-    for group in groups:
+    classes = results.classes if len(results.classes) <= MAX_CLASSES else ()
+    whole: list[Row] = []
+    by_class: list[Row] = []
+    for group in (OVERALL, *classes):
         for measure in test.on_page:
-            row = rows.get((measure, group))
-            if row is None or (group != OVERALL and row["n"] + row["undefined"] == 0):
-                continue
-            column = column_of(measure)
-            tested = rows.get((column.significance, group), {"mean": math.nan})
-            named = {"label": column.label, "unit": column.unit, "whole": group == OVERALL}
-            shown.append({**row, **named, "significant": tested["mean"]})
-    whole = [row for row in shown if row["whole"]]
-    parts = [row for row in shown if not row["whole"]]
+            row = summary.get((measure, group))
+            if row is not None and (group == OVERALL or row["n"] + row["undefined"] > 0):
+                column = column_of(measure)
+                significance = summary.get((column.significance, group), {"mean": math.nan})
+                described = {"label": column.label, "unit": column.unit, "significant": significance["mean"]}
+                (whole if group == OVERALL else by_class).append({**row, **described})
+    shown, predicted = [*whole, *by_class], TableColumn("predicted", "text", "", "predicted")
     return {
         "whole": _measured(whole, shown) if whole else "",
-        "by_class": _measured(parts, shown, TableColumn("predicted", "text", "", "predicted")) if parts else "",
+        "by_class": _measured(by_class, shown, predicted) if by_class else "",
     }
 
 
 def _measured(rows: Sequence[Row], all_rows: Sequence[Row], *first: TableColumn) -> ShownTable:
     """Return the means of measures, in the unit of each, beside the share of texts in which it is significant."""
+    # Columns that only some of all rows need are in both tables of a test.
     has_undefined = any(row["undefined"] for row in all_rows)
     has_significant = any(not math.isnan(row["significant"]) for row in all_rows)
     columns = [
@@ -201,66 +194,63 @@ def _measured(rows: Sequence[Row], all_rows: Sequence[Row], *first: TableColumn)
 
 def _shaded(text: HighlightedText) -> dict[str, Any]:
     """Return an example with the shade of each word, from 0 to 1 within each panel."""
-    panels, joined = [], joined_words(text.words)
+    panels, joined = [], joined_words(text.words)  # the indices of words that no space follows
     for panel in text.panels:
-        most = max((abs(weight) for weight in panel.weights if math.isfinite(weight)), default=0.0) or 1.0
+        largest = max((abs(weight) for weight in panel.weights if math.isfinite(weight)), default=0.0) or 1.0
         words = [
             {
                 "word": word,
                 "weight": weight,
-                "shade": abs(weight) / most if math.isfinite(weight) else 0.0,
+                "shade": abs(weight) / largest if math.isfinite(weight) else 0.0,
                 "after": "" if index in joined else " ",
             }
             for index, (word, weight) in enumerate(zip(text.words, panel.weights, strict=True))
         ]
         panels.append({"name": panel.name, "note": panel.note, "words": words})
-    named = {
+    return {
         "query": running_text(text.query),
         "label": text.label,
         "predicted": text.predicted,
         "probability": text.probability,
+        "panels": panels,
+        "is_right_to_left": is_right_to_left(text.words),
     }
-    return {**named, "panels": panels, "is_right_to_left": is_right_to_left(text.words)}
 
 
 def explain_table(results: ExplainResults, *, width: int) -> RenderableType:
     """Make the tables of the verdicts and of the most important numbers, with facts and notes below."""
     with attending_to(results.item):
-        return _table(results, width)
-
-
-def _table(results: ExplainResults, width: int) -> RenderableType:
-    lines = [f"{fact[0].upper()}{fact[1:]}." for fact in results.facts if fact]
-    lines += results.notes
-    lines += [f"Not run: {test} ({why})" for test, why in results.left_out]
-    parts: list[RenderableType] = []
-    if len(results.verdicts):
-        title = "What is compared with what, in the same order"
-        parts += [verdict_table(results).terminal(width), ""]
-        parts += [ShownTable("compared", title, _COMPARED, rows_of(results.verdicts)).terminal(width), ""]
-        note = (
-            "Above 0, attention does better than the floor. Passing a test does not prove that attention is faithful."
-        )
-        lines.insert(0, note)
-    if numbers := _key_numbers(results):
-        parts.append(ShownTable("numbers", "Means over texts", _NUMBERS, numbers).terminal(width))
-    if lines:
+        tables: list[RenderableType] = []
+        lines = []  # below the tables
+        if len(results.verdicts):
+            title = "What is compared with what, in the same order"
+            tables += [verdict_table(results).terminal(width), ""]
+            tables += [ShownTable("compared", title, _COMPARED, rows_of(results.verdicts)).terminal(width), ""]
+            lines.append(
+                "Above 0, attention does better than the floor. Passing a test does not prove that attention is "
+                "faithful."
+            )
+        if numbers := _key_numbers(results):
+            tables.append(ShownTable("numbers", "Means over texts", _NUMBERS, numbers).terminal(width))
+        lines += [f"{fact[0].upper()}{fact[1:]}." for fact in results.facts if fact]
+        lines += results.notes
+        lines += [f"Not run: {test} ({why})" for test, why in results.left_out]
         caption = escape("\n".join(lines))
-        parts.append(f"[table.caption]{caption}[/]")
-    return Group(*parts)
+        return Group(*tables, *([f"[table.caption]{caption}[/]"] if lines else []))
 
 
 def _key_numbers(results: ExplainResults) -> list[dict[str, Any]]:
-    """The accuracy of the tested model, and the most important measures of all tests."""
-    base = [row for row in rows_of(results.models) if row["role"] == "base"]
-    shown = [
-        {**row, "label": "accuracy of the tested model (%)", "unit": SHARE, "mean": row["accuracy"],
-         "n": len(results.texts)}
-        for row in base
-    ]  # fmt: skip
+    """Return the accuracy of the tested model, and the most important measures of all tests, as rows."""
+    shown = []
+    for row in rows_of(results.models):
+        if row["role"] == "base":
+            accuracy = {"label": "accuracy of the tested model (%)", "unit": SHARE, "mean": row["accuracy"]}
+            shown.append({**row, **accuracy, "n": len(results.texts)})
+    names = [name for test in in_order_of_report() for name in test.key]
+    if not shown:
+        names.insert(0, "correct")  # the same accuracy
     rows = {row["measure"]: row for row in rows_of(overall(results.summary))}
-    key = tuple(dict.fromkeys(name for test in in_order_of_report() for name in test.key))
-    for measure in key if base else ("correct", *key):
+    for measure in dict.fromkeys(names):
         if measure in rows and rows[measure]["n"]:
             shown.append({**rows[measure], "label": with_unit(measure), "unit": column_of(measure).unit})
     return shown

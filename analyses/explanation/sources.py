@@ -87,9 +87,7 @@ class Classifiers:
 
 
 class Transformers:
-    """Makes transformers, with a new classification head if they are fine-tuned, else with that which they have."""
-
-    # The training texts decide the classes of a new head.
+    """Makes transformers. If they are fine-tuned, they get a new head, whose classes the training texts decide."""
 
     seeds = 2
     vectors = None  # transformers have no word vectors
@@ -118,10 +116,9 @@ class Transformers:
                 for child in model.children():
                     if child is not model.base_model:
                         child.apply(model._init_weights)
-        where = self.files.name  # on the Hub, or a folder
-        name = DEMO_NAME if self.model.model == DEMO else where if self.files.endpoint else Path(where).name or where
-        heads = options.chosen_heads()
-        n_layers, n_heads = (getattr(model.config, f"num_{what}", 0) for what in ("hidden_layers", "attention_heads"))
+        name, heads = self._shown_name(), options.chosen_heads()
+        n_layers = getattr(model.config, "num_hidden_layers", 0)  # 0 if unknown
+        n_heads = getattr(model.config, "num_attention_heads", 0)
         if options.layer is not None and options.layer > n_layers > 0:
             raise OptionError(f"{name} has the layers 1 to {n_layers}, not {options.layer}")
         if heads != "all" and max(heads) >= n_heads > 0:
@@ -143,6 +140,13 @@ class Transformers:
         except ValueError as error:
             raise OptionError(str(error)) from error
 
+    def _shown_name(self) -> str:
+        """Return the name of the model for readers: that on the Hub, or that of its folder."""
+        name = self.files.name
+        if self.model.model == DEMO:
+            return DEMO_NAME
+        return name if self.files.endpoint else Path(name).name or name
+
     def identity(self, model: TransformerAttention) -> dict[str, Any]:
         """Return what identifies the untrained model in the cache."""
         scope = {name: value for name, value in model.describe().items() if name not in ("score", "fast")}
@@ -160,7 +164,7 @@ def load_saved(path: str) -> AttentionClassifier:
 
 
 def _changed(recipe: ClassifierRecipe, epochs: int | None, learning_rate: float | None) -> ClassifierRecipe:
-    """The recipe with what was given."""
+    """Return the recipe with the number of epochs and the learning rate that were given."""
     return replace(recipe, epochs=epochs or recipe.epochs, learning_rate=learning_rate or recipe.learning_rate)
 
 

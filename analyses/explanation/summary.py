@@ -68,7 +68,7 @@ class Bootstrap:
         return Measured(name, mean, int(there.sum()), self._means(values, there) - mean)
 
     def _means(self, values: Values, there: npt.NDArray[np.bool_]) -> Values:
-        """The mean of each replicate over the texts that are there; NaN if it draws none of them."""
+        """Return the mean of each replicate over the texts that are there; NaN if it draws none of them."""
         with np.errstate(invalid="ignore"):
             means: Values = (self.weights @ np.where(there, values, 0.0)) / (self.weights @ there.astype(np.float64))
         return means
@@ -82,25 +82,24 @@ def summarize(
     groups = [(OVERALL, np.ones(len(texts), dtype=bool))]
     groups += [(name, (texts["predicted"] == c).to_numpy()) for c, name in enumerate(classes)]
     for test, columns in tests.items():
-        names = list(columns)
-        values = texts[names].to_numpy(dtype=np.float64)
-        for group, chosen in groups:
-            chosen_values = np.where(chosen[:, None], values, np.nan)
-            low, high = bootstrap(chosen_values)
-            for c, measure in enumerate(names):
-                there = chosen_values[~np.isnan(chosen_values[:, c]), c]
+        values = texts[list(columns)].to_numpy(dtype=np.float64)
+        for group, is_in_group in groups:
+            of_group = np.where(is_in_group[:, None], values, np.nan)
+            low, high = bootstrap(of_group)
+            for index, measure in enumerate(columns):
+                defined = of_group[~np.isnan(of_group[:, index]), index]
                 rows.append(
                     {
                         "test": test,
                         "measure": measure,
                         "predicted": group,
-                        "n": len(there),
-                        "undefined": int(chosen.sum()) - len(there),
-                        "mean": there.mean() if len(there) else np.nan,
-                        "sd": there.std(ddof=1) if len(there) > 1 else np.nan,
-                        "median": np.median(there) if len(there) else np.nan,
-                        "low": low[c],
-                        "high": high[c],
+                        "n": len(defined),
+                        "undefined": int(is_in_group.sum()) - len(defined),
+                        "mean": defined.mean() if len(defined) else np.nan,
+                        "sd": defined.std(ddof=1) if len(defined) > 1 else np.nan,
+                        "median": np.median(defined) if len(defined) else np.nan,
+                        "low": low[index],
+                        "high": high[index],
                     }
                 )
     return pd.DataFrame(rows)
@@ -112,7 +111,7 @@ def quality(probabilities: Float[ndarray, "texts classes"], labels: npt.NDArray[
     predicted, classes = probabilities.argmax(1), probabilities.shape[1]
     areas = [
         roc_auc_score(labels == c, probabilities[:, c])
-        for c in (range(classes) if classes > 2 else (1,))
+        for c in (range(classes) if classes > 2 else (1,))  # of two classes, both have the same area
         if 0 < (labels == c).sum() < len(labels)
     ]
     undefined = cast(Any, 0.0)  # type checkers infer str from the default value of zero_division

@@ -70,8 +70,8 @@ class Tested:
         task, shares = self.examination(model, tests, options, only), self.options.shares
         with self.stages(label), progress_bar(label, len(self.words), unit="texts") as advance:
             if shares.parts is None and shares.in_this_process:
-                given: dict[str, Any] = {"seed": task.seed, "workers": self.trainings.workers, "advance": advance}
-                table = examine(model, task.ids, self.words, task.functions(), **given)
+                tests_by_name, n = task.functions(), self.trainings.workers
+                table = examine(model, task.ids, self.words, tests_by_name, seed=task.seed, workers=n, advance=advance)
             else:
                 tables, _ = examined_parts(task, shares, self.trainings.cache_log, advance)
                 table = pd.concat(tables).sort_index()
@@ -114,13 +114,12 @@ class Tested:
         train, dev, source = self.texts.train, self.texts.dev, self.source
         assert train is not None  # noqa: S101 there is training
         assert source is not None  # noqa: S101 there is training
-        classes, roles = source.classes or (), self.texts.roles()
-        makes: Callable[[int], Any] = make or source.make
-        digests: dict[str, str] = {role: digest(roles[role]) for role in ("train", "dev") if role in roles}
+        classes, make_model = source.classes or (), make or source.make
+        digests = {"train": digest(train), **({} if dev is None else {"dev": digest(dev)})}
         return ClassifierTraining(
             name=name,
             role=role,
-            make=partial(makes, seed),
+            make=partial(make_model, seed),
             texts=words_of(train),
             objective=CrossEntropy(class_numbers(train, classes), len(classes)),
             recipe=source.recipe,

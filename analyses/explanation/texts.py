@@ -65,41 +65,51 @@ def read_texts(options: ExplainOptions, loaded: Loaded) -> ExplainTexts:
     """Read the texts, filter them by length, hold out the roles that were not given, and apply the limit."""
     # Which texts are held out depends on a hash of their words, so that equal texts end up on the same side.
     choice = options.texts
+    texts, lengths = _given_texts(options, loaded)
+    held_out = []
+    if "train" in texts:
+        _check_classes(texts["train"])
+        for role, share in (("test", TESTED_SHARE), ("dev", DEV_SHARE)):
+            if role not in texts:
+                texts[role], texts["train"] = _cut(texts["train"], share, options.seed, role)
+                held_out.append(role)
+                if not texts[role] or not texts["train"]:
+                    message = f"too few texts to hold some out as {role} texts; give others with --{role} FILE"
+                    raise CorpusError(message, file=(choice.data or ("",))[0])
+        _check_labels(texts, held_out)
+    test = _limited(texts["test"], choice.limit, options.seed)
+    return ExplainTexts(texts.get("train"), texts.get("dev"), test, len(texts["test"]), lengths, tuple(held_out))
+
+
+def _given_texts(
+    options: ExplainOptions, loaded: Loaded
+) -> tuple[dict[str, LabelledTexts], dict[str, tuple[int, int]]]:
+    """Return the texts that were given for each role, and how many of them were left out as too short and too long."""
+    choice = options.texts
+    texts: dict[str, LabelledTexts] = {}
     lengths: dict[str, tuple[int, int]] = {}
-    given: dict[str, LabelledTexts] = {}
-    for role, files, before in (
+    for role, files, loaded_texts in (
         ("train", choice.data, loaded.data),
         ("dev", choice.dev, loaded.dev),
         ("test", choice.test, loaded.test),
     ):
-        if not files and before is None:
+        if not files and loaded_texts is None:
             continue
-        texts = before if before is not None else _read(options, files or ())
-        given[role], short, long = texts.kept(choice.min_words, choice.max_words)
+        all_texts = _read(options, files or ()) if loaded_texts is None else loaded_texts
+        texts[role], short, long = all_texts.kept(choice.min_words, choice.max_words)
         lengths[role] = (short, long)
-        why, found, first = "", given[role].reads, next(iter(given.values())).reads
-        if not given[role]:
-            why = "no text has the length that is asked for" if len(texts) else "there is no text in it"
-        elif found != first:
-            why = f"some files have {_READ[first]}, and others have {_READ[found]}"
-        if why:
-            raise CorpusError(why, file=(files or ("",))[0])
-    held_out = []
-    if "train" in given:
-        _check_classes(given["train"])
-        for role, share in (("test", TESTED_SHARE), ("dev", DEV_SHARE)):
-            if role not in given:
-                given[role], given["train"] = _cut(given["train"], share, options.seed, role)
-                held_out.append(role)
-                if not given[role] or not given["train"]:
-                    message = f"too few texts to hold some out as {role} texts; give others with --{role} FILE"
-                    raise CorpusError(message, file=(choice.data or ("",))[0])
-        _check_labels(given, held_out)
-    test = _limited(given["test"], choice.limit, options.seed)
-    return ExplainTexts(given.get("train"), given.get("dev"), test, len(given["test"]), lengths, tuple(held_out))
+        problem, reads, first_reads = "", texts[role].reads, next(iter(texts.values())).reads
+        if not texts[role]:
+            problem = "no text has the length that is asked for" if len(all_texts) else "there is no text in it"
+        elif reads != first_reads:
+            problem = f"some files have {_READ[first_reads]}, and others have {_READ[reads]}"
+        if problem:
+            raise CorpusError(problem, file=(files or ("",))[0])
+    return texts, lengths
 
 
 def _read(options: ExplainOptions, files: Sequence[str]) -> LabelledTexts:
+    """Read labeled texts as the options say; blank lines are between documents for the hierarchical classifier."""
     choice = options.texts
     blocks = options.classifier.encoder == "han" and options.model.model is None
     text, label, query = choice.text_column, choice.label_column, choice.query_column
@@ -115,12 +125,14 @@ def _limited(texts: LabelledTexts, limit: int | None, seed: int) -> LabelledText
 
 
 def _cut(texts: LabelledTexts, share: float, seed: int, role: str) -> tuple[LabelledTexts, LabelledTexts]:
+    """Return the texts that are held out for a role, about a share of all, and the others."""
     keys = sentence_keys([f"{role} {' '.join(text.words)}" for text in texts], seed)
-    out = keys < np.uint64(int(share * 2**64))
-    return texts.subset(np.flatnonzero(out).tolist()), texts.subset(np.flatnonzero(~out).tolist())
+    is_held_out = keys < np.uint64(int(share * 2**64))  # keys are uniform below 2**64
+    return texts.subset(np.flatnonzero(is_held_out).tolist()), texts.subset(np.flatnonzero(~is_held_out).tolist())
 
 
 def _check_classes(train: LabelledTexts) -> None:
+    """Check that there are two classes to learn."""
     if len(train.classes) < 2:
         raise CorpusError(
             f"all training texts have the label {train.labels[0]!r}; a classifier needs two classes",
@@ -128,11 +140,12 @@ def _check_classes(train: LabelledTexts) -> None:
         )
 
 
-def _check_labels(given: dict[str, LabelledTexts], held_out: Sequence[str]) -> None:
-    _check_classes(given["train"])
-    classes = given["train"].classes
+def _check_labels(texts: dict[str, LabelledTexts], held_out: Sequence[str]) -> None:
+    """Check that all labels of dev and test texts occur in the training texts that are left, given texts by role."""
+    _check_classes(texts["train"])
+    classes = texts["train"].classes
     for role in ("dev", "test"):
-        for text, label in zip(given[role], given[role].labels, strict=True):
+        for text, label in zip(texts[role], texts[role].labels, strict=True):
             if label not in classes:
                 message = f"the label {label!r} does not occur in training, where there are: {_listed(classes)}"
                 if role in held_out:
@@ -154,6 +167,7 @@ def class_numbers(texts: LabelledTexts, classes: Sequence[str]) -> list[int]:
 
 
 def _listed(names: Sequence[str]) -> str:
+    """Return the first ten names for a message, and how many others there are."""
     return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
@@ -177,17 +191,18 @@ def without_unreadable(texts: ExplainTexts, model: AttentionModel) -> ExplainTex
 
 def check_read(texts: ExplainTexts, model: AttentionModel) -> None:
     """Raise `CorpusError` if a classifier reads texts of another kind, or a transformer is given documents."""
-    reads = model.reads if isinstance(model, AttentionClassifier) else "words"
-    found = texts.test.reads
+    of_model = model.reads if isinstance(model, AttentionClassifier) else "words"
+    of_texts = texts.test.reads
     # Transformers and models from Python read texts with and without queries.
-    if found != reads and (isinstance(model, AttentionClassifier) or found == "sentences"):
-        raise CorpusError(f"these are {_READ[found]}, and the model reads {_READ[reads]}", file=texts.test[0].file)
+    if of_texts != of_model and (isinstance(model, AttentionClassifier) or of_texts == "sentences"):
+        message = f"these are {_READ[of_texts]}, and the model reads {_READ[of_model]}"
+        raise CorpusError(message, file=texts.test[0].file)
 
 
 def digest(texts: LabelledTexts) -> str:
     """Return a hash of the words, queries and labels of all texts."""
-    known = hashlib.sha256()
+    hashed = hashlib.sha256()
     for text, label in zip(words_of(texts), texts.labels, strict=True):
         query = ("\x1e", *query_of(text)) if isinstance(text, WordsWithQuery) else ()
-        known.update("\x1f".join((label, *text, *query)).encode() + b"\n")
-    return known.hexdigest()
+        hashed.update("\x1f".join((label, *text, *query)).encode() + b"\n")
+    return hashed.hexdigest()

@@ -21,7 +21,7 @@ def figures_together(results: Mapping[str, ExplainResults]) -> dict[str, tuple[F
     """Draw what the tests found about several models, the first of which may be the model without regularization."""
     # Returns the figures that can be drawn, by the names of their files, each with its caption.
     colors = {name: _COLORS[index % len(_COLORS)] for index, name in enumerate(results)}
-    items = {each.item for each in results.values()}
+    items = {of_model.item for of_model in results.values()}  # what their attention runs over
     if len(items) > 1:
         return {}
     with attending_to(*items):
@@ -30,6 +30,7 @@ def figures_together(results: Mapping[str, ExplainResults]) -> dict[str, tuple[F
 
 
 def _drawn(results: Mapping[str, ExplainResults], colors: Mapping[str, str]) -> dict[str, tuple[Figure | None, str]]:
+    """Return all figures with their captions; None for a figure that cannot be drawn."""
     return {
         "explain_together_curve": (
             curves_figure(results, colors),
@@ -55,14 +56,14 @@ def _drawn(results: Mapping[str, ExplainResults], colors: Mapping[str, str]) -> 
 def curves_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, str]) -> Figure | None:
     """Draw the trained adversaries of each model: the change of the output against that of the attention."""
     curves = {}
-    for name, each in results.items():
-        rows = each.curve
+    for name, of_model in results.items():
+        rows = of_model.curve
         rows = rows[rows["kind"] == "adversary"].dropna(subset=["jsd", "tvd"]) if len(rows) else rows
         if len(rows):
             curves[name] = rows.sort_values("lambda")
     if len(curves) < 2:
         return None
-    tolerances = {each.epsilon for each in results.values()}
+    tolerances = {of_model.epsilon for of_model in results.values()}
     top = 1.15 * max(*tolerances, *(float(rows["tvd"].max()) for rows in curves.values()))
     figure, axes = panel(TEXT, 3.4, "both")
     for epsilon in sorted(tolerances):
@@ -81,47 +82,48 @@ def shuffled_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, 
     """Draw how much the output of each model changes if its attention is shuffled."""
     column = "permutation_tvd"
     groups = [
-        (clipped(name), colors[name], each.texts.dropna(subset=[column, "max_attention"]))
-        for name, each in results.items()
-        if has_values(each.texts, column)
+        (clipped(name), colors[name], of_model.texts.dropna(subset=[column, "max_attention"]))
+        for name, of_model in results.items()
+        if has_values(of_model.texts, column)
     ]
-    return (
-        violins(groups, column, "median change\nof the output (TVD)", "Shuffled weights") if len(groups) > 1 else None
-    )
+    if len(groups) < 2:
+        return None
+    return violins(groups, column, "median change\nof the output (TVD)", "Shuffled weights")
 
 
 @styled
 def words_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, str]) -> Figure | None:
     """Draw what each model predicts from single words of the texts that all of them show as examples."""
-    texts = _shared(results)
-    if not texts:
+    examples = _shared_examples(results)
+    if not examples:
         return None
-    longest = max(len(of_runs[0].words) for of_runs in texts)
-    width = COLUMN if 1.2 + 0.24 * longest < COLUMN else TEXT
-    figure, grid = panels(width, 0.5 + sum(1.1 + _below(of_runs[0]) for of_runs in texts), rows=len(texts))
-    for axes, of_runs in zip(grid[:, 0], texts, strict=True):
-        for name, text in zip(results, of_runs, strict=True):
+    texts = [of_models[0] for of_models in examples]  # their words and labels are the same for all models
+    width = COLUMN if 1.2 + 0.24 * max(len(text.words) for text in texts) < COLUMN else TEXT
+    figure, grid = panels(width, 0.5 + sum(1.1 + _height_of_words(text) for text in texts), rows=len(texts))
+    for axes, text, of_models in zip(grid[:, 0], texts, examples, strict=True):
+        for name, of_model in zip(results, of_models, strict=True):
             label, color = clipped(name), colors[name]
-            axes.plot(text.from_word, "o-", color=color, linewidth=0.8, markersize=3, label=label, zorder=3)
-            axes.axhline(text.probability_of_label, color=color, linewidth=0.8, linestyle="--", zorder=2)
+            axes.plot(of_model.from_word, "o-", color=color, linewidth=0.8, markersize=3, label=label, zorder=3)
+            axes.axhline(of_model.probability_of_label, color=color, linewidth=0.8, linestyle="--", zorder=2)
         axes.set_ylim(-0.03, 1.03)
-        axes.set_ylabel(f"p({clipped(of_runs[0].label)})")
-        axes.set_xticks(range(len(of_runs[0].words)), [clipped(word) for word in of_runs[0].words], rotation=90)
+        axes.set_ylabel(f"p({clipped(text.label)})")
+        axes.set_xticks(range(len(text.words)), [clipped(word) for word in text.words], rotation=90)
         axes.grid(axis="y")
     finish(figure, grid[0, 0], in_items("Prediction from single words"))
     return figure
 
 
-def _below(text: HighlightedText) -> float:
-    """The height of the names of the words below the axis, in inches."""
+def _height_of_words(text: HighlightedText) -> float:
+    """Return the height of the words of a text below the axis, in inches."""
     return _CHARACTERS * max(len(clipped(word)) for word in text.words)
 
 
-def _shared(results: Mapping[str, ExplainResults]) -> list[Sequence[HighlightedText]]:
-    """The examples that all runs have with predictions from single words, each as a list with one of every run."""
-    by_text = [
-        {(text.words, text.query, text.label): text for text in each.examples if text.from_word}
-        for each in results.values()
+def _shared_examples(results: Mapping[str, ExplainResults]) -> list[Sequence[HighlightedText]]:
+    """Return the examples that all models have with predictions from single words, each as a list by model."""
+    by_model = [
+        {(text.words, text.query, text.label): text for text in of_model.examples if text.from_word}
+        for of_model in results.values()
     ]
-    texts = [[of_run[key] for of_run in by_text] for key in by_text[0] if all(key in of_run for of_run in by_text)]
-    return [of_runs for of_runs in texts if all(np.isfinite(text.from_word).all() for text in of_runs)]
+    shared = [key for key in by_model[0] if all(key in by_key for by_key in by_model)]
+    examples = [[by_key[key] for by_key in by_model] for key in shared]
+    return [of_models for of_models in examples if all(np.isfinite(text.from_word).all() for text in of_models)]

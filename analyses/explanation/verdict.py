@@ -53,7 +53,7 @@ def verdicts(
         difference = pairs[:, 0] - pairs[:, 1]
         defined = ~np.isnan(difference)
         (low,), (high,) = bootstrap(np.where(np.abs(difference) <= ROUNDING, 0.0, difference)[:, None])
-        means = pairs[defined].mean(axis=0) if defined.any() else np.full(2, np.nan)
+        larger_mean, smaller_mean = pairs[defined].mean(axis=0) if defined.any() else (np.nan, np.nan)
         verdict, meaning = _judged(float(low), float(high), bootstrap.distinct(defined), question)
         if verdict == "passes" and smaller == question.searched:
             verdict, meaning = "undecided", "A search found no such attention, which does not prove that there is none."
@@ -63,9 +63,9 @@ def verdicts(
                 "question": question.question,
                 "compared": question.compared,
                 "larger": question.larger,
-                "larger_mean": means[0],
+                "larger_mean": larger_mean,
                 "smaller": smaller,
-                "smaller_mean": means[1],
+                "smaller_mean": smaller_mean,
                 "n": int(defined.sum()),
                 "difference": difference[defined].mean() if defined.any() else np.nan,
                 "low": low,
@@ -77,17 +77,17 @@ def verdicts(
     return pd.DataFrame(rows)
 
 
-def _judged(low: float, high: float, n: int, question: Question) -> tuple[Verdict, str]:
-    if not n:
+def _judged(low: float, high: float, n_texts: int, question: Question) -> tuple[Verdict, str]:
+    """Return the verdict and its meaning, given the interval of the difference and the number of different texts."""
+    if not n_texts:
         return "undecided", "No text has both values."
-    if n < FEWEST:
-        return "undecided", f"Only {n} different {'texts have' if n > 1 else 'text has'} both values, which is too few."
+    if n_texts < FEWEST:
+        subject = "texts have" if n_texts > 1 else "text has"
+        return "undecided", f"Only {n_texts} different {subject} both values, which is too few."
     if np.isnan(low):
         return "undecided", "There is no interval, so the question is not decided."
     if low > 0:
         return "passes", question.passed
-    return (
-        ("fails", question.failed)
-        if high < 0
-        else ("undecided", "The interval includes 0, so there is no evidence either way.")
-    )
+    if high < 0:
+        return "fails", question.failed
+    return "undecided", "The interval includes 0, so there is no evidence either way."
