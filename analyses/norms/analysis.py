@@ -63,12 +63,11 @@ class Norms(Analysis[NormFacts, NormResults], row=NORMS):
             )
         masking = Masking(rate, setting.seed) if rate else None
         ff_bias = options[FeedForwardOptions].ff_bias
-        maker, size = NormMaker(ff_bias), ("n_layers", encoder.n_layers)
-        shares = CountWith(NormShares, (size, ("n_heads", encoder.n_heads)))
+        maker, n_layers, n_heads = NormMaker(ff_bias), ("n_layers", encoder.n_layers), ("n_heads", encoder.n_heads)
+        shares, spread = CountWith(NormShares, (n_layers, n_heads)), CountWith(WeightsAndNorms, (n_layers, n_heads))
         vocabulary = 1 + max(encoder.tokenizer.get_vocab().values())
         frequency = CountWith(FrequencyCorrelation, (("vocabulary", vocabulary), ("ranks", ranks)))
-        mixing = CountWith(MixingRatios, (size,))
-        spread = CountWith(WeightsAndNorms, (size, ("n_heads", encoder.n_heads)))
+        mixing = CountWith(MixingRatios, (n_layers,))
         requests = [
             Request("norms-shares", "norms", corpus, maker, shares),
             Request("norms-spread", "norms", corpus, maker, spread),
@@ -76,18 +75,16 @@ class Norms(Analysis[NormFacts, NormResults], row=NORMS):
             Request("norms-mixing", "context mixing", corpus, maker, mixing, masking=masking),
         ]
         stages = ""
-        first = corpus.sentences[: norms_options.ff_sentences]
-        if len(first):
-            count = CountStages(encoder.n_layers)
+        first_sentences = corpus.sentences[: norms_options.ff_sentences]
+        if n_first := len(first_sentences):
             stages = "norms-stages"
             label, stage_maker = "feed-forward block", StageMaker(ff_bias)
-            requests.append(Request(stages, label, first, stage_maker, count, optional=True))
+            change = CountStages(encoder.n_layers)
+            requests.append(Request(stages, label, first_sentences, stage_maker, change, optional=True))
             block = CountBlock(encoder.n_layers, tuple(corpus.relations))
-            requests.append(Request("norms-block", label, first, stage_maker, block, optional=True))
-            if len(first) < len(corpus):
-                notes.append(
-                    f"What the feed-forward block changes is measured on the first {len(first):,} {corpus.unit}."
-                )
+            requests.append(Request("norms-block", label, first_sentences, stage_maker, block, optional=True))
+            if n_first < len(corpus):
+                notes.append(f"What the feed-forward block changes is measured on the first {n_first:,} {corpus.unit}.")
         rates = tuple(layer.expansion_rate() for layer in layers.weights)
         return Plan(tuple(requests), NormFacts(encoder.name, rate, rates, stages, tuple(notes)))
 
@@ -151,7 +148,6 @@ class Norms(Analysis[NormFacts, NormResults], row=NORMS):
 
 def _ranks(options: NormsOptions, setting: Setting) -> tuple[Mapping[int, int] | None, list[str]]:
     """Return the frequency ranks by vocabulary id, None if the corpus is to be counted, and a note on their source."""
-
     file = options.frequencies
     if file is None:
         return None, ["Frequency ranks are counted on this corpus."]
@@ -178,7 +174,6 @@ def _sample_notes(sampled: int, total: int) -> list[str]:
 
 def _stages(counted: Counted[NormFacts]) -> FeedForwardTables:
     """Return the tables of the feed-forward block, which are empty if none of the first sentences could be read."""
-
     failure = counted.failures.get(counted.facts.stages)
     if failure is None:
         return counted.metric(counted.facts.stages, FeedForwardChange).compute()

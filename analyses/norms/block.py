@@ -65,8 +65,8 @@ class FeedForwardBlock(ExactMetric):
     angles: Int[Tensor, "layers degrees"]
     sizes: Int[Tensor, "layers dim"]
     gammas: Float[Tensor, "layers dim"]  # the same in all parts
-    changes: Int[Tensor, "layers counts"]
-    changed: Int[Tensor, "layers counts"]
+    changes: Int[Tensor, "layers counts"]  # by LN, summed over sentences, with all dimensions and without the largest
+    changed: Int[Tensor, "layers counts"]  # the number of sentences for which the change is defined
     pairs: Int[Tensor, "layers 2 types"]  # of the pairs that are amplified most, and of all pairs
     sentences: Int[Tensor, ""]
 
@@ -87,10 +87,11 @@ class FeedForwardBlock(ExactMetric):
 
     def absorb(self, other: FeedForwardBlock) -> None:
         """Add the counts of another corpus, whose relations are among those of this metric."""
-        n = len(PAIR_TYPES)
+        n_types = len(PAIR_TYPES)
         pairs = self.pairs.new_zeros(self.pairs.shape)
-        pairs[..., :n] = other.pairs[..., :n]
-        pairs[..., [n + self.relations.index(relation) for relation in other.relations]] = other.pairs[..., n:]
+        pairs[..., :n_types] = other.pairs[..., :n_types]
+        places = [n_types + self.relations.index(relation) for relation in other.relations]
+        pairs[..., places] = other.pairs[..., n_types:]
         self.merge_state({**other.metric_state, "pairs": pairs})
 
     def update(self, batch: StageBatch) -> None:
@@ -108,63 +109,73 @@ class FeedForwardBlock(ExactMetric):
         self.sizes = added(self.sizes, batch.sizes.cpu())
         self.gammas = torch.maximum(self.gammas, batch.gammas.to(self.gammas))
         self.sentences += len(batch.lengths)
-        ln = self.components.index("LN")
         for row, length in enumerate(batch.lengths.tolist()):
-            if length < 2:
-                continue
-            maps = batch.maps[row, :, :, :length, :length].cpu().double()
-            without = batch.without[row, :, :, :, :length, :length].cpu().double()
-            around = torch.cat([maps[:, None, ln : ln + 2], without], dim=1).flatten(0, 1)
-            changes = torch.from_numpy(map_changes(around.numpy())[:, 0]).view_as(self.changes)
-            defined = changes.isfinite()
-            self.changes = added(self.changes, torch.where(defined, changes, 0)[None])
-            self.changed += defined.to(device)
-            types = self._types(batch, row, length)
-            raised = raised_shares(maps, self.components.index("FF"))
-            for layer in range(n_layers):
-                # Pairs that cannot see each other have no cell before or after FF.
-                seen = maps[layer].sum(0).fill_diagonal_(0) > 0
-                values, of_seen = raised[layer][seen].numpy(), types[seen]
-                most = np.argsort(-values, kind="stable")[: -(-len(values) // _AMPLIFIED)]
-                for side, chosen in enumerate((of_seen[most[values[most] > 0]], of_seen)):
-                    self.pairs[layer, side] += torch.bincount(chosen, minlength=self.pairs.shape[-1]).to(device)
+            if length > 1:
+                maps = batch.maps[row, :, :, :length, :length].cpu().double()
+                without = batch.without[row, :, :, :, :length, :length].cpu().double()
+                self._add_changes(maps, without)
+                self._add_pairs(maps, self._types(batch, row, length))
+
+    def _add_changes(self, maps: Float[Tensor, "layers stages n n"], without: Float[Tensor, "layers k 2 n n"]) -> None:
+        """Add how far LN changes the maps of a sentence, with all dimensions and without the largest."""
+        ln = self.components.index("LN")
+        before_and_after = torch.cat([maps[:, None, ln : ln + 2], without], dim=1).flatten(0, 1)
+        changes = torch.from_numpy(map_changes(before_and_after.numpy())[:, 0]).view_as(self.changes)
+        is_defined = changes.isfinite()
+        self.changes = added(self.changes, torch.where(is_defined, changes, 0)[None])
+        self.changed += is_defined.to(self.changed.device)
+
+    def _add_pairs(self, maps: Float[Tensor, "layers stages n n"], types: Int[Tensor, "n n"]) -> None:
+        """Count the types of the pairs of a sentence, those that FF amplifies most and all."""
+        raised = raised_shares(maps, self.components.index("FF"))
+        for layer in range(len(maps)):
+            # Pairs that cannot see each other have no cell before or after FF.
+            seen = maps[layer].sum(0).fill_diagonal_(0) > 0
+            values, all_types = raised[layer][seen].numpy(), types[seen]
+            n_most = -(-len(values) // _AMPLIFIED)  # rounded up
+            most = np.argsort(-values, kind="stable")[:n_most]
+            amplified_types = all_types[most[values[most] > 0]]
+            for side, of_pairs in enumerate((amplified_types, all_types)):
+                counts = torch.bincount(of_pairs, minlength=self.pairs.shape[-1])
+                self.pairs[layer, side] += counts.to(self.pairs.device)
 
     def _types(self, batch: StageBatch, row: int, length: int) -> Int[Tensor, "n n"]:
         """Return the index of the type of all pairs of pieces; those of relations come after all others."""
         sentence, words = batch.sentences[row], batch.words[row, :length].numpy()
         classes = batch.classes[row, :length].cpu().numpy()
         special, punctuation = np.isin(classes, _SPECIAL), classes == TOKEN_CLASSES.index("punctuation")
-        forms = np.unique([word.casefold() for word in sentence.words] or [""], return_inverse=True)[1]
-        form = np.where(special, -1, forms[words])
-        either = special[:, None] | special
-        related = np.full((length, length), -1)
+        # Equal words have equal numbers. A sentence may have no words.
+        forms_of_words = np.unique([word.casefold() for word in sentence.words] or [""], return_inverse=True)[1]
+        forms = np.where(special, -1, forms_of_words[words])
+        relations = np.full((length, length), -1)
         if sentence.heads:
-            related = self._relations(sentence)[np.ix_(words, words)]
-        conditions = [
-            either,
+            relations = self._relations(sentence)[np.ix_(words, words)]
+        conditions = [  # in the order of `PAIR_TYPES`; the first that is met decides
+            special[:, None] | special,
             words[:, None] == words,
-            form[:, None] == form,
+            forms[:, None] == forms,
             punctuation[:, None] | punctuation,
-            related >= 0,
+            relations >= 0,
             abs(words[:, None] - words) == 1,
         ]
-        types = [np.full_like(related, number) for number in range(len(conditions))]
-        types[PAIR_TYPES.index("relation")] = len(PAIR_TYPES) + related
+        types = [np.full_like(relations, index) for index in range(len(conditions))]
+        types[PAIR_TYPES.index("relation")] = len(PAIR_TYPES) + relations
         return torch.from_numpy(np.select(conditions, types, PAIR_TYPES.index("other")))
 
     def _relations(self, sentence: Sentence) -> npt.NDArray[np.int64]:
         """Return the index of the relation of each pair of words, −1 for none."""
-        found = np.full((len(sentence), len(sentence)), -1)
+        relations = np.full((len(sentence), len(sentence)), -1)
         for word, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
-            if head:
-                found[word, head - 1] = found[head - 1, word] = self.relations.index(relation)
-        return found
+            if head:  # 1-based, and 0 for the root
+                relations[word, head - 1] = relations[head - 1, word] = self.relations.index(relation)
+        return relations
 
     def compute(self) -> BlockTables:
         """Return the tables."""
         return BlockTables(self._overwriting(), self._dimensions(), self._left_out(), self._pair_types())
 
     def _overwriting(self) -> pd.DataFrame:
+        """Return the quartiles of the norms of FF and the residual, and of the angle between them, by layer."""
         edges = _NORMS.edges
         # The last cell has no end, and the middle of the first one says nothing.
         middles = np.append((edges[:-1] + edges[1:]) / 2, edges[-1])
@@ -193,6 +204,7 @@ class FeedForwardBlock(ExactMetric):
         return pd.DataFrame(rows, columns=["layer", "quantity", "median", "low", "high", "tokens"])
 
     def _dimensions(self) -> pd.DataFrame:
+        """Return the largest dimensions of what LN reads, by layer; none if there are no sentences."""
         count = int(self.sentences)
         sizes, gammas = floating(self.sizes.cpu()).numpy() / max(count, 1), self.gammas.cpu().numpy()
         rows = [
@@ -212,48 +224,43 @@ class FeedForwardBlock(ExactMetric):
         return pd.DataFrame(rows, columns=columns)
 
     def _left_out(self) -> pd.DataFrame:
-        sums, sentences = floating(self.changes.cpu()).numpy(), self.changed.cpu().numpy()
-        rows = [
-            {
-                "layer": layer + 1,
-                "left_out": left_out,
-                "change": sums[layer, column] / count if count else float("nan"),
-                "sentences": count,
-            }
-            for layer in range(len(sums))
-            for column, left_out in enumerate((0, *LEFT_OUT))
-            for count in [int(sentences[layer, column])]
-        ]
+        """Return the change by LN without its largest dimensions, as the mean over sentences, by layer."""
+        sums, sentences = floating(self.changes.cpu()).numpy(), self.changed.tolist()
+        rows = []
+        for layer, (sums_of_layer, counts) in enumerate(zip(sums, sentences, strict=True), start=1):
+            for left_out, total, count in zip((0, *LEFT_OUT), sums_of_layer, counts, strict=True):
+                change = total / count if count else float("nan")
+                rows.append({"layer": layer, "left_out": left_out, "change": change, "sentences": count})
         return pd.DataFrame(rows)
 
     def _pair_types(self) -> pd.DataFrame:
-        names = [(name, "") for name in PAIR_TYPES] + [("relation", relation) for relation in self.relations]
+        """Return how many pairs have each type and relation, among those that FF amplifies most and all, by layer."""
+        kinds = [(name, "") for name in PAIR_TYPES] + [("relation", relation) for relation in self.relations]
         # Relations stand where their type stands, frequent ones first: the order of the list depends on merges.
         totals = self.pairs[:, 1].sum(0).tolist()
 
-        def place(index: int) -> tuple[int, int, str]:
-            kind, relation = names[index]
-            return PAIR_TYPES.index(kind), -totals[index] if relation else 0, relation
+        def sort_key(index: int) -> tuple[int, int, str]:
+            name, relation = kinds[index]
+            return PAIR_TYPES.index(name), -totals[index] if relation else 0, relation
 
-        order = sorted(range(len(names)), key=place)
+        order = sorted(range(len(kinds)), key=sort_key)
         rows = []
-        for layer, (amplified, pairs) in enumerate(self.pairs.cpu().numpy()):
+        for layer, (amplified, pairs) in enumerate(self.pairs.cpu().numpy(), start=1):
             for index in order:
-                if not pairs[index]:
-                    continue
-                rows.append(
-                    {
-                        "layer": layer + 1,
-                        "type": names[index][0],
-                        "relation": names[index][1],
-                        "amplified": int(amplified[index]),
-                        "share": amplified[index] / amplified.sum() if amplified.any() else float("nan"),
-                        "pairs": int(pairs[index]),
-                        "share_of_all": pairs[index] / pairs.sum(),
-                    }
-                )
-        columns = ["layer", "type", "relation", "amplified", "share", "pairs", "share_of_all"]
-        return pd.DataFrame(rows, columns=columns)
+                if pairs[index]:
+                    name, relation = kinds[index]
+                    rows.append(
+                        {
+                            "layer": layer,
+                            "type": name,
+                            "relation": relation,
+                            "amplified": int(amplified[index]),
+                            "share": amplified[index] / amplified.sum() if amplified.any() else float("nan"),
+                            "pairs": int(pairs[index]),
+                            "share_of_all": pairs[index] / pairs.sum(),
+                        }
+                    )
+        return pd.DataFrame(rows, columns=["layer", "type", "relation", "amplified", "share", "pairs", "share_of_all"])
 
 
 def _quartiles(counts: npt.NDArray[np.int64], values: npt.NDArray[np.float64]) -> list[float]:

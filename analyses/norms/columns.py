@@ -19,11 +19,7 @@ SHARES = Schema(
             explored=Explored("Where attention goes by weight", "to {class}"),
         ),
         TableColumn(
-            "value_norm",
-            "number",
-            "the mean of ‖f(x)‖ over the tokens of the class",
-            "norm of f(x)",
-            digits=2,
+            "value_norm", "number", "the mean of ‖f(x)‖ over the tokens of the class", "norm of f(x)", digits=2
         ),
         TableColumn(
             "norm",

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import torch
 from jaxtyping import Float, Int
@@ -81,66 +80,46 @@ class FeedForwardChange(ExactMetric):
                 continue
             maps = batch.maps[row, :, :, :length, :length].cpu().double()
             changes = torch.from_numpy(map_changes(maps.numpy()))
-            defined = changes.isfinite()
-            self.sums = added(self.sums, torch.where(defined, changes, 0)[None])
-            self.sentences += defined.to(self.sentences.device)
+            is_defined = changes.isfinite()
+            self.sums = added(self.sums, torch.where(is_defined, changes, 0)[None])
+            self.sentences += is_defined.to(self.sentences.device)
             raised = raised_shares(maps, ff).masked_fill(torch.eye(length, dtype=torch.bool), -1)
-            amplification, index = raised.flatten(1).topk(min(self.top.shape[1], length * (length - 1)))
-            pairs = torch.stack(
-                [
-                    (amplification * _FIXED_POINT).round().long(),
-                    torch.full_like(index, int(keys[row])),
-                    index // length,
-                    index % length,
-                ],
-                dim=-1,
-            )
-            self.top = _best(torch.cat([self.top, pairs.to(self.top.device)], dim=1), self.top.shape[1])
+            n_top = self.top.shape[1]
+            amplification, cell = raised.flatten(1).topk(min(n_top, length * (length - 1)))
+            fixed, key = (amplification * _FIXED_POINT).round().long(), torch.full_like(cell, int(keys[row]))
+            pairs = torch.stack([fixed, key, cell // length, cell % length], dim=-1)
+            self.top = _best(torch.cat([self.top, pairs.to(self.top.device)], dim=1), n_top)
 
     def compute(self) -> FeedForwardTables:
         """Return the tables."""
-        sums, sentences = floating(self.sums.cpu()).numpy(), self.sentences.cpu().numpy()
-        change = [
-            {
-                "layer": layer + 1,
-                "component": component,
-                "change": sums[layer, column] / count if count else float("nan"),
-                "sentences": count,
-            }
-            for layer in range(self.n_layers)
-            for column, component in enumerate((*self.components, WHOLE_BLOCK))
-            for count in [int(sentences[layer, column])]
-        ]
+        sums, sentences = floating(self.sums.cpu()).numpy(), self.sentences.tolist()
+        changes = []
+        for layer, (sums_of_layer, counts) in enumerate(zip(sums, sentences, strict=True), start=1):
+            names = (*self.components, WHOLE_BLOCK)
+            for component, total, count in zip(names, sums_of_layer, counts, strict=True):
+                change = total / count if count else float("nan")
+                changes.append({"layer": layer, "component": component, "change": change, "sentences": count})
         amplified = [
-            {
-                "layer": layer + 1,
-                "rank": rank,
-                "from": i,
-                "to": j,
-                "amplification": value / _FIXED_POINT,
-                "key": key,
-            }
+            {"layer": layer + 1, "rank": rank, "from": i, "to": j, "amplification": value / _FIXED_POINT, "key": key}
             for layer, pairs in enumerate(self.top.tolist())
             for rank, (value, key, i, j) in enumerate(pairs, start=1)
             if value > 0  # rows that no pair has taken hold −1
         ]
         columns = ["layer", "rank", "from", "to", "amplification", "key"]
-        return FeedForwardTables(pd.DataFrame(change), pd.DataFrame(amplified, columns=columns))
+        return FeedForwardTables(pd.DataFrame(changes), pd.DataFrame(amplified, columns=columns))
 
 
-def map_changes(maps: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return ``1 − ρ`` from each stage to the next and from the first to the last."""
-    changes = []
-    for layer in maps:
-        cells = layer.reshape(len(layer), -1)
+def map_changes(maps: Float[np.ndarray, "layers stages n n"]) -> Float[np.ndarray, "layers stages"]:
+    """Return ``1 − ρ`` from each stage to the next and, in the last column, from the first to the last."""
+    n_layers, n_stages = maps.shape[:2]
+    changes = np.full((n_layers, n_stages), np.nan)
+    for layer, cells in enumerate(maps.reshape(n_layers, n_stages, -1)):
         seen = (cells > 0).any(0)
-        if not seen.any():
-            changes.append([np.nan] * len(layer))
-            continue
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rho = np.corrcoef(rankdata(cells[:, seen], axis=1))
-        changes.append([*(1 - rho[stage, stage + 1] for stage in range(len(layer) - 1)), 1 - rho[0, -1]])
-    return np.array(changes)
+        if seen.any():
+            with np.errstate(divide="ignore", invalid="ignore"):
+                rho = np.corrcoef(rankdata(cells[:, seen], axis=1))
+            changes[layer] = 1 - np.append(rho.diagonal(1), rho[0, -1])  # beside the diagonal are neighboring stages
+    return changes
 
 
 def raised_shares(maps: Float[Tensor, "layers stages n n"], ff: int) -> Float[Tensor, "layers n n"]:

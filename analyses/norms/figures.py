@@ -68,8 +68,8 @@ def norm_figures(results: NormResults, title: str) -> dict[str, Figure]:
     figures = {
         "norms_shares": shares_figure(results.shares, title=title),
         "norms_mixing": mixing_figure(results.mixing, title=title),
+        "norms_frequency": frequency_figure(results.points, title=title),
     }
-    figures["norms_frequency"] = frequency_figure(results.points, title=title)
     if results.spread is not None and len(results.spread.grid):
         figures["norms_grid"] = grid_figure(results.spread, title=title)
     if results.change is not None:
@@ -141,7 +141,7 @@ def grid_figure(spread: WeightsAndNormsTables, *, title: str = "") -> Figure:
     """Draw α against ‖f(x)‖ by class, for all layers and each. The area of a dot is its share of the class's pairs."""
     by_layer_and_class = spread.grid.groupby(["layer", "class"], sort=False)
     layers = list(dict.fromkeys(spread.grid["layer"]))
-    rho = spread.correlation[spread.correlation["head"] == 0].set_index(["layer", "class"])["rho"]
+    correlations = spread.correlation[spread.correlation["head"] == 0].set_index(["layer", "class"])["rho"]
     columns = min(len(layers), _PANELS_PER_ROW)
     rows = -(-len(layers) // columns)
     figure, grid = panels(TEXT, 1.75 * rows + 0.5, rows, columns, sharex=True, sharey=True)
@@ -152,20 +152,20 @@ def grid_figure(spread: WeightsAndNormsTables, *, title: str = "") -> Figure:
             cells = by_layer_and_class.get_group((layer, name))
             # The lowest cell has no lower edge on a logarithmic axis, and rare cells would cover what is frequent.
             share = cells["pairs"] / cells["pairs"].sum()
-            drawn = (share >= _SMALLEST_SHARE) & (cells["weight"] > 0) & (cells["value_norm"] > 0)
+            is_drawn = (share >= _SMALLEST_SHARE) & (cells["weight"] > 0) & (cells["value_norm"] > 0)
             color, marker = CLASSES[str(name)]
             axes.scatter(
-                cells["weight"][drawn] * 2**0.5 * 100,  # the middle of the octave
-                cells["value_norm"][drawn] * 2**0.125,
-                s=250 * share[drawn],
+                cells["weight"][is_drawn] * 2**0.5 * 100,  # the middle of the octave
+                cells["value_norm"][is_drawn] * 2**0.125,  # the middle of the quarter of an octave
+                s=250 * share[is_drawn],
                 color=color,
                 marker=marker,
                 alpha=0.55,
                 linewidths=0,
                 label=str(name) if axes is grid.flat[0] else None,
             )
-        number = rho.get((layer, "all"), float("nan"))
-        axes.set_title(f"{f'layer {layer}' if layer else 'all layers'}, ρ = {number:.2f}")
+        rho = correlations.get((layer, "all"), float("nan"))
+        axes.set_title(f"{f'layer {layer}' if layer else 'all layers'}, ρ = {rho:.2f}")
         _log_scale(axes, "x", "y")
     for axes in grid.flat[len(layers) :]:
         axes.set_visible(False)
@@ -219,9 +219,9 @@ def block_figure(block: BlockTables, *, title: str = "") -> Figure:
         rows = by_quantity[name]
         axes.fill_between(rows.index, rows["low"], rows["high"], color=color, alpha=0.25, linewidth=0)
         layer_line(axes, rows["median"], color, marker, name)
-    for number, color, marker in zip((0, *LEFT_OUT), (BLACK, YELLOW, ORANGE, GREEN), "sov^", strict=True):
-        rows = block.left_out[block.left_out["left_out"] == number]
-        name = f"without {number}" if number else "all dimensions"
+    for n_left_out, color, marker in zip((0, *LEFT_OUT), (BLACK, YELLOW, ORANGE, GREEN), "sov^", strict=True):
+        rows = block.left_out[block.left_out["left_out"] == n_left_out]
+        name = f"without {n_left_out}" if n_left_out else "all dimensions"
         layer_line(changes, rows.set_index("layer")["change"], color, marker, name)
     layers = block.overwriting["layer"]
     by_layer(norms, layers, "norm: median and quartiles")
@@ -241,12 +241,13 @@ def pairs_figure(pairs: pd.DataFrame, *, title: str = "") -> Figure:
     figure, axes = panel(TEXT, 2.8)
     shares = pairs.pivot_table(index="layer", columns="type", values="share", aggfunc="sum").fillna(0)
     of_all = pairs.pivot_table(index="layer", columns="type", values="share_of_all", aggfunc="sum").fillna(0)
-    shares.loc[0] = of_all.mean()
+    shares.loc[0] = of_all.mean()  # the bar of all pairs, left of the layers
     shares = shares.sort_index()
     bottom = pd.Series(0.0, index=shares.index)
-    for name in (name for name in PAIR_TYPES if name in shares):
-        axes.bar(shares.index, shares[name] * 100, bottom=bottom * 100, color=_TYPES[name], width=0.8, label=name)
-        bottom += shares[name]
+    for name in PAIR_TYPES:
+        if name in shares:
+            axes.bar(shares.index, shares[name] * 100, bottom=bottom * 100, color=_TYPES[name], width=0.8, label=name)
+            bottom += shares[name]
     axes.set_xticks(shares.index, ["all\npairs", *(str(layer) for layer in shares.index[1:])])
     axes.set_xlabel("layer, the pairs that are amplified most")
     axes.set_ylabel("share of pairs (%)")

@@ -75,7 +75,7 @@ class FrequencyCorrelation(ExactMetric):
     def update(self, batch: NormBatch) -> None:
         """Add a batch of norms."""
         mask = batch.mask.cpu()
-        measures = torch.stack(
+        measures = torch.stack(  # (batch, n, measures)
             [
                 batch.value_norms.mean((1, 2)),
                 batch.received.mean((1, 2)),
@@ -90,14 +90,14 @@ class FrequencyCorrelation(ExactMetric):
         ids = batch.ids.cpu()
         if int(ids[mask].max()) >= len(self.counts):
             raise ValueError(f"the vocabulary id {int(ids[mask].max())} is not below {len(self.counts)}")
-        # The lowest bit is dropped, so that hashes are not negative as int64.
-        keys = (sentence_keys([sentence.id for sentence in batch.sentences]) >> np.uint64(1)).astype(np.int64)
-        special = torch.isin(batch.classes.cpu(), torch.tensor(_SPECIAL))
-        columns = [torch.from_numpy(keys)[:, None].expand_as(ids), mask.cumsum(1) - 1, ids, special.long()]
         self.counts += torch.bincount(ids[mask], minlength=len(self.counts)).to(self.counts.device)
         self.sentences += len(batch.lengths)
-        chunk = _sorted(torch.stack(columns, dim=-1)[mask], values)
-        chunks = [*self._chunks(), *_within([chunk], int(self.level))]
+        # The lowest bit is dropped, so that hashes are not negative as int64.
+        keys = (sentence_keys([sentence.id for sentence in batch.sentences]) >> np.uint64(1)).astype(np.int64)
+        keys_of_tokens, positions = torch.from_numpy(keys)[:, None].expand_as(ids), mask.cumsum(1) - 1
+        special = torch.isin(batch.classes.cpu(), torch.tensor(_SPECIAL)).long()
+        tokens = torch.stack([keys_of_tokens, positions, ids, special], dim=-1)[mask]
+        chunks = [*self._chunks(), *_within([_sorted(tokens, values)], int(self.level))]
         self._hold(chunks)
         if _size(chunks) > self.most_tokens:
             self._thin()
@@ -110,10 +110,9 @@ class FrequencyCorrelation(ExactMetric):
         ranks, special, values = self._ranked()
         rows = []
         for column, measure in enumerate(MEASURES):
-            for name, included in (("all", np.ones(len(ranks), dtype=bool)), ("words", ~special)):
-                x, y = ranks[included], values[included, column]
-                rho = correlation("spearman", x, y)
-                rows.append({"measure": measure, "tokens": name, "rho": rho, "count": int(included.sum())})
+            for name, is_chosen in (("all", np.ones(len(ranks), dtype=bool)), ("words", ~special)):
+                rho = correlation("spearman", ranks[is_chosen], values[is_chosen, column])
+                rows.append({"measure": measure, "tokens": name, "rho": rho, "count": int(is_chosen.sum())})
         return pd.DataFrame(rows)
 
     def points(self, most: int = MOST_POINTS) -> pd.DataFrame:
@@ -132,22 +131,22 @@ class FrequencyCorrelation(ExactMetric):
         self._thin()
         tokens, values = (state.cpu().numpy() for state in self._compact())
         counts = self.counts.cpu().numpy()
-        by_id: Mapping[int, int]
-        if self.ranks is not None:
-            by_id = self.ranks
-        else:
-            by_id = frequency_ranks({int(token): int(counts[token]) for token in np.flatnonzero(counts)})
-        rank_of = np.full(len(counts), max(by_id.values(), default=0) + 1)
-        for token, rank in by_id.items():
+        ranks = self.ranks
+        if ranks is None:
+            ranks = frequency_ranks({int(token): int(counts[token]) for token in np.flatnonzero(counts)})
+        rank_of = np.full(len(counts), max(ranks.values(), default=0) + 1)
+        for token, rank in ranks.items():
             if token < len(rank_of):
                 rank_of[token] = rank
-        return rank_of[tokens[:, 2]], tokens[:, 3].astype(bool), values
+        _, _, ids, special = tokens.T
+        return rank_of[ids], special.astype(bool), values
 
     def sampled(self) -> tuple[int, int]:
         """Return the number of sentences in the sample, and the number of all sentences."""
         self._thin()
         tokens, _ = self._compact()
-        return int((tokens[:, 1] == 0).sum()), int(self.sentences)
+        positions = tokens[:, 1]
+        return int((positions == 0).sum()), int(self.sentences)
 
     def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
         """Add the counts and the sample of another part of the corpus."""
@@ -165,6 +164,7 @@ class FrequencyCorrelation(ExactMetric):
         return list(zip(self.tokens, self.values, strict=True))
 
     def _hold(self, chunks: list[tuple[Tensor, Tensor]]) -> None:
+        """Keep these parts as the sample."""
         self.tokens = [tokens for tokens, _ in chunks]
         self.values = [values for _, values in chunks]
 
@@ -192,11 +192,11 @@ def _within(chunks: list[tuple[Tensor, Tensor]], level: int) -> list[tuple[Tenso
     """Return the tokens of those sentences whose hash begins with as many zeros as the level says."""
     kept = []
     for tokens, values in chunks:
-        rows = tokens[:, 0] >> (_HASH_BITS - level) == 0
-        if bool(rows.all()):
+        is_kept = tokens[:, 0] >> (_HASH_BITS - level) == 0
+        if bool(is_kept.all()):
             kept.append((tokens, values))
-        elif bool(rows.any()):
-            kept.append((tokens[rows], values[rows]))
+        elif bool(is_kept.any()):
+            kept.append((tokens[is_kept], values[is_kept]))
     return kept
 
 
@@ -210,13 +210,14 @@ def _sorted(
 ) -> tuple[Int[Tensor, "tokens 4"], Float[Tensor, "tokens measures"]]:
     """Sort tokens by sentence and position. Ids of sentences may repeat, so the order is also by all else."""
     columns = [*tokens.cpu().numpy().T, *values.cpu().numpy().T]
-    order = torch.from_numpy(np.lexsort(columns[::-1])).to(tokens.device)
+    order = torch.from_numpy(np.lexsort(columns[::-1])).to(tokens.device)  # lexsort takes the first key last
     return tokens[order], values[order]
 
 
 def frequency_ranks(counts: Mapping[int, int]) -> dict[int, int]:
     """Return the ranks of vocabulary ids by falling count, from 1."""
     # Equally frequent ids share the best of their ranks.
-    ordered = sorted(counts.values(), reverse=True)
-    first = {count: rank for rank, count in reversed(list(enumerate(ordered, start=1)))}
-    return {int(token): first[count] for token, count in counts.items()}
+    best_rank: dict[int, int] = {}  # by count
+    for rank, count in enumerate(sorted(counts.values(), reverse=True), start=1):
+        best_rank.setdefault(count, rank)
+    return {int(token): best_rank[count] for token, count in counts.items()}

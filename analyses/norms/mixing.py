@@ -9,6 +9,7 @@ their vectors.
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float, Int
@@ -60,12 +61,12 @@ class MixingRatios(ExactMetric):
         for variant_index, variant in enumerate(MIXING_VARIANTS):
             for number, layers in [(0, all_layers), *((layer + 1, [layer]) for layer in all_layers)]:
                 for name, classes in [(ALL, present), *((TOKEN_CLASSES[index], [index]) for index in present)]:
-                    cells = (variant_index, *_cross(layers, classes))
+                    cells = np.ix_([variant_index], layers, classes)
                     count = int(tokens[classes].sum())
                     rows.append(
                         {
                             "variant": variant,
-                            "layer": number,
+                            "layer": number,  # from 1; 0 is all layers together
                             "class": name,
                             "mean": sums[cells].sum() / (count * len(layers)) if count else float("nan"),
                             "min": lowest[cells].min(initial=float("inf")),
@@ -74,8 +75,3 @@ class MixingRatios(ExactMetric):
                         }
                     )
         return pd.DataFrame(rows)
-
-
-def _cross(layers: list[int], classes: list[int]) -> tuple[list[list[int]], list[list[int]]]:
-    """Return the indices of all pairs of a layer and a class."""
-    return [[layer] * len(classes) for layer in layers], [classes for _ in layers]

@@ -32,10 +32,9 @@ def norms_section(results: NormResults, titles: Titles | None = None) -> Section
         "norms_change": results.change,
         "norms_amplified": results.amplified,
     }
-    if results.spread is not None:
-        tables |= {f"norms_{name}": table for name, table in results.spread._asdict().items()}
-    if results.block is not None:
-        tables |= {f"norms_{name}": table for name, table in results.block._asdict().items()}
+    for further in (results.spread, results.block):
+        if further is not None:
+            tables |= {f"norms_{name}": table for name, table in further._asdict().items()}
     columns = ["weight", "value_norm", "norm", "norm_share", "sentences"]
     over_heads = results.shares.groupby(["layer", "class"], sort=False, as_index=False)[columns].mean()
     present = {name: table for name, table in tables.items() if table is not None}
@@ -80,11 +79,9 @@ def with_published(results: NormResults) -> tuple[pd.DataFrame, pd.DataFrame, pd
     }
     keys = zip(mixing["variant"], mixing["layer"], mixing["class"], strict=True)
     mixing = mixing.assign(published=[means.get(key, float("nan")) for key in keys])
-    rhos = {
-        (measure, tokens): rho
-        for measure, pair in published.frequency.items()
-        for tokens, rho in zip(("all", "words"), pair, strict=True)
-    }
+    rhos: dict[tuple[str, str], float] = {}
+    for measure, (of_all, of_words) in published.frequency.items():
+        rhos |= {(measure, "all"): of_all, (measure, "words"): of_words}
     pairs = zip(frequency["measure"], frequency["tokens"], strict=True)
     frequency = frequency.assign(published=[rhos.get(pair, float("nan")) for pair in pairs])
     rates = dict(enumerate(published.expansion_by_layer, start=1))
@@ -103,10 +100,15 @@ def explored_norms(results: NormResults) -> Contribution:
     for row in rows_of(results.shares):
         by_head.setdefault(head_name(row["layer"], row["head"]), []).append(row)
     for head, rows in by_head.items():
-        row = max(rows, key=lambda each: abs(each["weight"] - each["norm_share"]))
+        row = max(rows, key=_difference)
         text = f"to {row['class']}: {share(row['weight'])} by weight, {share(row['norm_share'])} by norm"
         facts[head] = (Fact("weight and norm", text, f"norms/norm_share/{row['class']}"),)
     return Contribution(measures, _findings(results), facts=facts)
+
+
+def _difference(row: dict[str, Any]) -> float:
+    """Return how far the shares of a class by weight and by norm differ."""
+    return float(abs(row["weight"] - row["norm_share"]))
 
 
 def _findings(results: NormResults) -> tuple[Finding, ...]:
@@ -114,7 +116,7 @@ def _findings(results: NormResults) -> tuple[Finding, ...]:
     rows = class_rows(results.shares)
     if not rows:
         return ()
-    row = max(rows, key=lambda each: abs(each["weight"] - each["norm_share"]))
+    row = max(rows, key=_difference)
     less = "less" if row["norm_share"] < row["weight"] else "more"
     text = (
         f"Attention to {row['class']} moves {less} than its weights suggest: it has {share(row['weight'])} of the "

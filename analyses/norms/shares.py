@@ -46,6 +46,7 @@ class NormShares(ExactMetric):
         """Add a batch of norms."""
         device = batch.alpha.device
         mask = batch.mask.to(device)
+        # Whether each token is of each class, as numbers of shape (batch, n, classes).
         members = functional.one_hot(batch.classes.to(device).clamp(min=0), len(TOKEN_CLASSES)).to(batch.alpha.dtype)
         members = members * mask[..., None]
         values = batch.value_norms * mask[:, None, None]
@@ -53,13 +54,13 @@ class NormShares(ExactMetric):
         # Dividing the weights of the rows instead of the cells gives the sums over rows without a second map.
         row_weights = batch.rows[:, None, None] / row_sums.clamp(min=1e-30)
         shares = torch.einsum("blhij,blhi->blhj", batch.alpha, row_weights) * values
-        sizes = members.sum(1)
-        by_class = [
-            torch.einsum("blhj,bjc->blhc", measure, members)
-            for measure in (batch.received, values, batch.received * values, shares)
-        ]
-        by_class[1] = by_class[1] / sizes.clamp(min=1)[:, None, None]
-        self.sums = added(self.sums, torch.stack(by_class, dim=1).cpu())
+        sizes = members.sum(1)  # how many tokens of each class a sentence has
+        weight, value_norm, norm, norm_share = (
+            torch.einsum("blhj,bjc->blhc", of_tokens, members)
+            for of_tokens in (batch.received, values, batch.received * values, shares)
+        )
+        value_norm = value_norm / sizes.clamp(min=1)[:, None, None]
+        self.sums = added(self.sums, torch.stack([weight, value_norm, norm, norm_share], dim=1).cpu())
         self.sentences += (sizes > 0).sum(0).to(self.sentences.device)
         self.total += len(batch.lengths)
 

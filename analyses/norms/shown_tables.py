@@ -72,7 +72,8 @@ def shown_tables(
     if results.spread is not None:
         tables += [_dispersion(results.spread.dispersion), _correlation(results.spread.correlation)]
     if results.change is not None:
-        tables.append(_change(results.change))
+        title = "Change of the maps, 1 − ρ"
+        tables.append(_by_layer(results.change, "component", "change", title, name="norms_change"))
     if results.amplified is not None:
         pairs = rows_of(results.amplified[results.amplified["rank"] <= _SHOWN_PAIRS])
         tables.append(ShownTable("norms_amplified", "Pairs that are amplified most (%)", AMPLIFIED.columns, pairs))
@@ -125,7 +126,8 @@ def layers_table(results: NormResults) -> ShownTable:
 
 def _mixing_rows(results: NormResults, mixing: pd.DataFrame) -> list[Row]:
     """Return the mixing ratios of all layers and tokens together, beside those of the paper."""
-    ranges = {name: f"[{low}, {high}]" for name, (_, high, low) in getattr(results.published, "mixing", {}).items()}
+    published = {} if results.published is None else results.published.mixing
+    ranges = {variant: f"[{low}, {high}]" for variant, (_, high, low) in published.items()}
     rows = rows_of(mixing[(mixing["layer"] == 0) & (mixing["class"] == "all")])
     return [{**row, "published_range": ranges.get(row["variant"], "")} for row in rows]
 
@@ -168,11 +170,6 @@ def _frequency(frequency: pd.DataFrame) -> ShownTable:
     return ShownTable("norms_frequency", "Spearman’s ρ with the rank by frequency", columns, list(rows.values()))
 
 
-def _change(change: pd.DataFrame) -> ShownTable:
-    """Return the changes with layers as rows and components as columns."""
-    return _by_layer(change, "component", "change", "Change of the maps, 1 − ρ", name="norms_change")
-
-
 def _dispersion(dispersion: pd.DataFrame) -> ShownTable:
     """Return how much norms and weights vary, over all layers and heads."""
     rows = dispersion[(dispersion["layer"] == 0) & (dispersion["head"] == 0)]
@@ -189,8 +186,8 @@ def _by_layer(table: pd.DataFrame, column: str, value: str, title: str, *, name:
             "layer", "number from 1", "", "layer", cell=lambda row: f"{row['layer']:.0f}" if row["layer"] else "all"
         ),
         *(
-            TableColumn(key, "number", "", str(each), digits=digits)
-            for key, each in zip(wide.columns, names, strict=True)
+            TableColumn(key, "number", "", str(heading), digits=digits)
+            for key, heading in zip(wide.columns, names, strict=True)
         ),
     ]
     return ShownTable(name, title, columns, rows_of(wide.reset_index()))
@@ -223,10 +220,8 @@ def _pairs(pairs: pd.DataFrame) -> ShownTable:
 def _relations(pairs: pd.DataFrame) -> ShownTable:
     """Return the relations that are most frequent among the amplified pairs of all layers."""
     sums = pairs.groupby(["type", "relation"], as_index=False)[["amplified", "pairs"]].sum()
-    sums["share"], sums["share_of_all"] = (
-        sums["amplified"] / sums["amplified"].sum(),
-        sums["pairs"] / sums["pairs"].sum(),
-    )
+    sums["share"] = sums["amplified"] / sums["amplified"].sum()
+    sums["share_of_all"] = sums["pairs"] / sums["pairs"].sum()
     related = sums[(sums["relation"] != "") & (sums["amplified"] > 0)]
     rows = rows_of(related.sort_values(["amplified", "relation"], ascending=[False, True]).head(_SHOWN_RELATIONS))
     columns = [column for column in PAIRS.columns if column.names not in ("layer", "type")]

@@ -9,6 +9,7 @@ in one cell are tied. Counts on a grid add up exactly over the parts of a corpus
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ WEIGHTS = OctaveGrid(-16, 0, steps=4)
 NORMS = OctaveGrid(-6, 7, steps=128)
 _GRID = len(WEIGHTS) * len(NORMS)
 
-_JOINED = (4, 32)
+_JOINED_WEIGHTS, _JOINED_NORMS = 4, 32
 """How many steps of α and of ‖f(x)‖ are one cell of the table that is drawn."""
 
 _LARGEST_TIES = 1 / 9
@@ -87,25 +88,21 @@ class WeightsAndNorms(ExactMetric):
         n_layers, n_heads = self.counts.shape[1:]
         for layer in range(n_layers):
             inputs, norms = batch.input_norms[:, layer, None].cpu().double(), batch.value_norms[:, layer].cpu().double()
-            tokens = mask[:, None].expand_as(norms)
-            self._spread(0, layer, *[x[:, :1] for x in (inputs, inputs**2, inputs, inputs, tokens.long())])
-            self._spread(1, layer, norms, norms**2, norms, norms, tokens.long())
+            is_token = mask[:, None].expand_as(norms)
+            # A token has one norm, which is its own sum and its own extremes.
+            self._spread("input_norm", layer, inputs, inputs**2, inputs, inputs, is_token[:, :1].long())
+            self._spread("value_norm", layer, norms, norms**2, norms, norms, is_token.long())
             alpha = batch.alpha[:, layer].cpu()
-            seen = (alpha > 0) & tokens[..., None] & tokens[:, :, None]
+            seen = (alpha > 0) & is_token[..., None] & is_token[:, :, None]
             weights = torch.where(seen, alpha, 0).double()
             # All pairs with one key have the same ‖f(x)‖, so sums over queries serve α and ‖αf(x)‖.
-            columns = (
-                weights.sum(2),
-                weights.square().sum(2),
-                torch.where(seen, alpha, torch.inf).amin(2).double(),
-                weights.amax(2),
-                seen.sum(2),
-            )
-            self._spread(2, layer, *columns)
-            first, second, low, high, count = columns
-            self._spread(3, layer, first * norms, second * norms**2, low * norms, high * norms, count)
-            columns_on_grid = classes[:, None] * _GRID + NORMS.cells(batch.value_norms[:, layer].cpu())
-            cells = WEIGHTS.cells(alpha) * len(NORMS) + columns_on_grid.unsqueeze(2)
+            sums, squares, count = weights.sum(2), weights.square().sum(2), seen.sum(2)
+            low, high = torch.where(seen, alpha, torch.inf).amin(2).double(), weights.amax(2)
+            self._spread("weight", layer, sums, squares, low, high, count)
+            self._spread("norm", layer, sums * norms, squares * norms**2, low * norms, high * norms, count)
+            # The class and the norm of a key, and the weight of a pair, decide on the cell within those of a head.
+            of_keys = classes[:, None] * _GRID + NORMS.cells(batch.value_norms[:, layer].cpu())
+            cells = WEIGHTS.cells(alpha) * len(NORMS) + of_keys.unsqueeze(2)
             for head in range(n_heads):
                 pairs = torch.bincount(cells[:, head][seen[:, head]])
                 (filled,) = pairs.nonzero(as_tuple=True)
@@ -115,9 +112,9 @@ class WeightsAndNorms(ExactMetric):
 
     def _compact(self) -> Int[Tensor, "cells 2"]:
         """Add up the pairs of equal cells, and return the cells with their pairs."""
-        found = torch.cat(self.cells) if self.cells else self.counts.new_zeros(0, 2)
-        cells, where = torch.unique(found[:, 0], return_inverse=True)
-        pairs = torch.zeros_like(cells).index_add_(0, where, found[:, 1])
+        entries = torch.cat(self.cells) if self.cells else self.counts.new_zeros(0, 2)
+        cells, index_of_entry = torch.unique(entries[:, 0], return_inverse=True)
+        pairs = torch.zeros_like(cells).index_add_(0, index_of_entry, entries[:, 1])
         self.cells = [torch.stack([cells, pairs], dim=1)]
         return self.cells[0]
 
@@ -129,7 +126,7 @@ class WeightsAndNorms(ExactMetric):
 
     def _spread(
         self,
-        measure: int,
+        name: str,
         layer: int,
         sums: Float[Tensor, "batch heads n"],
         squares: Float[Tensor, "batch heads n"],
@@ -138,40 +135,41 @@ class WeightsAndNorms(ExactMetric):
         counts: Int[Tensor, "batch heads n"],
     ) -> None:
         """Add what is known of each token: its sum, its sum of squares, its extremes, and its number of values."""
-        device, cell = self.whole.device, (measure, layer, slice(sums.shape[1]))
-        some = counts > 0
-        moments = torch.stack([torch.where(some, x, 0).sum(2) for x in (sums, squares)], dim=1)
+        # The measure is one of `DISPERSED`. If there is one head, it is the first one.
+        device, measure, heads = self.whole.device, DISPERSED.index(name), slice(sums.shape[1])
+        cell = (measure, layer, heads)
+        has_values = counts > 0
+        moments = torch.stack([torch.where(has_values, moment, 0).sum(2) for moment in (sums, squares)], dim=1)
         whole = (moments / _LIMB).floor()
-        heads = cell[2]
         self.whole[measure, :, layer, heads] += whole.long().sum(0).to(device)
         rest = self.rest[measure, :, layer, heads]
         self.rest[measure, :, layer, heads] = added(rest, moments - _LIMB * whole)
-        lowest, highest = torch.where(some, low, torch.inf), torch.where(some, high, -torch.inf)
+        lowest, highest = torch.where(has_values, low, torch.inf), torch.where(has_values, high, -torch.inf)
         self.lowest[cell] = torch.minimum(self.lowest[cell], lowest.amin((0, 2)).to(device))
         self.highest[cell] = torch.maximum(self.highest[cell], highest.amax((0, 2)).to(device))
         self.counts[cell] += counts.sum((0, 2)).to(device)
 
     def compute(self) -> WeightsAndNormsTables:
         """Return the tables."""
-        found = self._compact().cpu().numpy()
+        indices, pairs = self._compact().cpu().numpy().T
         n_layers, n_heads = self.counts.shape[1:]
         shape = (n_layers, n_heads, len(TOKEN_CLASSES), len(WEIGHTS), len(NORMS))
-        indices = np.unravel_index(found[:, 0], shape)
-        cells = _Cells(*map(np.asarray, (*indices, found[:, 1])))
+        cells = _Cells(*map(np.asarray, (*np.unravel_index(indices, shape), pairs)))
         return WeightsAndNormsTables(self._dispersion(), _correlations(cells, n_layers, n_heads), _grid(cells))
 
     def _dispersion(self) -> pd.DataFrame:
+        """Return the table of how each measure varies in each layer and head, and in all of them together."""
         moments = _LIMB * self.whole.cpu().double().numpy() + floating(self.rest.cpu()).numpy()
         low, high, counts = (state.cpu().numpy() for state in (self.lowest, self.highest, self.counts))
+        n_layers, n_heads = self.counts.shape[1:]
+        cells = itertools.product(enumerate(DISPERSED), _one_or_all(n_layers), _one_or_all(n_heads))
         rows = []
-        for measure, name in enumerate(DISPERSED):
-            for layer, head, cell in _cells(counts[measure]):
-                count = int(counts[measure][cell].sum())
-                if not count:
-                    continue
-                mean = float(moments[measure, 0][cell].sum()) / count
+        for (measure, name), (layer, layers), (head, heads) in cells:
+            count = int(counts[measure, layers, heads].sum())
+            if count:
+                mean = float(moments[measure, 0, layers, heads].sum()) / count
                 # The difference is rounded, so it can be below 0 where all values are equal.
-                variance = max(0.0, float(moments[measure, 1][cell].sum()) / count - mean**2)
+                variance = max(0.0, float(moments[measure, 1, layers, heads].sum()) / count - mean**2)
                 rows.append(
                     {
                         "measure": name,
@@ -180,18 +178,17 @@ class WeightsAndNorms(ExactMetric):
                         "mean": mean,
                         "sd": variance**0.5,
                         "cv": variance**0.5 / mean if mean else float("nan"),
-                        "min": float(low[measure][cell].min()),
-                        "max": float(high[measure][cell].max()),
+                        "min": float(low[measure, layers, heads].min()),
+                        "max": float(high[measure, layers, heads].max()),
                         "count": count,
                     }
                 )
         return pd.DataFrame(rows)
 
 
-def _cells(counts: npt.NDArray[Any]) -> list[tuple[int, int, tuple[slice, slice]]]:
-    """Return all choices of layers and heads as their numbers, 0 for all, and the slices of an array."""
-    layers, heads = ([(0, slice(None)), *((k + 1, slice(k, k + 1)) for k in range(n))] for n in counts.shape[:2])
-    return [(layer, head, (rows, columns)) for layer, rows in layers for head, columns in heads]
+def _one_or_all(n: int) -> list[tuple[int, slice]]:
+    """Return 0 with the slice of all layers or heads, and the number of each, from 1, with the slice of it alone."""
+    return [(0, slice(None)), *((index + 1, slice(index, index + 1)) for index in range(n))]
 
 
 class _Cells(NamedTuple):
@@ -204,23 +201,24 @@ class _Cells(NamedTuple):
     norm: npt.NDArray[np.int64]
     pairs: npt.NDArray[np.int64]
 
-    def where(self, chosen: npt.NDArray[np.bool_]) -> _Cells:
-        """Return some of the cells."""
-        return _Cells(*(column[chosen] for column in self))
+    def where(self, is_chosen: npt.NDArray[np.bool_]) -> _Cells:
+        """Return those of the cells that are chosen."""
+        return _Cells(*(column[is_chosen] for column in self))
 
 
 def _correlations(cells: _Cells, n_layers: int, n_heads: int) -> pd.DataFrame:
     """Return Spearman's ρ of α and ‖f(x)‖ for each layer, head and class."""
     rows = []
-    for layer in range(n_layers + 1):
+    for layer in range(n_layers + 1):  # number 0 is all layers, heads or classes together
         of_layer = cells.where(cells.layer == layer - 1) if layer else cells
         for head in range(n_heads + 1):
             of_head = of_layer.where(of_layer.head == head - 1) if head else of_layer
-            for index, name in enumerate((ALL, *TOKEN_CLASSES)):
-                found = of_head.where(of_head.group == index - 1) if index else of_head
-                if len(found.pairs):
-                    rho = spearman_of_counts(found.weight, found.norm, found.pairs)
-                    rows.append({"layer": layer, "head": head, "class": name, "rho": rho, "pairs": found.pairs.sum()})
+            for number, name in enumerate((ALL, *TOKEN_CLASSES)):
+                of_class = of_head.where(of_head.group == number - 1) if number else of_head
+                if len(of_class.pairs):
+                    rho = spearman_of_counts(of_class.weight, of_class.norm, of_class.pairs)
+                    pairs = of_class.pairs.sum()
+                    rows.append({"layer": layer, "head": head, "class": name, "rho": rho, "pairs": pairs})
     return pd.DataFrame(rows, columns=["layer", "head", "class", "rho", "pairs"])
 
 
@@ -231,6 +229,7 @@ def spearman_of_counts(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], count
     ranks, spreads = [], []
     for values in (x, y):
         sizes = np.bincount(values, weights=counts)
+        # Ties of a share p of all pairs take p³ of the variance of ranks.
         if (sizes / total) @ (sizes / total) ** 2 > _LARGEST_TIES:
             return float("nan")
         # The mean rank of equal values minus that of all.
@@ -243,14 +242,16 @@ def spearman_of_counts(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], count
 def _grid(cells: _Cells) -> pd.DataFrame:
     """Return the pairs by layer and class on a coarser grid, all heads together."""
     # The first cell has all that is smaller than the grid, so steps are joined from the second cell on.
-    first = [np.array([0, *range(1, len(grid), step)]) for grid, step in zip((WEIGHTS, NORMS), _JOINED, strict=True)]
-    weight, norm = (np.searchsorted(edges, at, "right") - 1 for edges, at in zip(first, cells[3:5], strict=True))
+    weight_starts = np.array([0, *range(1, len(WEIGHTS), _JOINED_WEIGHTS)])
+    norm_starts = np.array([0, *range(1, len(NORMS), _JOINED_NORMS)])
+    weight = np.searchsorted(weight_starts, cells.weight, "right") - 1
+    norm = np.searchsorted(norm_starts, cells.norm, "right") - 1
     table = pd.DataFrame({"class": cells.group, "weight": weight, "value_norm": norm, "pairs": cells.pairs})
     by_layer = pd.concat([table.assign(layer=0), table.assign(layer=cells.layer + 1)])
     names = ["layer", "class", "weight", "value_norm"]
     grid = by_layer.groupby(names)["pairs"].sum().reset_index()
     return grid.assign(
         **{"class": [TOKEN_CLASSES[index] for index in grid["class"]]},
-        weight=WEIGHTS.edges[first[0][grid["weight"]]],
-        value_norm=NORMS.edges[first[1][grid["value_norm"]]],
+        weight=WEIGHTS.edges[weight_starts[grid["weight"]]],
+        value_norm=NORMS.edges[norm_starts[grid["value_norm"]]],
     )
