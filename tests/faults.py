@@ -477,8 +477,8 @@ _DRAWN = (
     ),
     Fault(
         "analyses/explanation/together.py",
-        "axes.plot(text.from_word,",
-        "axes.plot(of_runs[0].from_word,",
+        "axes.plot(of_model.from_word,",
+        "axes.plot(of_models[0].from_word,",
         f"{_TOGETHER}test_words_have_the_predictions_of_their_model",
     ),
     Fault(
@@ -697,8 +697,8 @@ _FOUND = (
     ),
     Fault(
         "analyses/alignment/explored.py",
-        'heads[(heads["setting"] == first["setting"])',
-        'heads[(heads["setting"] != first["setting"])',
+        'heads[(heads["setting"] == head["setting"])',
+        'heads[(heads["setting"] != head["setting"])',
         f"{_ALIGNMENT}test_findings_name_the_series_with_the_fewest_errors_and_lead_there",
     ),
 )

@@ -39,17 +39,19 @@ def same_form(pair: SentencePair) -> set[Link]:
         positions.setdefault(word.casefold(), []).append(position)
     links = set()
     for source, target in diagonal(pair):
-        same = positions.get(pair.words[target].casefold(), [source])
-        links.add((min(same, key=lambda position: abs(position - source)), target))
+        candidates = positions.get(pair.words[target].casefold(), [source])
+        links.add((min(candidates, key=lambda position: abs(position - source)), target))
     return links
 
 
 BASELINES: Mapping[str, Callable[[SentencePair], set[Link]]] = {"diagonal": diagonal, "same form": same_form}
 """The baselines by name."""
 
-
 RESTS = ("special", "punctuation", "word")
 """Where the largest value of a target word's row is: on a special token, on punctuation, or on another source word."""
+
+_SURE, _POSSIBLE, _PUNCTUATION, _LINK = map(np.uint8, (1, 2, 4, 8))
+"""Bits of what is counted of a link: it is sure, it is possible, its source word is punctuation, and it is a link."""
 
 Array = npt.NDArray[Any]
 
@@ -84,9 +86,8 @@ def error_rate(links: Array, sure: Array) -> Array:
 class LinkAccuracy(ExactMetric):
     """The base of the metrics of links."""
 
-    # It adds up the counts of sentence pairs in the corpus, halves and replicates.
-    # The units of the bootstrap are sentence pairs, whose weights depend on their ids alone, so that differences
-    # between two metrics are paired.
+    # It adds up the counts of sentence pairs in the corpus, halves and replicates. The units of the bootstrap are
+    # sentence pairs, whose weights depend on their ids alone, so that differences between two metrics are paired.
 
     links: Int[Tensor, "resampled layers heads 3"]
     sure: Int[Tensor, " resampled"]
@@ -138,9 +139,6 @@ class AlignmentAccuracy(LinkAccuracy):
     # Pairs without gold links count as pairs without sure and possible links. The first four arguments are those of
     # `attentionology.analyses.alignment.series.Series`.
 
-    rests: Int[Tensor, "layers heads 3"]
-    size: Int[Tensor, "layers heads"]
-
     def __init__(
         self,
         setting: str,
@@ -166,24 +164,25 @@ class AlignmentAccuracy(LinkAccuracy):
 
     def _counts_forward(self, batch: LinkedPairs) -> Array:
         """Count the links of target words, and where their largest values are. No table of links is made."""
-        linked = batch.links[self.series].numpy()
+        sources = batch.links[self.series].numpy()  # (pairs, layers, heads, target words)
         sure, possible = batch.gold
-        pairs, targets = np.arange(len(batch))[:, None, None, None], np.arange(linked.shape[-1])
-        # What is counted of a link, four bits in one number, so that links are looked up once. No link looks up the
-        # last row, where all bits are 0.
-        bits = np.zeros(sure.shape, dtype=np.uint8)
-        bits[:, :-1] = 8
-        bits |= sure | (possible.view(np.uint8) << 1) | (batch.marks[:, :, None].view(np.uint8) << 2)
-        looked_up = bits[pairs, linked, targets]
+        pairs, targets = np.arange(len(batch))[:, None, None, None], np.arange(sources.shape[-1])
+        # All bits of a possible link are in one number, so that links are looked up once. The source −1, no link, looks
+        # up the last row, where all bits are 0.
+        bits = np.zeros(sure.shape, dtype=np.uint8)  # (pairs, source words + 1, target words)
+        bits[:, :-1] = _LINK
+        bits |= sure * _SURE | possible * _POSSIBLE | batch.marks[:, :, None] * _PUNCTUATION
+        looked_up = bits[pairs, sources, targets]
         links, hits_sure, hits_possible, marks = (
-            np.count_nonzero(looked_up & bit, axis=-1) for bit in map(np.uint8, (8, 1, 2, 4))
+            np.count_nonzero(looked_up & bit, axis=-1) for bit in (_LINK, _SURE, _POSSIBLE, _PUNCTUATION)
         )
         n_targets = np.array([len(pair) for pair in batch.pairs])[:, None, None]
-        rests = np.stack([n_targets - links, marks, links - marks], -1)
+        rests = np.stack([n_targets - links, marks, links - marks], -1)  # in the order of `RESTS`
         self.rests += torch.from_numpy(rests.sum(0))
         return np.stack([links, hits_sure, hits_possible], -1)
 
     def _counts(self, batch: LinkedPairs) -> Array:
+        """Count the links of any direction, pair by pair."""
         counts = np.zeros((len(batch), *self.shape, 3), dtype=np.int64)
         sure, possible = batch.gold
         for index, pair in enumerate(batch.pairs):

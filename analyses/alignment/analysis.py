@@ -71,22 +71,20 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
         one_way = tuple(all_series(chosen.method))
         maker, maker_of_copies = LinkMaker(series, chosen.merge), LinkMaker(one_way, chosen.merge)
 
-        def of_baseline(name: str) -> CountWith:
-            arguments = {"name": name, "replicates": replicates, "seed": setting.seed}
-            return CountWith(BaselineAccuracy, tuple(arguments.items()))
-
         of_model = [
-            Request(_name(each), "alignment", corpus, maker, CountSeries(each, replicates, setting.seed))
-            for each in series
+            Request(_name(counted), "alignment", corpus, maker, CountSeries(counted, replicates, setting.seed))
+            for counted in series
         ]
-        of_baselines = [
-            Request(_baseline_name(name), "alignment", corpus, maker, of_baseline(name)) for name in baselines
-        ]
-        of_copies = [
-            Request(_name(each, k), "control", corpus, maker_of_copies, CountSeries(each, 0, setting.seed), copy=k)
-            for k in range(controls)
-            for each in one_way
-        ]
+        of_baselines = []
+        for name in baselines:
+            arguments = (("name", name), ("replicates", replicates), ("seed", setting.seed))
+            count_links = CountWith(BaselineAccuracy, arguments)
+            of_baselines.append(Request(_baseline_name(name), "alignment", corpus, maker, count_links))
+        of_copies = []
+        for k in range(controls):
+            for counted in one_way:
+                count = CountSeries(counted, 0, setting.seed)
+                of_copies.append(Request(_name(counted, k), "control", corpus, maker_of_copies, count, copy=k))
         facts = AlignmentFacts(
             method=chosen.method,
             series=series,
@@ -105,15 +103,12 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
         """Read one short pair once more, to show its maps in the layer that was chosen."""
         facts = counted.facts
         choice = choose(_counts(counted), facts.written, has_gold=bool(facts.gold))
-        shown = dict.fromkeys(
-            each.one_way
-            for measure in ("weight", "norm", "cosine")
-            for each in facts.series
-            if (each.setting, each.measure, each.heads) == (choice.series.setting, measure, TOGETHER)
-        )
+        together = (series.one_way for series in facts.series if series.heads == TOGETHER)
+        of_setting = dict.fromkeys(series for series in together if series.setting == choice.series.setting)
+        shown = sorted(of_setting, key=lambda series: ("weight", "norm", "cosine").index(series.measure))
         merge = options[AlignmentOptions].merge
         pairs = (pair for pair in plan.requests[0].inputs if isinstance(pair, SentencePair))
-        example = read_example(pairs, list(shown), choice.layer, merge, read)
+        example = read_example(pairs, shown, choice.layer, merge, read)
         return AlignmentLooked(() if example is None else (example,))
 
     def results(
@@ -167,13 +162,14 @@ def _name(series: Series, copy: int | None = None) -> str:
 
 
 def _baseline_name(name: str) -> str:
+    """Return the name of the request of a baseline."""
     return f"alignment/baseline/{name}"
 
 
 def _counts(counted: Counted[AlignmentFacts], copy: int | None = None) -> dict[Series, AlignmentCounts]:
     """Return the counts of all series of the model or of one of its copies."""
     return {
-        each: counted.metric(_name(each, copy), AlignmentAccuracy).compute()
-        for each in counted.facts.series
-        if copy is None or each.direction == FORWARD
+        series: counted.metric(_name(series, copy), AlignmentAccuracy).compute()
+        for series in counted.facts.series
+        if copy is None or series.direction == FORWARD
     }

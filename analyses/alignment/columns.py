@@ -13,10 +13,6 @@ def _mean_norm(row: Row) -> str:
     return number(row["size"], 4) if row["measure"] == "norm" else ""
 
 
-def _rho_interval(row: Row) -> str:
-    return "" if math.isnan(row["low"]) else f"[{row['low']:.2f}, {row['high']:.2f}]"
-
-
 _LABEL = "{setting}, by {measure}{together}"
 """The name of a measure in the explorer."""
 
@@ -158,7 +154,7 @@ CORRELATIONS = Schema(
             "heads. The interval covers the choice of sentence pairs alone",
             "Spearman’s ρ",
             digits=2,
-            beside=_rho_interval,
+            beside=lambda row: "" if math.isnan(row["low"]) else f"[{row['low']:.2f}, {row['high']:.2f}]",
         ),
     ),
 )

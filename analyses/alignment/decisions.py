@@ -54,8 +54,8 @@ def target_links(
     best, close = best_columns(batch, tolerance)
     is_word = columns_of(batch).words
     words = (is_word.cumsum(1) - 1).masked_fill(~is_word, -1)  # the word of each column, −1 for special tokens
-    by_column = words[:, None, None].expand(*best.shape[:3], -1)
-    return by_column.to(best.dtype).gather(-1, best.clamp(min=0).long()).masked_fill_(best < 0, -1), close
+    words_of_heads = words[:, None, None].expand(*best.shape[:3], -1).to(best.dtype)
+    return words_of_heads.gather(-1, best.clamp(min=0).long()).masked_fill_(best < 0, -1), close
 
 
 def source_links(
@@ -65,8 +65,8 @@ def source_links(
     is_word = columns_of(batch).words
     best, close = _largest(batch.maps.transpose(-1, -2), is_word, rows_of(batch), tolerance)
     links = best.new_full((*best.shape[:3], int(is_word.sum(1).max())), -1)
-    for index, flags in enumerate(is_word):
-        of_words = best[index][..., flags]
+    for index, is_word_of_pair in enumerate(is_word):
+        of_words = best[index][..., is_word_of_pair]
         links[index, ..., : of_words.shape[-1]] = of_words
     return links, close
 
@@ -100,16 +100,17 @@ def columns_of(batch: MapBatch) -> Columns:
 
 def _largest(
     values: Float[Tensor, "batch layers heads n m"],
-    asked: Bool[Tensor, "batch n"],
-    candidates: Bool[Tensor, "batch m"],
+    is_asked: Bool[Tensor, "batch n"],
+    is_candidate: Bool[Tensor, "batch m"],
     tolerance: float,
 ) -> tuple[Int[Tensor, "batch layers heads n"], Bool[Tensor, "batch layers"]]:
-    """Return the first of the largest candidates for each of the positions, and where there are several."""
-    if not candidates.all():
-        values = values.masked_fill(~candidates.to(values.device)[:, None, None, None], -torch.inf)
+    """Return the first of the largest candidates of each row that is asked for, and where there are several."""
+    # Rows that are not asked for have −1.
+    if not is_candidate.all():
+        values = values.masked_fill(~is_candidate.to(values.device)[:, None, None, None], -torch.inf)
     largest = values.amax(-1, keepdim=True)
-    equal = values >= largest - tolerance * largest.abs()
-    close = (equal.sum(-1, dtype=torch.int32) > 1).cpu() & asked[:, None, None]
+    is_largest = values >= largest - tolerance * largest.abs()
+    close = (is_largest.sum(-1, dtype=torch.int32) > 1).cpu() & is_asked[:, None, None]
     # The argmax of zeros and ones is the first one, whatever follows it.
-    best = equal.to(torch.uint8).argmax(-1).to("cpu", torch.int32).masked_fill_(~asked[:, None, None], -1)
+    best = is_largest.to(torch.uint8).argmax(-1).to("cpu", torch.int32).masked_fill_(~is_asked[:, None, None], -1)
     return best, close.flatten(2).any(-1)

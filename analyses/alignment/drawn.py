@@ -69,7 +69,7 @@ class DrawablePairs(Drawable):
     def shape(self, kind: str | None) -> tuple[int, int]:
         """Return the numbers of layers and heads of a series."""
         reader = self.batch.reader
-        return reader.n_layers, reader.n_heads if self.series[self._number(kind)].heads == SINGLE else 1
+        return reader.n_layers, reader.n_heads if self.series[self._index_of(kind)].heads == SINGLE else 1
 
     def drawn(self, indices: Sequence[int], kind: str | None) -> Iterator[MapBatch]:
         """Yield the maps of each of some pairs."""
@@ -77,13 +77,14 @@ class DrawablePairs(Drawable):
         missing = [index for index in indices if index not in self._maps]
         for group, made in self.batch.exact(map_makers(self.series, self.merge), missing):
             maps = maps_of(self.series, self.merge, made)
-            for number, index in enumerate(group):
-                self._maps[index] = [in_float64(maps[each], number) for each in self.series]
+            for position, index in enumerate(group):
+                self._maps[index] = [in_float64(maps[series], position) for series in self.series]
         for index in indices:
-            yield self._maps[index][self._number(kind)]
+            yield self._maps[index][self._index_of(kind)]
 
-    def _number(self, kind: str | None) -> int:
-        return [each.kind for each in self.series].index(kind or "")
+    def _index_of(self, kind: str | None) -> int:
+        """Return the index of the series of a kind of map."""
+        return [series.kind for series in self.series].index(kind or "")
 
     @functools.cached_property
     def _maps(self) -> dict[int, list[MapBatch]]:
@@ -100,7 +101,7 @@ def source_guesses(batch: MapBatch) -> Int[Tensor, "batch 1 layers heads n"]:
 
 def sampled_maps(series: Sequence[Series], merge: Merge) -> tuple[SampledMaps, ...]:
     """Return what is kept of the sentence pairs that the report shows: the maps and decisions of every series."""
-    one_way = [each for each in series if each.direction == FORWARD]
-    shown = tuple(sorted(one_way, key=lambda each: each.heads != SINGLE))
+    forward = [one_series for one_series in series if one_series.direction == FORWARD]
+    shown = tuple(sorted(forward, key=lambda one_series: one_series.heads != SINGLE))  # single heads first
     maker, guesses = PairsToDraw(shown, merge), (Guesses((TO_SOURCE,), source_guesses),)
-    return tuple(SampledMaps(each.kind, maker, each.measure == "weight", guesses) for each in shown)
+    return tuple(SampledMaps(drawn.kind, maker, drawn.measure == "weight", guesses) for drawn in shown)

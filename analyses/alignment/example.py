@@ -48,7 +48,7 @@ class MapsOfSeries:
     @property
     def reads_weights(self) -> bool:
         """Whether a series is about norms."""
-        return any(each.measure == "norm" for each in self.series)
+        return any(series.measure == "norm" for series in self.series)
 
     def of(self, batch: object) -> dict[Series, MapBatch]:
         """Make the maps of each series."""
@@ -60,22 +60,23 @@ class MapsOfSeries:
 def choose_pair(pairs: Iterable[SentencePair]) -> SentencePair | None:
     """Return the pair to look at: a short one, by the hash of its id, so that a part of a corpus may draw first."""
 
-    def rank(pair: SentencePair) -> tuple[bool, int, str]:
+    def sort_key(pair: SentencePair) -> tuple[bool, int, str]:
         sizes = len(pair.source), len(pair)
         fits = min(sizes) >= _FEWEST_WORDS and max(sizes) <= _MOST_WORDS
         return not fits, int(sentence_keys([pair.id])[0]), pair.id
 
-    return min(pairs, key=rank, default=None)
+    return min(pairs, key=sort_key, default=None)
 
 
 def first_example(examples: Sequence[AlignedExample]) -> AlignedExample | None:
     """Return the example that `choose_pair` would choose among those of several runs."""
-    by_pair = {}
-    for each in examples:
-        source = tuple(word for word, special in zip(each.columns, each.special, strict=True) if not special)
-        by_pair[each.id] = each, SentencePair(id=each.id, source=source, words=each.rows)
-    chosen = choose_pair(pair for _, pair in by_pair.values())
-    return None if chosen is None else by_pair[chosen.id][0]
+    by_id = {example.id: example for example in examples}
+    pairs = []
+    for example in by_id.values():
+        source = tuple(word for word, special in zip(example.columns, example.special, strict=True) if not special)
+        pairs.append(SentencePair(id=example.id, source=source, words=example.rows))
+    chosen = choose_pair(pairs)
+    return None if chosen is None else by_id[chosen.id]
 
 
 def read_example(
@@ -85,21 +86,23 @@ def read_example(
     pair = choose_pair(pairs)
     if pair is None or not series:
         return None
-    for maps in read([pair], MapsOfSeries(tuple(series), merge)):
-        columns, gold = maps[series[0]].columns, pair.gold
-        return AlignedExample(
-            id=pair.id,
-            setting=series[0].setting,
-            layer=layer,
-            rows=pair.words,
-            columns=columns.labels[0],
-            special=tuple(columns.special[0].tolist()),
-            maps=tuple(ExampleMap(each.measure, _rounded(maps[each].maps[0, layer, 0].tolist())) for each in series),
-            sure=tuple(sorted(gold.sure)) if gold else (),
-            possible=tuple(sorted(gold.possible)) if gold else (),
-        )
-    return None
-
-
-def _rounded(values: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(round(value, 5) for value in row) for row in values)
+    batches = list(read([pair], MapsOfSeries(tuple(series), merge)))
+    if not batches:
+        return None
+    batch, gold = batches[0], pair.gold  # the maps of this pair by series
+    columns = batch[series[0]].columns
+    maps = []
+    for shown in series:
+        rows = batch[shown].maps[0, layer, 0].tolist()
+        maps.append(ExampleMap(shown.measure, tuple(tuple(round(value, 5) for value in row) for row in rows)))
+    return AlignedExample(
+        id=pair.id,
+        setting=series[0].setting,
+        layer=layer,
+        rows=pair.words,
+        columns=columns.labels[0],
+        special=tuple(columns.special[0].tolist()),
+        maps=tuple(maps),
+        sure=tuple(sorted(gold.sure)) if gold else (),
+        possible=tuple(sorted(gold.possible)) if gold else (),
+    )

@@ -29,7 +29,6 @@ _CONTRASTS = {
     "AWI − AWO": ("The rows of positions that read the target word (AWI)", "those of positions that predict it (AWO)"),
 }
 
-
 _ERROR, _SPECIAL = "error_rate", "on_special"
 _FACTS = {_ERROR: "alignment error rate", _SPECIAL: "rests on special tokens"}
 """The columns of the table of cells that the cards of heads have, with their names there."""
@@ -40,12 +39,10 @@ def explored_alignment(results: AlignmentResults) -> Contribution:
     cells = results.tables.cells
     forward = cells[cells["direction"] == FORWARD]
     by_heads = {name: forward[forward["heads"] == name] for name in (SINGLE, TOGETHER)}
-    measures = [
-        each
-        for heads, table in by_heads.items()
-        for (setting, measure), rows in table.groupby(["setting", "measure"])
-        for each in _measures(rows, Series(str(setting), str(measure), heads))
-    ]
+    measures: list[Measure] = []
+    for heads, table in by_heads.items():
+        for (setting, measure), rows in table.groupby(["setting", "measure"]):
+            measures += _measures(rows, Series(str(setting), str(measure), heads))
     facts: dict[str, tuple[Fact, ...]] = {}
     for column in (name for name in _FACTS if name in cells):
         for row in rows_of(by_heads[SINGLE]):
@@ -63,6 +60,7 @@ def explored_alignment(results: AlignmentResults) -> Contribution:
 
 
 def _measures(rows: pd.DataFrame, series: Series) -> Iterator[Measure]:
+    """Yield the measures of a series, given its rows of the table of cells."""
     together = ", all heads together" if series.heads == TOGETHER and series.measure != "cosine" else ""
     facts, id_ = {**vars(series), "together": together}, _id("{column}", vars(series))
     yield from head_measures(CELLS, rows, id_, facts, kind=series.kind, relation=_RELATION, direction=TO_SOURCE)
@@ -81,19 +79,17 @@ def _phrases(single: pd.DataFrame) -> dict[str, tuple[str, ...]]:
 def _best(by_heads: dict[str, pd.DataFrame], results: AlignmentResults) -> Iterator[Finding]:
     """Say which head, and which layer, has the lowest error rate, and that of those chosen on other pairs."""
     for heads, table in by_heads.items():
-        if not table["error_rate"].notna().any():
-            continue
-        row = rows_of(table.nsmallest(1, "error_rate"))[0]
-        head = head_name(row["layer"], row["head"] or 1)
-        rate = f"{_text(_ERROR, row)} by {row['measure']} ({row['setting']})"
-        held_out = _chosen(results, row)["heldout_error_rate"]
-        held_out = "" if math.isnan(held_out) else f"; held out, the best ones have {share(held_out)}"
-        if heads == SINGLE:
-            text = f"Head {head} has the lowest alignment error rate of all heads, {rate}{held_out}."
-        else:
-            compared = "all word vectors" if row["measure"] == "cosine" else "all heads of a layer together"
-            text = f"Of {compared}, those of layer {row['layer']} have the lowest: {rate}{held_out}."
-        yield Finding(text, address(head=head, measure=_id(_ERROR, row)))
+        for row in rows_of(table.dropna(subset=["error_rate"]).nsmallest(1, "error_rate")):  # none if none is defined
+            head = head_name(row["layer"], row["head"] or 1)
+            rate = f"{_text(_ERROR, row)} by {row['measure']} ({row['setting']})"
+            heldout_rate = _chosen(results, row)["heldout_error_rate"]
+            held_out = "" if math.isnan(heldout_rate) else f"; held out, the best ones have {share(heldout_rate)}"
+            if heads == SINGLE:
+                text = f"Head {head} has the lowest alignment error rate of all heads, {rate}{held_out}."
+            else:
+                compared = "all word vectors" if row["measure"] == "cosine" else "all heads of a layer together"
+                text = f"Of {compared}, those of layer {row['layer']} have the lowest: {rate}{held_out}."
+            yield Finding(text, address(head=head, measure=_id(_ERROR, row)))
 
 
 def _chosen(results: AlignmentResults, row: dict[str, Any]) -> dict[str, Any]:
@@ -115,19 +111,19 @@ def _baseline(by_heads: dict[str, pd.DataFrame], results: AlignmentResults) -> I
     heads = by_heads[SINGLE].dropna(subset=["low", "high"])
     if baselines.empty or heads.empty:
         return
-    best = rows_of(baselines.nsmallest(1, "error_rate"))[0]
-    first = rows_of(heads.nsmallest(1, "error_rate"))[0]
-    rows = heads[(heads["setting"] == first["setting"]) & (heads["measure"] == first["measure"])]
-    better = below_baseline(rows, best["error_rate"])
+    baseline = rows_of(baselines.nsmallest(1, "error_rate"))[0]
+    head = rows_of(heads.nsmallest(1, "error_rate"))[0]
+    rows = heads[(heads["setting"] == head["setting"]) & (heads["measure"] == head["measure"])]
+    better = below_baseline(rows, baseline["error_rate"])
     text = (
-        f"The best baseline, {best['name']}, has an alignment error rate of {_text(_ERROR, best)}. By "
-        f"{first['measure']} ({first['setting']}), the interval is below this rate for {better} of {len(rows)} heads."
+        f"The best baseline, {baseline['name']}, has an alignment error rate of {_text(_ERROR, baseline)}. By "
+        f"{head['measure']} ({head['setting']}), the interval is below this rate for {better} of {len(rows)} heads."
     )
-    chosen = _chosen(results, first)
+    chosen = _chosen(results, head)
     if not math.isnan(chosen["heldout_gain"]):
         gain = points(chosen["heldout_gain"], chosen["heldout_gain_low"], chosen["heldout_gain_high"])
         text += f" Held out, the best heads are {_VERDICTS[side_of_baseline(chosen)]} the best baseline ({gain})."
-    yield Finding(text, address(head=head_name(first["layer"], first["head"]), measure=_id(_ERROR, first)))
+    yield Finding(text, address(head=head_name(head["layer"], head["head"]), measure=_id(_ERROR, head)))
 
 
 def _contrasts(results: AlignmentResults) -> Iterator[Finding]:
@@ -138,11 +134,11 @@ def _contrasts(results: AlignmentResults) -> Iterator[Finding]:
         if rows.empty:
             continue
         worse, better = beside_zero(rows)
-        row = rows_of(rows.loc[[rows["difference"].abs().idxmax()]])[0]
+        row = rows_of(rows.loc[[rows["difference"].abs().idxmax()]])[0]  # the finding leads to the largest difference
+        others = "; the others have an interval that includes 0" if better + worse < len(rows) else ""
         text = (
-            f"{first} align words better than {second} in {better} of {len(rows)} comparisons, and worse in {worse}"
-            f"{'; the others have an interval that includes 0' if better + worse < len(rows) else ''}. "
-            f"The differences of error rates lie between {points(rows['difference'].min())} and "
+            f"{first} align words better than {second} in {better} of {len(rows)} comparisons, and worse in "
+            f"{worse}{others}. The differences of error rates lie between {points(rows['difference'].min())} and "
             f"{points(rows['difference'].max())}."
         )
         setting, measure = (row["of"], "norm") if name == "norm − weight" else ("AWI", row["of"])
@@ -156,8 +152,8 @@ def _rests(together: pd.DataFrame) -> Iterator[Finding]:
     if not weights["on_special"].any():
         return
     row = rows_of(weights.nlargest(1, "on_special"))[0]
-    same = (together["layer"] == row["layer"]) & (together["setting"] == row["setting"])
-    norms = together[same & (together["measure"] == "norm")]
+    is_same_layer = (together["layer"] == row["layer"]) & (together["setting"] == row["setting"])
+    norms = together[is_same_layer & (together["measure"] == "norm")]
     by_norm = f", and {share(float(norms['on_special'].iloc[0]))} by norm" if len(norms) else ""
     text = (
         f"In layer {row['layer']} ({row['setting']}), {share(row['on_special'])} of the target words rest on special "
@@ -167,9 +163,11 @@ def _rests(together: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _text(column: str, row: dict[str, Any]) -> str:
+    """Return the value of a column for readers, that of an error rate with its interval."""
     return share(row[column], *((row["low"], row["high"]) if column == _ERROR else ()))
 
 
 def _id(column: str, row: dict[str, Any]) -> str:
+    """Return the id of the measure of a column for the series of a row."""
     together = f"/{TOGETHER}" if row["heads"] == TOGETHER else ""
     return f"alignment/{column}/{row['setting']}/{row['measure']}{together}"

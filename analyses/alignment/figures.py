@@ -43,8 +43,8 @@ def error_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
     together = cells[(cells["heads"] == TOGETHER) & (cells["direction"] == FORWARD)]
     has_gold = "error_rate" in cells
     figure, (grid,) = panels(TEXT if has_gold else COLUMN, 2.8, columns=1 + has_gold)
-    for number, (setting, of_setting) in enumerate(together.groupby("setting")):
-        color, marker = _COLORS[number], "os^"[number]
+    for index, (setting, of_setting) in enumerate(together.groupby("setting")):
+        color, marker = _COLORS[index], "os^"[index]
         for measure, rows in of_setting.groupby("measure"):
             line, face = ("--", "white") if measure == "weight" else ("-", color)  # marks hide most of a legend's line
             style: dict[str, Any] = {"color": color, "ls": line, "marker": marker, "mfc": face, "ms": 4}
@@ -100,21 +100,22 @@ def example_figure(example: AlignedExample, *, title: str = "") -> Figure:
     has_gold = bool(example.possible)
     count = len(example.maps) + has_gold
     height, width = 0.19 * len(example.rows) + 1.3, 0.19 * len(example.columns) + 0.5
-    words = [column for column, special in enumerate(example.special) if not special]
-    figure, (drawn,) = panels(max(COLUMN, min(12.0, width * count + 0.9)), height, columns=count, sharey=True)
+    column_of_word = [column for column, special in enumerate(example.special) if not special]
+    figure, (grid,) = panels(max(COLUMN, min(12.0, width * count + 0.9)), height, columns=count, sharey=True)
     empty = np.zeros((len(example.rows), len(example.columns)))
     matrices = [("gold links", empty)] if has_gold else []
-    matrices += [(f"{each.measure}, {example.setting}", _by_largest(np.array(each.values))) for each in example.maps]
-    for axes, (name, values) in zip(drawn, matrices, strict=True):
+    matrices += [(f"{drawn.measure}, {example.setting}", _by_largest(np.array(drawn.values))) for drawn in example.maps]
+    for axes, (name, values) in zip(grid, matrices, strict=True):
         heatmap(axes, values, 0, 1)
         axes.set_aspect("equal")
         axes.set_xticks(range(len(example.columns)), list(example.columns), rotation=90)
         axes.set_yticks(range(len(example.rows)), list(example.rows))
         axes.tick_params(length=0)
         axes.set_title(name)
-        for link in example.possible:
-            _mark(axes, words[link[0]], link[1], sure=link in example.sure, filled=name == "gold links")
-    finish(figure, drawn[0], title)
+        for source, target in example.possible:
+            is_sure = (source, target) in example.sure
+            _mark(axes, column_of_word[source], target, sure=is_sure, filled=name == "gold links")
+    finish(figure, grid[0], title)
     return figure
 
 

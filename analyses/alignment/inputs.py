@@ -19,13 +19,13 @@ def read_bitext(options: BitextOptions) -> Bitext:
     options.check()
     is_sample = options.source == SAMPLE
     gold = str(SAMPLE_GOLD) if is_sample else options.gold
-    named = (given.partition("=") for given in options.baseline)
+    baselines = (baseline.partition("=") for baseline in options.baseline)
     return load_bitext(
         SAMPLE_PAIRS if is_sample else options.source,
         options.target,
         gold=gold,
         one_based=options.one_based,
-        hypotheses={name: path for name, _, path in named} if gold else None,
+        hypotheses={name: path for name, _, path in baselines} if gold else None,
         limit=options.limit,
         lenient=options.lenient,
     )

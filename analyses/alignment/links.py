@@ -40,12 +40,12 @@ def itermax(
     links = torch.zeros_like(cosines, dtype=torch.bool)
     close = torch.zeros(cosines.shape[:3], dtype=torch.bool, device=cosines.device)
     for _ in range(ROUNDS):
-        rows, columns = links.any(-1, keepdim=True), links.any(-2, keepdim=True)
-        candidates = torch.where(rows ^ columns, DISCOUNT * similarities, similarities)
-        candidates = candidates.masked_fill((rows & columns) | ~cells, _LEFT_OUT)
-        of_rows, close_rows = _best(candidates, tolerance)
-        of_columns, close_columns = _best(candidates.transpose(-1, -2), tolerance)
-        links |= of_rows & of_columns.transpose(-1, -2)
+        row_is_linked, column_is_linked = links.any(-1, keepdim=True), links.any(-2, keepdim=True)
+        candidates = torch.where(row_is_linked ^ column_is_linked, DISCOUNT * similarities, similarities)
+        candidates = candidates.masked_fill((row_is_linked & column_is_linked) | ~cells, _LEFT_OUT)
+        best_of_rows, close_rows = _best(candidates, tolerance)
+        best_of_columns, close_columns = _best(candidates.transpose(-1, -2), tolerance)
+        links |= best_of_rows & best_of_columns.transpose(-1, -2)
         close |= close_rows | close_columns
     return links, close
 
@@ -98,8 +98,11 @@ class LinkedPairs:
 
     def tables(self, series: Series, index: int, layers: slice = slice(None)) -> Booleans:
         """Return which words of a pair are linked; shape (layers, heads, source words, target words)."""
-        first, *second = (self._table(part, index, layers) for part in series.parts)
-        return symmetrized(first, second[0], series.direction) if second else first
+        by_direction = [self._table(part, index, layers) for part in series.parts]
+        if len(by_direction) == 1:
+            return by_direction[0]
+        forward, reverse = by_direction
+        return symmetrized(forward, reverse, series.direction)
 
     def _table(self, series: Series, index: int, layers: slice) -> Booleans:
         """Return the same for a series of one direction."""
@@ -172,28 +175,28 @@ class LinkMaker:
     @property
     def reads_weights(self) -> bool:
         """Whether a series is about norms, which are made of the layers' weights."""
-        return any(each.measure == "norm" for each in self.series)
+        return any(series.measure == "norm" for series in self.series)
 
     def of(self, batch: object) -> LinkedPairs:
         """Make the links of a batch."""
         if not isinstance(batch, PairBatch):
             raise TypeError("links are made of batches of sentence pairs")
-        made = [self.in_float32(one_pass) for one_pass in batch.passes()]
-        linked = LinkedPairs.together([links for links, _ in made])
-        depths = torch.cat([depths for _, depths in made]).tolist()
-        close = {index: depth for index, depth in enumerate(depths) if depth}
-        for indices, exact in batch.exact(map_makers(self.series, self.merge), close, close):
+        of_passes = [self.in_float32(one_pass) for one_pass in batch.passes()]
+        linked = LinkedPairs.together([links for links, _ in of_passes])
+        depths = torch.cat([depths for _, depths in of_passes]).tolist()
+        undecided = {index: depth for index, depth in enumerate(depths) if depth}
+        for indices, exact in batch.exact(map_makers(self.series, self.merge), undecided, undecided):
             linked.overwrite(indices, self._decided(exact, SAME)[0])
         return linked
 
     def in_float32(self, one_pass: PairBatch) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
         """Make the links of one forward pass, whose maps are then dropped, because they may fill the memory."""
-        # Returns the links; and how many layers of each pair are to be read again in float64, because float32 cannot
-        # decide.
+        # Returns the links; and how many layers of each pair are to be read again in float64, which decides better.
         return self._decided(one_pass.maps(map_makers(self.series, self.merge)), 1.0)
 
     def _decided(self, made: Sequence[MapBatch], part_of_noise: float) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
-        parts = (part for each in self.series for part in (each.one_way, *each.parts))
+        """Return `decided` for all series in one direction, given what each of their `map_makers` has made."""
+        parts = (part for series in self.series for part in (series.one_way, *series.parts))
         return decided(maps_of(self.series, self.merge, made), dict.fromkeys(parts), part_of_noise)
 
 
@@ -201,8 +204,7 @@ def decided(
     maps: Mapping[Series, MapBatch], series: Iterable[Series], part_of_noise: float = 1.0
 ) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
     """Decide which words are linked."""
-    # Returns the links; and the last layer of each pair in which values were equal, counted from 1, or 0 if there is
-    # none.
+    # Returns the links; and the last layer of each pair in which values were equal, counted from 1; 0 for none.
     if any(batch.level != "word" for batch in maps.values()):
         raise ValueError("alignment needs word-level maps (level='word')")
     first = next(iter(maps.values()))
@@ -210,14 +212,15 @@ def decided(
     if len(pairs) < len(first):
         raise ValueError("alignment needs maps of sentence pairs")
     links, depths = {}, torch.zeros(len(pairs), dtype=torch.long)
-    for each in series:
-        batch = maps[each.one_way]
-        links[each], close = _DECIDE[each.direction](batch, part_of_noise * batch.noise)
-        depths = depths.maximum((close * torch.arange(1, close.shape[1] + 1)).amax(1))
+    for one_series in series:
+        batch = maps[one_series.one_way]
+        links[one_series], close = _DECIDE[one_series.direction](batch, part_of_noise * batch.noise)
+        layers = torch.arange(1, close.shape[1] + 1)
+        depths = depths.maximum((close * layers).amax(1))
     sizes = {}
-    for each, batch in maps.items():
-        cells = batch.lengths * columns_of(batch).lengths
-        sizes[each] = batch.maps.double().sum((-1, -2)).cpu() / cells[:, None, None]
+    for forward, batch in maps.items():
+        n_cells = batch.lengths * columns_of(batch).lengths
+        sizes[forward] = batch.maps.double().sum((-1, -2)).cpu() / n_cells[:, None, None]
     return LinkedPairs(pairs, links, sizes), depths
 
 
@@ -232,10 +235,12 @@ def links_of(batch: LinkedPairs, series: Series, layer: int) -> list[list[tuple[
 
 def _joined(parts: Sequence[Tensor], series: Series) -> Tensor:
     """Put links of several batches one after the other, filled up to the most words that a pair of any of them has."""
-    fill = False if series.direction == ITERMAX else -1
-    most = [max(part.shape[axis] for part in parts) for axis in range(3, parts[0].dim())]
-    joined = []
+    no_link = False if series.direction == ITERMAX else -1
+    longest = [max(sizes) for sizes in zip(*(part.shape[3:] for part in parts), strict=True)]
+    padded = []
     for part in parts:
-        missing = [longest - size for longest, size in zip(most, part.shape[3:], strict=True)]
-        joined.append(nn.functional.pad(part, [n for each in reversed(missing) for n in (0, each)], value=fill))
-    return torch.cat(joined)
+        padding: list[int] = []  # before and after each axis, the last axis first
+        for most, size in zip(reversed(longest), reversed(part.shape[3:]), strict=True):
+            padding += [0, most - size]
+        padded.append(nn.functional.pad(part, padding, value=no_link))
+    return torch.cat(padded)

@@ -48,13 +48,14 @@ class BitextOptions(OptionGroup):
         super().check()
         if self.source == SAMPLE and (self.target or self.gold):
             raise OptionError("the sample has its own translations and gold links; give --source as well")
-        given = [name for name in ("baseline", "one_based", "lenient") if getattr(self, name)]
-        if self.gold is None and self.source != SAMPLE and given:
-            raise OptionError(f"{flag(given[0])} has no effect without gold links: --gold FILE")
-        if malformed := next((given for given in self.baseline if not all(given.partition("=")[::2])), None):
-            raise OptionError(f"--baseline takes NAME=FILE, not {malformed!r}")
-        names = [given.partition("=")[0] for given in self.baseline]
-        if len(set(names)) < len(names):
+        of_links = [name for name in ("baseline", "one_based", "lenient") if getattr(self, name)]
+        if self.gold is None and self.source != SAMPLE and of_links:
+            raise OptionError(f"{flag(of_links[0])} has no effect without gold links: --gold FILE")
+        baselines = [baseline.partition("=") for baseline in self.baseline]
+        for (name, _, path), baseline in zip(baselines, self.baseline, strict=True):
+            if not name or not path:
+                raise OptionError(f"--baseline takes NAME=FILE, not {baseline!r}")
+        if len({name for name, _, _ in baselines}) < len(baselines):
             raise OptionError("two baselines have the same name")
 
 

@@ -67,23 +67,20 @@ class AlignmentResults(Previewed):
 
 def choose(counted: Mapping[Series, AlignmentCounts], direction: str, *, has_gold: bool) -> LayerChoice:
     """Choose the series and the layer whose links are written, from those of all heads together in one direction."""
-    candidates = {
-        each: counts for each, counts in counted.items() if each.heads == TOGETHER and each.direction == direction
-    }
+    candidates = [series for series in counted if series.heads == TOGETHER and series.direction == direction]
     if has_gold:
-        rates = {
-            (each, layer): float(np.nan_to_num(rate, nan=np.inf))
-            for each, counts in candidates.items()
-            for layer, rate in enumerate(counts.error_rates()[0, :, 0])
-        }
+        rates = {}
+        for series in candidates:
+            for layer, rate in enumerate(counted[series].error_rates()[0, :, 0]):
+                rates[series, layer] = float(np.nan_to_num(rate, nan=np.inf))
         series, layer = min(rates, key=lambda key: rates[key])
         return LayerChoice(series, layer, by_gold=True)
-    series = next((each for each in candidates if each.measure == "norm"), next(iter(candidates)))
-    sizes = candidates[series].size[:, 0]
+    series = next((series for series in candidates if series.measure == "norm"), candidates[0])
+    mean_norms = counted[series].size[:, 0]  # layer by layer
     if series.measure == "norm":
-        return LayerChoice(series, int(sizes.argmax()), by_gold=False)
-    # Word vectors of the layer two thirds of the way up are the most similar ones (SimAlign).
-    return LayerChoice(series, -(-2 * len(sizes) // 3) - 1, by_gold=False)
+        return LayerChoice(series, int(mean_norms.argmax()), by_gold=False)
+    # Word vectors of the layer two thirds of the way up, rounded up, are the most similar ones (SimAlign).
+    return LayerChoice(series, -(-2 * len(mean_norms) // 3) - 1, by_gold=False)
 
 
 def chosen_links(

@@ -75,4 +75,5 @@ def score_links(hypotheses: Iterable[AbstractSet[Link]], gold: Iterable[PairLink
 
 
 def _ratio(part: int | float, whole: int | float) -> float:
+    """Return the share of a part, NaN if the whole is 0."""
     return part / whole if whole else float("nan")

@@ -73,8 +73,8 @@ def in_terminal(results: AlignmentResults, width: int) -> RenderableType:
     """Return tables of the error rates by layer, of the best layers and heads, and of the baselines."""
     tables = {table.name: table for table in shown_tables(results)}
     shown = [tables[name] for name in ("alignment_layers", "alignment_best", "alignment_baselines") if name in tables]
-    first, *others = (table.terminal(width) for table in shown)
-    return Group(first, *(part for table in others for part in ("", table)))
+    parts = [part for table in shown for part in ("", table.terminal(width))]
+    return Group(*parts[1:])
 
 
 def shown_tables(results: AlignmentResults) -> list[ShownTable]:
@@ -92,6 +92,7 @@ def shown_tables(results: AlignmentResults) -> list[ShownTable]:
 
 
 def _layers(results: AlignmentResults) -> ShownTable:
+    """Return the scores of all heads together, layer by layer."""
     cells = results.tables.cells
     rows = rows_of(cells[(cells["heads"] == TOGETHER) & (cells["direction"] == FORWARD)])
     scored = "Alignment error rate" if results.has_gold else "Target words on special tokens"

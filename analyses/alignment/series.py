@@ -85,25 +85,28 @@ def all_series(method: str = CROSS, *, both: bool = False) -> Iterator[Series]:
 
 def map_makers(series: Iterable[Series], merge: Merge) -> list[Any]:
     """Return what makes the maps of several series, each maker once. Directions have no effect."""
-    return list(dict.fromkeys(_map_maker(each, merge) for each in series))
+    return list(dict.fromkeys(_map_maker(one_series, merge) for one_series in series))
 
 
 def maps_of(series: Iterable[Series], merge: Merge, made: Sequence[MapBatch]) -> dict[Series, MapBatch]:
     """Return the maps of several series in the forward direction, given what each of their `map_makers` has made."""
-    one_way = dict.fromkeys(each.one_way for each in series)
-    by_maker = dict(zip(map_makers(one_way, merge), made, strict=True))
-    maps = {each: by_maker[_map_maker(each, merge)] for each in one_way}
-    # The norm of all heads together is that of their sum, which has a maker of its own. The weight is a mean.
-    return {
-        each: averaged_heads(batch) if each.measure == "weight" and each.heads == TOGETHER else batch
-        for each, batch in maps.items()
-    }
+    forward = dict.fromkeys(one_series.one_way for one_series in series)
+    by_maker = dict(zip(map_makers(forward, merge), made, strict=True))
+    maps = {}
+    for one_series in forward:
+        batch = by_maker[_map_maker(one_series, merge)]
+        # The norm of all heads together is that of their sum, which has a maker of its own. The weight is a mean.
+        is_mean = one_series.measure == "weight" and one_series.heads == TOGETHER
+        maps[one_series] = averaged_heads(batch) if is_mean else batch
+    return maps
 
 
 def _map_maker(series: Series, merge: Merge) -> CrossMapMaker | MapMaker | SimilarityMaker:
+    """Return what makes the maps of a series. Single heads and all of them together have the same maps of weights."""
     if series.measure == "cosine":
         return SimilarityMaker()
-    kind = "weight" if series.measure == "weight" else "norm" if series.heads == SINGLE else "attn"
+    kind_of_norms = "norm" if series.heads == SINGLE else "attn"
+    kind = "weight" if series.measure == "weight" else kind_of_norms
     merging: Merge = "norm" if kind == "weight" else merge
     if series.is_cross:
         return CrossMapMaker(kind, "AWI" if series.setting == "AWI" else "AWO", merge=merging)

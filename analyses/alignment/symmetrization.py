@@ -40,34 +40,30 @@ def symmetrized(forward: Booleans, reverse: Booleans, method: str) -> Booleans:
 
 
 def _grown(forward: Booleans, reverse: Booleans, *, final: bool) -> Booleans:
-    links: set[tuple[int, int]] = {(int(i), int(j)) for i, j in np.argwhere(forward & reverse)}
-    candidates = {(int(i), int(j)): None for i, j in np.argwhere(forward | reverse)}  # in order
-    sources, targets = {i for i, _ in links}, {j for _, j in links}
+    """Grow the intersection of the tables of one pair into the union by grow-diag or, if final, grow-diag-final."""
+    links = forward & reverse
+    union = list(map(tuple, np.argwhere(forward | reverse).tolist()))  # by source word, then by target word
+    candidates = set(union)
+    source_is_linked, target_is_linked = np.asarray(links.any(1)), np.asarray(links.any(0))
 
-    def add(link: tuple[int, int]) -> bool:
+    def add(source: int, target: int) -> bool:
         """Add a link if one of its words has none, and return whether it was added."""
-        if link in links or (link[0] in sources and link[1] in targets):
+        if source_is_linked[source] and target_is_linked[target]:
             return False
-        links.add(link)
-        sources.add(link[0])
-        targets.add(link[1])
+        links[source, target] = source_is_linked[source] = target_is_linked[target] = True
         return True
 
     grows = True
     while grows:
         grows = False
-        for i, j in candidates:
-            if (i, j) not in links:
-                continue
-            for step_i, step_j in _NEIGHBORS:
-                neighbor = (i + step_i, j + step_j)
-                if neighbor in candidates and add(neighbor):
-                    grows = True
+        for source, target in union:
+            if links[source, target]:
+                for source_step, target_step in _NEIGHBORS:
+                    neighbor = (source + source_step, target + target_step)
+                    if neighbor in candidates and add(*neighbor):
+                        grows = True
     if final:
         for direction in (forward, reverse):
-            for i, j in np.argwhere(direction):
-                add((int(i), int(j)))
-    table = np.zeros_like(forward)
-    for i, j in links:
-        table[i, j] = True
-    return table
+            for source, target in np.argwhere(direction):
+                add(source, target)
+    return links

@@ -31,17 +31,13 @@ def tables(
     counted: Mapping[Series, AlignmentCounts], baselines: Mapping[str, AlignmentCounts], *, has_gold: bool = True
 ) -> AlignmentTables:
     """Make all tables of the counts of a run."""
+    cells = [cell_rows(series, counts, has_gold=has_gold) for series, counts in counted.items()]
+    scored = counted if has_gold else {}
     return AlignmentTables(
-        cells=pd.concat(
-            [cell_rows(series, counts, has_gold=has_gold) for series, counts in counted.items()], ignore_index=True
-        ),
-        best=pd.DataFrame(
-            [best_row(series, counts, list(baselines.values())) for series, counts in counted.items()]
-            if has_gold
-            else []
-        ),
-        contrasts=pd.DataFrame(contrast_rows(counted) if has_gold else []),
-        correlations=pd.DataFrame(correlation_rows(counted) if has_gold else []),
+        cells=pd.concat(cells, ignore_index=True),
+        best=pd.DataFrame([best_row(series, counts, list(baselines.values())) for series, counts in scored.items()]),
+        contrasts=pd.DataFrame(contrast_rows(scored)),
+        correlations=pd.DataFrame(correlation_rows(scored)),
         baselines=pd.DataFrame([baseline_row(name, counts) for name, counts in baselines.items()]),
     )
 
@@ -56,16 +52,15 @@ def cell_rows(series: Series, counts: AlignmentCounts, *, has_gold: bool = True)
             row |= {**_scores(counts, layer, head), **_interval(rates[:, layer, head], counts.splits)}
         else:
             row["links"] = int(counts.links[0, layer, head, 0])
-        words = int(counts.rests[layer, head].sum()) or float("nan")
-        row |= {f"on_{name}": int(n) / words for name, n in zip(RESTS, counts.rests[layer, head], strict=True)}
+        n_words = int(counts.rests[layer, head].sum()) or float("nan")  # 0 if links are not read off rows
+        row |= {f"on_{name}": int(n) / n_words for name, n in zip(RESTS, counts.rests[layer, head], strict=True)}
         rows.append({**row, "size": float(counts.size[layer, head])})
     return pd.DataFrame(rows)
 
 
 def baseline_row(name: str, counts: AlignmentCounts) -> dict[str, object]:
     """Return the scores of an alignment that was not read off the model."""
-    interval_of_rate = _interval(counts.error_rates()[:, 0, 0], counts.splits)
-    return {"name": name, **_scores(counts, 0, 0), **interval_of_rate}
+    return {"name": name, **_scores(counts, 0, 0), **_interval(counts.error_rates()[:, 0, 0], counts.splits)}
 
 
 def correlation_rows(counted: Mapping[Series, AlignmentCounts]) -> list[dict[str, object]]:
@@ -75,24 +70,24 @@ def correlation_rows(counted: Mapping[Series, AlignmentCounts]) -> list[dict[str
     # interval are NaN for fewer than `FEWEST_POINTS` layers or heads.
     rows: list[dict[str, object]] = []
     for series, counts in counted.items():
-        if series.measure != "norm" or series.direction != FORWARD or counts.size.size < 2:
-            continue
-        rates = counts.error_rates().reshape(len(counts.links), -1)
-        enough = counts.size.size >= FEWEST_POINTS
-        rho = spearman(counts.size.ravel(), rates) if enough else np.full(len(rates), np.nan)
-        over = "layers" if series.heads == TOGETHER else "heads"
-        row = {"setting": series.setting, "over": over, "n": counts.size.size, "rho": rho[0]}
-        rows.append({**row, **_interval(rho, counts.splits)})
+        n_points = counts.size.size
+        if series.measure == "norm" and series.direction == FORWARD and n_points > 1:
+            rates = counts.error_rates().reshape(len(counts.links), -1)
+            enough = n_points >= FEWEST_POINTS
+            rho = spearman(counts.size.ravel(), rates) if enough else np.full(len(rates), np.nan)
+            over = "layers" if series.heads == TOGETHER else "heads"
+            row = {"setting": series.setting, "over": over, "n": n_points, "rho": rho[0]}
+            rows.append({**row, **_interval(rho, counts.splits)})
     return rows
 
 
-def spearman(values: Array, others: Array) -> Array:
-    """Compute Spearman's ρ between values and each row of others; ties have the mean of their ranks."""
-    first = pd.Series(values).rank().to_numpy()
-    second = pd.DataFrame(others).rank(axis=1).to_numpy()
-    first, second = first - first.mean(), second - second.mean(1, keepdims=True)
+def spearman(values: Array, table: Array) -> Array:
+    """Compute Spearman's ρ between values and each row of a table; ties have the mean of their ranks."""
+    ranks = pd.Series(values).rank().to_numpy()
+    row_ranks = pd.DataFrame(table).rank(axis=1).to_numpy()
+    ranks, row_ranks = ranks - ranks.mean(), row_ranks - row_ranks.mean(1, keepdims=True)
     with np.errstate(invalid="ignore"):
-        return np.asarray((second @ first) / np.sqrt((first @ first) * (second**2).sum(1)))
+        return np.asarray((row_ranks @ ranks) / np.sqrt((ranks @ ranks) * (row_ranks**2).sum(1)))
 
 
 def best_row(series: Series, counts: AlignmentCounts, baselines: Sequence[AlignmentCounts]) -> dict[str, object]:
@@ -103,11 +98,11 @@ def best_row(series: Series, counts: AlignmentCounts, baselines: Sequence[Alignm
     layer, head = lowest(rates[0])
     by_size: dict[str, object] = dict.fromkeys(("largest_layer", "largest_head", "largest_error_rate"), float("nan"))
     if series.measure == "norm":  # all rows of attention weights have the same sum
-        largest = np.unravel_index(int(counts.size.argmax()), counts.size.shape)
+        largest_layer, largest_head = map(int, np.unravel_index(int(counts.size.argmax()), counts.size.shape))
         by_size = {
-            "largest_layer": int(largest[0]) + 1,
-            "largest_head": _head(series, int(largest[1])),
-            "largest_error_rate": float(rates[0][largest]),
+            "largest_layer": largest_layer + 1,
+            "largest_head": _head(series, largest_head),
+            "largest_error_rate": float(rates[0, largest_layer, largest_head]),
         }
     return {
         **_names(series, layer, head),
@@ -133,6 +128,7 @@ def contrast_rows(counted: Mapping[Series, AlignmentCounts]) -> list[dict[str, o
 def _contrast(
     counted: Mapping[Series, AlignmentCounts], name: str, first: Series, second: Series
 ) -> list[dict[str, object]]:
+    """Return the differences of two series, layer by layer; none if one of them was not counted."""
     if first not in counted or second not in counted:
         return []
     differences = counted[first].error_rates() - counted[second].error_rates()
@@ -145,12 +141,13 @@ def _contrast(
 
 
 def _names(series: Series, layer: int, head: int) -> dict[str, object]:
+    """Return the columns that say what a row is about, given the 0-based layer and head."""
     names: dict[str, object] = {"setting": series.setting, "measure": series.measure, "heads": series.heads}
     return {**names, "direction": series.direction, "layer": layer + 1, "head": _head(series, head)}
 
 
 def _head(series: Series, head: int) -> int:
-    """The number of a head, from 1; 0 stands for all heads together."""
+    """Return the number of a head, from 1; 0 stands for all heads together."""
     return 0 if series.heads == TOGETHER else head + 1
 
 
@@ -172,34 +169,37 @@ def _interval(values: Array, splits: int) -> dict[str, float]:
 def heldout_error_rate(counts: AlignmentCounts) -> HeldOutRate:
     """Choose the layer and head on one half and score them on the other, both ways, over all splits."""
     # The deviations are from the two sources of `attentionology.analyses.shared.held_out`.
-    links, sure = np.zeros(3, dtype=np.int64), 0
+    scored_links, scored_sure = np.zeros(3, dtype=np.int64), np.zeros((), dtype=np.int64)
     chosen = []
     for split in range(1, 1 + counts.splits):
-        first = counts.links[split], int(counts.sure[split])
-        second = counts.links[0] - counts.links[split], int(counts.sure[0] - counts.sure[split])
-        for choosing, scoring in ((first, second), (second, first)):
-            rates = error_rate(choosing[0], np.array(choosing[1]))
+        first = counts.links[split], counts.sure[split]
+        second = counts.links[0] - counts.links[split], counts.sure[0] - counts.sure[split]
+        for (links_to_choose, sure_to_choose), (links_to_score, sure_to_score) in ((first, second), (second, first)):
+            rates = error_rate(links_to_choose, sure_to_choose)
             if not np.isnan(rates).all():
-                chosen.append(lowest(rates))
-                links = links + scoring[0][chosen[-1]]
-                sure += scoring[1]
-    return HeldOutRate(float(error_rate(links, np.array(sure))), _deviations(counts, chosen))
+                layer, head = lowest(rates)
+                chosen.append((layer, head))
+                scored_links += links_to_score[layer, head]
+                scored_sure += sure_to_score
+    return HeldOutRate(float(error_rate(scored_links, scored_sure)), _deviations(counts, chosen))
 
 
 def _deviations(counts: AlignmentCounts, chosen: Sequence[tuple[int, int]]) -> Array:
     """Return how far the error rate deviates in each replicate: of the heads that were chosen, and by the choice."""
-    drawn = slice(1 + counts.splits, None)
-    scored = np.zeros((len(counts.links), 3), dtype=np.int64)
+    in_replicates = slice(1 + counts.splits, None)
+    links_of_chosen = np.zeros((len(counts.links), 3), dtype=np.int64)
     for layer, head in chosen:
-        scored += counts.links[:, layer, head]
-    rates = error_rate(scored, len(chosen) * counts.sure)
+        links_of_chosen += counts.links[:, layer, head]
+    rates = error_rate(links_of_chosen, len(chosen) * counts.sure)
     all_rates = counts.error_rates()
-    of_choices = np.full(len(rates[drawn]), np.nan)
-    for replicate, of_heads in enumerate(all_rates[drawn]):
-        if not np.isnan(of_heads).all():
-            of_choices[replicate] = all_rates[0][lowest(of_heads)]
-    known = of_choices[~np.isnan(of_choices)]
-    return np.asarray(rates[drawn] - rates[0] + of_choices - (known.mean() if known.size else np.nan))
+    # The rate in the whole corpus of the head that each replicate would choose.
+    rates_of_choices = np.full(len(rates[in_replicates]), np.nan)
+    for replicate, rates_of_heads in enumerate(all_rates[in_replicates]):
+        if not np.isnan(rates_of_heads).all():
+            rates_of_choices[replicate] = all_rates[0][lowest(rates_of_heads)]
+    defined = rates_of_choices[~np.isnan(rates_of_choices)]
+    by_choice = rates_of_choices - (defined.mean() if defined.size else np.nan)
+    return np.asarray(rates[in_replicates] - rates[0] + by_choice)
 
 
 def heldout_gain(counts: AlignmentCounts, baselines: Sequence[AlignmentCounts]) -> dict[str, float]:
@@ -207,7 +207,7 @@ def heldout_gain(counts: AlignmentCounts, baselines: Sequence[AlignmentCounts]) 
     # The baseline is chosen on one half and scored on the other, too. The interval is paired.
     if not baselines:
         return gain_columns(float("nan"), np.empty(0))
-    as_heads = baselines[0]._replace(links=np.concatenate([each.links for each in baselines], axis=2))
+    as_heads = baselines[0]._replace(links=np.concatenate([baseline.links for baseline in baselines], axis=2))
     of_heads, of_baselines = heldout_error_rate(counts), heldout_error_rate(as_heads)
     # Copies with random weights have no replicates, and hence no interval.
     replicates = min(len(of_baselines.deviations), len(of_heads.deviations))
