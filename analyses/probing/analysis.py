@@ -120,11 +120,7 @@ class Probing(Analysis[ProbeFacts, ProbeResults]):
         weights = {name: head_weights(runs, correct, facts.alone_of) for name, runs in _arcs_by_probe(facts).items()}
         return ProbeResults(
             tables=attachment(
-                facts.tested(),
-                attempts,
-                contrasts=contrasts(methods),
-                replicates=facts.replicates,
-                seed=facts.seed,
+                facts.tested(), attempts, contrasts=contrasts(methods), replicates=facts.replicates, seed=facts.seed
             ),
             weights=weights,
             history=facts.history,
@@ -173,7 +169,7 @@ def found(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes
     facts = ProbeFacts(
         model=inputs.encoder.name,
         probes=tuple(options.probes.chosen(has_vectors=inputs.vectors is not None)),
-        tried=tuple(Tried(each.method, each.task, each.decoding, each.run) for each in attempts),
+        tried=tuple(Tried(attempt.method, attempt.task, attempt.decoding, attempt.run) for attempt in attempts),
         replicates=options.counts.replicates,
         seed=options.seed,
         training_sentences=tuple(_digest(split.train.sentences) for split in inputs.splits),
@@ -181,9 +177,9 @@ def found(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes
         alone_of=sum(head.total_ for head in heads),
         sentences=pd.DataFrame(
             {
-                "id": [each.id for each in inputs.sentences],
-                "heads": [list(each.heads) for each in inputs.sentences],
-                "relations": [list(each.relations) for each in inputs.sentences],
+                "id": [sentence.id for sentence in inputs.sentences],
+                "heads": [list(sentence.heads) for sentence in inputs.sentences],
+                "relations": [list(sentence.relations) for sentence in inputs.sentences],
             }
         ),
         arcs=_arcs_table(trained.arcs),
@@ -197,26 +193,25 @@ def found(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes
 
 
 def _digest(sentences: Sequence[Any]) -> str:
-    known = hashlib.sha256()
+    """Return a hash of the words, heads and relations of sentences."""
+    hashed = hashlib.sha256()
     for sentence in sentences:
-        known.update(repr((sentence.words, sentence.heads, sentence.relations)).encode())
-    return known.hexdigest()
+        hashed.update(repr((sentence.words, sentence.heads, sentence.relations)).encode())
+    return hashed.hexdigest()
 
 
 def _arcs_table(by_probe: Mapping[str, Sequence[Arcs]]) -> pd.DataFrame:
-    """The sums over tested arcs as rows, which add up over runs."""
-    rows = [
-        {"probe": probe, "run": run, "relation": relation, "arcs": each.arcs,
-         "weight": each.weight.tolist(), "contribution": each.contribution.tolist()}
-        for probe, runs in by_probe.items()
-        for run, arcs in enumerate(runs)
-        for relation, each in arcs.items()
-    ]  # fmt: skip
+    """Return the sums over tested arcs as rows, which add up over runs."""
+    rows = []
+    for probe, runs in by_probe.items():
+        for run, arcs in enumerate(runs):
+            for relation, (count, weight, contribution) in arcs.items():
+                rows.append((probe, run, relation, count, weight.tolist(), contribution.tolist()))
     return pd.DataFrame(rows, columns=["probe", "run", "relation", "arcs", "weight", "contribution"])
 
 
 def _arcs_by_probe(facts: ProbeFacts) -> dict[str, list[Arcs]]:
-    """The sums over tested arcs of each probe, run by run, with those of runs that were merged added up."""
+    """Return the sums over tested arcs of each probe, run by run, with those of runs that were merged added up."""
     by_probe: dict[str, list[Arcs]] = {}
     for (probe, _), table in facts.arcs.groupby(["probe", "run"], sort=False):
         parts = [

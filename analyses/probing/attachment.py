@@ -42,9 +42,7 @@ class TestedSentence:
 
 
 class AttachmentTables(NamedTuple):
-    """Unlabelled attachment scores."""
-
-    # They count words with a head, without punctuation unless a column says otherwise.
+    """Unlabelled attachment scores of words with a head, without punctuation unless a column says otherwise."""
 
     # one row per method and decoding; see `attentionology.analyses.probing.columns` for the columns
     methods: pd.DataFrame
@@ -67,20 +65,23 @@ class TestedWords:
     @classmethod
     def of(cls, sentences: Sequence[Sentence | TestedSentence]) -> TestedWords:
         """Look up what the scores depend on."""
-        words = [
-            (index, relation, number, head)
-            for index, sentence in enumerate(sentences)
-            for number, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True), start=1)
-        ]
-        known = np.array([head is not None for *_, head in words], dtype=bool)
+        indices: list[int] = []
+        relations: list[str] = []
+        lengths: list[int] = []
+        has_head: list[bool] = []
+        for index, sentence in enumerate(sentences):
+            for word, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True), start=1):
+                indices.append(index)
+                relations.append(relation)
+                lengths.append(abs(head - word) if head else ROOT_LENGTH)
+                has_head.append(head is not None)
+        known = np.array(has_head, dtype=bool)
         return cls(
-            sentence=np.array([index for index, *_ in words], dtype=np.int64),
-            relation=np.array([relation for _, relation, *_ in words], dtype=object),
-            length=np.array(
-                [abs(head - number) if head else ROOT_LENGTH for *_, number, head in words], dtype=np.int64
-            ),
+            sentence=np.array(indices, dtype=np.int64),
+            relation=np.array(relations, dtype=object),
+            length=np.array(lengths, dtype=np.int64),
             known=known,
-            scored=known & np.array([not is_punct(relation) for _, relation, *_ in words], dtype=bool),
+            scored=known & np.array([not is_punct(relation) for relation in relations], dtype=bool),
         )
 
     @property
@@ -107,16 +108,16 @@ def attachment(
     replicates: int = 1000,
     seed: int = 0,
 ) -> AttachmentTables:
-    """Count what every method got right."""
+    """Count what every method got right; ``contrasts`` are the pairs of methods whose difference is of interest."""
     words = TestedWords.of(sentences)
     for attempt in attempts:
         if attempt.right.shape != words.known.shape:
             raise ValueError(f"{attempt.method}: {len(attempt.right)} predictions for {len(words.known)} words")
-    drawn = poisson_weights([sentence.id for sentence in sentences], replicates, seed).astype(np.float64)
+    weights = poisson_weights([sentence.id for sentence in sentences], replicates, seed).astype(np.float64)
     groups = by_method(attempts)
     control = by_method([attempt for attempt in attempts if attempt.decoding == "argmax"], "control")
-    replicated = {key: _replicated(words, tried, drawn) for key, tried in groups.items()}
-    methods = [_method(words, key, tried, replicated[key], control.get(key, [])) for key, tried in groups.items()]
+    replicated = {key: _replicated(words, group, weights) for key, group in groups.items()}
+    methods = [_method(words, key, group, replicated[key], control.get(key, [])) for key, group in groups.items()]
     return AttachmentTables(
         methods=pd.DataFrame(methods),
         runs=pd.DataFrame([_run(words, attempt) for attempt in attempts]),
@@ -130,13 +131,13 @@ def attachment(
 
 
 def _replicated(
-    words: TestedWords, attempts: Sequence[Attempt], drawn: Float[ndarray, "replicates sentences"]
+    words: TestedWords, attempts: Sequence[Attempt], weights: Float[ndarray, "replicates sentences"]
 ) -> Float[ndarray, " with_words"]:
-    """Mean score of the attempts in each replicate with a word to score, the same replicates for all methods."""
-    n = drawn.shape[1]
+    """Return the mean score of the attempts in each replicate with a word to score, given how often it draws each."""
+    n = weights.shape[1]
     right = np.mean([attempt.right & words.scored for attempt in attempts], axis=0)
-    correct = drawn @ np.bincount(words.sentence, weights=right, minlength=n)
-    total = drawn @ np.bincount(words.sentence, weights=words.scored, minlength=n)
+    correct = weights @ np.bincount(words.sentence, weights=right, minlength=n)
+    total = weights @ np.bincount(words.sentence, weights=words.scored, minlength=n)
     return rates(correct, total)
 
 
@@ -147,11 +148,12 @@ def _method(
     replicated: Float[ndarray, " replicates"],
     control: Sequence[Attempt],
 ) -> dict[str, Any]:
+    """Return the row of a method and decoding, given its attempts at the task and at the control task."""
     scores, on_control = _scores(words.scored, attempts), _scores(words.scored, control)
-    low, high = interval(replicated)
+    (method, decoding), (low, high) = key, interval(replicated)
     return {
-        "method": key[0],
-        "decoding": key[1],
+        "method": method,
+        "decoding": decoding,
         "runs": len(attempts),
         "correct": sum(int((attempt.right & words.scored).sum()) for attempt in attempts),
         "total": int(words.scored.sum()),
@@ -168,6 +170,7 @@ def _method(
 
 
 def _run(words: TestedWords, attempt: Attempt) -> dict[str, Any]:
+    """Return the row of one attempt."""
     correct, total = int(attempt.right[words.scored].sum()), int(words.scored.sum())
     return {
         "method": attempt.method,
@@ -191,20 +194,21 @@ def _by(
     values: ndarray,
     counted: Bool[ndarray, " words"],
 ) -> list[dict[str, Any]]:
-    """Scores by a property of words; frequent relations and short lengths first."""
-    names, code, totals = np.unique(
+    """Return the scores of each method by a property of words; frequent relations and short lengths first."""
+    # name: the property, ``relation`` or ``length``; values: that of each word; counted: the words that count.
+    kinds, kind_of_word, totals = np.unique(
         values[counted].astype(str if name == "relation" else int), return_inverse=True, return_counts=True
     )
-    order = np.lexsort((names, -totals)) if name == "relation" else np.arange(len(names))
+    order = np.lexsort((kinds, -totals)) if name == "relation" else np.arange(len(kinds))
     rows = []
     for (method, decoding), attempts in groups.items():
         right = np.sum([attempt.right[counted] for attempt in attempts], axis=0)
-        correct = np.bincount(code, weights=right, minlength=len(names))
+        correct = np.bincount(kind_of_word, weights=right, minlength=len(kinds))
         rows += [
             {
                 "method": method,
                 "decoding": decoding,
-                name: names[k].item(),
+                name: kinds[k].item(),
                 "runs": len(attempts),
                 "correct": int(correct[k]),
                 "total": int(totals[k]),
@@ -221,20 +225,24 @@ def _contrast(
     replicated: dict[tuple[str, str], Float[ndarray, " replicates"]],
     pair: tuple[str, str],
 ) -> dict[str, Any]:
-    first, second = [(name, "argmax") for name in pair]
-    low, high = interval(replicated[first] - replicated[second])
-    means = [_mean(_scores(words.scored, groups[key])) for key in (first, second)]
-    return {"first": pair[0], "second": pair[1], "difference": means[0] - means[1], "low": low, "high": high}
+    """Return the difference of the mean scores of two methods, with its interval."""
+    first, second = pair
+    low, high = interval(replicated[first, "argmax"] - replicated[second, "argmax"])
+    first_mean, second_mean = (_mean(_scores(words.scored, groups[name, "argmax"])) for name in pair)
+    return {"first": first, "second": second, "difference": first_mean - second_mean, "low": low, "high": high}
 
 
 def _scores(counted: Bool[ndarray, " words"], attempts: Sequence[Attempt]) -> list[float]:
+    """Return the share of the counted words that each attempt got right."""
     total = int(counted.sum())
     return [rate(int(attempt.right[counted].sum()), total) for attempt in attempts]
 
 
 def _mean(scores: Sequence[float]) -> float:
+    """Return the mean; NaN without scores."""
     return float(np.mean(scores)) if scores else float("nan")
 
 
 def _sd(scores: Sequence[float]) -> float:
+    """Return the standard deviation; NaN for fewer than two scores."""
     return float(np.std(scores, ddof=1)) if len(scores) > 1 else float("nan")

@@ -44,14 +44,17 @@ _COLORS = {
     "attention, random weights": SKY,
     "attention+words, random weights": SKY,
 }
-_LONGEST = 8
-_BINS = ((1, 1), (2, 2), (3, 4), (5, _LONGEST), (_LONGEST + 1, 10**9))
+_BINS = (
+    ("root", ROOT_LENGTH, ROOT_LENGTH), ("1", 1, 1), ("2", 2, 2), ("3–4", 3, 4), ("5–8", 5, 8), ("9+", 9, 10**9),
+)  # fmt: skip
+"""Ranges of lengths: their names, and the first and the last length of each."""
+
 _NOT_BY_LENGTH = ("right-branching", "best offset of the gold relation")
 
 
 @styled
 def methods_figure(methods: pd.DataFrame, *, title: str) -> Figure:
-    """Scores of all methods as bars with intervals; the control task as a hollow mark, trees as a filled one."""
+    """Draw scores of all methods as bars with intervals; the control task as a hollow mark, trees as a filled one."""
     rows = methods[methods["decoding"] == "argmax"].to_dict("records")
     tree = _by_method(methods[methods["decoding"] == "tree"].to_dict("records"), "uas")
     figure, axes = panel(TEXT, 0.9 + 0.28 * len(rows), "x")
@@ -66,12 +69,13 @@ def methods_figure(methods: pd.DataFrame, *, title: str) -> Figure:
         ("as a tree", "^", {"color": BLACK}, tree),
         ("paper, on the Penn Treebank", "|", {"color": BLACK, "linewidth": 2}, _by_method(rows, "paper_uas")),
     ]
-    for label, marker, style, of_method in marks:
-        positions = [position for position, row in enumerate(rows) if row["method"] in of_method]
-        values = [100 * of_method[row["method"]] for row in rows if row["method"] in of_method]
+    names = [row["method"] for row in rows]
+    for label, marker, style, by_method in marks:
+        positions = [position for position, name in enumerate(names) if name in by_method]
+        values = [100 * by_method[names[position]] for position in positions]
         if positions:
             axes.scatter(values, positions, s=18, marker=marker, zorder=4, label=label, **style)
-    name_rows(axes, [row["method"] for row in rows], [percent(row["uas"]) for row in rows])
+    name_rows(axes, names, [percent(row["uas"]) for row in rows])
     axes.grid(visible=False, axis="y")
     axes.set_xlim(0, 100)
     axes.set_xlabel("unlabeled attachment score without punctuation (%)")
@@ -80,22 +84,22 @@ def methods_figure(methods: pd.DataFrame, *, title: str) -> Figure:
 
 
 def _by_method(rows: Sequence[dict[Any, Any]], column: str) -> dict[str, float]:
-    """Values of a column where there is one."""
+    """Return the values of a column by method, where there is one."""
     values = {row["method"]: float(row.get(column, np.nan)) for row in rows}
     return {method: value for method, value in values.items() if not np.isnan(value)}
 
 
 @styled
 def lengths_figure(lengths: pd.DataFrame, *, title: str) -> Figure:
-    """Scores by the distance between word and head. Roots have no distance, so no line leads to them."""
+    """Draw scores by the distance between word and head. Roots have no distance, so no line leads to them."""
     left_out = lengths["method"].isin(_NOT_BY_LENGTH) | lengths["method"].str.endswith(RANDOM)
     table = by_bin(lengths[(lengths["decoding"] == "argmax") & ~left_out])
     names = list(dict.fromkeys(table["bin"]))
     totals = table.groupby("bin", sort=False)["total"].first()
     figure, axes = panel(TEXT, 3.0, "y")
-    for number, (method, rows) in enumerate(table.groupby("method", sort=False)):
+    for index, (method, rows) in enumerate(table.groupby("method", sort=False)):
         values = rows.set_index("bin")["uas"].reindex(names)
-        color, marker = _COLORS.get(str(method), BLACK), "osD^vP"[number % 6]
+        color, marker = _COLORS.get(str(method), BLACK), "osD^vP"[index % 6]
         by_bins(axes, 100 * values, totals[names], color, marker, str(method), first=int("root" in names))
     axes.set_xticks(range(len(names)), [f"{name}\nn = {totals[name]:,}" for name in names])
     axes.set_xlabel("distance between word and head, in words")
@@ -106,23 +110,20 @@ def lengths_figure(lengths: pd.DataFrame, *, title: str) -> Figure:
 
 
 def by_bin(lengths: pd.DataFrame) -> pd.DataFrame:
-    """Scores by ranges of lengths, roots first: ``method, bin, total, uas``."""
+    """Return scores by ranges of lengths, roots first: ``method, bin, total, uas``."""
     rows = []
     for method, table in lengths.groupby("method", sort=False):
-        for low, high in ((ROOT_LENGTH, ROOT_LENGTH), *_BINS):
-            part = table[table["length"].between(low, high)]
-            if part["total"].sum():
-                name = str(low) if low == high else f"{low}+" if high > _LONGEST else f"{low}–{high}"
-                name = "root" if low == ROOT_LENGTH else name
-                correct = (part["correct"] / part["runs"]).sum()
-                total = int(part["total"].sum())
+        for name, low, high in _BINS:
+            in_bin = table[table["length"].between(low, high)]
+            if total := int(in_bin["total"].sum()):
+                correct = (in_bin["correct"] / in_bin["runs"]).sum()
                 rows.append({"method": method, "bin": name, "total": total, "uas": correct / total})
     return pd.DataFrame(rows)
 
 
 @styled
 def training_figure(history: pd.DataFrame, *, title: str) -> Figure:
-    """Loss and scores by epoch, a line for each run; dots where there is one epoch."""
+    """Draw loss and scores by epoch, a line for each run; dots where there is one epoch."""
     epochs = history[(history["task"] == "dependencies") & (history["fold"] == 1)]
     last = int(epochs["epoch"].max())
     figure, (row,) = panels(TEXT, 2.8, columns=3)
@@ -159,7 +160,7 @@ def training_figure(history: pd.DataFrame, *, title: str) -> Figure:
 
 @styled
 def weights_figure(heads: Mapping[str, pd.DataFrame], *, title: str) -> Figure:
-    """The learned weight of every head in both directions, a row of heatmaps per probe."""
+    """Draw the learned weight of every head in both directions, a row of heatmaps per probe."""
     n_layers, n_heads = (int(next(iter(heads.values()))[name].max()) for name in ("layer", "head"))
     height = 0.5 + len(heads) * max(1.7, 0.6 + 0.14 * n_layers)
     figure, grid = panels(TEXT, height, len(heads), 2)

@@ -14,6 +14,9 @@ from ..shared.explored import address, points, share
 from .head_weights import HeadWeights
 from .methods import RANDOM
 
+_VERDICTS = {True: "clearly more", False: "not clearly more"}
+"""How a text says whether a probe finds clearly more than something else."""
+
 
 def trained_probes(history: pd.DataFrame) -> list[str]:
     """Return the probes that were trained on the model itself."""
@@ -23,9 +26,8 @@ def trained_probes(history: pd.DataFrame) -> list[str]:
 
 def score_texts(methods: pd.DataFrame, contrasts: pd.DataFrame, probes: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield each probe and how it does beside its control task and beside what is simpler."""
-    for row in rows_of(methods[methods["decoding"] == "argmax"]):
-        if row["method"] not in probes or not row["total"]:
-            continue
+    is_tested = (methods["decoding"] == "argmax") & methods["method"].isin(probes) & (methods["total"] > 0)
+    for row in rows_of(methods[is_tested]):
         runs = f", as a mean of {row['runs']} runs" if row["runs"] > 1 else ""
         text = (
             f"The probe {row['method']} finds the syntactic heads of "
@@ -33,18 +35,15 @@ def score_texts(methods: pd.DataFrame, contrasts: pd.DataFrame, probes: Sequence
             f"train it{runs}"
         )
         if not math.isnan(row["control_accuracy"]):
-            more = "clearly more" if is_selective(row) else "not clearly more"
-            text += (
-                f", {more} than on its control task ({share(row['control_accuracy'])}, {points(row['selectivity'])})"
-            )
-        compared = [each for each in rows_of(contrasts) if each["first"] == row["method"]]
-        better, others = [[each for each in compared if adds(each) == is_more] for is_more in (True, False)]
-        said = [
-            f"{words} than {', '.join(map(_beside, beside))}"
-            for words, beside in (("clearly more", better), ("not clearly more", others))
-            if beside
-        ]
-        yield row["method"], f"{text}." + (f" It finds {' and '.join(said)}." if said else "")
+            verdict, control = _VERDICTS[is_selective(row)], share(row["control_accuracy"])
+            text += f", {verdict} than on its control task ({control}, {points(row['selectivity'])})"
+        by_verdict: dict[str, list[str]] = {verdict: [] for verdict in _VERDICTS.values()}
+        for contrast in rows_of(contrasts):
+            if contrast["first"] == row["method"]:
+                difference = points(contrast["difference"], contrast["low"], contrast["high"])
+                by_verdict[_VERDICTS[adds(contrast)]].append(f"“{contrast['second']}” ({difference})")
+        compared = [f"{verdict} than {', '.join(others)}" for verdict, others in by_verdict.items() if others]
+        yield row["method"], f"{text}." + (f" It finds {' and '.join(compared)}." if compared else "")
 
 
 def is_selective(row: Mapping[str, Any]) -> bool:
@@ -55,10 +54,6 @@ def is_selective(row: Mapping[str, Any]) -> bool:
 def adds(row: Mapping[str, Any]) -> bool:
     """Whether a difference of two methods is above 0 with its whole interval, if it has one."""
     return bool((row["difference"] if math.isnan(row["low"]) else row["low"]) > 0)
-
-
-def _beside(row: Mapping[str, Any]) -> str:
-    return f"“{row['second']}” ({points(row['difference'], row['low'], row['high'])})"
 
 
 def measure_id(column: str, probe: str, direction: str) -> str:

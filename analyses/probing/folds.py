@@ -74,7 +74,7 @@ class FoldSetting:
     folder: Path | None  # where trained probes are saved; None to save none
 
     def decodings(self, training: ProbeTraining) -> tuple[Decoding, ...]:
-        """The ways in which the heads of a training are decoded."""
+        """Return the ways in which the heads of a training are decoded."""
         return ("argmax", "tree") if self.trees and training.task == "dependencies" else ("argmax",)
 
 
@@ -167,9 +167,10 @@ def _prepare_worker(
     del number  # all processes do the same
     torch.set_num_threads(threads)
 
-    def train(fold: tuple[int, int]) -> TrainedFold | str:
+    def train(job: tuple[int, int]) -> TrainedFold | str:
+        index, fold = job  # of the training, and of its split
         try:
-            return train_fold(setting, trainings[fold[0]], fold[1], watched=False)
+            return train_fold(setting, trainings[index], fold, watched=False)
         except TrainingError as error:
             return str(error)
 
@@ -178,17 +179,17 @@ def _prepare_worker(
 
 def train_folds(setting: FoldSetting, trainings: Sequence[ProbeTraining], workers: int) -> Iterator[TrainedFold]:
     """Train every probe on each of its splits, in this process or in several, and yield what they gave in order."""
-    folds = [(number, fold) for number, training in enumerate(trainings) for fold in range(len(training.splits))]
-    workers = min(workers, len(folds))
+    jobs = [(index, fold) for index, training in enumerate(trainings) for fold in range(len(training.splits))]
+    workers = min(workers, len(jobs))
     if workers <= 1:
-        yield from (train_fold(setting, trainings[number], fold) for number, fold in folds)
+        yield from (train_fold(setting, trainings[index], fold) for index, fold in jobs)
         return
     prepare = functools.partial(_prepare_worker, setting, tuple(trainings), max(1, torch.get_num_threads() // workers))
     results: dict[tuple[int, int], TrainedFold] = {}
-    with progress_bar(f"train in {workers} processes", len(folds), unit="trainings") as advance:
-        for fold, result in results_of_processes(Processes(workers, KEPT, (__name__, "torch")), prepare, folds):
+    with progress_bar(f"train in {workers} processes", len(jobs), unit="trainings") as advance:
+        for job, result in results_of_processes(Processes(workers, KEPT, (__name__, "torch")), prepare, jobs):
             if isinstance(result, str):
                 raise TrainingError(result)
-            results[fold] = result
+            results[job] = result
             advance(1)
-    yield from (results[fold] for fold in folds)
+    yield from (results[job] for job in jobs)

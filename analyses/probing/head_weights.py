@@ -33,17 +33,15 @@ class HeadWeights(NamedTuple):
 
 
 def head_weights(
-    runs: Sequence[Mapping[str, tuple[int, ndarray, ndarray]]],
-    correct: Int[ndarray, "2 layers heads"],
-    total: int,
+    runs: Sequence[Mapping[str, tuple[int, ndarray, ndarray]]], correct: Int[ndarray, "2 layers heads"], total: int
 ) -> HeadWeights:
-    """The weights of the heads as tables. Without any arc there are no weights, and the table of relations is empty."""
+    """Return the weights as tables. Without any arc there are no weights, and the table of relations is empty."""
     # runs: for each run and relation the number of arcs, and the sums over them of weight and contribution, both of
     # shape (2, layers, heads), `dep->head` first.
     nothing = 0, np.zeros(correct.shape), np.zeros(correct.shape)
-    means = [[_mean([nothing, *run.values()], which) for run in runs] for which in (1, 2)]
-    weight, contribution = (np.mean(of_runs, axis=0) for of_runs in means)
-    spread = np.std(means[0], axis=0, ddof=1) if len(runs) > 1 else np.full(weight.shape, np.nan)
+    weights, contributions = zip(*(_means([nothing, *run.values()]) for run in runs), strict=True)
+    weight, contribution = np.mean(weights, axis=0), np.mean(contributions, axis=0)
+    spread = np.std(weights, axis=0, ddof=1) if len(runs) > 1 else np.full(weight.shape, np.nan)
     direction, layer, head = np.indices(correct.shape).reshape(3, -1)
     heads = pd.DataFrame(
         {
@@ -61,17 +59,22 @@ def head_weights(
     return HeadWeights(heads, _relations(runs), _correlations(heads))
 
 
-def _mean(parts: Sequence[tuple[int, ndarray, ndarray]], which: int) -> Float[ndarray, "2 layers heads"]:
-    arcs = sum(part[0] for part in parts)
-    return np.asarray(sum(part[which] for part in parts)) / (arcs or np.nan)
+def _means(
+    sums: Sequence[tuple[int, ndarray, ndarray]],
+) -> tuple[Float[ndarray, "2 layers heads"], Float[ndarray, "2 layers heads"]]:
+    """Return the mean weight and the mean contribution over all arcs; NaN if there are none."""
+    arcs, weights, contributions = zip(*sums, strict=True)
+    n = sum(arcs) or np.nan
+    return np.asarray(sum(weights)) / n, np.asarray(sum(contributions)) / n
 
 
 def _relations(runs: Sequence[Mapping[str, tuple[int, ndarray, ndarray]]]) -> pd.DataFrame:
+    """Return the head with the largest mean weight, and that with the largest mean contribution, by relation."""
     rows: list[dict[str, Any]] = []
-    for relation in sorted(runs[0], key=lambda r: (-runs[0][r][0], r)):
-        row: dict[str, Any] = {"relation": relation, "arcs": runs[0][relation][0]}
-        for which, name in enumerate(MOST_WEIGHTED, start=1):
-            mean = _mean([run[relation] for run in runs], which)
+    counts = {relation: arcs for relation, (arcs, _, _) in runs[0].items()}  # the same in all runs
+    for relation in sorted(counts, key=lambda name: (-counts[name], name)):
+        row: dict[str, Any] = {"relation": relation, "arcs": counts[relation]}
+        for name, mean in zip(MOST_WEIGHTED, _means([run[relation] for run in runs]), strict=True):
             direction, layer, head = np.unravel_index(int(mean.argmax()), mean.shape)
             row |= {
                 f"{name}_direction": DIRECTIONS[int(direction)],
@@ -80,14 +83,15 @@ def _relations(runs: Sequence[Mapping[str, tuple[int, ndarray, ndarray]]]) -> pd
                 name: float(mean.max()),
             }
         rows.append(row)
-    columns = [f"{name}{of}" for name in MOST_WEIGHTED for of in ("_direction", "_layer", "_head", "")]
+    columns = [f"{name}{part}" for name in MOST_WEIGHTED for part in ("_direction", "_layer", "_head", "")]
     return pd.DataFrame(rows, columns=["relation", "arcs", *columns])
 
 
 def _correlations(heads: pd.DataFrame) -> pd.DataFrame:
+    """Return the correlations of weight and of contribution with accuracy."""
     rows = []
     for name in MOST_WEIGHTED:
         values, accuracy = heads[name].to_numpy(float), heads["accuracy"].to_numpy(float)
-        both: dict[str, float] = {measure: correlation(measure, values, accuracy) for measure in CORRELATIONS}
-        rows.append({"of": name, "heads": len(heads), **both})
+        by_kind: dict[str, float] = {kind: correlation(kind, values, accuracy) for kind in CORRELATIONS}
+        rows.append({"of": name, "heads": len(heads), **by_kind})
     return pd.DataFrame(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,8 +64,7 @@ def read_inputs(options: ProbingOptions, loaded: LoadedInputs, workspace: Worksp
     with stages("load the model"):
         maps = options.maps
         map_makers([maps.map], maps.merge, maps.normalize)  # an unknown kind is an error before the model is loaded
-        model = options.model
-        encoder = loaded.encoder or model.load()
+        encoder = loaded.encoder or options.model.load()
     stores = store_treebanks(encoder, treebanks, options, workspace, label="maps")
     training = options.training
     choice = choose_recipe(
@@ -78,20 +77,12 @@ def read_inputs(options: ProbingOptions, loaded: LoadedInputs, workspace: Worksp
 
 
 def store_treebanks(
-    encoder: Encoder,
-    treebanks: Mapping[Role, Treebank],
-    options: ProbingOptions,
-    workspace: Workspace,
-    *,
-    label: str,
+    encoder: Encoder, treebanks: Mapping[Role, Treebank], options: ProbingOptions, workspace: Workspace, *, label: str
 ) -> dict[Role, StoredMaps]:
-    """The word maps of all treebanks, which the model makes unless they are in the cache."""
+    """Return the word maps of all treebanks, which the model makes unless they are in the cache."""
     maps, store, stores = options.maps, options.store, dict[Role, StoredMaps]()
     for role, treebank in treebanks.items():
-        with (
-            workspace.stages(f"{label}: {role}"),
-            progress_bar(f"{label}: {role}", len(treebank)) as advance,
-        ):
+        with workspace.stages(f"{label}: {role}"), progress_bar(f"{label}: {role}", len(treebank)) as advance:
             stores[role] = store_maps(
                 encoder,
                 treebank.sentences,
@@ -115,28 +106,29 @@ def split_stores(options: ProbingOptions, stores: Mapping[Role, StoredMaps], *, 
     if not splits or any(hold_out and split.dev is None for split in splits):
         message = "too few sentences to train on some and test on others"
         raise CorpusError(message, file=stores["test"].sentences[0].file)
-    tested: Sequence[tuple[str, StoredMaps]] = [("test", stores["test"])]
-    for role, maps in [*tested, *(("dev", split.dev) for split in splits if split.dev)]:
-        if not any(scored(sentence).any() for sentence in maps.sentences):
-            raise CorpusError(f"no {role} word but punctuation has a head", file=maps.sentences[0].file)
+    with_scores = [("test", stores["test"].sentences)]
+    with_scores += [("dev", split.dev.sentences) for split in splits if split.dev]
+    for role, sentences in with_scores:
+        if not any(scored(sentence).any() for sentence in sentences):
+            raise CorpusError(f"no {role} word but punctuation has a head", file=sentences[0].file)
     return splits
 
 
 def _cut(options: ProbingOptions, stores: Mapping[Role, StoredMaps], *, hold_out: bool) -> tuple[Split, ...]:
+    """Return the splits of the options, unchecked."""
     train, dev, folds = stores.get("train"), stores.get("dev"), options.treebanks.folds
     return tuple(make_splits(train, dev, stores["test"], folds=folds, hold_out=hold_out, seed=options.seed))
 
 
 def _read_treebanks(options: ProbingOptions, loaded: LoadedInputs) -> dict[Role, Treebank]:
-    """The treebanks by role; what is tested on must not be trained on."""
+    """Return the treebanks by role; what is tested on must not be trained on."""
     files = options.treebanks.files(loaded.treebanks)
     treebanks: dict[Role, Treebank] = {}
     for role in ROLES:
         if role in loaded.treebanks:
             treebanks[role] = loaded.treebanks[role]
         elif role in files:
-            limit = options.treebanks.limit
-            treebanks[role] = load_treebank(files[role], tokens=options.treebanks.tokens, limit=limit)
+            treebanks[role] = load_treebank(files[role], tokens=options.treebanks.tokens, limit=options.treebanks.limit)
         else:
             continue
         if not treebanks[role].relations:
@@ -154,6 +146,7 @@ def _read_treebanks(options: ProbingOptions, loaded: LoadedInputs) -> dict[Role,
 
 
 def _read_vectors(options: ProbingOptions, treebanks: Mapping[Role, Treebank]) -> WordVectors | None:
+    """Return the vectors of the words of the treebanks; None if no file was named."""
     if options.probes.vectors is None:
         return None
     words = {word for treebank in treebanks.values() for sentence in treebank for word in sentence.words}

@@ -38,16 +38,18 @@ _MEANINGS = {
 
 
 def contrasts(methods: Iterable[str]) -> list[tuple[str, str]]:
-    """The pairs of methods whose difference is worth an interval: what a probe adds to something simpler."""
+    """Return the pairs of methods whose difference is worth an interval: what a probe adds to something simpler."""
     # A probe that is not of the toolkit is compared with the attention probe and with itself on random weights.
     names = dict.fromkeys(methods)
-    added = [name for name in names if name in registered_probes() and name not in BUILTIN]
-    pairs = [*_CONTRASTS, *(pair for name in added for pair in ((name, "attention"), (name, f"{name}{RANDOM}")))]
-    return [pair for pair in pairs if set(pair) <= set(names)]
+    pairs = list(_CONTRASTS)
+    for name in names:
+        if name in registered_probes() and name not in BUILTIN:
+            pairs += [(name, "attention"), (name, f"{name}{RANDOM}")]
+    return [(first, second) for first, second in pairs if first in names and second in names]
 
 
 def meaning(method: str) -> str:
-    """What a method is, as a phrase for a reader; empty if it is not known."""
+    """Return what a method is, as a phrase for a reader; empty if it is not known."""
     if method.endswith(RANDOM):
         return "the same on a network with random weights and the trained embeddings"
     probe = registered_probes().get(method)

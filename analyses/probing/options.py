@@ -75,13 +75,9 @@ class TreebankOptions(OptionGroup):
             raise OptionError("--limit and --tokens are for treebanks that are read from files")
 
     def files(self, loaded: Collection[Role] = ()) -> dict[Role, list[str]]:
-        """The files of each treebank that is to be read."""
-        named = {"train": self.train, "dev": self.dev, "test": self.test or (SAMPLE,)}
-        return {
-            role: [corpus_path(name) for name in names]
-            for role in ROLES
-            if role not in loaded and (names := named[role])
-        }
+        """Return the files of each treebank that is to be read."""
+        names = {"train": self.train or (), "dev": self.dev or (), "test": self.test or (SAMPLE,)}
+        return {role: list(map(corpus_path, names[role])) for role in ROLES if role not in loaded and names[role]}
 
 
 @dataclass(frozen=True)
@@ -143,7 +139,7 @@ class ProbeOptions(OptionGroup):
             raise OptionError("--tree needs the library ufal.chu_liu_edmonds: pip install 'attentionology[tree]'")
 
     def chosen(self, *, has_vectors: bool = False) -> list[str]:
-        """The names of the probes, in the order of the table.
+        """Return the names of the probes, in the order of the table.
 
         Raises:
             OptionError: a name is unknown, or a probe lacks word vectors.
@@ -168,7 +164,7 @@ class ProbeOptions(OptionGroup):
         return "task" in split_names(self.controls)
 
     def copies(self, *, has_vectors: bool = False) -> int:
-        """How many copies of the model with random weights to probe; none if no probe reads attention."""
+        """Return how many copies of the model with random weights to probe; none if no probe reads attention."""
         from ...probes import registered_probes
 
         copies = sum(copies_of(name) for name in split_names(self.controls) if name not in ("task", "none"))
@@ -260,5 +256,5 @@ class MapStoreOptions(OptionGroup):
 
 
 def split_names(given: Sequence[str]) -> list[str]:
-    """Names that are separated by spaces or commas."""
+    """Return names that are separated by spaces or commas."""
     return [name for part in given for name in part.split(",") if name]

@@ -67,43 +67,43 @@ class AttachmentOutcomes:
     ) -> AttachmentOutcomes:
         """Count by sentence what methods got right. Attempts at the control task are left out."""
         words = TestedWords.of(sentences)
-        sentence, relation = words.sentence[words.scored], words.relation[words.scored].tolist()
-        times = Counter(relation)
-        relations = sorted(times, key=lambda name: (-times[name], name))
+        sentence, relation_of_word = words.sentence[words.scored], words.relation[words.scored].tolist()
+        counts = Counter(relation_of_word)
+        relations = sorted(counts, key=lambda name: (-counts[name], name))
         methods = []
-        for (method, decoding), tried in by_method(attempts).items():
-            right = np.stack([np.asarray(attempt.right)[words.scored] for attempt in tried]).sum(0, dtype=np.int64)
+        for (method, decoding), group in by_method(attempts).items():
+            right = np.stack([np.asarray(attempt.right)[words.scored] for attempt in group]).sum(0, dtype=np.int64)
             by_sentence = np.bincount(sentence, weights=right, minlength=len(sentences)).astype(np.int64)
             by_word = right if decoding == "argmax" and method in probes else None
-            methods.append(MethodOutcomes(method, decoding, len(tried), by_sentence, by_word))
+            methods.append(MethodOutcomes(method, decoding, len(group), by_sentence, by_word))
         return cls(
-            tuple(each.id for each in sentences),
-            sentence,
-            np.array([relations.index(name) for name in relation], dtype=np.int64),
-            tuple(relations),
-            tuple(methods),
-            replicates,
-            seed,
+            ids=tuple(tested.id for tested in sentences),
+            sentence=sentence,
+            relation=np.array([relations.index(name) for name in relation_of_word], dtype=np.int64),
+            relations=tuple(relations),
+            methods=tuple(methods),
+            replicates=replicates,
+            seed=seed,
         )
 
     def comparable(self) -> tuple[Comparable, ...]:
         """Return the attachment scores: one family for each decoding, and one by relation for each probe."""
-        drawn = poisson_weights(self.ids, self.replicates, self.seed).astype(np.float64)  # sums of integers are exact
+        weights = poisson_weights(self.ids, self.replicates, self.seed).astype(np.float64)  # sums of integers are exact
         n = len(self.ids)
-        everything = np.bincount(self.sentence, minlength=n)
+        all_words = np.bincount(self.sentence, minlength=n)
         families: dict[str, list[Measured]] = {}
         for outcomes in self.methods:
-            measured = _measured(outcomes.method, outcomes.right, everything, outcomes.runs, drawn)
+            measured = _measured(outcomes.method, outcomes.right, all_words, outcomes.runs, weights)
             families.setdefault(f"attachment score ({outcomes.decoding})", []).append(measured)
         for outcomes in self.methods:
-            if outcomes.right_words is None:
-                continue
-            by_relation = families[f"attachment score by relation: {outcomes.method}"] = []
-            for index, name in enumerate(self.relations):
-                among = self.relation == index
-                words = np.bincount(self.sentence[among], minlength=n)
-                right = np.bincount(self.sentence[among], weights=outcomes.right_words[among], minlength=n)
-                by_relation.append(_measured(name, right.astype(np.int64), words, outcomes.runs, drawn))
+            if outcomes.right_words is not None:
+                by_relation = families[f"attachment score by relation: {outcomes.method}"] = []
+                for index, name in enumerate(self.relations):
+                    has_relation = self.relation == index
+                    sentences, right_words = self.sentence[has_relation], outcomes.right_words[has_relation]
+                    words = np.bincount(sentences, minlength=n)
+                    right = np.bincount(sentences, weights=right_words, minlength=n).astype(np.int64)
+                    by_relation.append(_measured(name, right, words, outcomes.runs, weights))
         return tuple(
             Comparable(family, tuple(measured), "words whose head is found", "words", self.seed)
             for family, measured in families.items()
@@ -115,11 +115,11 @@ def _measured(
     right: Int[ndarray, " sentences"],
     words: Int[ndarray, " sentences"],
     runs: int,
-    drawn: Float[ndarray, "replicates sentences"],
+    weights: Float[ndarray, "replicates sentences"],
 ) -> Measured:
     """Return the mean score over runs, and how far it deviates in each replicate."""
-    value, total = rate(int(right.sum()), int(words.sum()) * runs), drawn @ words
-    deviations = np.where(total > 0, (drawn @ right) / runs / np.maximum(total, 1), np.nan) - value
+    value, total = rate(int(right.sum()), int(words.sum()) * runs), weights @ words
+    deviations = np.where(total > 0, (weights @ right) / runs / np.maximum(total, 1), np.nan) - value
     return Measured(name, value, int(words.sum()), deviations)
 
 
@@ -146,10 +146,17 @@ def read_outcomes(folder: Path) -> tuple[AttachmentOutcomes, dict[str, Any]] | N
             f"{path} does not belong to this run: {folder / RUN_RECORD} names another model, corpus or kind of map"
         )
     arrays = {name: tensor.numpy() for name, tensor in unpack(tensors, facts["packing"]).items()}
-    by_word = iter(arrays["right_words"])
-    methods = [
-        MethodOutcomes(method, decoding, runs, row, next(by_word) if has_words else None)
-        for (method, decoding, runs, has_words), row in zip(facts["methods"], arrays["right"], strict=True)
-    ]
-    words = arrays["sentence"], arrays["relation"], tuple(facts["relations"])
-    return AttachmentOutcomes(tuple(facts["ids"]), *words, tuple(methods), facts["replicates"], facts["seed"]), record
+    right_words = iter(arrays["right_words"])  # of the methods that have them, one after the other
+    methods = []
+    for (method, decoding, runs, has_words), right in zip(facts["methods"], arrays["right"], strict=True):
+        methods.append(MethodOutcomes(method, decoding, runs, right, next(right_words) if has_words else None))
+    outcomes = AttachmentOutcomes(
+        ids=tuple(facts["ids"]),
+        sentence=arrays["sentence"],
+        relation=arrays["relation"],
+        relations=tuple(facts["relations"]),
+        methods=tuple(methods),
+        replicates=facts["replicates"],
+        seed=facts["seed"],
+    )
+    return outcomes, record

@@ -32,12 +32,9 @@ def describe(
     command: str,
     shown_options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The run record; ``corpus`` and ``sentences`` are those of the tested treebank."""
+    """Return the run record; ``corpus`` and ``sentences`` are those of the tested treebank."""
     treebanks = {
-        role: {
-            "corpus": describe_corpus(treebank),
-            "sentences": describe_reading(treebank, inputs.stores[role].log),
-        }
+        role: {"corpus": describe_corpus(treebank), "sentences": describe_reading(treebank, inputs.stores[role].log)}
         for role, treebank in inputs.treebanks.items()
     }
     tested = treebanks.pop("test")
@@ -47,9 +44,10 @@ def describe(
         "recipe": inputs.choice.name,
         **shown_options,
     }
+    added = _extensions(resolved["probe"], options.maps.map)
     return {
         **describe_command(command, {**options.flat(), **resolved}, options.seed, workspace.stages),
-        **({"extensions": added} if (added := _extensions(resolved["probe"], options.maps.map)) else {}),
+        **({"extensions": added} if added else {}),
         "model": describe_model(inputs.encoder),
         **tested,
         "treebanks": treebanks,
@@ -60,8 +58,8 @@ def describe(
             "recipe_reason": inputs.choice.reason,
             "seeds": list(options.seeds),
             "splits": [
-                {name: maps and len(maps) for name, maps in (("train", s.train), ("dev", s.dev), ("test", s.test))}
-                for s in inputs.splits
+                {"train": len(split.train), "dev": split.dev and len(split.dev), "test": len(split.test)}
+                for split in inputs.splits
             ],
             "continued_after_interruption": trained.resumed,
         },
@@ -76,12 +74,14 @@ def describe(
 
 
 def _extensions(probes: Sequence[str], kind: str) -> list[dict[str, str]]:
+    """Return the other packages that probes or the kind of map come from, as the run record has them."""
     known = registered_probes()
     of_probes = [("probe", name, known[name].__module__) for name in probes]
     return extensions([*of_probes, ("map kind", kind.removeprefix("rollout:"), "")])
 
 
 def _describe_vectors(inputs: ProbingInputs) -> dict[str, Any] | None:
+    """Return what the run record says of the word vectors."""
     vectors = inputs.vectors
     if vectors is None:
         return None
@@ -106,9 +106,9 @@ def _describe_vectors(inputs: ProbingInputs) -> dict[str, Any] | None:
 
 
 def facts(options: ProbingOptions, inputs: ProbingInputs) -> Iterator[str]:
-    """What was trained on what, a phrase each."""
+    """Yield what was trained on what, a phrase each."""
     recipe, splits = inputs.choice.recipe, inputs.splits
-    words = sum(len(s) for split in splits for s in split.train.sentences) // len(splits)
+    words = sum(len(sentence) for split in splits for sentence in split.train.sentences) // len(splits)
     sentences = sum(len(split.train) for split in splits) // len(splits)
     if "train" in inputs.treebanks:
         names = ", ".join(Path(file.path).name for file in inputs.treebanks["train"].files) or "a treebank"
@@ -123,10 +123,9 @@ def facts(options: ProbingOptions, inputs: ProbingInputs) -> Iterator[str]:
     yield f"recipe “{inputs.choice.name}”, because {inputs.choice.reason}"
     yield f"{epochs}, learning rate {recipe.learning_rate:g}{decay}"
     if recipe.patience is not None:
-        held = sum(len(split.dev or ()) for split in splits) // len(splits)
-        yield f"stopped by {held:,} dev sentences" + (
-            "" if "dev" in inputs.treebanks else ", held out of the training sentences"
-        )
+        n_dev = sum(len(split.dev or ()) for split in splits) // len(splits)
+        source = "" if "dev" in inputs.treebanks else ", held out of the training sentences"
+        yield f"stopped by {n_dev:,} dev sentences{source}"
     yield f"seeds: {options.training.seeds}"
     yield f"map “{options.maps.map}”: {get_kind(options.maps.map).description}"
     if inputs.stores["test"].shape[1] != inputs.encoder.n_heads:
@@ -136,16 +135,14 @@ def facts(options: ProbingOptions, inputs: ProbingInputs) -> Iterator[str]:
 
 
 def notes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes) -> Iterator[str]:
-    """How the numbers came about, a sentence each."""
+    """Yield how the numbers came about, a sentence each."""
     store = inputs.stores["test"]
     # If two treebanks share a store, the first of them made its maps.
     by_folder = {maps.folder: maps for maps in reversed([*inputs.stores.values(), *trained.copies])}
     size, made = sum(maps.bytes for maps in by_folder.values()), sum(maps.made for maps in by_folder.values())
-    of = " (each network counted)" if options.probes.copies(has_vectors=inputs.vectors is not None) else ""
-    yield (
-        f"Word maps: {size / 1e6:,.0f} MB in {store.folder.parent}, "
-        f"{f'made of {made:,} sentences now{of}' if made else 'all there from an earlier run'}."
-    )
+    counted = " (each network counted)" if options.probes.copies(has_vectors=inputs.vectors is not None) else ""
+    origin = f"made of {made:,} sentences now{counted}" if made else "all there from an earlier run"
+    yield f"Word maps: {size / 1e6:,.0f} MB in {store.folder.parent}, {origin}."
     if trained.resumed:
         yield f"Trainings that were continued after an interruption: {trained.resumed}."
     if inputs.vectors is not None:
@@ -166,13 +163,13 @@ def notes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes
 
 
 def warnings(options: ProbingOptions, inputs: ProbingInputs, workspace: Workspace) -> Iterator[str]:
-    """What a reader should know before the numbers, a sentence each."""
+    """Yield what a reader should know before the numbers, a sentence each."""
     yield from workspace.cache_log.warnings()
     recipe = inputs.choice.recipe
     steps = steps_per_epoch(inputs.splits) * recipe.epochs
     if steps < FEWEST_STEPS and recipe.patience is None:
-        took = f"{steps:,} step{'s' if steps > 1 else ''}"
-        yield f"Trained in {took}, which may be too few; --recipe tuned trains until the score no longer rises."
+        n_steps = f"{steps:,} step{'s' if steps > 1 else ''}"
+        yield f"Trained in {n_steps}, which may be too few; --recipe tuned trains until the score no longer rises."
     if inputs.vectors is not None:
         unknown, words, _ = unknown_words(inputs.vectors, inputs.stores["test"].sentences)
         if unknown > _MANY_UNKNOWN * words:
@@ -195,19 +192,19 @@ def warnings(options: ProbingOptions, inputs: ProbingInputs, workspace: Workspac
 
 
 def overlap(inputs: ProbingInputs, *, dev: bool = False) -> tuple[int, int]:
-    """How many tested sentences of more than three words are among the training sentences, and how many there are."""
+    """Count the tested sentences of more than three words that are also training (or dev) sentences, and all such."""
     repeated = tested = 0
     for split in inputs.splits:
         maps = split.dev if dev else split.train
-        seen = set() if maps is None else {s.words for s in maps.sentences}
-        longer = [s.words for s in split.test.sentences if len(s) > 3]
+        seen = set() if maps is None else {sentence.words for sentence in maps.sentences}
+        longer = [sentence.words for sentence in split.test.sentences if len(sentence) > 3]
         tested += len(longer)
         repeated += sum(words in seen for words in longer)
     return repeated, tested
 
 
 def unknown_words(vectors: WordVectors, sentences: Sequence[Sentence]) -> tuple[int, int, Counter[str]]:
-    """The number of words without a vector, the number of all words, and how often each of the former occurs."""
+    """Return the number of words without a vector, that of all words, and how often each of the former occurs."""
     words = [word for sentence in sentences for word in sentence.words]
     unknown = Counter(word for word, row in zip(words, vectors.rows(words).tolist(), strict=True) if row < 0)
     return unknown.total(), len(words), unknown

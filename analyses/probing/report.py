@@ -102,10 +102,11 @@ def probe_section(results: ProbeResults, titles: Titles) -> Section:
     }
     used = used_heads(results)
     if used:
-        figures["probe_weights"] = weights_figure({name: w.heads for name, w in used.items()}, title=title)
-        tables["probe_weights"] = _of_all_probes({name: w.heads for name, w in used.items()})
-        tables["probe_weights_by_relation"] = _of_all_probes({name: w.relations for name, w in used.items()})
-        tables["probe_weights_correlation"] = _of_all_probes({name: w.correlations for name, w in used.items()})
+        heads = {name: of_probe.heads for name, of_probe in used.items()}
+        figures["probe_weights"] = weights_figure(heads, title=title)
+        tables["probe_weights"] = _of_all_probes(used, "heads")
+        tables["probe_weights_by_relation"] = _of_all_probes(used, "relations")
+        tables["probe_weights_correlation"] = _of_all_probes(used, "correlations")
     argmax = methods[methods["decoding"] == "argmax"]
     trained = trained_probes(results.history)
     return Section(
@@ -116,7 +117,7 @@ def probe_section(results: ProbeResults, titles: Titles) -> Section:
             "tree": bool((methods["decoding"] == "tree").any()),
             "meanings": {name: results.meanings.get(name, "") for name in argmax["method"]},
             "contrasts": len(scores.contrasts),
-            "weights": {name: rows_of(w.correlations) for name, w in used.items()},
+            "weights": {name: rows_of(weights.correlations) for name, weights in used.items()},
             "published": results.published,
             "has_control": bool(argmax["control_accuracy"].notna().any()),
             "has_intervals": bool((argmax["uas_low"] < argmax["uas_high"]).any()),
@@ -130,7 +131,7 @@ def probe_section(results: ProbeResults, titles: Titles) -> Section:
         summary={
             "probe": records(methods),
             "probe_contrasts": records(scores.contrasts),
-            "probe_weights": {name: records(w.correlations) for name, w in used.items()},
+            "probe_weights": {name: records(weights.correlations) for name, weights in used.items()},
             "probe_notes": list(results.notes),
         },
         tables=tables,
@@ -139,9 +140,9 @@ def probe_section(results: ProbeResults, titles: Titles) -> Section:
     )
 
 
-def _of_all_probes(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the tables of all probes as one, with the name of the probe in the first column."""
-    together = pd.concat([table.assign(probe=name) for name, table in tables.items()])
+def _of_all_probes(used: Mapping[str, HeadWeights], table: str) -> pd.DataFrame:
+    """Return a table of `HeadWeights` of all probes, with the name of the probe in the first column."""
+    together: pd.DataFrame = pd.concat([getattr(of_probe, table).assign(probe=name) for name, of_probe in used.items()])
     return together[["probe", *together.columns.drop("probe")]]
 
 
@@ -157,7 +158,7 @@ def shown_tables(results: ProbeResults) -> list[ShownTable]:
         top = weights.heads.sort_values("weight", ascending=False, kind="stable").head(_MOST_WEIGHTED)
         columns = PROBE_WEIGHTS_BY_RELATION.columns
         if name == "attention":  # whose weights are the same for all relations
-            columns = tuple(each for each in columns if not each.names.startswith("weight"))
+            columns = tuple(column for column in columns if not column.names.startswith("weight"))
         tables += [
             ShownTable(
                 f"probe_weights_{number}", f"The largest weights of {name}", PROBE_WEIGHTS.columns, rows_of(top)
@@ -184,14 +185,8 @@ def methods_table(results: ProbeResults) -> ShownTable:
     for row in rows_of(results.tables.contrasts):
         difference = f"{percent(row['difference'], sign=True)} {interval(row['low'], row['high'])}".rstrip()
         notes.append(f"{row['first']} − {row['second']}: {difference}")
-    return ShownTable(
-        "probe",
-        "Syntactic heads found (UAS in %, without punctuation)",
-        (*PROBE.columns, _TREE),
-        rows,
-        notes=notes,
-        wide=110,
-    )
+    title, columns = "Syntactic heads found (UAS in %, without punctuation)", (*PROBE.columns, _TREE)
+    return ShownTable("probe", title, columns, rows, notes=notes, wide=110)
 
 
 def _relations(relations: pd.DataFrame, min_count: int) -> ShownTable:
@@ -212,14 +207,13 @@ def _relations(relations: pd.DataFrame, min_count: int) -> ShownTable:
     columns = [
         TableColumn("relation", "text", "", "relation"),
         TableColumn("total", "count", "", "n", cell=rare_in_parentheses),
-        *map(_score_of, methods),
+        *map(_score_column, methods),
     ]
-    style = {True: "", False: "rare"}
     title = "UAS by relation (%)"
-    return ShownTable("probe_relations", title, columns, rows, style=lambda row: style[row["is_frequent"]])
+    return ShownTable("probe_relations", title, columns, rows, style=lambda row: "" if row["is_frequent"] else "rare")
 
 
-def _score_of(method: str) -> TableColumn:
+def _score_column(method: str) -> TableColumn:
     """Return the column of the scores of a method, whose name may hold spaces."""
     key = f"uas {method}"
     share = TableColumn("value", "share", "")
@@ -247,25 +241,24 @@ def explored_probes(results: ProbeResults) -> Contribution | None:
     return Contribution(
         measures=tuple(measure for name, weights in probes.items() for measure in _measures(name, weights.heads)),
         findings=(*_scores(results, probes), *findings_of_weights(probes)),
-        phrases={head: tuple(each) for head, each in phrases.items()},
-        facts={head: tuple(each) for head, each in facts.items()},
+        phrases={head: tuple(of_head) for head, of_head in phrases.items()},
+        facts={head: tuple(of_head) for head, of_head in facts.items()},
     )
 
 
 def _measures(probe: str, heads: pd.DataFrame) -> Iterator[Measure]:
-    for direction, rows in heads.groupby("direction", sort=False):
-        facts = {"probe": probe, "arrow": ARROWS[str(direction)]}
-        yield from head_measures(
-            PROBE_WEIGHTS, rows, measure_id("{column}", probe, str(direction)), facts, direction=str(direction)
-        )
+    """Yield the measures of a probe in each direction."""
+    for name, rows in heads.groupby("direction", sort=False):
+        direction = str(name)
+        facts, id_ = {"probe": probe, "arrow": ARROWS[direction]}, measure_id("{column}", probe, direction)
+        yield from head_measures(PROBE_WEIGHTS, rows, id_, facts, direction=direction)
 
 
 def _best_directions(heads: pd.DataFrame) -> pd.DataFrame:
     """Return one row per head: its direction with the larger weight, and its rank by that weight."""
     rows = heads.sort_values("weight", ascending=False, kind="stable").drop_duplicates(["layer", "head"])
-    return rows.assign(rank=rows["weight"].rank(ascending=False, method="min").astype(int)).sort_values(
-        ["layer", "head"]
-    )
+    ranks = rows["weight"].rank(ascending=False, method="min").astype(int)
+    return rows.assign(rank=ranks).sort_values(["layer", "head"])
 
 
 def _facts(probe: str, heads: pd.DataFrame) -> Iterator[tuple[str, Fact, str]]:
@@ -275,11 +268,8 @@ def _facts(probe: str, heads: pd.DataFrame) -> Iterator[tuple[str, Fact, str]]:
         rank, weight, arrow = f"{row['rank']} of {len(best)}", f"{row['weight']:.3f}", ARROWS[row["direction"]]
         text = f"{rank}; weight {weight}, {arrow}; alone {share(row['accuracy'])}"
         fact = Fact(f"rank in the probe {probe}", text, measure_id("weight", probe, row["direction"]))
-        yield (
-            head_name(row["layer"], row["head"]),
-            fact,
-            f"has rank {rank} in the probe {probe}, by its weight of {weight} ({arrow})",
-        )
+        phrase = f"has rank {rank} in the probe {probe}, by its weight of {weight} ({arrow})"
+        yield head_name(row["layer"], row["head"]), fact, phrase
 
 
 def _scores(results: ProbeResults, probes: Mapping[str, HeadWeights]) -> Iterator[Finding]:

@@ -55,9 +55,10 @@ class ProbingOptions(OptionGroup):
                 raise CorpusError("there is no such file", file=file)
 
     def flat(self) -> dict[str, Any]:
-        """All options by their names, as on the command line."""
-        groups = [getattr(self, option.name) for option in fields(ProbingOptions) if option.name != "seed"]
-        options = {name: value for group in groups for name, value in asdict(group).items()}
-        return {"seed": self.seed} | {
-            name: str(value) if isinstance(value, Path) else value for name, value in options.items()
-        }
+        """Return all options by their names, as on the command line, with paths as text."""
+        flat: dict[str, Any] = {"seed": self.seed}
+        for group in fields(ProbingOptions):
+            if group.name != "seed":
+                for name, value in asdict(getattr(self, group.name)).items():
+                    flat[name] = str(value) if isinstance(value, Path) else value
+        return flat

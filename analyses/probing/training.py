@@ -79,13 +79,11 @@ def train_probes(options: ProbingOptions, inputs: ProbingInputs, workspace: Work
 
 
 def _fit_baselines(inputs: ProbingInputs, workspace: Workspace) -> tuple[tuple[Attempt, ...], tuple[SingleHead, ...]]:
+    """Return what all baselines got right, and the baselines of single heads, split by split."""
     attempts, single_heads = [], []
     for name, make in BASELINES.items():
         correct = CorrectWords(inputs.sentences)
-        with (
-            workspace.stages("baselines"),
-            progress_bar(name, len(inputs.splits), unit="folds") as advance,
-        ):
+        with workspace.stages("baselines"), progress_bar(name, len(inputs.splits), unit="folds") as advance:
             for split in inputs.splits:
                 baseline = make().fit(split.train)
                 correct.add(split, baseline.predict(split.test))
@@ -97,23 +95,23 @@ def _fit_baselines(inputs: ProbingInputs, workspace: Workspace) -> tuple[tuple[A
 
 
 def _trainings(options: ProbingOptions, inputs: ProbingInputs) -> Iterator[ProbeTraining]:
-    """The trainings on the maps of the model: on the heads of the treebank, then on the control task."""
+    """Yield the trainings on the maps of the model: on the heads of the treebank, then on the control task."""
     names = options.probes.chosen(has_vectors=inputs.vectors is not None)
     runs = list(enumerate(options.seeds, start=1))
     for name in names:
         for run, seed in runs:
             yield ProbeTraining(name, name, inputs.splits, seed, run, kept=True)
     if options.probes.control_task():
-        senseless = {seed: tuple(controlled(split, seed) for split in inputs.splits) for seed in options.seeds}
+        control_splits = {seed: tuple(controlled(split, seed) for split in inputs.splits) for seed in options.seeds}
         for name in names:
             for run, seed in runs:
-                yield ProbeTraining(name, name, senseless[seed], seed, run, task="control")
+                yield ProbeTraining(name, name, control_splits[seed], seed, run, task="control")
 
 
 def _trainings_of_copy(
     options: ProbingOptions, inputs: ProbingInputs, copy: int, splits: tuple[Split, ...]
 ) -> Iterator[ProbeTraining]:
-    """The trainings on the maps of a copy of the model with random weights, of all probes that read attention."""
+    """Yield the trainings on the maps of a copy of the model with random weights, of all probes that read attention."""
     for name in options.probes.chosen(has_vectors=inputs.vectors is not None):
         if registered_probes()[name].reads_attention:
             for run, seed in enumerate(options.seeds, start=1 + copy * len(options.seeds)):
@@ -131,9 +129,9 @@ def _train(
         cache=workspace.cache,
         folder=workspace.folder,
     )
-    trained = train_folds(setting, trainings, options.training.workers)
+    all_results = train_folds(setting, trainings, options.training.workers)
     for training in trainings:
-        results = list(islice(trained, len(training.splits)))
+        results = list(islice(all_results, len(training.splits)))
         for result in results:
             workspace.cache_log.add(result.cache_log)
             workspace.stages.add(result.seconds)
@@ -143,7 +141,7 @@ def _train(
 def _outcome(
     setting: FoldSetting, training: ProbeTraining, results: Sequence[TrainedFold], inputs: ProbingInputs
 ) -> TrainingOutcome:
-    """What one training gave on all its splits."""
+    """Put together what one training gave on all its splits."""
     attempts = []
     for decoding in setting.decodings(training):
         correct = CorrectWords(inputs.sentences)
