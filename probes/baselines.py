@@ -50,13 +50,15 @@ class FixedOffset(HeadPredictor):
         if self.offset is not None:
             self.offset_ = self.offset
             return self
-        right = sum((_right_by_offset(s)[scored(s)].sum(0) for s in _sentences(batches)), np.zeros(len(OFFSETS)))
-        self.offset_ = _best(right)
+        counts = np.zeros(len(OFFSETS))
+        for sentence in _sentences(batches):
+            counts += _right_by_offset(sentence)[scored(sentence)].sum(0)
+        self.offset_ = _best(counts)
         return self
 
     def predict(self, batches: Iterable[MapBatch]) -> list[Int[ndarray, " _"]]:
-        """The head of every word, sentence by sentence."""
-        return [_by_offset(np.full(len(s), self.offset_)) for s in _sentences(batches)]
+        """Return the head of every word, sentence by sentence."""
+        return [_by_offset(np.full(len(sentence), self.offset_)) for sentence in _sentences(batches)]
 
 
 class RelationOffset(HeadPredictor):
@@ -83,22 +85,22 @@ class RelationOffset(HeadPredictor):
 
     def fit(self, batches: Iterable[MapBatch]) -> RelationOffset:
         """Choose the offset of every relation."""
-        right: defaultdict[str, ndarray] = defaultdict(lambda: np.zeros(len(OFFSETS)))
+        counts_of: defaultdict[str, ndarray] = defaultdict(lambda: np.zeros(len(OFFSETS)))
         for sentence in _sentences(batches):
-            hits, known = _right_by_offset(sentence), scored(sentence)
-            for word in np.flatnonzero(known):
-                right[sentence.relations[word]] += hits[word]
-                right[""] += hits[word]
-        self.offsets_ = {relation: _best(counts) for relation, counts in right.items()} or {"": 1}
+            right = _right_by_offset(sentence)
+            for word in np.flatnonzero(scored(sentence)):
+                counts_of[sentence.relations[word]] += right[word]
+                counts_of[""] += right[word]
+        self.offsets_ = {relation: _best(counts) for relation, counts in counts_of.items()} or {"": 1}
         return self
 
     def predict(self, batches: Iterable[MapBatch]) -> list[Int[ndarray, " _"]]:
-        """The head of every word, sentence by sentence."""
-        usual = self.offsets_[""]
-        return [
-            _by_offset(np.array([self.offsets_.get(relation, usual) for relation in s.relations], dtype=np.int64))
-            for s in _sentences(batches)
-        ]
+        """Return the head of every word, sentence by sentence."""
+        predicted = []
+        for sentence in _sentences(batches):
+            offsets = [self.offsets_.get(relation, self.offsets_[""]) for relation in sentence.relations]
+            predicted.append(_by_offset(np.array(offsets, dtype=np.int64)))
+        return predicted
 
 
 class SingleHead(HeadPredictor):
@@ -139,25 +141,24 @@ class SingleHead(HeadPredictor):
         if not correct.size:
             raise TrainingError("there is no sentence to learn from")
         self.correct_, self.total_ = correct, total
-        last = correct.size - 1 - int(correct.ravel()[::-1].argmax())
-        direction, layer, head = np.unravel_index(last, correct.shape)
+        last_best = correct.size - 1 - int(correct.ravel()[::-1].argmax())  # the argmax of equal counts is the first
+        direction, layer, head = np.unravel_index(last_best, correct.shape)
         self.best_ = int(direction), int(layer), int(head)
         return self
 
     def predict(self, batches: Iterable[MapBatch]) -> list[Int[ndarray, " _"]]:
-        """The head of every word, sentence by sentence."""
+        """Return the head of every word, sentence by sentence."""
         direction, layer, head = self.best_
         predicted = []
         for batch in batches:
-            k = layer * batch.maps.shape[2] + head
-            predicted += [
-                _most_attended(example, slice(k, k + 1))[direction, 0] for example in probed_sentences([batch])
-            ]
+            index = layer * batch.maps.shape[2] + head  # among the heads of all layers
+            only = slice(index, index + 1)
+            predicted += [_most_attended(example, only)[direction, 0] for example in probed_sentences([batch])]
         return predicted
 
 
 def count_heads(batches: Iterable[MapBatch]) -> tuple[Int[ndarray, "2 layers heads"], int]:
-    """How often each head points to the syntactic head in both directions, and the number of words counted.
+    """Count how often each head points to the syntactic head in both directions, and the number of words counted.
 
     Words count as in a probe's score. These are plain comparisons in float32; the dependency analysis decides near ties
     in float64.
@@ -171,21 +172,20 @@ def count_heads(batches: Iterable[MapBatch]) -> tuple[Int[ndarray, "2 layers hea
         >>> correct.tolist(), total  # the other word is the head of one word in both directions
         ([[[1]], [[1]]], 2)
     """
-    correct, total, shape = np.zeros(0, dtype=np.int64), 0, (0, 0)
+    correct, total = np.zeros((2, 0, 0), dtype=np.int64), 0
     for batch in batches:
-        if not total and not correct.size:
-            shape = (batch.maps.shape[1], batch.maps.shape[2])
-            correct = np.zeros((2, shape[0] * shape[1]), dtype=np.int64)
+        if not correct.size:  # the first batch, which says how many layers and heads there are
+            correct = np.zeros((2, *batch.maps.shape[1:3]), dtype=np.int64)
         for example in probed_sentences([batch]):
-            known = scored(example.sentence)
-            hits = _most_attended(example, slice(None)) == gold_heads(example.sentence)
-            correct += hits[..., known].sum(-1)
-            total += int(known.sum())
-    return correct.reshape(2, *shape), total
+            is_scored = scored(example.sentence)
+            is_right = _most_attended(example, slice(None)) == gold_heads(example.sentence)
+            correct += is_right[..., is_scored].sum(-1).reshape(correct.shape)
+            total += int(is_scored.sum())
+    return correct, total
 
 
 def _most_attended(example: ProbedSentence, heads: slice) -> Int[ndarray, "2 heads words"]:
-    """The number of the word that each word attends to most, and of the word that attends most to it."""
+    """Return the number of the word that each word attends to most, and of the word that attends most to it."""
     maps = example.maps[heads, example.words, example.words].numpy().copy()
     n = maps.shape[-1]
     maps[:, range(n), range(n)] = -np.inf
@@ -193,21 +193,26 @@ def _most_attended(example: ProbedSentence, heads: slice) -> Int[ndarray, "2 hea
 
 
 def _sentences(batches: Iterable[MapBatch]) -> Iterable[Sentence]:
+    """Yield the sentences of batches, each with a head and a relation for every word."""
     return (annotated(sentence) for batch in batches for sentence in batch.sentences)
 
 
 def _by_offset(offsets: Int[ndarray, " words"]) -> Int[ndarray, " words"]:
+    """Return the head of each word, given its distance; at the ends of the sentence, the first or the last word."""
     n = len(offsets)
     heads: Int[ndarray, " words"] = np.clip(np.arange(1, n + 1) + offsets, 1, n)
     return heads
 
 
 def _right_by_offset(sentence: Sentence) -> Bool[ndarray, "words offsets"]:
+    """Return for each word which of `OFFSETS` lead to its head."""
     n = len(sentence)
     predicted = np.clip(np.arange(1, n + 1)[:, None] + np.array(OFFSETS), 1, n)
     right: Bool[ndarray, "words offsets"] = predicted == gold_heads(sentence)[:, None]
     return right
 
 
-def _best(right: Float[ndarray, " offsets"]) -> int:
-    return max(zip(right.tolist(), OFFSETS, strict=True))[1]
+def _best(counts: Float[ndarray, " offsets"]) -> int:
+    """Return the offset that is right most often; of equally good ones the larger."""
+    _, offset = max(zip(counts.tolist(), OFFSETS, strict=True))
+    return offset

@@ -79,7 +79,7 @@ class Checkpoint:
     _last: float = field(default_factory=time.monotonic)
 
     def load(self) -> tuple[TrainingState, dict[str, Tensor]] | None:
-        """The state and the tensors that were saved; None if there is no file, or if it was damaged and was discarded.
+        """Return the state and the tensors that were saved; None if there is no file, or it was damaged and discarded.
 
         Raises:
             StorageError: the file cannot be read, or is damaged and cannot be deleted.
@@ -90,6 +90,7 @@ class Checkpoint:
 
     @staticmethod
     def _read(path: Path) -> tuple[TrainingState, dict[str, Tensor]]:
+        """Read the state and the tensors from a file."""
         tensors, facts = read_tensors(path)
         try:
             return TrainingState(**facts), tensors

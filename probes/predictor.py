@@ -23,7 +23,7 @@ class DecodingError(AttentionologyError, ImportError):
 
 
 def decode(scores: Float[ndarray, "words candidates"], decoding: Decoding) -> Int[ndarray, " words"]:
-    """The head of every word: 1-based, 0 for the root.
+    """Return the head of every word: 1-based, 0 for the root.
 
     Args:
         scores: the score of every candidate for every word; candidate 0 is the root, candidate k is word k.
@@ -48,12 +48,12 @@ def decode(scores: Float[ndarray, "words candidates"], decoding: Decoding) -> In
     if decoding != "tree":
         raise ValueError(f"decoding must be 'argmax' or 'tree', not {decoding!r}")
     n = len(scores)
-    square = np.full((n + 1, n + 1), np.nan)  # there is no edge into the root, and none from a word to itself
-    square[1:] = scores
-    np.fill_diagonal(square, np.nan)
+    edges = np.full((n + 1, n + 1), np.nan)  # there is no edge into the root, and none from a word to itself
+    edges[1:] = scores
+    np.fill_diagonal(edges, np.nan)
     # A root is so costly that a second one never pays.
-    square[1:, 0] -= (n + 1) * (np.ptp(scores.astype(np.float64)) + 1)
-    return maximum_tree(square)[1:]
+    edges[1:, 0] -= (n + 1) * (np.ptp(scores.astype(np.float64)) + 1)
+    return maximum_tree(edges)[1:]
 
 
 def maximum_tree(scores: Float[ndarray, "nodes nodes"]) -> Int[ndarray, " nodes"]:
@@ -92,7 +92,7 @@ class HeadPredictor:
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The arguments of the constructor by name, as in scikit-learn; ``deep`` changes nothing."""
+        """Return the arguments of the constructor by name, as in scikit-learn; ``deep`` changes nothing."""
         del deep
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
@@ -117,22 +117,21 @@ class HeadPredictor:
         return copy
 
     def __repr__(self) -> str:
-        defaults = {name: each.default for name, each in inspect.signature(type(self)).parameters.items()}
-        shown = (f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name])
+        parameters = inspect.signature(type(self)).parameters
+        arguments = self.get_params().items()
+        shown = (f"{name}={value!r}" for name, value in arguments if value != parameters[name].default)
         return f"{type(self).__name__}({', '.join(shown)})"
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            learned = name.endswith("_") and not name.startswith("_")
-            raise AttributeError(
-                f"this {type(self).__name__} is not fitted yet, so it has no {name!r}; call fit first"
-                if learned
-                else f"{type(self).__name__!r} object has no attribute {name!r}"
-            )
+            kind = type(self).__name__
+            if name.endswith("_") and not name.startswith("_"):  # the name of what is learned
+                raise AttributeError(f"this {kind} is not fitted yet, so it has no {name!r}; call fit first")
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}")
 
     def predict(self, batches: Iterable[MapBatch]) -> list[Int[ndarray, " _"]]:
-        """The head of every word, sentence by sentence in the order of the batches: 1-based, 0 for the root."""
+        """Return the head of every word, sentence by sentence in the order of the batches: 1-based, 0 for the root."""
         raise NotImplementedError
 
     def score(self, batches: Iterable[MapBatch]) -> float:

@@ -146,7 +146,7 @@ class Probe(HeadPredictor):
         return self
 
     def scores(self, batches: Iterable[MapBatch]) -> Iterator[Float[ndarray, "words candidates"]]:
-        """The score of every candidate for every word, sentence by sentence; candidate 0 is the root.
+        """Return the score of every candidate for every word, sentence by sentence; candidate 0 is the root.
 
         Raises:
             ValueError: the maps are of another kind or shape than those that the probe was trained on.
@@ -154,7 +154,7 @@ class Probe(HeadPredictor):
         return scores_of(self.scorer_, map(self.check_maps, batches))
 
     def predict(self, batches: Iterable[MapBatch], decoding: Decoding = "argmax") -> list[Int[ndarray, " _"]]:
-        """The head of every word, sentence by sentence in the order of the batches: 1-based, 0 for the root.
+        """Return the head of every word, sentence by sentence in the order of the batches: 1-based, 0 for the root.
 
         Args:
             batches: word maps of the kind and shape that the probe was trained on.
@@ -165,7 +165,7 @@ class Probe(HeadPredictor):
     def save(self, folder: str | Path) -> None:
         """Write ``probe.safetensors`` and ``probe.json``. Word vectors are named by their SHA-256 and not copied."""
         folder = Path(folder)
-        weights = {name: p.detach() for name, p in self.scorer_.named_parameters()}
+        weights = {name: parameter.detach() for name, parameter in self.scorer_.named_parameters()}
         digest = write_tensors(folder / WEIGHTS_FILE, weights, {}, ANYWHERE)
         vectors = self.vectors
         described = {
@@ -189,7 +189,7 @@ class Probe(HeadPredictor):
         return sum(p.numel() for p in self.scorer_.parameters())
 
     def generator(self) -> Generator:
-        """A new random number generator for the initial weights, with the seed `random_state`."""
+        """Return a new random number generator for the initial weights, with the seed `random_state`."""
         return Generator().manual_seed(self.random_state)
 
     def check_maps(self, batch: MapBatch) -> MapBatch:
@@ -198,7 +198,8 @@ class Probe(HeadPredictor):
         Raises:
             ValueError: the maps are of another kind or shape.
         """
-        given = (batch.kind, (batch.maps.shape[1], batch.maps.shape[2]))
-        if given != (self.kind_, self.shape_):
-            raise ValueError(f"trained on maps {self.kind_!r} of {self.shape_} layers and heads, these are {given}")
+        kind_and_shape = (batch.kind, (batch.maps.shape[1], batch.maps.shape[2]))
+        if kind_and_shape != (self.kind_, self.shape_):
+            trained_on = f"{self.kind_!r} of {self.shape_} layers and heads"
+            raise ValueError(f"trained on maps {trained_on}, these are {kind_and_shape}")
         return batch

@@ -56,7 +56,7 @@ class ProbedSentence:
 
 
 def annotated(sentence: Sentence) -> Sentence:
-    """The sentence with a head and a relation for every word: None and "" where the corpus has no annotation at all."""
+    """Return the sentence with a head and a relation for every word: None and "" if the corpus has no annotation."""
     if sentence.heads and sentence.relations:
         return sentence
     n = len(sentence)
@@ -83,21 +83,21 @@ def probed_sentences(batches: Iterable[MapBatch]) -> Iterator[ProbedSentence]:
         for sentence, length, special, maps in zip(
             batch.sentences, batch.lengths.tolist(), batch.special, batch.maps, strict=True
         ):
-            inside = special[:length].tolist()
-            first, n = inside.index(False) if False in inside else 0, inside.count(False)
-            if n != len(sentence) or any(inside[first : first + n]):
+            is_special = special[:length].tolist()
+            first, n = is_special.index(False) if False in is_special else 0, is_special.count(False)
+            if n != len(sentence) or any(is_special[first : first + n]):
                 raise ValueError(f"the map of sentence {sentence.id!r} has {n} words, the sentence {len(sentence)}")
             yield ProbedSentence(
                 sentence=annotated(sentence),
                 maps=maps[..., :length, :length].flatten(0, 1).to("cpu", torch.float32),
                 words=slice(first, first + n),
-                start=0 if inside[0] else None,
-                end=length - 1 if inside[-1] else None,
+                start=0 if is_special[0] else None,
+                end=length - 1 if is_special[-1] else None,
             )
 
 
 def batch_from_array(sentence: Sentence, maps: Float[np.ndarray, "layers heads n n"], kind: str = "weight") -> MapBatch:
-    """A batch with one sentence and word maps of any origin.
+    """Return a batch with one sentence and word maps of any origin.
 
     Args:
         sentence: the sentence.
@@ -136,17 +136,12 @@ def scored(sentence: Sentence) -> Bool[np.ndarray, " words"]:
         [True, True, False]
     """
     sentence = annotated(sentence)
-    return np.array(
-        [
-            head is not None and not is_punct(relation)
-            for head, relation in zip(sentence.heads, sentence.relations, strict=True)
-        ],
-        dtype=bool,
-    )
+    words = zip(sentence.heads, sentence.relations, strict=True)
+    return np.array([head is not None and not is_punct(relation) for head, relation in words], dtype=bool)
 
 
 def gold_heads(sentence: Sentence) -> Int[np.ndarray, " words"]:
-    """The head of every word: 1-based, 0 for the root, or `UNKNOWN`.
+    """Return the head of every word: 1-based, 0 for the root, or `UNKNOWN`.
 
     Example:
         >>> from attentionology.corpora_loaders import Sentence
@@ -176,7 +171,7 @@ def uas(batches: Iterable[MapBatch], predicted: Iterable[Int[np.ndarray, " _"]])
     correct = total = 0
     sentences = (sentence for batch in batches for sentence in batch.sentences)
     for sentence, heads in zip(sentences, predicted, strict=True):
-        counts = scored(sentence)
-        correct += int((heads == gold_heads(sentence))[counts].sum())
-        total += int(counts.sum())
+        is_scored = scored(sentence)
+        correct += int((heads == gold_heads(sentence))[is_scored].sum())
+        total += int(is_scored.sum())
     return correct / total if total else float("nan")

@@ -91,14 +91,18 @@ def choose_recipe(
     steps = steps_per_epoch(cut(False))
     if steps >= FEWEST_STEPS:
         return choice("paper", f"one epoch has {steps:,} steps, at least {FEWEST_STEPS:,}")
-    took = f"one epoch would have {steps:,} step{'s' if steps != 1 else ''}, fewer than {FEWEST_STEPS:,}"
-    if not all(split.dev and any(scored(s).any() for s in split.dev.sentences) for split in cut(True)):
-        return choice("paper", f"{took}, but too few sentences to hold some out")
-    return choice("tuned", took)
+    too_short = f"one epoch would have {steps:,} step{'s' if steps != 1 else ''}, fewer than {FEWEST_STEPS:,}"
+    for split in cut(True):
+        if not split.dev or not any(scored(sentence).any() for sentence in split.dev.sentences):
+            return choice("paper", f"{too_short}, but too few sentences to hold some out")
+    return choice("tuned", too_short)
 
 
 def steps_per_epoch(splits: Sequence[Split]) -> int:
-    """The number of steps in one epoch of the split that has the fewest."""
+    """Return the number of steps in one epoch of the split that has the fewest."""
     # Every training sentence in which any word has a head is one step.
-    known = (sum(any(head is not None for head in s.heads) for s in split.train.sentences) for split in splits)
-    return min(known, default=0)
+    steps = []
+    for split in splits:
+        has_head = (any(head is not None for head in sentence.heads) for sentence in split.train.sentences)
+        steps.append(sum(has_head))
+    return min(steps, default=0)

@@ -85,7 +85,7 @@ def registered_probes() -> dict[str, type[Probe]]:
 
 
 def list_probes() -> list[str]:
-    """The names of all probes, in the order of tables.
+    """Return the names of all probes, in the order of tables.
 
     Example:
         >>> from attentionology.probes import list_probes
@@ -115,19 +115,16 @@ def make_probe(name: str, vectors: WordVectors | None = None, **arguments: Any) 
     if name not in known:
         raise UnknownNameError(unknown(_PLUGINS.what, name, known))
     # The constructor of a subclass may take arguments that the base class does not have.
-    probe: Any = known[name]
-    if not probe.reads_words:
-        made: Probe = probe(**arguments)
-        return made
-    if vectors is None:
+    kind: Any = known[name]
+    if kind.reads_words and vectors is None:
         raise ValueError(f"the probe {name!r} needs word vectors")
-    reader: Probe = probe(vectors, **arguments)
-    return reader
+    probe: Probe = kind(vectors, **arguments) if kind.reads_words else kind(**arguments)
+    return probe
 
 
 @functools.cache
 def _from_packages() -> dict[str, type[Probe]]:
-    """The probes that other packages name, in the order of the names of their entry points."""
+    """Return the probes that other packages name, in the order of the names of their entry points."""
     probes: dict[str, type[Probe]] = {}
     for probe, point in _PLUGINS.classes(Probe):
         if probe.name in {**BUILTIN, **probes}:

@@ -77,7 +77,7 @@ def load_probe(folder: str | Path, vectors: WordVectors | None = None) -> Probe:
 
 
 def _read_description(path: Path) -> dict[str, Any]:
-    """The content of ``probe.json``; the first versions of the toolkit wrote no digest into it."""
+    """Return the content of ``probe.json``; the first versions of the toolkit wrote no digest into it."""
     if digest_in(path):
         return read_json(path, ANYWHERE)
     described: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -87,13 +87,13 @@ def _read_description(path: Path) -> dict[str, Any]:
 
 
 def cached_checkpoint(cache: Path, probe: Probe, split: Split, cache_log: CacheLog) -> Checkpoint:
-    """The checkpoint of a training in a cache folder."""
+    """Return the checkpoint of a training in a cache folder."""
     return Checkpoint(cache / "training" / f"{training_key(probe, split)}.safetensors", cache_log=cache_log)
 
 
 def training_key(probe: Probe, split: Split) -> str:
-    """A digest of everything that the weights of a trained probe depend on; the tested sentences are not part of it."""
-    described = {
+    """Return a digest of all that the weights of a trained probe depend on; the tested sentences are no part of it."""
+    depends_on = {
         "format": 2,
         "probe": probe.name,
         "arguments": probe.arguments(),
@@ -102,11 +102,11 @@ def training_key(probe: Probe, split: Split) -> str:
         "vectors": probe.vectors and _vectors_key(probe.vectors),
         "maps": [None if maps is None else _maps_key(maps) for maps in (split.train, split.dev)],
     }
-    return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:24]
+    return hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()[:24]
 
 
 def _vectors_key(vectors: WordVectors) -> str:
-    """The digest of the file of word vectors, or of the vectors themselves if they do not come from a file."""
+    """Return the digest of the file of word vectors, or of the vectors themselves if they do not come from a file."""
     if vectors.sha256:
         return vectors.sha256
     digest = hashlib.sha256(json.dumps(sorted(vectors.index.items())).encode())
@@ -115,7 +115,7 @@ def _vectors_key(vectors: WordVectors) -> str:
 
 
 def _maps_key(maps: StoredMaps) -> tuple[str, str]:
-    """The store, and the annotation that training depends on."""
+    """Return the name of the store, and a digest of the annotation that training depends on."""
     digest = hashlib.sha256()
     for sentence in maps.sentences:
         digest.update(json.dumps([sentence.words, sentence.heads, sentence.relations]).encode())

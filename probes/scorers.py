@@ -76,7 +76,7 @@ class Scorer(nn.Module):
         return scores.detach().numpy(), loss.item()
 
     def forward(self, example: ProbedSentence) -> Scores:
-        """The scores, of shape (words, words + 1); candidate 0 is ROOT."""
+        """Return the scores, of shape (words, words + 1); candidate 0 is ROOT."""
         raise NotImplementedError
 
 
@@ -92,48 +92,50 @@ class AttentionScorer(Scorer):
         self.root = glorot(2, fan=(1, 1), generator=generator)
 
     def weights(self, example: ProbedSentence, candidate: Int[Tensor, " words"]) -> Float[Tensor, "words features"]:
-        """The weight of every head in both directions for each word and one candidate word of it (0-based)."""
+        """Return the weight of every head in both directions for each word and one candidate word of it (0-based)."""
         del example
         return self.weight.flatten().expand(len(candidate), -1)
 
     def forward(self, example: ProbedSentence) -> Scores:
-        """The scores, of shape (words, words + 1); candidate 0 is ROOT."""
+        """Return the scores, of shape (words, words + 1); candidate 0 is ROOT."""
         n = example.maps.shape[-1]
-        mixed = (self.weight @ example.maps.to(self.weight).flatten(1)).view(2, n, n)
-        words = (mixed[0] + mixed[1].T)[example.words]  # [dependent, any position]
-        root = words @ (example.ends.to(words) @ self.root)
-        return torch.cat([root[:, None], words[:, example.words]], dim=1)
+        from_dependent, to_dependent = (self.weight @ example.maps.to(self.weight).flatten(1)).view(2, n, n)
+        by_dependent = (from_dependent + to_dependent.T)[example.words]  # [dependent, any position]
+        root = by_dependent @ (example.ends.to(by_dependent) @ self.root)
+        return torch.cat([root[:, None], by_dependent[:, example.words]], dim=1)
 
     def learn(self, example: ProbedSentence, gold: Gold) -> tuple[ndarray, float]:
         """Compute the gradient by hand: on matrices this small, autograd would spend its time on bookkeeping."""
         maps, ends = example.maps.to(self.weight).numpy(), example.ends.to(self.root).numpy()
         weight, root = (parameter.detach().numpy() for parameter in (self.weight, self.root))
         words, n = example.words, maps.shape[-1]
-        flat = maps.reshape(-1, n * n)
-        mixed = (weight @ flat).reshape(2, n, n)
-        by_dependent = (mixed[0] + mixed[1].T)[words]
+        flat_maps = maps.reshape(-1, n * n)
+        # The scores are those of `forward`.
+        from_dependent, to_dependent = (weight @ flat_maps).reshape(2, n, n)
+        by_dependent = (from_dependent + to_dependent.T)[words]  # [dependent, any position]
         to_ends = by_dependent @ ends
         scores = np.concatenate([(to_ends @ root)[:, None], by_dependent[:, words]], axis=1)
-        wrong, loss = _softmax_loss(scores, gold)
-        cells = np.zeros((n, n), dtype=maps.dtype)
-        cells[words] = wrong[:, :1] * (ends @ root)
-        cells[words, words] += wrong[:, 1:]
-        self.weight.grad = torch.from_numpy(np.stack([cells.ravel(), cells.T.ravel()]) @ flat.T)
-        self.root.grad = torch.from_numpy(wrong[:, 0] @ to_ends)
+        score_grad, loss = _softmax_loss(scores, gold)
+        # The gradient of each cell of the weighted map: the score of ROOT reads the ends, all others read words.
+        cell_grad = np.zeros((n, n), dtype=maps.dtype)
+        cell_grad[words] = score_grad[:, :1] * (ends @ root)
+        cell_grad[words, words] += score_grad[:, 1:]
+        self.weight.grad = torch.from_numpy(np.stack([cell_grad.ravel(), cell_grad.T.ravel()]) @ flat_maps.T)
+        self.root.grad = torch.from_numpy(score_grad[:, 0] @ to_ends)
         return scores, loss
 
 
 def _softmax_loss(scores: ndarray, gold: Gold) -> tuple[ndarray, float]:
-    """Gradient of the cross-entropy with respect to the scores, and its sum over words that have a head."""
+    """Return the gradient of the cross-entropy with respect to the scores, and its sum over words with a head."""
     known = np.flatnonzero(gold != UNKNOWN)
-    shifted = scores - scores.max(1, keepdims=True)
-    wrong = np.exp(shifted)
-    total = wrong.sum(1, keepdims=True)
+    shifted = scores - scores.max(1, keepdims=True)  # so that no exponential overflows
+    gradient = np.exp(shifted)
+    total = gradient.sum(1, keepdims=True)
     loss = float((np.log(total[known, 0]) - shifted[known, gold[known]]).sum())
-    wrong /= total
-    wrong[known, gold[known]] -= 1
-    wrong[gold == UNKNOWN] = 0
-    return wrong, loss
+    gradient /= total  # now the probabilities, from which 1 is taken at the right candidate
+    gradient[known, gold[known]] -= 1
+    gradient[gold == UNKNOWN] = 0
+    return gradient, loss
 
 
 class AttentionWordsScorer(Scorer):
@@ -154,17 +156,17 @@ class AttentionWordsScorer(Scorer):
         self.root = glorot(2, fan=(1, 1), generator=generator)
 
     def weights(self, example: ProbedSentence, candidate: Int[Tensor, " words"]) -> Float[Tensor, "words features"]:
-        """The weight of every head in both directions for each word and one candidate word of it (0-based)."""
+        """Return the weight of every head in both directions for each word and one candidate word of it (0-based)."""
         of_dependent, of_candidate = self.parts(example)
         return of_dependent + of_candidate[candidate]
 
     def parts(self, example: ProbedSentence) -> tuple[Float[Tensor, "words features"], Float[Tensor, "words features"]]:
-        """The weights of the heads as what the dependent gives, b included, and what the candidate adds to it."""
+        """Return what the dependent gives to the weights of the heads, b included, and what the candidate adds."""
         v = torch.from_numpy(self.vectors(example.sentence.words)).to(self.bias)
         return torch.addmm(self.bias, v, self.dependent.T), v @ self.candidate.T
 
     def forward(self, example: ProbedSentence) -> Scores:
-        """The scores, of shape (words, words + 1); candidate 0 is ROOT."""
+        """Return the scores, of shape (words, words + 1); candidate 0 is ROOT."""
         maps = example.maps.to(self.bias)
         of_dependent, of_candidate = self.parts(example)
         both = torch.cat([maps, maps.transpose(-1, -2)])[:, example.words]  # [feature, dependent, any position]
@@ -194,7 +196,7 @@ class DistanceScorer(Scorer):
         self.output_bias = nn.Parameter(torch.zeros(()))
 
     def forward(self, example: ProbedSentence) -> Scores:
-        """The scores, of shape (words, words + 1); candidate 0 is ROOT."""
+        """Return the scores, of shape (words, words + 1); candidate 0 is ROOT."""
         v = torch.from_numpy(self.vectors(example.sentence.words)).to(self.bias)
         of_dependent = torch.addmm(self.bias, v, self.dependent.T)
         of_candidate = nn.functional.pad(v @ self.candidate.T, (0, 0, 1, 0))  # ROOT has zeros
@@ -205,10 +207,11 @@ class DistanceScorer(Scorer):
 
 
 def distances(n: int, dtype: torch.dtype = torch.float32) -> Float[Tensor, "n candidates planes"]:
-    """The planes of `DistanceScorer` for a sentence of n words; ROOT has the last one only."""
+    """Return the planes of `DistanceScorer` for a sentence of n words; ROOT has the last one only."""
     number = torch.arange(1, n + 1, dtype=dtype)
-    apart = number[None] - number[:, None]  # c − i
-    planes = [apart.clamp(min=0) / n, (-apart).clamp(min=0) / n, *((apart == k).to(dtype) for k in (0, -1, 1, -2, 2))]
-    words = nn.functional.pad(torch.stack(planes, dim=-1), (0, 1))
+    offset = number[None] - number[:, None]  # c − i
+    is_offset = [(offset == k).to(dtype) for k in (0, -1, 1, -2, 2)]
+    planes = [offset.clamp(min=0) / n, (-offset).clamp(min=0) / n, *is_offset]
+    words = nn.functional.pad(torch.stack(planes, dim=-1), (0, 1))  # the last plane is that of ROOT
     root = torch.eye(DISTANCES, dtype=dtype)[-1].expand(n, 1, DISTANCES)
     return torch.cat([root, words], dim=1)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ..extractors import StoredMaps
 
 _HELD_OUT = 10  # one document or sentence in ten
-_BEHAVIORS = 3  # of a word in the control task
 
 
 @dataclass(frozen=True)
@@ -48,49 +47,50 @@ def make_splits(
 def _with_dev(
     train: StoredMaps, dev: StoredMaps | None, test: StoredMaps, tested: Sequence[int], hold_out: bool, seed: int
 ) -> Split:
+    """Return a split, with dev sentences that are held out of the training sentences if they are needed."""
     if dev is None and hold_out:
         hashes = [_hash(name, seed) for name in _units(train.sentences, 2 * _HELD_OUT)]
-        held = [position for position, number in enumerate(hashes) if number % _HELD_OUT == 0]
-        if len(held) in (0, len(train)):  # then one document or sentence is held out
+        held_out = [position for position, number in enumerate(hashes) if number % _HELD_OUT == 0]
+        if len(held_out) in (0, len(train)):  # then one document or sentence is held out
             least = min(hashes)
-            held = [position for position, number in enumerate(hashes) if number == least]
-        kept = sorted(set(range(len(train))) - set(held))
+            held_out = [position for position, number in enumerate(hashes) if number == least]
+        kept = sorted(set(range(len(train))) - set(held_out))
         if kept:
-            dev, train = train.subset(held), train.subset(kept)
+            dev, train = train.subset(held_out), train.subset(kept)
     return Split(train, dev, test, tested)
 
 
 def folds_of(sentences: Sequence[Sentence], folds: int) -> list[int]:
-    """The fold of every sentence."""
+    """Return the fold of every sentence."""
     # Documents stay whole if there are at least as many as folds. Each goes to the fold with the fewest words so far.
     unit_of = _units(sentences, folds)
     words: defaultdict[str, int] = defaultdict(int)
     for unit, sentence in zip(unit_of, sentences, strict=True):
         words[unit] += len(sentence)
-    sizes = [0] * folds
+    words_of_fold = [0] * folds
     fold_of: dict[str, int] = {}
-    for unit, size in words.items():
-        fold_of[unit] = sizes.index(min(sizes))
-        sizes[fold_of[unit]] += size
+    for unit, n_words in words.items():
+        fold_of[unit] = words_of_fold.index(min(words_of_fold))
+        words_of_fold[fold_of[unit]] += n_words
     return [fold_of[unit] for unit in unit_of]
 
 
 def _units(sentences: Sequence[Sentence], fewest: int) -> list[str]:
-    """What each sentence must stay together with: its document, or nothing if there are fewer documents than that."""
-    documents = {s.document for s in sentences}
+    """Return the name of each sentence's document or, if there are fewer documents than ``fewest``, its own id."""
+    documents = {sentence.document for sentence in sentences}
     if None not in documents and len(documents) >= fewest:
-        return [str(s.document) for s in sentences]
-    return [s.id for s in sentences]
+        return [str(sentence.document) for sentence in sentences]
+    return [sentence.id for sentence in sentences]
 
 
 def _hash(name: str, seed: int) -> int:
-    """A number that depends on a name and a seed alone, the same in every process."""
+    """Return a number that depends on a name and a seed alone, the same in every process."""
     digest = hashlib.blake2b(name.encode(), digest_size=8, key=seed.to_bytes(8, "little")).digest()
     return int.from_bytes(digest, "little")
 
 
 def control_task(sentences: Iterable[Sentence], seed: int = 0) -> list[Sentence]:
-    """The same sentences with heads that depend on nothing but the word.
+    """Return the same sentences with heads that depend on nothing but the word.
 
     Every word type, upper and lower case alike as for word vectors, gets one of three behaviors at random: its head is
     itself, the first word, or the last word of the sentence (Hewitt & Liang 2019, §2.2). A probe that does well here
@@ -112,18 +112,19 @@ def control_task(sentences: Iterable[Sentence], seed: int = 0) -> list[Sentence]
     """
     controlled = []
     for sentence in map(annotated, sentences):
-        heads = tuple(
-            None if head is None else (number, 1, len(sentence))[_hash(word.lower(), seed) % _BEHAVIORS]
-            for number, (word, head) in enumerate(zip(sentence.words, sentence.heads, strict=True), start=1)
-        )
+        heads: list[int | None] = []
+        for number, (word, head) in enumerate(zip(sentence.words, sentence.heads, strict=True), start=1):
+            behaviors = (number, 1, len(sentence))  # the word itself, the first and the last one
+            heads.append(None if head is None else behaviors[_hash(word.lower(), seed) % len(behaviors)])
         copy = replace(sentence, heads=())
-        object.__setattr__(copy, "heads", heads)  # `Sentence` refuses a word that is its own head, as many are here
+        # `Sentence` refuses a word that is its own head, as many are here.
+        object.__setattr__(copy, "heads", tuple(heads))
         controlled.append(copy)
     return controlled
 
 
 def controlled(split: Split, seed: int) -> Split:
-    """The same maps with the heads of the control task, see `attentionology.probes.control_task`."""
+    """Return the same maps with the heads of the control task, see `attentionology.probes.control_task`."""
 
     def relabeled(maps: StoredMaps) -> StoredMaps:
         return maps.relabeled(control_task(maps.sentences, seed))

@@ -42,7 +42,7 @@ class AttentionProbe(Probe):
         return self.scorer_.get_parameter("weight").detach().view(2, *self.shape_).numpy()
 
     def make_scorer(self, shape: tuple[int, int]) -> Scorer:
-        """A scorer with one weight per head and direction."""
+        """Return a scorer with one weight per head and direction."""
         return AttentionScorer(shape[0] * shape[1], self.generator())
 
 
@@ -94,7 +94,7 @@ class AttentionWordsProbe(WordProbe):
     meaning = "weights of the heads that depend on the vectors of the two words"
 
     def make_scorer(self, shape: tuple[int, int]) -> Scorer:
-        """A scorer whose weights depend on the words."""
+        """Return a scorer whose weights depend on the words."""
         return AttentionWordsScorer(shape[0] * shape[1], self.vectors, self.generator())
 
 
@@ -131,10 +131,10 @@ class WordsDistancesProbe(WordProbe):
         self.hidden = hidden
 
     def make_scorer(self, shape: tuple[int, int]) -> Scorer:
-        """A scorer of words and distances."""
+        """Return a scorer of words and distances."""
         del shape
         return DistanceScorer(self.vectors, self.hidden, self.generator())
 
     def arguments(self) -> dict[str, Any]:
-        """The size of the hidden layer."""
+        """Return the size of the hidden layer."""
         return {"hidden": self.hidden}

@@ -58,7 +58,7 @@ def train(
     if checkpoint and (saved := checkpoint.load()):
         state, tensors = saved
         _restore(scorer, adam, tensors)
-        best = {name.removeprefix("best."): t for name, t in tensors.items() if name.startswith("best.")}
+        best = _of_kind("best", tensors)
     while not state.done:
         order: Iterable[MapBatch] = batches
         if recipe.shuffle and isinstance(batches, Sequence):
@@ -68,7 +68,7 @@ def train(
             state.dev_uas = _dev_uas(scorer, dev)
             if state.best is None or state.dev_uas > state.best:
                 state.best, state.waited = state.dev_uas, 0
-                best = {name: p.detach().clone() for name, p in scorer.named_parameters()}
+                best = {name: parameter.detach().clone() for name, parameter in scorer.named_parameters()}
             else:
                 state.waited += 1
         report(state)
@@ -91,8 +91,8 @@ def _epoch(
     best: dict[str, Tensor],
 ) -> None:
     """Train on the sentences of an epoch that are not done yet."""
-    skip = state.sentences
-    for example in islice(probed_sentences(batches), skip, None):
+    n_done = state.sentences
+    for example in islice(probed_sentences(batches), n_done, None):
         with one_thread():
             _step(scorer, adam, example, state)
         if dev is not None and state.epoch == 0 and state.sentences % _DEV_EVERY == 0:
@@ -105,6 +105,7 @@ def _epoch(
 
 
 def _dev_uas(scorer: Scorer, dev: Iterable[MapBatch]) -> float:
+    """Return the attachment score on the dev sentences."""
     score = uas(dev, (scores.argmax(1) for scores in scores_of(scorer, dev)))
     if math.isnan(score):
         raise TrainingError("the dev sentences have no word with a head but punctuation")
@@ -115,22 +116,22 @@ def _step(scorer: Scorer, adam: torch.optim.Optimizer, example: ProbedSentence, 
     """Make one step on one sentence; a sentence in which no word has a head is left out."""
     state.sentences += 1
     gold = gold_heads(example.sentence)
-    known = len(gold) - example.sentence.heads.count(None)
-    if not known:
+    n_with_head = len(gold) - example.sentence.heads.count(None)
+    if not n_with_head:
         return
     with np.errstate(over="ignore", invalid="ignore"):  # an error is raised below
         scores, loss = scorer.learn(example, gold)
     adam.step()
     if not math.isfinite(loss):
-        what = f"the loss of sentence {example.sentence.id!r} is {loss}"
+        message = f"the loss of sentence {example.sentence.id!r} is {loss}"
         if not example.maps.isfinite().all():
-            raise TrainingError(f"{what}, because its maps hold values that are not finite numbers")
-        raise TrainingError(f"{what}; a lower learning rate may help")
-    counts = scored(example.sentence)
-    state.words += known
+            raise TrainingError(f"{message}, because its maps hold values that are not finite numbers")
+        raise TrainingError(f"{message}; a lower learning rate may help")
+    is_scored = scored(example.sentence)
+    state.words += n_with_head
     state.loss += loss
-    state.counted += int(counts.sum())
-    state.correct += int((scores.argmax(1) == gold)[counts].sum())
+    state.counted += int(is_scored.sum())
+    state.correct += int((scores.argmax(1) == gold)[is_scored].sum())
 
 
 def _close_epoch(state: TrainingState, recipe: Recipe) -> None:
@@ -151,7 +152,7 @@ def _close_epoch(state: TrainingState, recipe: Recipe) -> None:
 
 
 def _tensors(scorer: Scorer, adam: torch.optim.Optimizer, best: dict[str, Tensor]) -> dict[str, Tensor]:
-    """All tensors that training continues from, by name."""
+    """Return all tensors that training continues from, by name: those of the best epoch, the scorer and Adam."""
     tensors = {f"best.{name}": tensor for name, tensor in best.items()}
     for name, parameter in scorer.named_parameters():
         tensors[f"scorer.{name}"] = parameter.detach()
@@ -160,17 +161,22 @@ def _tensors(scorer: Scorer, adam: torch.optim.Optimizer, best: dict[str, Tensor
 
 
 def _restore(scorer: Scorer, adam: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """The inverse of `_tensors`, in place."""
-    _assign(scorer, {name.removeprefix("scorer."): t for name, t in tensors.items() if name.startswith("scorer.")})
-    for name, parameter in scorer.named_parameters():
-        for full, tensor in tensors.items():
-            kind, _, rest = full.partition(".")
-            key, _, owner = rest.partition(".")
-            if kind == "adam" and owner == name:
-                adam.state[parameter][key] = tensor
+    """Put the tensors that `_tensors` returned back into the scorer and Adam."""
+    _assign(scorer, _of_kind("scorer", tensors))
+    parameters = dict(scorer.named_parameters())
+    for name, tensor in _of_kind("adam", tensors).items():
+        key, _, parameter = name.partition(".")
+        adam.state[parameters[parameter]][key] = tensor
+
+
+def _of_kind(kind: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return the tensors of `_tensors` that are of one kind, ``best``, ``scorer`` or ``adam``, without this prefix."""
+    prefix = f"{kind}."
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
 def _assign(scorer: Scorer, values: dict[str, Tensor]) -> None:
+    """Set all parameters of a scorer."""
     with torch.no_grad():
         for name, parameter in scorer.named_parameters():
             parameter.copy_(values[name])
@@ -179,14 +185,15 @@ def _assign(scorer: Scorer, values: dict[str, Tensor]) -> None:
 def shuffled(items: Sequence[Item], seed: tuple[int, int]) -> Iterator[Item]:
     """Items in random order: blocks of 1,024 in random order, and the items in random order within each block."""
     rng = np.random.default_rng(seed)
-    for block in rng.permutation(-(-len(items) // _BLOCK)):
+    n_blocks = -(-len(items) // _BLOCK)  # rounded up
+    for block in rng.permutation(n_blocks):
         first = int(block) * _BLOCK
         for offset in rng.permutation(min(_BLOCK, len(items) - first)):
             yield items[first + int(offset)]
 
 
 def scores_of(scorer: Scorer, batches: Iterable[MapBatch]) -> Iterator[Float[np.ndarray, "words candidates"]]:
-    """The score of every candidate for every word, sentence by sentence; candidate 0 is ROOT."""
+    """Return the score of every candidate for every word, sentence by sentence; candidate 0 is ROOT."""
     for example in probed_sentences(batches):
         with torch.inference_mode(), one_thread():  # not around the yield, where the caller would be in it too
             scores = scorer(example).numpy()

@@ -41,7 +41,7 @@ class ArcWeights(NamedTuple):
 
 
 def added_up(parts: Iterable[dict[str, ArcWeights]]) -> dict[str, ArcWeights]:
-    """The sums over the arcs of several corpora, by relation.
+    """Return the sums over the arcs of several corpora, by relation.
 
     Example:
         >>> import numpy as np
@@ -54,11 +54,8 @@ def added_up(parts: Iterable[dict[str, ArcWeights]]) -> dict[str, ArcWeights]:
     for part in parts:
         for relation, weights in part.items():
             if before := total.get(relation):
-                weights = ArcWeights(
-                    before.arcs + weights.arcs,
-                    before.weight + weights.weight,
-                    before.contribution + weights.contribution,
-                )
+                arcs, weight, contribution = weights
+                weights = ArcWeights(before.arcs + arcs, before.weight + weight, before.contribution + contribution)
             total[relation] = weights
     return total
 
@@ -66,7 +63,7 @@ def added_up(parts: Iterable[dict[str, ArcWeights]]) -> dict[str, ArcWeights]:
 @torch.inference_mode()
 @one_thread()
 def arc_weights(probe: AttentionProbe | AttentionWordsProbe, batches: Iterable[MapBatch]) -> dict[str, ArcWeights]:
-    """The weights of the heads by relation, summed over the arcs between words that a score counts.
+    """Return the weights of the heads by relation, summed over the arcs between words that a score counts.
 
     Punctuation does not count, and roots have no head word.
 
@@ -94,20 +91,20 @@ def arc_weights(probe: AttentionProbe | AttentionWordsProbe, batches: Iterable[M
     sums: dict[str, ArcWeights] = {}
     for example in probed_sentences(map(probe.check_maps, batches)):
         heads = gold_heads(example.sentence)
-        dependent = np.flatnonzero(scored(example.sentence) & (heads > 0))
-        if not len(dependent):
+        dependents = np.flatnonzero(scored(example.sentence) & (heads > 0))
+        if not len(dependents):
             continue
-        candidate = torch.zeros(len(heads), dtype=torch.int64)
-        candidate[dependent] = torch.from_numpy(heads[dependent] - 1)
-        weight = scorer.weights(example, candidate)[dependent]
-        words, governor = example.maps[:, example.words, example.words], candidate[dependent]
-        attention = torch.cat([words[:, dependent, governor], words[:, governor, dependent]]).T
-        both = torch.stack([weight, weight * attention]).double().numpy()
-        relations = np.array(example.sentence.relations, dtype=object)[dependent]
+        head_of = torch.zeros(len(heads), dtype=torch.int64)  # 0-based; anything for words that do not count
+        head_of[dependents] = torch.from_numpy(heads[dependents] - 1)
+        weight = scorer.weights(example, head_of)[dependents]  # (arcs, directions × heads)
+        maps, governors = example.maps[:, example.words, example.words], head_of[dependents]
+        attention = torch.cat([maps[:, dependents, governors], maps[:, governors, dependents]]).T
+        weights_and_contributions = torch.stack([weight, weight * attention]).double().numpy()
+        relations = np.array(example.sentence.relations, dtype=object)[dependents]
         of_sentence = {}
         for relation in sorted(set(relations)):  # in the same order in every process, because sums depend on it
-            arcs = relations == relation
-            weights, contributions = both[:, arcs].sum(1)
-            of_sentence[relation] = ArcWeights(int(arcs.sum()), weights.reshape(shape), contributions.reshape(shape))
+            is_arc = relations == relation
+            weights, contributions = weights_and_contributions[:, is_arc].sum(1)
+            of_sentence[relation] = ArcWeights(int(is_arc.sum()), weights.reshape(shape), contributions.reshape(shape))
         sums = added_up([sums, of_sentence])
     return sums

@@ -88,12 +88,15 @@ class AttentionClassifier(nn.Module):
         random_state: int = 0,
     ) -> None:
         super().__init__()
-        choices = {"encoder": (encoder, EncoderName), "attention": (attention, Attention)}
-        for name, (choice, allowed) in {**choices, "regularizer": (regularizer or "concat", Regularizer)}.items():
-            if choice == "han" and self.reads != "sentences":
-                raise ValueError("the encoder han is for documents: JSON Lines with 'sentences', or blocks of lines")
-            if choice not in get_args(allowed):
-                raise ValueError(f"unknown {name} {choice!r}; choose from: {', '.join(get_args(allowed))}")
+        if encoder == "han" and self.reads != "sentences":
+            raise ValueError("the encoder han is for documents: JSON Lines with 'sentences', or blocks of lines")
+        for name, choice, literal in (
+            ("encoder", encoder, EncoderName),
+            ("attention", attention, Attention),
+            ("regularizer", regularizer or "concat", Regularizer),  # none is possible, too
+        ):
+            if choice not in get_args(literal):
+                raise ValueError(f"unknown {name} {choice!r}; choose from: {', '.join(get_args(literal))}")
         self.regularizer: Regularizer | None = regularizer
         self.config: dict[str, Any] = {
             "encoder": encoder,
@@ -128,25 +131,27 @@ class AttentionClassifier(nn.Module):
         dimensions = config["dimensions"] = vectors.dimensions if vectors else config["dimensions"]
         tied = self.regularizer in ("residual", "tying")
         size = config["size"] = size_of(config["encoder"], dimensions, config["size"], as_embeddings=tied)
-        attended = size + dimensions if self.regularizer == "concat" else size
+        attended = (
+            size + dimensions if self.regularizer == "concat" else size
+        )  # the size of the states that are weighed
         additive = config["attention"] == "additive"
         self.scale = 1.0 if additive else math.sqrt(attended)
         with INITIAL_WEIGHTS, torch.random.fork_rng(devices=[]):
             torch.manual_seed(config["random_state"])
             self.table = nn.Embedding(len(vocabulary), dimensions, padding_idx=PAD)
             self.encoder = ENCODERS[config["encoder"]](dimensions, size)
-            self.attend = (
-                nn.Sequential(nn.Linear(attended, attended // 2), nn.Tanh(), nn.Linear(attended // 2, 1, bias=False))
-                if additive
-                else nn.Linear(attended, 1, bias=False)
-            )
+            half = attended // 2
+            if additive:
+                self.attend = nn.Sequential(nn.Linear(attended, half), nn.Tanh(), nn.Linear(half, 1, bias=False))
+            else:
+                self.attend = nn.Linear(attended, 1, bias=False)
             self.decoder = nn.Linear(attended, len(classes) if len(classes) > 2 else 1)
             self.tell = nn.Linear(size, len(vocabulary)) if self.regularizer == "mlm" else None
         with torch.no_grad():
             self.table.weight[UNKNOWN] = 0  # it stays 0 if there are no unknown words in training
             if vectors:
-                known = torch.from_numpy(vectors.rows(vocabulary.words) >= 0)
-                self.table.weight[len(SPECIAL) :][known] = torch.from_numpy(vectors(vocabulary.words))[known]
+                has_vector = torch.from_numpy(vectors.rows(vocabulary.words) >= 0)
+                self.table.weight[len(SPECIAL) :][has_vector] = torch.from_numpy(vectors(vocabulary.words))[has_vector]
         return self
 
     def fit(
@@ -175,10 +180,14 @@ class AttentionClassifier(nn.Module):
         classes = sorted(set(labels))
         words = [self.words_read(text) for text in texts]
         self.build(Vocabulary.of(words, min_count=min_count, vectors=vectors), classes, vectors)
-        held = None if dev is None else (dev[0], [classes.index(label) for label in dev[1]])
+        dev_with_indices = None
+        if dev is not None:
+            dev_texts, dev_labels = dev
+            dev_with_indices = dev_texts, [classes.index(label) for label in dev_labels]
         objective = CrossEntropy([classes.index(label) for label in labels], len(classes))
+        seed = self.config["random_state"]
         with one_thread():
-            self.history_ = train(self, texts, objective, recipe, dev=held, seed=self.config["random_state"])
+            self.history_ = train(self, texts, objective, recipe, dev=dev_with_indices, seed=seed)
         return self
 
     def batches(self, texts: Sequence[Words]) -> Iterator[list[int]]:
@@ -197,21 +206,23 @@ class AttentionClassifier(nn.Module):
         """Compute all fields of `WordStates` but the attention."""
         lengths = torch.tensor([len(text) + 2 for text in texts])
         n = int(lengths.max()) - 2
-        ids = torch.tensor([[START, *self.vocabulary.ids(t), END] + [PAD] * (n - len(t)) for t in texts])
+        ids = torch.tensor([[START, *self.vocabulary.ids(text), END] + [PAD] * (n - len(text)) for text in texts])
         embedded = self._embedded(ids)
         if gradient:
             embedded = embedded.detach().requires_grad_()
         states = self.encoder(embedded, lengths)
-        words, hidden = embedded[:, 1 : n + 1], states[:, 1 : n + 1]
-        attended = hidden + words if self.regularizer == "residual" else hidden
-        attended = torch.cat([hidden, words], dim=-1) if self.regularizer == "concat" else attended
-        mask = torch.arange(n) < lengths[:, None] - 2
-        position = torch.arange(n + 2).expand(len(texts), -1) - 1
+        words, attended = embedded[:, 1 : n + 1], states[:, 1 : n + 1]
+        hidden = attended
+        if self.regularizer == "residual":
+            attended = hidden + words
+        elif self.regularizer == "concat":
+            attended = torch.cat([hidden, words], dim=-1)
+        word = torch.arange(n + 2).expand(len(texts), -1) - 1  # −1 at [SOS], which comes first
         return {
             "texts": tuple(texts),
-            "mask": mask,
+            "mask": torch.arange(n) < lengths[:, None] - 2,
             "embeddings": embedded,
-            "word_of": torch.where((position >= 0) & (position < lengths[:, None] - 2), position, -1),
+            "word_of": torch.where((word >= 0) & (word < lengths[:, None] - 2), word, -1),
             "attended": attended,
             "hidden": hidden,
             "words": words,
@@ -245,9 +256,9 @@ class AttentionClassifier(nn.Module):
         if tell is None:
             return strength * state_penalty(self.regularizer, state.hidden, state.words, state.mask)
 
-        def predict(masked: Tensor, hit: Tensor) -> Tensor:
-            states = self.encoder(self._embedded(masked), state.lengths)[:, 1:-1]
-            return cast(Tensor, tell(states[hit]))
+        def predict(masked_ids: Tensor, is_masked: Tensor) -> Tensor:
+            states = self.encoder(self._embedded(masked_ids), state.lengths)[:, 1:-1]
+            return cast(Tensor, tell(states[is_masked]))
 
         return strength * masked_word_penalty(state.ids, state.mask, generator, predict)
 
@@ -283,7 +294,7 @@ class AttentionClassifier(nn.Module):
                 with safe_open(path, "pt") as file:
                     facts = json.loads(file.metadata()["classifier"])
                     tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 no mapping
-            kind = {each.reads: each for each in (cls, *cls.__subclasses__())}[facts.get("reads", "words")]
+            kind = next(kind for kind in (cls, *cls.__subclasses__()) if kind.reads == facts.get("reads", "words"))
             model = kind(**facts["config"]).build(Vocabulary(tuple(facts["words"])), facts["classes"])
             model.load_state_dict(tensors)
         except (TypeError, RuntimeError) as error:
@@ -291,6 +302,7 @@ class AttentionClassifier(nn.Module):
         return model
 
     def _embedded(self, ids: Int[Tensor, "batch positions"]) -> Float[Tensor, "batch positions dim"]:
+        """Return the embeddings of words by their rows in the vocabulary."""
         return cast(Tensor, self.table(ids))
 
     def _all_classes(self, logits: Tensor) -> Tensor:

@@ -36,10 +36,10 @@ class BiLSTM(nn.Module):
         # Padding stays where it is; only the words of each text, up to ``last``, change places.
         last = lengths[:, None] - 1
         position = torch.arange(embedded.shape[1])
-        turned = torch.where(position <= last, last - position, position)[..., None]
+        reversed_position = torch.where(position <= last, last - position, position)[..., None]
         ahead, _ = self.ahead(embedded)
-        back, _ = self.back(embedded.gather(1, turned.expand_as(embedded)))
-        return torch.cat([ahead, back.gather(1, turned.expand_as(back))], dim=-1)
+        back, _ = self.back(embedded.gather(1, reversed_position.expand_as(embedded)))
+        return torch.cat([ahead, back.gather(1, reversed_position.expand_as(back))], dim=-1)
 
 
 class CNN(nn.Module):
@@ -112,7 +112,7 @@ ENCODERS: dict[str, type[nn.Module]] = {
 
 
 def size_of(encoder: str, dimensions: int, size: int | None, *, as_embeddings: bool) -> int:
-    """Determine the size of the states."""
+    """Return the size of the states: the given one, that of the embeddings if it must be the same, or the default."""
     if encoder == "none" or as_embeddings:
         if size not in (None, dimensions):
             raise ValueError(f"states must have the {dimensions} dimensions of the embeddings here, not {size}")

@@ -60,18 +60,18 @@ class Imitation:
         logits: Float[Tensor, "batch classes"],
     ) -> Float[Tensor, ""]:
         """See `Objective`."""
-        off = (logits.softmax(-1) - self.probabilities[list(indices)].to(logits)).abs().sum() / 2
-        target = torch.zeros_like(alpha)
+        output_tvd = (logits.softmax(-1) - self.probabilities[list(indices)].to(logits)).abs().sum() / 2
+        base_alpha = torch.zeros_like(alpha)
         for row, index in enumerate(indices):
             original = self.attention[index]
-            target[row, :, : original.shape[1]] = original
+            base_alpha[row, :, : original.shape[1]] = original
         mask = state.mask[:, None]
         if self.divergence == "jsd":
-            middle = (alpha + target) / 2
-            apart = (_kl(alpha, middle, mask) + _kl(target, middle, mask)) / 2
+            middle = (alpha + base_alpha) / 2
+            divergence = (_kl(alpha, middle, mask) + _kl(base_alpha, middle, mask)) / 2
         else:
-            apart = _kl(alpha, target, mask)
-        return off - self.strength * apart.mean(1).sum()
+            divergence = _kl(alpha, base_alpha, mask)
+        return output_tvd - self.strength * divergence.mean(1).sum()
 
 
 def _kl(

@@ -108,6 +108,7 @@ class QueryClassifier(AttentionClassifier):
         return QueryStates(**read, alpha=normalized(scores, read["mask"]), query=query)
 
     def _read_queries(self, texts: Sequence[Words]) -> Float[Tensor, "batch size"]:
+        """Return the state with which the encoder ends the query of each text."""
         queries = [[START, *self.vocabulary.ids(query_of(text)), END] for text in texts]
         lengths = torch.tensor([len(query) for query in queries])
         ids = torch.tensor([query + [PAD] * (int(lengths.max()) - len(query)) for query in queries])

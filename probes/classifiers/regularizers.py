@@ -44,11 +44,13 @@ def masked_word_penalty(
     predict: Callable[[Int[Tensor, "batch positions"], Bool[Tensor, "batch n"]], Float[Tensor, "masked vocabulary"]],
 ) -> Float[Tensor, ""]:
     """Compute the penalty of ``mlm``: the mean cross-entropy of the masked words of a text, summed over texts."""
-    hit = (torch.rand(mask.shape, generator=generator) < MASK_RATE) & mask
-    masked = ids.clone()
-    masked[:, 1:-1][hit] = MASK
-    errors: Tensor = functional.cross_entropy(predict(masked, hit), ids[:, 1:-1][hit], reduction="none")
-    return (errors / hit.sum(1).repeat_interleave(hit.sum(1))).sum()
+    # ``predict`` returns the logits of the masked words, given the ids with masks and which words are masked.
+    is_masked = (torch.rand(mask.shape, generator=generator) < MASK_RATE) & mask
+    masked_ids = ids.clone()
+    masked_ids[:, 1:-1][is_masked] = MASK
+    logits, n_masked = predict(masked_ids, is_masked), is_masked.sum(1)
+    errors: Tensor = functional.cross_entropy(logits, ids[:, 1:-1][is_masked], reduction="none")
+    return (errors / n_masked.repeat_interleave(n_masked)).sum()
 
 
 def cosine_to_mean(hidden: Float[Tensor, "batch n size"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, "batch n"]:

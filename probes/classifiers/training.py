@@ -160,18 +160,16 @@ def train(
     """
     if not texts:
         raise TrainingError("there is no text to learn from")
-    groups = (
-        model.parameter_groups(recipe.weight_decay)
-        if isinstance(model, Regularized)
-        else [{"params": list(model.parameters()), "weight_decay": recipe.weight_decay}]
-    )
+    groups = [{"params": list(model.parameters()), "weight_decay": recipe.weight_decay}]
+    if isinstance(model, Regularized):
+        groups = model.parameter_groups(recipe.weight_decay)
     adam = torch.optim.Adam(groups, recipe.learning_rate, amsgrad=True, fused=True)
     parameters = [parameter for group in adam.param_groups for parameter in group["params"]]
     generator = torch.Generator().manual_seed(seed)
-    best, waited, kept = -math.inf, 0, dict[str, Tensor]()
+    best_score, waited, best_weights = -math.inf, 0, dict[str, Tensor]()
     history: list[dict[str, Any]] = []
     for epoch in range(1, recipe.epochs + 1):
-        total = 0.0
+        total_loss = 0.0
         for indices in shuffled_batches(texts, recipe.batch_size, (seed, epoch)):
             state = model.encode([texts[i] for i in indices])
             alpha = model.attention(state)[0] if attend is None else attend(state)
@@ -184,20 +182,21 @@ def train(
             if recipe.clip is not None:
                 torch.nn.utils.clip_grad_norm_(parameters, recipe.clip)
             adam.step()
-            total += loss.item()
+            total_loss += loss.item()
             report(len(indices), f"epoch {epoch} loss {loss.item() / len(indices):.3f}")
-        if not (math.isfinite(total) and all(parameter.isfinite().all() for parameter in parameters)):
-            raise TrainingError(f"the loss of epoch {epoch} is {total}; a lower learning rate may help")
-        auc = None if dev is None else mean_auc(probabilities(model, dev[0], attend).numpy(), np.asarray(dev[1]))
-        history.append({"epoch": epoch, "loss": total / len(texts), "dev_auc": auc})
-        if (value := -total if auc is None else auc) > best:
-            best, waited = value, 0
-            kept = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+        if not (math.isfinite(total_loss) and all(parameter.isfinite().all() for parameter in parameters)):
+            raise TrainingError(f"the loss of epoch {epoch} is {total_loss}; a lower learning rate may help")
+        dev_auc = None if dev is None else mean_auc(probabilities(model, dev[0], attend).numpy(), np.asarray(dev[1]))
+        history.append({"epoch": epoch, "loss": total_loss / len(texts), "dev_auc": dev_auc})
+        score = -total_loss if dev_auc is None else dev_auc
+        if score > best_score:
+            best_score, waited = score, 0
+            best_weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         else:
             waited += 1
             if recipe.patience is not None and waited > recipe.patience:
                 break
-    model.load_state_dict(kept)
+    model.load_state_dict(best_weights)
     return history
 
 
@@ -218,7 +217,7 @@ def shuffled_batches(texts: Sequence[Words], size: int, seed: tuple[int, int]) -
     order = rng.permutation(len(texts))
     batches: list[list[int]] = []
     for first in range(0, len(order), size * _BLOCK):
-        stretch = sorted(order[first : first + size * _BLOCK].tolist(), key=lambda i: len(texts[i]))
-        batches += [stretch[k : k + size] for k in range(0, len(stretch), size)]
+        stretch = sorted(order[first : first + size * _BLOCK].tolist(), key=lambda index: len(texts[index]))
+        batches += [stretch[start : start + size] for start in range(0, len(stretch), size)]
     for index in rng.permutation(len(batches)):
         yield batches[int(index)]

@@ -45,8 +45,8 @@ class ClassifierTraining:
 
     def key(self, model: Trainable) -> str:
         """Return a key that changes with everything that training depends on."""
-        known = [_LAYOUT, torch.__version__, self.seed, asdict(self.recipe), self.identity, self.made_of(model)]
-        return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:24]
+        depends_on = [_LAYOUT, torch.__version__, self.seed, asdict(self.recipe), self.identity, self.made_of(model)]
+        return hashlib.sha256(json.dumps(depends_on, sort_keys=True).encode()).hexdigest()[:24]
 
 
 class Trainings:
@@ -91,17 +91,17 @@ class Trainings:
     def _trained(
         self, training: ClassifierTraining, advance: Callable[..., None]
     ) -> tuple[Trainable, list[dict[str, Any]], bool]:
-        """The trained model, its history, and whether it was in the cache."""
+        """Return the trained model, its history, and whether it was in the cache."""
         model = training.make()
         path = None if self.cache is None else self.cache / "classifiers" / f"{training.key(model)}.safetensors"
-        shown, whole = 0, len(training.texts) * training.recipe.epochs
+        n_read, n_planned = 0, len(training.texts) * training.recipe.epochs  # texts, as the progress bar counts them
 
-        def report(done: int, remark: str) -> None:
-            nonlocal shown
+        def report(n_texts: int, remark: str) -> None:
+            nonlocal n_read
             if self._stop.is_set():
                 raise InterruptedError
-            shown += done
-            advance(done, f"{training.name}: {remark}")
+            n_read += n_texts
+            advance(n_texts, f"{training.name}: {remark}")
 
         history = None if path is None else self.cache_log.read(path, lambda path: _load(path, model))
         was_cached = history is not None
@@ -123,7 +123,7 @@ class Trainings:
                 tensors = {name: tensor.clone() for name, tensor in model.state_dict().items()}  # some share memory
                 write = partial(write_tensors, path, tensors, {"history": history})
                 self.cache_log.keep(path, write)
-        advance(whole - shown, training.name)
+        advance(n_planned - n_read, training.name)
         return model, history, was_cached
 
 

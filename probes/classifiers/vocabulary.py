@@ -42,6 +42,7 @@ class Vocabulary:
 
     @cached_property
     def _rows(self) -> dict[str, int]:
+        """The row of each word."""
         return {word: row for row, word in enumerate(self.words, start=len(SPECIAL))}
 
     def ids(self, text: Words) -> list[int]:
