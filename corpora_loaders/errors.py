@@ -34,12 +34,7 @@ class CorpusError(AttentionologyError, ValueError):
     """
 
     def __init__(
-        self,
-        message: str,
-        *,
-        file: str | Path | None = None,
-        line: int | None = None,
-        sentence: str | None = None,
+        self, message: str, *, file: str | Path | None = None, line: int | None = None, sentence: str | None = None
     ) -> None:
         location = ""
         if file is not None:

@@ -139,13 +139,12 @@ class AnalyzeJob(Job):
                 length = limits.max_length
                 cut, tables["segments"] = cut_text(files, source, setting.encoder, max_length=length, seed=self.seed)
             setting = replace(setting, corpus=cut)
-        if corpus is None:
-            resolved["corpus"] = [] if files.text else files_of(files)
-        else:
+        if corpus is not None:
             resolved["corpus"] = [file.path for file in corpus.files]
-        resolved["analyses"] = list(setting.chosen)
-        resolved["format"] = files.format
-        resolved["map"] = of_maps.map[0] if len(of_maps.map) == 1 else list(of_maps.map)
+        else:
+            resolved["corpus"] = [] if files.text else files_of(files)
+        kinds = of_maps.map[0] if len(of_maps.map) == 1 else list(of_maps.map)
+        resolved |= {"analyses": list(setting.chosen), "format": files.format, "map": kinds}
         return Prepared(
             chosen=tuple(load_analysis(row.location) for row in chosen),
             setting=setting,

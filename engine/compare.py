@@ -86,7 +86,6 @@ def compare(
     if relations:
         runs = _restricted(runs, relations)
         notes.append(f"Of the syntactic relations, only {', '.join(relations)} are compared.")
-
     contrasts: list[Contrast] = []
     base, base_label = runs[0], labels[0]
     for label, run in zip(labels[1:], runs[1:], strict=True):
@@ -103,7 +102,6 @@ def compare(
     analyses = dict.fromkeys(name for run in runs for name in run.analyses)
     if left_out := [name for name in analyses if not any(run.analyses.get(name) for run in runs)]:
         notes.append(f"Analyses without statistics that can be compared: {', '.join(left_out)}.")
-
     comparison = Comparison(tuple(contrasts), min_count, tuple(notes))
     shown_options = {"names": labels, "min_count": min_count, "relations": list(relations)}
     by_label = dict(zip(labels, runs, strict=True))
@@ -217,12 +215,6 @@ def compare_folders(
     return comparison, written.sections[0]
 
 
-def _reports(runs: Mapping[str, ComparedRun], out: Path) -> dict[str, str]:
-    """Return the addresses of the reports of runs from the folder of the comparison, by the names of the runs."""
-    pages = {name: run.folder / EVERY_RUN[0] for name, run in runs.items() if run.folder is not None}
-    return {name: address_of(page, out) for name, page in pages.items() if page.is_file()}
-
-
 def _written(
     comparison: Comparison,
     runs: Mapping[str, ComparedRun],
@@ -233,7 +225,10 @@ def _written(
 ) -> Run:
     """Return a comparison in the form of a run, which can be written. From ``out``, heads lead to reports of runs."""
     with stages("tables and figures"):
-        reports = None if out is None else _reports(runs, out)
+        reports = None
+        if out is not None:
+            pages = {name: run.folder / EVERY_RUN[0] for name, run in runs.items() if run.folder is not None}
+            reports = {name: address_of(page, out) for name, page in pages.items() if page.is_file()}
         title, together = _title(list(runs)), _together(runs)
         section = comparison_section(comparison, name="comparison", title=title, together=together, reports=reports)
     record = describe_command(command, shown_options, 0, stages)

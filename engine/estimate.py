@@ -101,11 +101,7 @@ def memory_lines(memory: int, memory_of_worker: int, processes: int | None) -> I
 
 
 def estimate_run(
-    job: Job,
-    part_options: PartOptions | None = None,
-    *,
-    model: LoadedModel | None = None,
-    corpus: Corpus | None = None,
+    job: Job, part_options: PartOptions | None = None, *, model: LoadedModel | None = None, corpus: Corpus | None = None
 ) -> RunEstimate:
     """Check everything that a run checks before it counts, and estimate what it needs.
 

@@ -50,11 +50,7 @@ def execute(
 
 
 def count_share(
-    job: Job,
-    part_options: PartOptions,
-    *,
-    model: LoadedModel | None = None,
-    corpus: Corpus | None = None,
+    job: Job, part_options: PartOptions, *, model: LoadedModel | None = None, corpus: Corpus | None = None
 ) -> ShareCounts:
     """Count one share of the parts of a job, and make no report."""
     if part_options.parts is None:

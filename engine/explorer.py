@@ -77,8 +77,7 @@ def explorer_of(
     causal = bool(record["model"].get("causal"))  # runs of earlier versions do not say it
     heads = max((len(measure.values) // layers for measure in measures), default=int(record["model"]["heads"]))
     sample = _sample(samples, layers, heads, causal=causal)
-    shown_ids = {sentence.id for sentence in sample.sentences} if sample else set()
-    predictions = [prediction for each in contributions for prediction in each.predictions]
+    shown = {sentence.id for sentence in sample.sentences} if sample else set()
     return Explorer(
         model=titles.model,
         corpus=titles.corpus,
@@ -90,7 +89,7 @@ def explorer_of(
         cards=_cards(contributed, of_first_kinds, layers, heads),
         findings=_findings(findings),
         ensembles=tuple(ensemble for each in contributions for ensemble in each.ensembles),
-        predictions=tuple(prediction for prediction in predictions if prediction.sentence in shown_ids),
+        predictions=tuple(one for each in contributions for one in each.predictions if one.sentence in shown),
         sample=sample,
     )
 
@@ -183,12 +182,9 @@ def _sample(samples: Mapping[str, InputSample], layers: int, heads: int, *, caus
 
 
 def _notes(samples: Sequence[InputSample], shown: Sequence[SampledSentence], stored: int) -> Iterator[str]:
-    """Yield sentences on which inputs are shown, given the samples of one kind of map and the number of stored inputs.
-
-    Up to its size, a sample takes inputs from as many documents as possible; then their hashes alone decide.
-    """
+    """Yield sentences on which inputs are shown, given the samples of one kind of map and how many are stored."""
     read = sum(int(metric.inputs) for metric in samples)
-    spread = sum(metric.size for metric in samples)
+    spread = sum(metric.size for metric in samples)  # how many are from as many documents as possible
     if read == len(shown):
         yield f"All {read:,} inputs."
     else:

@@ -173,33 +173,22 @@ def _numeric(table: pd.DataFrame, varied: Sequence[str]) -> list[str]:
 def shown_grid(table: pd.DataFrame, varied: Sequence[str], over: pd.DataFrame | None, name: str) -> list[ShownTable]:
     """Return the tables that people read: the cells, and means ± standard deviations over one option, if there is one.
 
-    They have the first numbers of each cell; the CSV files have all of them.
-
-    Args:
-        table: what `run_grid` returns.
-        varied: the names of the varied options.
-        over: what `spread` returns, if means over an option were asked for.
-        name: the name of that option.
+    They have the first numbers of each cell; the CSV files have all of them. ``table`` is that of `run_grid`, ``over``
+    that of `spread`, and ``name`` the option that `spread` is over.
     """
     numbers = _numeric(table, varied)[:_SHOWN]
     tables = [_shown("grid", "Cells of the grid", table, varied, numbers, lambda value: number(value))]
     if over is not None:
-        other_options = [option for option in varied if option != name]
+        others = [option for option in varied if option != name]
         # `over` has a row for each quantity; people read a row for all quantities of the same other options.
         rows: dict[tuple[Any, ...], dict[str, Any]] = {}
         for row in rows_of(over):
-            values = {option: row[option] for option in other_options}
-            rows.setdefault(tuple(values.values()), values).update(
-                {row["quantity"]: (row["mean"], row["sd"]), "n": row["n"]}
-            )
-        means, options = pd.DataFrame(list(rows.values())), [*other_options, "n"]
-        title = f"Means ± standard deviations over {name}"
-        tables.append(_shown(f"grid_over_{name}", title, means, options, numbers, _mean_and_deviation))
+            values = {option: row[option] for option in others}
+            merged_row = rows.setdefault(tuple(values.values()), values)
+            merged_row |= {row["quantity"]: f"{number(row['mean'])} ± {number(row['sd'])}", "n": row["n"]}
+        means, title = pd.DataFrame(list(rows.values())), f"Means ± standard deviations over {name}"
+        tables.append(_shown(f"grid_over_{name}", title, means, [*others, "n"], numbers, str))
     return tables
-
-
-def _mean_and_deviation(pair: tuple[float, float]) -> str:
-    return " ± ".join(map(number, pair))
 
 
 def _shown(

@@ -216,16 +216,6 @@ class Run:
         Raises:
             RunFolderError: the folder exists, or cannot be written.
             CorpusError: a file of a corpus of more than 4,096 inputs, whose ids are read again, is gone or has changed.
-
-        Example:
-            >>> import tempfile
-            >>> from attentionology import CorpusOptions, CountOptions, analyze, load_run
-            >>> options = [CorpusOptions(limit=3), CountOptions(replicates=0)]
-            >>> run = analyze("demo", "sample", analyses="dependency", options=options)
-            >>> with tempfile.TemporaryDirectory() as folder:
-            ...     saved = run.save(f"{folder}/run")
-            ...     load_run(f"{folder}/run").dependency.best.equals(run.dependency.best)
-            True
         """
         options = {"out": str(folder), **self.record["options"]}
         return save_run(replace(self, record={**self.record, "options": options}), Path(folder), overwrite=overwrite)

@@ -202,11 +202,10 @@ def _views(
     [batches] = extract_many(encoder, [replace(sentence, id="shown")], makers, too_long="error")  # one for each kind
     reading = READINGS.index(direction)
     guesses = [head_guesses(batch, len(READINGS))[0, reading].numpy() for batch in batches]
-    first_heads = dict(reversed(heads))  # the first head that is drawn of each layer
+    first_heads = dict(reversed(heads))  # by layer; a map that all heads of a layer share is drawn for the first one
     for layer, head in heads:
         for batch, guessed in zip(batches, guesses, strict=True):
-            has_heads = batch.maps.shape[2] > 1  # otherwise, all heads of a layer share a map, which is drawn once
-            if has_heads or head == first_heads[layer]:
+            if batch.maps.shape[2] > 1 or head == first_heads[layer]:
                 yield replace(_view(batch, guessed, sentence, layer, head), direction=direction)
 
 

@@ -176,6 +176,6 @@ class Shown:
 
     def _page(self) -> str:
         """Return a page with the drawing and the largest values as text, which needs no network."""
-        title = repr(self)[len("Shown(") : -1]
+        title = repr(self).removeprefix("Shown(").removesuffix(")")
         text = f"<details><summary>As text</summary><pre>{escape(self.text(120))}</pre></details>"
         return page(f"{title[0].upper()}{title[1:]}", f"{self._mounted('shown', follow=True)}\n{text}")

@@ -41,10 +41,7 @@ def states_of(
     tables: Mapping[str, pd.DataFrame],
     inputs: Iterable[Sentence] = (),
 ) -> RunStates:
-    """Return everything that is stored of a run.
-
-    The record is without what the analyses add to it, and the tables describe the corpus.
-    """
+    """Return everything that is stored of a run; the record is that without what the analyses add to it."""
     groups = {kind.__name__: kind for part in run.parts for kind in part.analysis.options}
     analyses = []
     for part in run.parts:
@@ -81,8 +78,9 @@ def load_run(folder: str | Path) -> Run:
         >>> import tempfile
         >>> from attentionology import CorpusOptions, CountOptions, analyze, load_run
         >>> options = [CorpusOptions(limit=3), CountOptions(replicates=0)]
+        >>> run = analyze("demo", "sample", analyses="dependency", options=options)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     run = analyze("demo", "sample", analyses="dependency", options=options, out=f"{folder}/run")
+        ...     saved = run.save(f"{folder}/run")
         ...     loaded = load_run(f"{folder}/run")
         >>> loaded["dependency"].best.equals(run["dependency"].best)
         True

@@ -95,5 +95,6 @@ class Show:
             say(shown.text(min(120, shutil.get_terminal_size().columns)))
         else:
             shown.save(self.out)
-            say(f"{repr(shown)[6:-1]}: {self.out}")
+            description = repr(shown).removeprefix("Shown(").removesuffix(")")
+            say(f"{description}: {self.out}")
         return 0

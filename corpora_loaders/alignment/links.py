@@ -222,16 +222,16 @@ class LinkChecks:
             raise CorpusError(f"{fits}; use one_based=True (--one-based)", file=self.path)
         outside = self._outside[self.counted_from, False]
         return LinkSource(
-            name,
-            str(self.path),
-            file_sha256(self.path),
-            self.format,
-            bool(self.counted_from),
-            self._sure,
-            self._possible,
-            self._links - self._possible - outside,
-            self._null_links,
-            outside,
+            name=name,
+            path=str(self.path),
+            sha256=file_sha256(self.path),
+            format=self.format,
+            one_based=self.counted_from == 1,
+            sure=self._sure,
+            possible=self._possible,
+            repeated=self._links - self._possible - outside,
+            null_links=self._null_links,
+            outside=outside,
         )
 
     def _check_outside(self, pair: int, link: WrittenLink) -> None:

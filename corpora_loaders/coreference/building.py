@@ -55,15 +55,9 @@ class Brackets:
         fields: Mapping[str, str] | None = None,
         part: tuple[int, int] = (1, 1),
     ) -> None:
-        """Read one bracket, or an opening bracket with its closing one.
+        """Read a piece, ``(…``, ``…)`` or ``(…)``, at a half-open range of words.
 
-        Args:
-            piece: the bracket with its content: ``(…``, ``…)`` or ``(…)``.
-            entity: the name of the entity.
-            position: the half-open range of words that the bracket is at.
-            line: the number of the line.
-            fields: further fields of an opening bracket, by name.
-            part: the number of the part of a discontinuous mention, from 1, and how many parts it has.
+        The part is that of a discontinuous mention: its number, from 1, and how many parts the mention has.
         """
         start, stop = position
         if piece.startswith("("):
@@ -114,10 +108,7 @@ def build_document(
     *,
     trees: Sequence[Constituent | None] = (),
 ) -> Document:
-    """Build a document: find the heads and types of its mentions, and put the mentions in order.
-
-    Repeated mentions are counted in the account. The trees are the constituents of the sentences, if the file has them.
-    """
+    """Build a document: find heads and types of its mentions, and put them in order; ``trees`` are constituents."""
     starts = sentence_starts(tuple(sentences))
     words = [word for sentence in sentences for word in sentence.words]
     tagged = tagging(sentences)

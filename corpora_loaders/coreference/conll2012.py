@@ -61,8 +61,8 @@ def read_columns(
     """Yield the documents of a file from a place on, each with the place after it."""
     path = Path(path)
     layout = _layout_of(path)
-    for unit, place_after in _units(path, layout, place or Place(0, 0, 0)):
-        yield _document(unit, layout, account, lenient), place_after
+    for document, place_after in _rows_of_documents(path, layout, place or Place(0, 0, 0)):
+        yield _built(document, layout, account, lenient), place_after
 
 
 def _layout_of(path: Path) -> _Layout:
@@ -112,7 +112,7 @@ def _columns_of(text: str, width: int) -> list[str] | None:
 
 
 @dataclass
-class _Unit:
+class _DocumentRows:
     """The rows of a document, sentence by sentence."""
 
     path: Path
@@ -122,8 +122,8 @@ class _Unit:
     sentences: list[list[_Row]] = field(default_factory=list)
     labels: set[str] = field(default_factory=set)  # the first columns of the first rows of all sentences
     blank: int | None = 0  # the blank line that ended the last sentence, 0 before the first; None within a sentence
-    # The word numbers of the first row and of the last one, if they have one. They count the words of each sentence. It
-    # is accepted that they count those of the whole document instead.
+    # The word numbers of the first row and of the last one, if they have one. They count the words of each sentence, or
+    # else those of the whole document. Only in the second case may a sentence go on with the numbers of the one before.
     first: int | None = None
     last: int | None = None
     restarted: bool = False  # whether a sentence began with the first number again
@@ -162,11 +162,12 @@ class _Unit:
             raise self.fault(f"{message}; is the file complete?", line)
 
     def _starts_sentence(self, number_cell: str, line: int) -> bool:
-        """Whether a row starts a sentence. By their numbers, sentences are noticed that were joined, cut or lost."""
+        """Note the word number of a row, by which joined, cut and lost sentences are noticed; return if one starts."""
         number = int(number_cell) if WHOLE_NUMBER.fullmatch(number_cell) else None
         last, self.last = self.last, number
         if number is None or last is None or self.first is None:  # there is nothing to compare
-            self.first = number if self.first is None else self.first
+            if self.first is None:
+                self.first = number
             return self.blank is not None
         if number == self.first:
             self.restarted = True
@@ -206,36 +207,36 @@ class _Unit:
         return f"part {part} of document {name!r}" if are_numbers and int(part) != int(first_part) else ""
 
 
-def _units(path: Path, layout: _Layout, start: Place) -> Iterator[tuple[_Unit, Place]]:
+def _rows_of_documents(path: Path, layout: _Layout, start: Place) -> Iterator[tuple[_DocumentRows, Place]]:
     """Yield the rows of each document, with the place after it."""
-    unit: _Unit | None = None
+    document: _DocumentRows | None = None
     offset, line, width = start
     after_end = False  # whether a document has ended without another one having begun
     for line, following, text in located_lines(path, offset=start.offset, lines=start.lines):
         before_line, offset = Place(offset, line - 1, width), following
         begin = BEGIN.match(text)
         if begin or _END.match(text):
-            if begin and unit:
-                unit.check_end(line)
-            after_end = begin is None
-            if unit and unit.sentences:
+            if begin and document:
+                document.check_end(line)
+            after_end = not begin
+            if document and document.sentences:
                 # Who goes on after a document that has no end line needs the line that begins the next one.
-                yield unit, before_line if begin else Place(offset, line, width)
-            unit = _Unit(path, _name(begin), line, has_begin=True) if begin else None
+                yield document, before_line if begin else Place(offset, line, width)
+            document = _DocumentRows(path, _name(begin), line, has_begin=True) if begin else None
         elif not text.strip():
-            if unit and unit.blank is None:
-                unit.blank = line
+            if document and document.blank is None:
+                document.blank = line
         elif (columns := _columns_of(text, width)) is not None:
             row, width = _Row(line, columns), len(columns)
-            unit = unit or _Unit(path, "", line, has_begin=False)
-            unit.check_columns(row, layout)
+            document = document or _DocumentRows(path, "", line, has_begin=False)
+            document.check_columns(row, layout)
             if after_end:
-                raise unit.fault(f"the row follows '#end document'{_BEGIN_MISSING}", line)
-            unit.add(row, layout)
-    if unit:
-        unit.check_end(line)
-        if unit.sentences:
-            yield unit, Place(offset, line, width)
+                raise document.fault(f"the row follows '#end document'{_BEGIN_MISSING}", line)
+            document.add(row, layout)
+    if document:
+        document.check_end(line)
+        if document.sentences:
+            yield document, Place(offset, line, width)
 
 
 def _name(begin: re.Match[str]) -> str:
@@ -245,17 +246,17 @@ def _name(begin: re.Match[str]) -> str:
     return f"{name} part {int(part[1])}" if part and int(part[1]) else name
 
 
-def _document(unit: _Unit, layout: _Layout, account: Account, lenient: bool) -> Document:
-    """Return the document that some rows are."""
-    rows = [row for sentence in unit.sentences for row in sentence]
-    if layout.word == 0 and unit.name and all(row.columns[0] in unit.name for row in rows):
+def _built(document: _DocumentRows, layout: _Layout, account: Account, lenient: bool) -> Document:
+    """Return the document that these rows are."""
+    rows = [row for sentence in document.sentences for row in sentence]
+    if layout.word == 0 and document.name and all(row.columns[0] in document.name for row in rows):
         message = "there is no column of words: the first of two columns repeats the name of the document"
-        raise unit.fault(message, unit.line)
-    name = unit.name or f"{unit.path.name}:{unit.line}"
-    brackets = Brackets(unit.path, account, lenient=lenient)
+        raise document.fault(message, document.line)
+    name = document.name or f"{document.path.name}:{document.line}"
+    brackets = Brackets(document.path, account, lenient=lenient)
     sentences: list[Sentence] = []
     trees: list[Constituent | None] = []
-    for number, sentence_rows in enumerate(unit.sentences, start=1):
+    for number, sentence_rows in enumerate(document.sentences, start=1):
         words = [row.columns[layout.word] for row in sentence_rows]
         tags = [] if layout.tag is None else [row.columns[layout.tag] for row in sentence_rows]
         parse = [] if layout.parse is None else [row.columns[layout.parse] for row in sentence_rows]
@@ -270,7 +271,7 @@ def _document(unit: _Unit, layout: _Layout, account: Account, lenient: bool) -> 
                 words=tuple(words),
                 xpos=tuple("_" if tag in _EMPTY else tag for tag in tags),
                 document=name,
-                file=str(unit.path),
+                file=str(document.path),
                 line=sentence_rows[0].line,
             )
         )

@@ -69,10 +69,7 @@ def by_tree(sentences: Sequence[Sentence], starts: Sequence[int]) -> HeadFinder:
 
 
 def by_constituents(
-    sentences: Sequence[Sentence],
-    starts: Sequence[int],
-    trees: Sequence[Constituent | None],
-    otherwise: HeadFinder,
+    sentences: Sequence[Sentence], starts: Sequence[int], trees: Sequence[Constituent | None], otherwise: HeadFinder
 ) -> HeadFinder:
     """Return the finder by rule 2, constituents; ``otherwise`` finds heads in sentences that have none.
 
