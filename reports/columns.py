@@ -149,6 +149,7 @@ def bar(length: str, mark: str) -> TableColumn:
 
 
 def _width(share: float) -> str:
+    """Return a share as the number of percent in a style sheet."""
     return "0" if pd.isna(share) else percent(share)
 
 

@@ -66,7 +66,7 @@ def _is_session() -> bool:
 
 
 def _display(*columns: ProgressColumn) -> Progress:
-    """A display of bars on standard error. Bars that were asked for are drawn where no terminal is recognized, too."""
+    """Make a display of bars on standard error. Bars that are asked for are drawn where no terminal is found, too."""
     wanted = _wanted.get()
     shown = sys.stderr.isatty() if wanted is None else wanted
     console = Console(stderr=True, force_terminal=wanted or None)
@@ -78,10 +78,10 @@ Counted = TypeVar("Counted", bound=Sized)
 
 def counted(batches: Iterator[Counted], total: int | None, progress: bool | None) -> Iterator[Counted]:
     """Yield batches of sentences with a progress bar, unless they are part of something that decides about bars."""
-    inner = progress is None and _wanted.get() is not None
+    is_inner = progress is None and _wanted.get() is not None
     with showing(progress):
         display = _display(*_columns(_Rate()))
-    if inner or display.disable:
+    if is_inner or display.disable:
         yield from batches
         return
     # The display is held here and not in a context variable, which the caller of a generator would see.
@@ -97,6 +97,7 @@ _shown: ContextVar[Progress | None] = ContextVar("_shown", default=None)
 
 
 def _columns(*rate: ProgressColumn, width: int = 40) -> tuple[ProgressColumn, ...]:
+    """Return the columns of a line with a bar of this width; ``rate`` is a column for the rate, if it has one."""
     described = TextColumn("{task.description}"), BarColumn(width), MofNCompleteColumn()
     return (*described, TextColumn("{task.fields[note]}"), *rate, TimeRemainingColumn())
 

@@ -9,16 +9,7 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
-_LIBRARIES = (
-    "attentionology",
-    "conllu",
-    "numpy",
-    "pandas",
-    "tokenizers",
-    "torch",
-    "transformers",
-)
-
+_LIBRARIES = ("attentionology", "conllu", "numpy", "pandas", "tokenizers", "torch", "transformers")
 
 _ROOMS = ("storage", "corpora_loaders", "extractors", "probes", "analyses", "engine")
 
@@ -48,6 +39,7 @@ def git_commit() -> str | None:
 
 
 def _git(root: Path, *arguments: str) -> str:
+    """Run git in a checkout, and return what it prints."""
     command = ["git", "-C", str(root), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 

@@ -62,6 +62,7 @@ class RunFolder:
             raise RunFolderError(f"{target} {obstacle}")
 
     def _obstacle(self) -> str | None:
+        """Return why the target cannot be written, in words that follow its name; None if it can."""
         target = self.target
         if not target.exists():
             return None
@@ -74,8 +75,8 @@ class RunFolder:
             return f"has no {RUN_RECORD} written by attentionology, so it is not the result of a run; it is left alone"
         if strange := strange_file(target, record):
             return f"holds {strange}, which no run has written; nothing was deleted. Move it or choose another --out"
-        if mine := next((path for path in self.reads if path.resolve().is_relative_to(target)), None):
-            return f"holds {mine}, which this run reads; nothing was deleted. Choose another --out"
+        if read := next((path for path in self.reads if path.resolve().is_relative_to(target)), None):
+            return f"holds {read}, which this run reads; nothing was deleted. Choose another --out"
         return None
 
     def __enter__(self) -> RunFolder:
@@ -98,8 +99,8 @@ class RunFolder:
                 if kind is None:
                     for path in (*sorted(partial.rglob("*")), partial):
                         flush(path)
-            except OSError as late:
-                error = late
+            except OSError as flush_error:  # which counts like an error in the block
+                error = flush_error
             if error is not None:
                 self._give_up(partial, error)
                 if kind is None:
@@ -108,7 +109,7 @@ class RunFolder:
             self._finish(partial)
 
     def _give_up(self, partial: Path, error: BaseException) -> None:
-        """Remove the collected files."""
+        """Remove the collected files, and raise an error that says more if there was no room for them."""
         sizes = {path: path.stat().st_size for path in partial.rglob("*") if path.is_file()}
         written = sum(sizes.values())
         delete(partial)
@@ -161,6 +162,7 @@ def _tidy(folder: Path) -> None:
 
 
 def _free_name(target: Path) -> Path:
+    """Return the first path beside the target, with a number after its name, that does not exist."""
     number = 2
     while (path := target.with_name(f"{target.name}-{number}")).exists():
         number += 1

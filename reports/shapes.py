@@ -20,7 +20,6 @@ from .drawing import BLUE, ORANGE, SCALE, number_ticks
 ENOUGH = 50
 """A line joins two bins only if each has at least this many decisions."""
 
-
 _SIDE = 0.48  # half the side of a cell, so that the ground shows between cells
 _CELL = Path([(-_SIDE, -_SIDE), (_SIDE, -_SIDE), (_SIDE, _SIDE), (-_SIDE, _SIDE), (-_SIDE, -_SIDE)], closed=True)
 
@@ -67,7 +66,8 @@ def by_bins(
 def direct_labels(axes: Axes, ends: Sequence[tuple[float, str, str]], gap: float) -> None:
     """Write the names of lines at the right of the axes, each with its end, name and color, at least a gap apart."""
     ordered = sorted(ends)
-    for (end, name, color), height in zip(ordered, apart([end for end, *_ in ordered], gap), strict=True):
+    heights = apart([end for end, _, _ in ordered], gap)
+    for (end, name, color), height in zip(ordered, heights, strict=True):
         axes.annotate(
             name, (1, end), (1.04, height), xycoords=("axes fraction", "data"), textcoords=("axes fraction", "data"),
             va="center", fontsize=7, color=color, annotation_clip=False,
@@ -123,9 +123,8 @@ def heads_map(
     n_layers, n_heads = rates.shape
     number_ticks(axes.xaxis, n_heads)
     number_ticks(axes.yaxis, n_layers)
-    links = (
-        [link(layer, head) for layer in rates.index.astype(int) for head in rates.columns.astype(int)] if link else []
-    )
+    layers, heads = rates.index.astype(int), rates.columns.astype(int)
+    links = [link(layer, head) for layer in layers for head in heads] if link else []
     return heatmap(axes, 100 * rates.to_numpy(), 0, 100, colors=colors, links=links)
 
 

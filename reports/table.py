@@ -103,23 +103,17 @@ class ShownTable:
         is_wide = width >= self.wide
         rooms: tuple[Room, ...] = ("any", "wide") if is_wide else ("any",)
         columns = self.shown(*rooms)
-        beside = [column.beside_in in rooms for column in columns]
         notes = list(self.notes)
-        if is_wide and any(c.text_beside(row) for c in columns if c.beside_in == "wide" for row in self.rows):
+        with_intervals = [column for column in columns if is_wide and column.beside_in == "wide"]
+        if any(column.text_beside(row) for column in with_intervals for row in self.rows):  # the first note says so
             notes[:1] = [" ".join([*notes[:1], "In square brackets: 95 % intervals."])]
-        table = Table(
-            box=box.HEAVY_HEAD if is_wide else None,
-            padding=(0, 1) if is_wide else (0, 1, 0, 0),
-        )
+        table = Table(box=box.HEAVY_HEAD if is_wide else None, padding=(0, 1) if is_wide else (0, 1, 0, 0))
         for column in columns:
             heading = escape(column.terminal or column.heading)
             justify: Literal["left", "right"] = "left" if column.is_left else "right"
             table.add_column(heading, justify=justify, no_wrap=not column.wraps, overflow="fold")
         for row in self.rows:
-            cells = [
-                _styled(f"{column.text(row)} {column.text_beside(row) if has_room else ''}".rstrip(), column.look(row))
-                for column, has_room in zip(columns, beside, strict=True)
-            ]
+            cells = [_terminal_cell(column, row, beside=column.beside_in in rooms) for column in columns]
             table.add_row(*cells, style=_style(self.style(row)))
         if not is_wide or Console(width=_UNBOUNDED).measure(table).maximum > width:
             # Where there is no room, headings of several words take several lines; otherwise, some would be cut.
@@ -182,12 +176,15 @@ def _style(words: str) -> str:
     return " ".join(_TERMINAL_STYLES[word] for word in words.split() if word in _TERMINAL_STYLES)
 
 
-def _styled(text: str, look: str) -> str:
-    style = _style(look)
+def _terminal_cell(column: TableColumn, row: Row, *, beside: bool) -> str:
+    """Return the text of a cell in its style for a terminal, with what stands beside the value if that is shown."""
+    text = f"{column.text(row)} {column.text_beside(row) if beside else ''}".rstrip()
+    style = _style(column.look(row))
     return f"[{style}]{escape(text)}[/]" if style else escape(text)
 
 
 def _latex_row(cells: Iterable[str]) -> str:
+    """Return a line of a LaTeX table, in which all characters stand for themselves."""
     with_minus = (_MINUS.sub("−", text) for text in cells)  # a hyphen stays one in names such as 3-9
     row = " & ".join("".join(_LATEX.get(character, character) for character in text) for text in with_minus)
     # A bracket at the beginning of a row would be read as an argument of the line break before it.
@@ -195,21 +192,22 @@ def _latex_row(cells: Iterable[str]) -> str:
 
 
 def _td(column: TableColumn, row: Row) -> Markup:
+    """Return a cell for the page."""
     if column.markup:
         return Markup("<td>{}</td>").format(column.markup(row))
-    beside = column.text_beside(row)
-    small = Markup(' <span class="range">{}</span>').format(beside) if beside else ""
-    words = ["left" if column.is_left else "", "wrapped" if column.wraps else "", column.look(row)]
-    background = Markup(' style="background: rgba(0, 114, 178, {})"').format(column.shade(row)) if column.shade else ""
-    below = Markup('<span class="what">{}</span>').format(column.below(row)) if column.below else ""
     text = column.text(row)
-    shown = _unbroken(text) if column.wraps else text
+    value = _unbroken(text) if column.wraps else text
     if column.is_left and is_right_to_left([text]):
-        shown = Markup('<bdi dir="rtl">{}</bdi>').format(shown)
+        value = Markup('<bdi dir="rtl">{}</bdi>').format(value)
     if address := column.link(row):
-        shown = Markup('<a href="{}">{}</a>').format(address, shown)
-    content = shown, small, below
-    return Markup("<td{}{}>{}{}{}</td>").format(_class(" ".join(filter(None, words))), background, *content)
+        value = Markup('<a href="{}">{}</a>').format(address, value)
+    text_beside = column.text_beside(row)
+    beside = Markup(' <span class="range">{}</span>').format(text_beside) if text_beside else ""
+    below = Markup('<span class="what">{}</span>').format(column.below(row)) if column.below else ""
+    classes = ["left" if column.is_left else "", "wrapped" if column.wraps else "", column.look(row)]
+    background = Markup(' style="background: rgba(0, 114, 178, {})"').format(column.shade(row)) if column.shade else ""
+    attributes = _class(" ".join(filter(None, classes))), background
+    return Markup("<td{}{}>{}{}{}</td>").format(*attributes, value, beside, below)
 
 
 def _unbroken(text: str) -> Markup:
@@ -219,6 +217,7 @@ def _unbroken(text: str) -> Markup:
 
 
 def _class(words: str) -> Markup:
+    """Return the attribute of an element that has these classes, with a space before it; empty without a class."""
     return Markup(' class="{}"').format(words) if words else Markup()
 
 

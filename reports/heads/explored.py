@@ -22,14 +22,17 @@ def as_explorer(views: Sequence[Sequence[HeadView]], *, model: str, causal: bool
     """Return the data of an explorer that has no measures, but the maps of some heads on some sentences."""
     all_views = [view for of_sentence in views for view in of_sentence]
     n_heads = max((view.head for view in all_views if view.head is not None), default=1)
-    kinds = tuple(dict.fromkeys(view.kind for view in all_views))
-    seen: Counter[str] = Counter()
+    by_kind: dict[str, list[HeadView]] = {}
+    for view in all_views:
+        by_kind.setdefault(view.kind, []).append(view)
+    kinds = tuple(by_kind)
+    occurrences: Counter[str] = Counter()
     sentences = []
     for of_sentence in views:
         name = of_sentence[0].sentence
-        seen[name] += 1
-        identifier = name if seen[name] == 1 else f"{name} ({seen[name]})"
-        sentences.append(_sentence(of_sentence, identifier, kinds, n_heads))
+        occurrences[name] += 1
+        identifier = name if occurrences[name] == 1 else f"{name} ({occurrences[name]})"
+        sentences.append(_sampled_sentence(of_sentence, identifier, kinds, n_heads))
     return Explorer(
         model=model,
         corpus="",
@@ -41,8 +44,8 @@ def as_explorer(views: Sequence[Sequence[HeadView]], *, model: str, causal: bool
             kinds,
             f"Values are rounded to 255 levels; guesses are exact.{f' {CAUSAL_NOTE}' if causal else ''}",
             tuple(sentences),
-            layer_kinds=tuple(kind for kind in kinds if any(v.head is None for v in all_views if v.kind == kind)),
-            share_kinds=tuple(kind for kind in kinds if all(v.scale is None for v in all_views if v.kind == kind)),
+            layer_kinds=tuple(kind for kind in kinds if any(view.head is None for view in by_kind[kind])),
+            share_kinds=tuple(kind for kind in kinds if all(view.scale is None for view in by_kind[kind])),
         ),
     )
 
@@ -52,14 +55,15 @@ def opening(views: Sequence[Sequence[HeadView]], *, layout: Layout, special: boo
     of_heads = [view for view in views[0] if view.head is not None] or views[0]
     names = dict.fromkeys(f"{view.layer}-{view.head or 1}" for view in of_heads)
     kinds = dict.fromkeys(quote(view.kind) for view in views[0])
-    shown = f"view={layout}&special={'on' if special else 'off'}"
+    drawn = f"view={layout}&special={'on' if special else 'off'}"
     direction = views[0][0].direction
-    read = "" if direction == "dep->head" else f"&direction={quote(direction)}"
-    return f"#head={','.join(names)}&kind={','.join(kinds)}{read}&{shown}"
+    read_as = "" if direction == "dep->head" else f"&direction={quote(direction)}"
+    return f"#head={','.join(names)}&kind={','.join(kinds)}{read_as}&{drawn}"
 
 
-def _sentence(views: Sequence[HeadView], name: str, kinds: Iterable[str], n_heads: int) -> SampledSentence:
-    first = views[0]
+def _sampled_sentence(views: Sequence[HeadView], name: str, kinds: Iterable[str], n_heads: int) -> SampledSentence:
+    """Return a sentence with the maps of the heads that are drawn on it, and their guesses."""
+    first = views[0]  # what is not about a head is the same in all views
     maps, guesses = {}, {}
     for kind in kinds:
         of_kind = [view for view in views if view.kind == kind]
@@ -69,8 +73,8 @@ def _sentence(views: Sequence[HeadView], name: str, kinds: Iterable[str], n_head
             tuple(1.0 if view.scale is None else view.scale for view in of_kind),
             heads,
         )
-        picked = [[_NO_GUESS if guess is None else guess for guess in view.guesses] for view in of_kind]
-        guesses[f"{kind}/{first.direction}"] = deflated(np.array(picked, "<u2").tobytes())
+        by_head = [[_NO_GUESS if guess is None else guess for guess in view.guesses] for view in of_kind]
+        guesses[f"{kind}/{first.direction}"] = deflated(np.array(by_head, "<u2").tobytes())
     return SampledSentence(
         id=name,
         document=None,
@@ -87,6 +91,7 @@ def _sentence(views: Sequence[HeadView], name: str, kinds: Iterable[str], n_head
 
 
 def _quantized(view: HeadView) -> npt.NDArray[np.uint8]:
+    """Return the values of a map as shares of its scale, from 0 to 255."""
     scale = 1.0 if view.scale is None else view.scale
     shares = view.values / scale if scale > 0 else np.zeros_like(view.values)
     return np.rint(shares * _LEVELS).clip(0, _LEVELS).astype(np.uint8)

@@ -61,34 +61,33 @@ def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines") -> Fi
     """
     if not views or not views[0] or len({len(row) for row in views}) > 1:
         raise ValueError("each sentence needs the same number of heads, at least one")
-    size = _line_size if layout == "lines" else _arc_size
-    widths = [max(size(row[column]).width for row in views) for column in range(len(views[0]))]
-    heights = [max(size(view).height for view in row) for row in views]
+    size_of = _line_size if layout == "lines" else _arc_size
+    widths = [max(size_of(view).width for view in column) for column in zip(*views, strict=True)]
+    heights = [max(size_of(view).height for view in row) for row in views]
     has_gold = any(any(head is not None for head in view.gold) for row in views for view in row)
-    legend = 1.5 * _LINE if has_gold else 0.0
-    total = sum(heights) + legend
-    figure = Figure(figsize=(sum(widths), total))
-    top = total
-    for of_sentence, height in zip(views, heights, strict=True):
+    total_width, total_height = sum(widths), sum(heights) + (1.5 * _LINE if has_gold else 0.0)  # with the legend
+    figure = Figure(figsize=(total_width, total_height))
+    top = total_height
+    for row, height in zip(views, heights, strict=True):
         left = 0.0
-        for view, width in zip(of_sentence, widths, strict=True):
-            position = (left / sum(widths), (top - height) / total, width / sum(widths), height / total)
+        for view, width in zip(row, widths, strict=True):
+            position = (left / total_width, (top - height) / total_height, width / total_width, height / total_height)
             draw_into(figure.add_axes(position), view, layout, _Size(width, height))
             left += width
         top -= height
     if has_gold:
-        figure.text(0.01, 0.3 * _LINE / total, _LEGENDS[layout], color=BLACK, ha="left", va="bottom", fontsize=7)
+        figure.text(0.01, 0.3 * _LINE / total_height, _LEGENDS[layout], color=BLACK, ha="left", va="bottom", fontsize=7)
     return figure
 
 
 def draw_into(axes: Axes, view: HeadView, layout: Layout = "lines", size: _Size | None = None) -> None:
     """Draw one head into axes, which should be as large as the head needs in inches if no size is given."""
-    needed, panel = (_line_size, _lines) if layout == "lines" else (_arc_size, _arcs)
-    size = size or needed(view)
+    size_of, draw_view = (_line_size, _draw_lines) if layout == "lines" else (_arc_size, _draw_arcs)
+    size = size or size_of(view)
     axes.set_axis_off()
     axes.set_xlim(0, size.width)  # the unit of both axes is an inch
     axes.set_ylim(size.height, 0)
-    panel(axes, view)
+    draw_view(axes, view)
 
 
 @dataclass(frozen=True)
@@ -101,11 +100,12 @@ class _Size:
 
 
 def _line_size(view: HeadView) -> _Size:
+    """Return the size of a head that is drawn as lines."""
     longest = max(map(len, view.words))
     return _Size(2 * longest * _LETTER + _GAP + _MARGIN, (len(view.words) + 2.5) * _LINE)
 
 
-def _lines(axes: Axes, view: HeadView) -> None:
+def _draw_lines(axes: Axes, view: HeadView) -> None:
     """Draw the words as two columns with lines between them."""
     center = axes.get_xlim()[1] / 2
     left, right = center - _GAP / 2, center + _GAP / 2
@@ -140,14 +140,15 @@ def _centers(view: HeadView) -> list[float]:
     return [_MARGIN / 2 + sum(widths[:index]) + width / 2 for index, width in enumerate(widths)][::step]
 
 
-def _guessed(view: HeadView) -> list[tuple[int, int]]:
-    """Each word that has a guess: the guess and the word."""
+def _guess_arcs(view: HeadView) -> list[tuple[int, int]]:
+    """Return the arcs above the words: the guess for a word, and the word, for each that has a guess."""
     return [(guess, row) for row, guess in enumerate(view.guesses) if guess is not None]
 
 
-def _annotated(view: HeadView) -> list[tuple[int, int]]:
-    """Each word whose syntactic head is a word: the head and the word."""
-    return [(head, row) for row in range(len(view.words)) if (head := view.head_of(row)) is not None]
+def _tree_arcs(view: HeadView) -> list[tuple[int, int]]:
+    """Return the arcs below the words: the syntactic head of a word, and the word, for each whose head is a word."""
+    heads = map(view.head_of, range(len(view.words)))
+    return [(head, row) for row, head in enumerate(heads) if head is not None]
 
 
 def _apex(centers: Sequence[float], arc: tuple[int, int]) -> float:
@@ -158,12 +159,13 @@ def _apex(centers: Sequence[float], arc: tuple[int, int]) -> float:
 
 def _depth(view: HeadView, centers: Sequence[float]) -> float:
     """The depth of the tree below the words, in inches."""
-    return max([_apex(centers, arc) for arc in _annotated(view)], default=0.0) + _ROOT
+    return max([_apex(centers, arc) for arc in _tree_arcs(view)], default=0.0) + _ROOT
 
 
 def _arc_size(view: HeadView) -> _Size:
+    """Return the size of a head that is drawn as arcs."""
     centers = _centers(view)
-    above = max([_apex(centers, arc) for arc in _guessed(view)], default=0.0)
+    above = max([_apex(centers, arc) for arc in _guess_arcs(view)], default=0.0)
     below = _depth(view, centers) if view.gold else 0.0
     rightmost = 0 if view.is_right_to_left else -1
     width = centers[rightmost] + _widths(view)[rightmost] / 2 + _MARGIN / 2
@@ -171,50 +173,45 @@ def _arc_size(view: HeadView) -> _Size:
     return _Size(width, baseline + below + 1.5 * _LINE, baseline)
 
 
-def _arcs(axes: Axes, view: HeadView) -> None:
+def _draw_arcs(axes: Axes, view: HeadView) -> None:
     """Draw the words in one line, the guesses of the head above them and the tree below."""
     centers, baseline = _centers(view), _arc_size(view).baseline
     axes.text(_MARGIN / 2, 0.8 * _LINE, view.heading, ha="left", va="center")
     for word, special, center in zip(view.words, view.special, centers, strict=True):
         axes.text(center, baseline, word, ha="center", va="center", color=_SPECIAL if special else BLACK)
-    for guess, row in _guessed(view):
+    for guess, row in _guess_arcs(view):
         opacity = max(view.opacity_of_guess(row, guess), 0.15)
         color = ORANGE if view.is_right(row) else BLUE
-        _arc(axes, centers, (guess, row), baseline - 0.6 * _LINE, color, opacity, above=True)
+        _draw_arc(axes, centers, (guess, row), baseline - 0.6 * _LINE, color, opacity, above=True)
     level = baseline + 0.6 * _LINE
-    for head, row in _annotated(view):
-        _arc(axes, centers, (head, row), level, GREY, 1.0, above=False)
-        _label(axes, (centers[head] + centers[row]) / 2, level + _apex(centers, (head, row)), view.relations[row])
-    for row in [row for row, head in enumerate(view.gold) if head == -1]:
+    for head, row in _tree_arcs(view):
+        _draw_arc(axes, centers, (head, row), level, GREY, 1.0, above=False)
+        _write_relation(
+            axes, (centers[head] + centers[row]) / 2, level + _apex(centers, (head, row)), view.relations[row]
+        )
+    for root in [row for row, head in enumerate(view.gold) if head == -1]:
         bottom = level + _depth(view, centers)
-        _arrow(axes, (centers[row], bottom), (centers[row], level), GREY, 1.0)
-        _label(axes, centers[row], bottom, view.relations[row])
+        _draw_arrow(axes, (centers[root], bottom), (centers[root], level), GREY, 1.0)
+        _write_relation(axes, centers[root], bottom, view.relations[root])
 
 
-def _label(axes: Axes, x: float, y: float, relation: str | None) -> None:
+def _write_relation(axes: Axes, x: float, y: float, relation: str | None) -> None:
     """Write the name of a relation on its arrow."""
     frame = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
     axes.text(x, y, relation or "", ha="center", va="center", color=BLACK, fontsize=6, bbox=frame)
 
 
-def _arc(
-    axes: Axes,
-    centers: Sequence[float],
-    arc: tuple[int, int],
-    level: float,
-    color: str,
-    opacity: float,
-    *,
-    above: bool,
+def _draw_arc(
+    axes: Axes, centers: Sequence[float], arc: tuple[int, int], level: float, color: str, opacity: float, *, above: bool
 ) -> None:
-    """Draw an arrow from a word to another one."""
-    head, end = (centers[index] for index in arc)
-    start = head + (_APART if head < end else -_APART)
-    bend = 2 * _apex(centers, arc) / abs(end - start)
-    _arrow(axes, (start, level), (end, level), color, opacity, bend if (end < start) == above else -bend)
+    """Draw an arrow from a word to another one, whose indices are the arc."""
+    center, end = (centers[index] for index in arc)
+    start = center + (_APART if center < end else -_APART)
+    bend = 2 * _apex(centers, arc) / abs(end - start)  # a curve is half as high as the point that bends it
+    _draw_arrow(axes, (start, level), (end, level), color, opacity, bend if (end < start) == above else -bend)
 
 
-def _arrow(
+def _draw_arrow(
     axes: Axes, start: tuple[float, float], end: tuple[float, float], color: str, opacity: float, bend: float = 0.0
 ) -> None:
     """Draw an arrow from a point to another one."""

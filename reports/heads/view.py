@@ -118,6 +118,7 @@ class HeadView:
         return self._share(self.read(row, guess))
 
     def _share(self, value: float) -> float:
+        """Return a value as a share of what is drawn with full opacity, at most 1."""
         scale = 1.0 if self.scale is None else self.scale
         return float(min(1.0, value / scale)) if scale > 0 else 0.0
 
@@ -128,25 +129,19 @@ class HeadView:
 
     def without_special(self) -> HeadView:
         """The same map without the rows and columns of special tokens. The values stay as they are."""
-        kept = [index for index, is_special in enumerate(self.special) if not is_special]
-        return self.restricted(kept)
+        return self.restricted([index for index, is_special in enumerate(self.special) if not is_special])
 
     def restricted(self, kept: Sequence[int]) -> HeadView:
         """The same map with some words only."""
-        new: dict[int | None, int] = {-1: -1, **{index: position for position, index in enumerate(kept)}}
-        return HeadView(
-            self.sentence,
-            tuple(self.words[index] for index in kept),
-            tuple(self.special[index] for index in kept),
-            self.values[np.ix_(kept, kept)],
-            self.layer,
-            self.head,
-            self.kind,
-            self.scale,
-            tuple(new.get(self.guesses[index]) for index in kept),
-            tuple(new.get(self.gold[index]) for index in kept if self.gold),
-            tuple(self.relations[index] for index in kept if self.relations),
-            self.direction,
+        new_index: dict[int | None, int] = {-1: -1, **{old: new for new, old in enumerate(kept)}}  # −1 is the root
+        return replace(
+            self,
+            words=tuple(self.words[index] for index in kept),
+            special=tuple(self.special[index] for index in kept),
+            values=self.values[np.ix_(kept, kept)],
+            guesses=tuple(new_index.get(self.guesses[index]) for index in kept),
+            gold=tuple(new_index.get(self.gold[index]) for index in kept if self.gold),
+            relations=tuple(self.relations[index] for index in kept if self.relations),
         )
 
 
@@ -155,5 +150,5 @@ def on_one_scale(views: Sequence[HeadView]) -> tuple[HeadView, ...]:
     largest: dict[str, float] = {}
     for view in views:
         largest[view.kind] = max(largest.get(view.kind, 0.0), float(view.values.max()))
-    other = {view.kind for view in views if view.scale is not None}
-    return tuple(replace(view, scale=largest[view.kind]) if view.kind in other else view for view in views)
+    scaled = {view.kind for view in views if view.scale is not None}
+    return tuple(replace(view, scale=largest[view.kind]) if view.kind in scaled else view for view in views)

@@ -32,17 +32,17 @@ class OptionHelp:
 
 
 def option_sections(command: type[Any], most_used: Sequence[str]) -> dict[str, list[OptionHelp]]:
-    """The options of a command as its help shows them."""
+    """Return the options of a command as its help shows them, by the titles of their groups."""
     titled = [(title or "Further options", option) for title, option in _options(command)]
-    known = {option.flag: option for _, option in titled}
-    flags = [flag(name) for name in most_used]
-    if unknown := [typed for typed in flags if typed not in known]:
+    by_flag = {option.flag: option for _, option in titled}
+    most_used_flags = [flag(name) for name in most_used]
+    if unknown := [written for written in most_used_flags if written not in by_flag]:
         raise ValueError(f"{command.__name__} has no option {unknown[0]}")
     arguments = [option for _, option in titled if not option.flag]
     sections = {"Arguments": arguments} if arguments else {}
-    sections["Most used options"] = [known[typed] for typed in flags]
+    sections["Most used options"] = [by_flag[written] for written in most_used_flags]
     for title, option in sorted(titled, key=lambda pair: pair[0] == "Further options"):
-        if option.flag and option.flag not in flags:
+        if option.flag and option.flag not in most_used_flags:
             sections.setdefault(title, []).append(option)
     return sections
 
@@ -51,8 +51,8 @@ def _options(command: type[Any], defaults: Any = MISSING) -> Iterator[tuple[str,
     """All options of a dataclass, each with the title of its group; an empty one for those that are in no group."""
     types = get_type_hints(command, include_extras=True)
     for field in fields(command):
-        made = field.default if field.default_factory is MISSING else field.default_factory()
-        default = made if defaults is MISSING else getattr(defaults, field.name)
+        of_field = field.default if field.default_factory is MISSING else field.default_factory()
+        default = of_field if defaults is MISSING else getattr(defaults, field.name)  # a command may have others
         kind = _bare(types[field.name])
         if isinstance(kind, type) and is_dataclass(kind):
             yield from ((title or _title(kind), option) for title, option in _options(kind, default))
@@ -61,15 +61,13 @@ def _options(command: type[Any], defaults: Any = MISSING) -> Iterator[tuple[str,
 
 
 def _option(command: type[Any], name: str, kind: Any, default: Any) -> OptionHelp:
-    on = default is True
-    shown = "" if default in (None, MISSING, ()) or isinstance(default, bool) else _words(default)
-    typed = "" if _POSITIONAL in _notes(kind) else flag(f"no_{name}" if on else name)
-    return OptionHelp(typed, _value(kind), _note(kind, "help") or _docstring(command, name), shown)
-
-
-def _words(default: Any) -> str:
-    """A default as it would be typed."""
-    return " ".join(map(str, default)) if isinstance(default, tuple | list) else str(default)
+    """Return what the help says about a field of a command, given its annotation and its default."""
+    written_flag = "" if _POSITIONAL in _notes(kind) else flag(f"no_{name}" if default is True else name)
+    if default in (None, MISSING, ()) or isinstance(default, bool):
+        written_default = ""
+    else:
+        written_default = " ".join(map(str, default)) if isinstance(default, tuple | list) else str(default)
+    return OptionHelp(written_flag, _value(kind), _note(kind, "help") or _docstring(command, name), written_default)
 
 
 def flag(name: str) -> str:
@@ -81,8 +79,8 @@ def _bare(kind: Any) -> Any:
     """A type without its annotations, and without None."""
     if get_origin(kind) is Annotated:
         return _bare(get_args(kind)[0])
-    given = [choice for choice in get_args(kind) if choice is not NoneType]
-    return _bare(given[0]) if len(given) == 1 and NoneType in get_args(kind) else kind
+    others = [choice for choice in get_args(kind) if choice is not NoneType]
+    return _bare(others[0]) if len(others) == 1 and NoneType in get_args(kind) else kind
 
 
 def _value(kind: Any) -> str:
@@ -101,6 +99,7 @@ def _note(kind: Any, name: str) -> str:
 
 
 def _notes(kind: Any) -> tuple[Any, ...]:
+    """The annotations of a type."""
     return get_args(kind)[1:] if get_origin(kind) is Annotated else ()
 
 
@@ -126,10 +125,10 @@ def _field_docstrings(module: str) -> dict[tuple[str, str], str]:
     except (KeyError, OSError, TypeError):  # a module without a file: built in, or made while the program runs
         return {}
     classes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
-    return {
-        (node.name, field.target.id): inspect.cleandoc(below.value.value)
-        for node in classes
-        for field, below in itertools.pairwise(node.body)
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) and isinstance(below.value.value, str)
-    }
+    docstrings: dict[tuple[str, str], str] = {}
+    for node in classes:
+        for statements in itertools.pairwise(node.body):
+            match statements:
+                case ast.AnnAssign(target=ast.Name(id=field)), ast.Expr(value=ast.Constant(value=str(text))):
+                    docstrings[node.name, field] = inspect.cleandoc(text)
+    return docstrings

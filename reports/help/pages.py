@@ -42,9 +42,9 @@ def front_page(name: str, description: str, commands: Mapping[str, str], closing
     width = max(map(len, commands)) + 2
     rows = [_wrapped(text, f"{_INDENT}{command:<{width}}") for command, text in commands.items()]
     table = "\n".join([_heading("Commands"), *rows])
-    more = f"The options of a command are listed by {name} COMMAND --help."
+    hint = f"The options of a command are listed by {name} COMMAND --help."
     usage = f"{_heading('Usage')} {name} COMMAND [OPTIONS]"
-    return "\n\n".join([usage, *flowing(description), table, *flowing(more), *flowing(closing)])
+    return "\n\n".join([usage, *flowing(description), table, *flowing(hint), *flowing(closing)])
 
 
 def no_command(word: str | None, commands: Sequence[str]) -> str:
@@ -75,6 +75,7 @@ def blocks(paragraph: str) -> list[str]:
 
 
 def _laid_out(block: str, indent: str = "") -> str:
+    """Return the item of a list, the command line or the text in lines of the terminal's width."""
     if block.startswith("- "):
         return _wrapped(block.removeprefix("- "), f"{indent}{_INDENT}- ")
     if block.startswith("$ "):
@@ -83,12 +84,13 @@ def _laid_out(block: str, indent: str = "") -> str:
 
 
 def _option(option: OptionHelp) -> str:
-    parts = blocks(option.text)
-    if option.default and parts[-1:] and not parts[-1].startswith("- "):
-        parts[-1] += f" (default: {option.default})"
+    """Return the lines about an option, with its default behind the text, or below it if a list ends the text."""
+    described = blocks(option.text)
+    if option.default and described and not described[-1].startswith("- "):
+        described[-1] += f" (default: {option.default})"
     elif option.default:
-        parts.append(f"(default: {option.default})")
-    lines = [_laid_out(part, 3 * _INDENT) for part in parts]
+        described.append(f"(default: {option.default})")
+    lines = [_laid_out(block, 3 * _INDENT) for block in described]
     return "\n".join([_wrapped(f"{option.flag} {option.value}".strip(), _INDENT), *lines])
 
 

@@ -38,21 +38,20 @@ def outlined(body: str, *, prefix: str, lower: int = 0) -> tuple[str, list[Headi
     def with_id(match: re.Match[str]) -> str:
         level, attributes, content = int(match[1]) + lower, match[2], match[3]
         text = html.unescape(_TAG.sub("", content)).strip()
-        given = re.search(r'\bid="([^"]*)"', attributes)
-        name = html.unescape(given[1]) if given else f"{prefix}-{slug(text)}"
+        own_id = re.search(r'\bid="([^"]*)"', attributes)
+        name = html.unescape(own_id[1]) if own_id else f"{prefix}-{slug(text)}"
         number = 2
         while name in taken:
             name, number = f"{prefix}-{slug(text)}-{number}", number + 1
         taken.add(name)
         headings.append(Heading(name, text, level))
-        if not given:
+        if not own_id:
             attributes += f' id="{html.escape(name)}"'
         return f"<h{level}{attributes}>{content}</h{level}>"
 
     pieces = _OPAQUE.split(body)
-    for index in range(0, len(pieces), 2):
-        text = _HEADING.sub(with_id, pieces[index])
-        parts = _HEAD.split(text)
-        parts = [_HEADER.sub(f'<th scope="{"col" if i % 2 else "row"}"', part) for i, part in enumerate(parts)]
-        pieces[index] = "".join(parts)
+    for index in range(0, len(pieces), 2):  # every second piece is opaque
+        parts = _HEAD.split(_HEADING.sub(with_id, pieces[index]))  # every second part is the head of a table
+        scoped = [_HEADER.sub(f'<th scope="{"col" if i % 2 else "row"}"', part) for i, part in enumerate(parts)]
+        pieces[index] = "".join(scoped)
     return "".join(pieces), headings

@@ -61,13 +61,14 @@ def _with_dark(image: re.Match[str]) -> str:
     dark = pixels.copy()
     for light, color in (_COLORS[f"{SCALE.name}-{level}"] for level in range(SCALE.N)):
         # A scale that is reversed rounds its colors in another way.
-        apart = np.abs(pixels[..., :3] - to_rgb(light)).max(-1)
-        dark[apart < _SAME, :3] = to_rgb(color)
-    written = BytesIO()
-    imsave(written, dark, format="png")
-    text = base64.b64encode(written.getvalue()).decode()
-    other = image[0].replace(image[1], text).replace(image[2] or "\0", "")
-    return image[0].replace("<image", '<image class="on-light"') + other.replace("<image", '<image class="on-dark"')
+        distance = np.abs(pixels[..., :3] - to_rgb(light)).max(-1)
+        dark[distance < _SAME, :3] = to_rgb(color)
+    png = BytesIO()
+    imsave(png, dark, format="png")
+    code = base64.b64encode(png.getvalue()).decode()
+    dark_image = image[0].replace(image[1], code).replace(image[2] or "\0", "")  # without the id, which is taken
+    on_light = image[0].replace("<image", '<image class="on-light"')
+    return on_light + dark_image.replace("<image", '<image class="on-dark"')
 
 
 _MOST_SERIES = 12
@@ -77,8 +78,7 @@ def alternative(figure: Figure) -> str:
     """Say what a figure shows: its title, and for each of its axes the title, the labels and the series."""
     title = figure.get_suptitle()
     legends = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-    described = dict.fromkeys(text for axes in figure.axes if (text := _describe(axes)))
-    parts = [title, *described] if title else list(described)
+    parts = [part for part in dict.fromkeys([title, *map(_describe, figure.axes)]) if part]
     further = [label for label in dict.fromkeys(legends) if not any(label in part for part in parts)]
     if further:
         parts.append("Legend: " + ", ".join(further))
@@ -86,6 +86,7 @@ def alternative(figure: Figure) -> str:
 
 
 def _describe(axes: Axes) -> str:
+    """Say what axes show; empty if nothing is written on them."""
     titles = [axes.get_title(loc=loc) for loc in ("left", "center", "right")]
     labels = [(axes.get_xlabel(), "horizontal"), (axes.get_ylabel(), "vertical")]
     named = ", ".join(f"{label} ({where})" for label, where in labels if label)
