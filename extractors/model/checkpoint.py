@@ -63,19 +63,19 @@ def _needed(model: Any, *, decoder: bool) -> set[str]:
     body = model.base_model
     if body.config.is_encoder_decoder and not decoder:
         body = body.get_encoder()
-    inside = {id(tensor) for tensor in chain(body.parameters(), body.buffers())}
+    ids_of_body = {id(tensor) for tensor in chain(body.parameters(), body.buffers())}
     named = chain(model.named_parameters(remove_duplicate=False), model.named_buffers(remove_duplicate=False))
-    return {key for key, tensor in named if id(tensor) in inside and "pooler" not in key}
+    return {key for key, tensor in named if id(tensor) in ids_of_body and "pooler" not in key}
 
 
 def _unused(unexpected: Collection[str], prefix: str, parts: Collection[str]) -> UnusedWeights:
     """Sort tensors by whether they belong to the base model, by their prefix or by the name of a part of it."""
     heads, others = [], []
     for key in sorted(key for key in unexpected if not key.endswith(_BUFFERS)):
-        inside = key.removeprefix(prefix)
-        of_base = inside != key or inside.split(".")[0] in parts
-        if of_base and "pooler" not in inside:
-            others.append(inside)
+        bare_key = key.removeprefix(prefix)
+        is_of_base = bare_key != key or bare_key.split(".")[0] in parts
+        if is_of_base and "pooler" not in bare_key:
+            others.append(bare_key)
         else:
             heads.append(key)
     return UnusedWeights(tuple(heads), tuple(others))
@@ -83,6 +83,7 @@ def _unused(unexpected: Collection[str], prefix: str, parts: Collection[str]) ->
 
 @torch.inference_mode()
 def _check_finite(name: str, model: Any) -> None:
+    """Raise `ModelError` if a weight is NaN or infinite."""
     for key, parameter in model.named_parameters():
         if not parameter.numel() or not parameter.is_floating_point():
             continue
@@ -111,7 +112,7 @@ def untrained_weights(model: Any) -> list[str]:
         for key, matrix in model.named_parameters()
         if matrix.dim() > 1 and matrix.numel() > 1 and id(matrix) not in spared
     }
-    constant = [key for key, matrix in matrices.items() if bool(torch.eq(*matrix.aminmax()))]
+    constant = [key for key, matrix in matrices.items() if bool(torch.eq(*matrix.aminmax()))]  # smallest is largest
     whole = [key for key, matrix in matrices.items() if key not in constant and _is_whole(matrix)]
     return [
         f"{len(keys)} of {len(matrices)} weight matrices hold {what}, which training does not leave behind, so that "
@@ -125,7 +126,7 @@ def _is_whole(matrix: torch.Tensor) -> bool:
     """Whether all values are whole numbers; one row tells most matrices apart."""
     if not matrix.is_floating_point():
         return True
-    return all(bool((part == part.round()).all()) for part in (matrix[0], matrix))
+    return all(bool((values == values.round()).all()) for values in (matrix[0], matrix))
 
 
 def listed(keys: Collection[str]) -> str:

@@ -120,7 +120,7 @@ def check_full_attention(
             f"{name}: {len(attentions)} of {layers} layers gave {what} weights; either {model.config.model_type!r} "
             "models do not return them, or this one was not loaded with attn_implementation='eager'"
         )
-    inputs, rows, columns = (*shape, shape[-1])[:3]
+    inputs, rows, columns = (*shape, shape[-1])[:3]  # two numbers stand for as many columns as rows
     heads = {None if alpha is None else alpha.shape[1] for alpha in attentions}
     for layer, alpha in enumerate(attentions, start=1):
         if alpha is None or len(heads) > 1 or tuple(alpha.shape) != (inputs, *heads, rows, columns):
@@ -134,9 +134,9 @@ def check_full_attention(
 def same_attention(first: Sequence[Sequence[Tensor]], second: Sequence[Sequence[Tensor]], most: float = SAME) -> bool:
     """Whether inputs have the same attention in two passes, layer by layer, up to rounding and without NaN."""
     return all(
-        bool(((alpha - beta).abs() <= most).all())
-        for alphas, betas in zip(first, second, strict=True)
-        for alpha, beta in zip(alphas, betas, strict=True)
+        bool(((alpha - other_alpha).abs() <= most).all())
+        for layers, other_layers in zip(first, second, strict=True)
+        for alpha, other_alpha in zip(layers, other_layers, strict=True)
     )
 
 

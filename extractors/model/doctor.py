@@ -51,18 +51,18 @@ class Precision:
     differing: int  # those that differ without being noticed
 
     def __str__(self) -> str:
-        found = f"float32 is off by at most {self.error:.1e} of a value"
-        found += f"; {self.differing:,} of {self.decisions:,} decisions differ from float64"
-        return found + (f", and {self.remade:,} that are close are made again in float64" if self.remade else "")
+        error = f"float32 is off by at most {self.error:.1e} of a value"
+        remade = f", and {self.remade:,} that are close are made again in float64" if self.remade else ""
+        return f"{error}; {self.differing:,} of {self.decisions:,} decisions differ from float64{remade}"
 
     @classmethod
     def of(cls, encoder: Encoder, sentences: Sequence[Sentence], kind: str) -> Precision:
         """Compare the maps of a kind with those of float64."""
         parts: list[Precision] = []
         for batch in extract(encoder, sentences, kind=kind, log=ExtractionLog()):
-            doubled = batch.exact(range(len(batch)))
-            for row, ((_, single), double) in enumerate(zip(batch.unpadded(), doubled, strict=True)):
-                words = np.flatnonzero(batch.words[row].numpy())
+            float64_maps = batch.exact(range(len(batch)))
+            for index, ((_, single), double) in enumerate(zip(batch.unpadded(), float64_maps, strict=True)):
+                words = np.flatnonzero(batch.words[index].numpy())
                 if len(words) < 2:
                     continue
                 rounded, exact = (maps[..., words[:, None], words] for maps in (single.astype(float), double.numpy()))
@@ -75,11 +75,11 @@ class Precision:
 
 def _compared(rounded: np.ndarray, exact: np.ndarray, axis: int, noise: float) -> Precision:
     """Compare the decisions between the words of a sentence along one axis of its maps."""
-    others = ~np.eye(exact.shape[-1], dtype=bool)
-    large = others & (exact > 0) & (exact >= (exact * others).max(axis, keepdims=True) / 2)
-    error = (np.abs(rounded - exact)[large] / exact[large]).max(initial=0)
-    right = np.where(others, exact, -np.inf).argmax(axis, keepdims=True)
-    candidates = np.where(others, rounded, -np.inf)
+    is_other = ~np.eye(exact.shape[-1], dtype=bool)  # the diagonal is a word with itself
+    is_large = is_other & (exact > 0) & (exact >= (exact * is_other).max(axis, keepdims=True) / 2)
+    error = (np.abs(rounded - exact)[is_large] / exact[is_large]).max(initial=0)
+    right = np.where(is_other, exact, -np.inf).argmax(axis, keepdims=True)
+    candidates = np.where(is_other, rounded, -np.inf)
     largest = candidates.max(axis, keepdims=True)
     wrong = candidates.argmax(axis, keepdims=True) != right
     # In float32 the right word is behind by this much. What is more than noise is not computed again.
@@ -146,18 +146,18 @@ class Examination:
         limit = self.encoder.max_length
         aligned = zip(self.sentences, self.encoder.align(self.sentences), strict=True)
         readable = [(s, p) for s, p in aligned if isinstance(p, Pieces) and obstacle(p, limit) is None]
-        numbers = np.random.default_rng(0).choice(len(readable), min(SAMPLE, len(readable)), replace=False)
-        drawn = sorted((readable[number][0] for number in sorted(numbers)), key=len)
+        indices = np.random.default_rng(0).choice(len(readable), min(SAMPLE, len(readable)), replace=False)
+        drawn = sorted((readable[index][0] for index in sorted(indices)), key=len)
         # Maps that need weights take long, so they are made of the shorter half of these, without the shortest.
-        fewer = drawn[len(drawn) // 6 : (len(drawn) + 1) // 2]
-        few = f"; the checks of the model read {len(drawn)} of them, drawn at random with a fixed seed"
-        found = f"{len(readable)} of {len(self.sentences)} can be read{few if len(drawn) < len(readable) else ''}"
-        of_layers = f"maps that need the weights of the layers are checked on {len(fewer)}"
+        shorter = drawn[len(drawn) // 6 : (len(drawn) + 1) // 2]
+        sample = f"; the checks of the model read {len(drawn)} of them, drawn at random with a fixed seed"
+        found = f"{len(readable)} of {len(self.sentences)} can be read{sample if len(drawn) < len(readable) else ''}"
+        of_layers = f"maps that need the weights of the layers are checked on {len(shorter)}"
         yield self._noted("sentences", bool(readable), f"{found}; {of_layers}")
         if readable:
             yield from self._text_checks(readable)
             yield from self._attention_checks(drawn)
-            yield from self._kind_checks(drawn, fewer)
+            yield from self._kind_checks(drawn, shorter)
         yield from self.verdicts()
 
     def _text_checks(self, readable: Sequence[tuple[Sentence, Pieces]]) -> Iterator[Check]:
@@ -196,10 +196,10 @@ class Examination:
             result = _tried(partial(check, self.encoder, drawn))
             yield self._noted(name, *((False, result) if isinstance(result, str) else result))
 
-    def _kind_checks(self, drawn: Sequence[Sentence], fewer: Sequence[Sentence]) -> Iterator[Check]:
+    def _kind_checks(self, drawn: Sequence[Sentence], shorter: Sequence[Sentence]) -> Iterator[Check]:
         for name in self.kinds:
             kind = get_kind(name)
-            precision = _tried(partial(Precision.of, self.encoder, fewer if kind.reads_weights else drawn, name))
+            precision = _tried(partial(Precision.of, self.encoder, shorter if kind.reads_weights else drawn, name))
             if isinstance(precision, str):
                 self.refused[name] = precision
             elif precision.error > GROSS_ERROR:
@@ -229,30 +229,30 @@ def _passes(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Forward]:
     return [encoder.forward(batch) for batch in batches]
 
 
-def _attention(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
+def _check_given(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
     [forward] = _passes(encoder, sentences[:1])  # which checks that each layer gives one
     finite = all(bool(torch.isfinite(alpha).all()) for alpha in forward.attentions)
     found = f"{len(forward.attentions)} full matrices through eager attention"
     return finite, found if finite else f"{found}, with values that are not finite"
 
 
-def _row_sums(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
-    off = 0.0
+def _check_row_sums(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
+    largest = 0.0
     for forward in _passes(encoder, sentences):
         rows = forward.mask[:, None].expand(-1, encoder.n_heads, -1)
-        sums = (off_one(alpha.sum(-1)[rows], sinks=encoder.has_sinks) for alpha in forward.attentions)
-        off = max(off, *(float(each.max()) for each in sums))
-    return off <= ROW_SUM_TOLERANCE, f"within {off:.1e}"
+        errors = (off_one(alpha.sum(-1)[rows], sinks=encoder.has_sinks) for alpha in forward.attentions)
+        largest = max(largest, *(float(error.max()) for error in errors))
+    return largest <= ROW_SUM_TOLERANCE, f"within {largest:.1e}"
 
 
-def _padding(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool | None, str]:
+def _check_padding(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool | None, str]:
     if encoder.batching != "padded":
         return None, f"inputs are never padded; read together: {encoder.batching}"
-    mass = max(mass_on_padding(each.attentions, each.mask, each.mask) for each in _passes(encoder, sentences))
+    mass = max(mass_on_padding(f.attentions, f.mask, f.mask) for f in _passes(encoder, sentences))
     return mass <= 1e-6, f"at most {mass:.1e} of a row"
 
 
-def _same_maps(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
+def _check_same_maps(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
     def maps(model: Encoder, batch_cells: int) -> dict[str, np.ndarray]:
         batches = extract(model, sentences, batch_cells=batch_cells, log=ExtractionLog())
         return {sentence.id: array for batch in batches for sentence, array in batch.unpadded()}
@@ -261,22 +261,22 @@ def _same_maps(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, s
         return max(float(np.abs(first[key] - second[key]).max()) for key in first)
 
     alone, together = maps(encoder, 1), maps(encoder, 2**20)
-    again = difference(together, maps(encoder, 2**20))
-    off = max(difference(alone, other) for other in (together, *(maps(encoder, 2**n) for n in (8, 11, 13))))
+    repeated = difference(together, maps(encoder, 2**20))
+    batched = max(difference(alone, other) for other in (together, *(maps(encoder, 2**n) for n in (8, 11, 13))))
     # Where scores are large, so is their rounding, which float64 shows.
-    same = off <= SAME or off <= 4 * difference(alone, maps(encoder.double, 1))
-    return again == 0 and same, f"repeated: largest difference {again:.1e}; in other batches: {off:.1e}"
+    same = batched <= SAME or batched <= 4 * difference(alone, maps(encoder.double, 1))
+    return repeated == 0 and same, f"repeated: largest difference {repeated:.1e}; in other batches: {batched:.1e}"
 
 
-def _sink(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[None, str]:
+def _measure_sinks(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[None, str]:
     """Measure the share of attention on the first and the last position, with a prepended token and without."""
     first, last = _at_the_ends(encoder, sentences)
-    found = f"{first:.0f} % on the first position, {last:.0f} % on the last"
+    shares = f"{first:.0f} % on the first position, {last:.0f} % on the last"
     if encoder.prepended is not None:
         plain = Encoder(encoder.model, load_tokenizer(encoder.files), encoder.name, encoder.files)
         without, _ = _at_the_ends(plain, sentences)
-        found = f"{found}; without {encoder.prepended}, which --prepend added, {without:.0f} % on the first position"
-    return None, f"{found} (mean over heads)"
+        shares += f"; without {encoder.prepended}, which --prepend added, {without:.0f} % on the first position"
+    return None, f"{shares} (mean over heads)"
 
 
 def _at_the_ends(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[float, float]:
@@ -291,10 +291,10 @@ def _at_the_ends(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[float
 
 
 _ATTENTION_CHECKS = {
-    "attention from every layer": _attention,
-    "rows sum to 1": _row_sums,
-    "nothing on padding": _padding,
-    "same maps again, alone and in any batch": _same_maps,
-    "where attention rests": _sink,
+    "attention from every layer": _check_given,
+    "rows sum to 1": _check_row_sums,
+    "nothing on padding": _check_padding,
+    "same maps again, alone and in any batch": _check_same_maps,
+    "where attention rests": _measure_sinks,
 }
 """The checks of the attention that a model gives to a few sentences. Each says whether it passed, and what it found."""

@@ -164,17 +164,17 @@ class Encoder(LoadedModel):
     def _in_turns(
         self, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"], first_layers: int | None
     ) -> InTurns | None:
-        """The attention of a decoder, a few layers at a time if all are too large; None if they are not."""
-        number = first_layers or self.n_layers
-        of_layer = self.n_heads * ids.numel() * ids.shape[1] * self.dtype.itemsize
-        together = max(1, forward_pass.MOST // of_layer)
+        """Return the attention of a decoder, computed a few layers at a time; None if it need or can not be so."""
+        n_layers = first_layers or self.n_layers
+        bytes_of_layer = self.n_heads * ids.numel() * ids.shape[1] * self.dtype.itemsize
+        layers_per_turn = max(1, forward_pass.MOST // bytes_of_layer)
         # Between the layers of other models, there may be more than the output of one and the input of the next.
-        if together >= number or not self.causal or self.family in forward_pass.TAKES_APART:
+        if layers_per_turn >= n_layers or not self.causal or self.family in forward_pass.TAKES_APART:
             return None
         modules = layers_of(self.model)
         if not modules:
             return None
-        return InTurns(lambda n: self._run(ids, mask, None, n)[0], modules, number, together)
+        return InTurns(lambda n: self._run(ids, mask, None, n)[0], modules, n_layers, layers_per_turn)
 
     @property
     def layers(self) -> ModelLayers:
@@ -269,12 +269,12 @@ class Encoder(LoadedModel):
                 f"{self.label}: the same input gives different attention each time, so maps of this model cannot be "
                 "trusted"
             )
-        other = replace(long, ids=long.ids[::-1])
-        singles = [alone[0], *self._attention(other)]
-        return "equal lengths" if same_attention(self._attention(long, other), singles) else "one by one"
+        reversed_ = replace(long, ids=long.ids[::-1])  # another input of the same length
+        both_alone = [alone[0], *self._attention(reversed_)]
+        return "equal lengths" if same_attention(self._attention(long, reversed_), both_alone) else "one by one"
 
     def _attention(self, *batch: Pieces) -> list[list[Tensor]]:
-        """Return the attention of each input of a padded batch, layer by layer, without the padding."""
+        """Return for each input of a padded batch the attention of its layers, without the padding."""
         attentions = self.forward(batch).attentions
         return [[alpha[row, :, : len(p), : len(p)] for alpha in attentions] for row, p in enumerate(batch)]
 

@@ -48,6 +48,7 @@ def float32_view(model: Any) -> Any:
 
 
 def _view(model: Any, dtype: torch.dtype) -> Any:
+    """Make a copy of the model that shares its parameters, and converts each whenever it is read."""
     tables = {id(table): _CastAfterLookUp(table, dtype) for table in _word_tables(model)}
     shared = {id(parameter): parameter for parameter in model.parameters()}
     converted = {id(buffer): _converted(buffer.clone(), dtype) for buffer in model.buffers()}
@@ -78,6 +79,7 @@ def in_float64(stored: Tensor) -> Tensor:
 
 
 def _converted(stored: Tensor, dtype: torch.dtype) -> Tensor:
+    """Convert a tensor to a type of decimal numbers; integers stay integers."""
     if dtype == torch.float64:
         return in_float64(stored)
     return stored.to(dtype) if stored.is_floating_point() else stored

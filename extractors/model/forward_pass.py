@@ -87,23 +87,23 @@ class Forward:
         Raises:
             ModelError: what is recomputed is not what the model computed.
         """
-        for number, alpha in enumerate(self.attentions):
+        for index, alpha in enumerate(self.attentions):
             if release and isinstance(self.attentions, list):
-                self.attentions[number] = alpha.new_empty(0)
+                self.attentions[index] = alpha.new_empty(0)
             if self.hidden_states is None or self.model_layers is None:
                 yield Layer(alpha, self.mask)
                 continue
             layer = Layer(
                 alpha,
                 self.mask,
-                weights=self.model_layers.weights[number],
-                x=self.hidden_states[number],
+                weights=self.model_layers.weights[index],
+                x=self.hidden_states[index],
                 groups=groups,
                 ff_bias=ff_bias,
             )
-            if self.model_layers.comparable[number]:
-                where = f"{self.model_layers.family!r} layer {number + 1}"
-                verify_batch(layer, self.hidden_states[number + 1], where)
+            if self.model_layers.comparable[index]:
+                where = f"{self.model_layers.family!r} layer {index + 1}"
+                verify_batch(layer, self.hidden_states[index + 1], where)
             yield layer
 
 
@@ -147,10 +147,10 @@ def feed_forward(names: Architecture | CrossAttention) -> dict[str, int | None]:
 
 
 @contextmanager
-def shortened(modules: nn.ModuleList, number: int) -> Iterator[None]:
-    """Leave only the first modules in a list within the context."""
-    above = list(modules[number:])
-    del modules[number:]
+def shortened(modules: nn.ModuleList, n_kept: int) -> Iterator[None]:
+    """Leave only the first ``n_kept`` modules in a list within the context."""
+    above = list(modules[n_kept:])
+    del modules[n_kept:]
     try:
         yield
     finally:
@@ -159,21 +159,21 @@ def shortened(modules: nn.ModuleList, number: int) -> Iterator[None]:
 
 @contextmanager
 def resumed(
-    modules: Sequence[nn.Module], layer: int, hidden: Float[Tensor, "batch n dim"], tuples: Sequence[int] = ()
+    modules: Sequence[nn.Module], layer: int, hidden: Float[Tensor, "batch n dim"], sizes: Sequence[int] = ()
 ) -> Iterator[None]:
     """Let forward passes begin at a layer: the layers below return their input, and the layer takes ``hidden``.
 
-    Some models need as many values from a layer as it usually gives: ``tuples`` has their number, 0 for a tensor alone.
+    Some models need as many values from a layer as it usually gives: ``sizes`` has their number, 0 for a tensor alone.
     """
     calls = itertools.count()
 
     def resume(original: Callable[..., Any]) -> Callable[..., Any]:
         def forward(hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
-            number = next(calls)
-            if number < layer:
-                size = tuples[number] if tuples else 0
-                return (hidden_states, *[None] * (size - 1)) if size else hidden_states
-            return original(hidden if number == layer else hidden_states, *args, **kwargs)
+            call = next(calls)  # the number of the layer, as layers may share modules
+            if call >= layer:
+                return original(hidden if call == layer else hidden_states, *args, **kwargs)
+            size = sizes[call] if sizes else 0
+            return (hidden_states, *[None] * (size - 1)) if size else hidden_states
 
         return forward
 
@@ -194,21 +194,21 @@ def giving_zeros(module: nn.Module, dims: Mapping[str, int | None]) -> Iterator[
     dimensions, what follows has nothing to compute.
     """
     try:
-        linear = {path: module.get_submodule(path) for path in dims}
+        originals = {path: module.get_submodule(path) for path in dims}
         zeros = {
-            path: _Zeros(read_linear(linear[path], path)[0].shape[1] if dim is None else dim)
+            path: _Zeros(read_linear(originals[path], path)[0].shape[1] if dim is None else dim)
             for path, dim in dims.items()
         }
     except (AttributeError, ModelError):
         # The row does not fit, which matters only to kinds of maps that read weights. Then all is computed.
-        linear, zeros = {}, {}
+        originals, zeros = {}, {}
     try:
         for path, replacement in zeros.items():
             module.set_submodule(path, replacement)
         yield
     finally:
-        for path, replaced in linear.items():
-            module.set_submodule(path, replaced)
+        for path, original in originals.items():
+            module.set_submodule(path, original)
 
 
 class _Zeros(nn.Module):
@@ -248,29 +248,29 @@ class InTurns(Sequence[Tensor]):
     # number of layers. `hidden` is filled with the input of each layer and the output of the last.
 
     def __init__(
-        self, run: Callable[[int], tuple[Tensor, ...]], modules: nn.ModuleList, number: int, together: int
+        self, run: Callable[[int], tuple[Tensor, ...]], modules: nn.ModuleList, n_layers: int, layers_per_turn: int
     ) -> None:
-        self.hidden: list[Tensor] = [Tensor()] * (number + 1)
-        self._run, self._modules, self._number, self._together = run, modules, number, together
-        self._turn: dict[int, Tensor] = {}
-        self._stop = 0
+        self.hidden: list[Tensor] = [Tensor()] * (n_layers + 1)
+        self._run, self._modules, self._n_layers, self._layers_per_turn = run, modules, n_layers, layers_per_turn
+        self._turn: dict[int, Tensor] = {}  # the attention that is in memory, by the layer
+        self._next_layer = 0  # with which the next turn begins
 
     def __len__(self) -> int:
-        return self._number
+        return self._n_layers
 
     def __getitem__(self, index: Any) -> Any:
-        number = range(self._number)[index]
-        if number not in self._turn and number != self._stop:
-            self._stop = number - number % self._together
-            if not len(self.hidden[self._stop]):
-                self._stop = 0
-        while number not in self._turn:
-            self._next()
-        return self._turn[number]
+        layer = range(self._n_layers)[index]
+        if layer not in self._turn and layer != self._next_layer:
+            self._next_layer = layer - layer % self._layers_per_turn
+            if not len(self.hidden[self._next_layer]):  # no pass has reached this layer yet
+                self._next_layer = 0
+        while layer not in self._turn:
+            self._compute_turn()
+        return self._turn[layer]
 
-    def _next(self) -> None:
-        """Compute the layers after those that were computed last, and drop these."""
-        start, stop = self._stop, min(self._stop + self._together, self._number)
+    def _compute_turn(self) -> None:
+        """Compute the layers of the next turn, and drop those of the last one."""
+        start, stop = self._next_layer, min(self._next_layer + self._layers_per_turn, self._n_layers)
         self._turn.clear()
         with ExitStack() as stack:
             stack.enter_context(shortened(self._modules, stop))
@@ -283,4 +283,4 @@ class InTurns(Sequence[Tensor]):
             self.hidden[0] = recorded.inputs[0]
         self.hidden[start + 1 : stop + 1] = recorded.outputs
         self._turn = dict(enumerate(attentions, start))
-        self._stop = stop
+        self._next_layer = stop

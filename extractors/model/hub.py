@@ -70,7 +70,7 @@ def hub_model(name: str, revision: str | None = None) -> LoadedFiles:
         cached = Path(constants.HF_HUB_CACHE, repo_folder_name(repo_id=name, repo_type="model"))
         try:
             commit, checksums = _ask(name, revision)
-            folder, silence = cached / "snapshots" / commit, ""
+            folder, silence = cached / "snapshots" / commit, ""  # why the Hub gives no answer, empty if it does
         except _NoAnswerError as error:
             folder, silence = _cached_folder(name, revision, str(error)), str(error)
             checksums = dict.fromkeys((path.name for path in folder.iterdir()), "")
@@ -132,6 +132,7 @@ def _intact(
 
 
 def _fetch(name: str, commit: str, files: Collection[str]) -> None:
+    """Download files of a commit into the cache, or raise `ModelError`."""
     try:
         with _explained(name, commit):
             huggingface_hub.snapshot_download(

@@ -41,8 +41,8 @@ class LoadedModel:
         self.held: Any
         self._view_dtype: torch.dtype | None
         self.held, self._view_dtype = getattr(model, "view_of", (model, None))
-        self._double: tuple[Any, Any] | None = None
-        self._read: tuple[Any, Any] | None = None
+        self._double: tuple[Any, Any] | None = None  # the ids of parameters, and the twin that was made of them
+        self._read: tuple[Any, Any] | None = None  # the key of the parameters, and what was read of them
 
     def __repr__(self) -> str:
         shape = f"{self.n_layers} layers × {self.n_heads} heads"
@@ -92,10 +92,10 @@ class LoadedModel:
         """
         if self.dtype == torch.float64:
             return self
-        key = tuple(id(parameter) for parameter in self.model.parameters())  # kept alive, and so unique, by the twin
-        if self._double is None or self._double[0] != key:
+        ids = tuple(id(parameter) for parameter in self.model.parameters())  # kept alive, and so unique, by the twin
+        if self._double is None or self._double[0] != ids:
             try:
-                self._double = key, self._with_model(float64_twin(self.held))
+                self._double = ids, self._with_model(float64_twin(self.held))
             except Exception as error:
                 if out_of_memory(error):
                     raise
@@ -123,7 +123,7 @@ class LoadedModel:
         return weights_sha256(self.held, self.files.untrained)
 
     def _up_to_date(self, read: Callable[[], Any]) -> Any:
-        """What a function reads of the weights, which is read again after parameters have changed."""
+        """Return what a function reads of the weights, which is read again after parameters have changed."""
         key = parameters_key(self.held)
         if self._read is None or self._read[0] != key:
             self._read = key, read()

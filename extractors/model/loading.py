@@ -103,17 +103,17 @@ def begin_with(tokenizer: Any, prepend: str) -> str | None:
     adds_tokens = tokenizer.num_special_tokens_to_add() > 0
     if prepend == "none" or token is None or (prepend == "auto" and adds_tokens):
         return None
-    number = tokenizer.get_vocab().get(token)
-    if number is None:
+    token_id = tokenizer.get_vocab().get(token)
+    if token_id is None:
         raise ModelError(f"--prepend {token}: the tokenizer has no such token")
-    if tokenizer("a").input_ids[:1] == [number]:
+    if tokenizer("a").input_ids[:1] == [token_id]:
         return None
     if adds_tokens:
         raise ModelError(f"--prepend {token}: the tokenizer adds special tokens by itself; leave the option out")
     backend = tokenizer.backend_tokenizer
-    template = TemplateProcessing(single=[token, "$A"], pair=[token, "$A", "$B"], special_tokens=[(token, number)])
-    before = backend.post_processor
-    backend.post_processor = template if before is None else Sequential([before, template])
+    template = TemplateProcessing(single=[token, "$A"], pair=[token, "$A", "$B"], special_tokens=[(token, token_id)])
+    previous = backend.post_processor
+    backend.post_processor = template if previous is None else Sequential([previous, template])
     return str(token)
 
 
@@ -127,19 +127,19 @@ def load_pretrained(
     decoder: bool = False,
 ) -> tuple[Any, Any, str, LoadedFiles]:
     """Load a model with its tokenizer; the result is what the classes of models take, if it is no bfloat16 model."""
-    held = () if decoder else (torch.bfloat16,)  # computed with in float32, see `Encoder.from_pretrained`
-    allowed = (torch.float32, torch.float64, *held)
+    held_only = () if decoder else (torch.bfloat16,)  # computed with in float32, see `Encoder.from_pretrained`
+    allowed = (torch.float32, torch.float64, *held_only)
     if dtype not in allowed:  # less would blur the comparisons that every count is made of
         raise ValueError(f"dtype must be {' or '.join(map(str, allowed))}, not {dtype}")
-    found = find_model(name_or_path, revision)
-    tokenizer = load_tokenizer(found)
-    model, files = load_from(auto_class, found, dtype, decoder=decoder)
-    if dtype == torch.bfloat16 and (others := _rounded_types(files)):
-        rounded = (
-            f"The checkpoint has weights in {' and '.join(others)}, which --dtype bfloat16 has rounded, so that this "
-            "is not quite the model that was trained."
+    located = find_model(name_or_path, revision)
+    tokenizer = load_tokenizer(located)
+    model, files = load_from(auto_class, located, dtype, decoder=decoder)
+    if dtype == torch.bfloat16 and (rounded_types := _rounded_types(files)):
+        warning = (
+            f"The checkpoint has weights in {' and '.join(rounded_types)}, which --dtype bfloat16 has rounded, so that "
+            "this is not quite the model that was trained."
         )
-        files = replace(files, warnings=(*files.warnings, rounded))
+        files = replace(files, warnings=(*files.warnings, warning))
     name = Path(name_or_path).resolve().name if files.endpoint is None else files.name
     try:
         if torch.device(device).type == "meta":
@@ -151,7 +151,7 @@ def load_pretrained(
 
 
 def _rounded_types(files: LoadedFiles) -> list[str]:
-    """The types of weights in the files that bfloat16 cannot hold, without constants such as position ids."""
+    """Return the types of weights in the files that bfloat16 cannot hold, without constants such as position ids."""
     folder = files.folder or Path()
     types = {kind for name in files.sha256 for kind in stored_types(folder / name).values()}
     return sorted(types - {"BF16", "I64", "I32", "U8", "BOOL"})
@@ -200,10 +200,11 @@ def _tokenizer_failure(tokenizer: Any, folder: Path) -> str | None:
             return f"{TOKENIZER} describes a {described} tokenizer, but {kind}, which is asked for, is of {loaded}"
     special = {number for number, token in tokenizer.added_tokens_decoder.items() if token.special}
     if len(tokenizer) <= len(special.union(tokenizer.all_special_ids)) + 1:
-        there = " and ".join(path.name for path in sorted(folder.iterdir()) if TOKENIZER_FILE.fullmatch(path.name))
+        files = " and ".join(path.name for path in sorted(folder.iterdir()) if TOKENIZER_FILE.fullmatch(path.name))
         lacks = "has no vocabulary besides special tokens"
-        return f"{kind} {lacks}: it reads {' or '.join(names)}, and the folder has {there or 'no file of a tokenizer'}"
-    tokenizer("\ua66e")  # a letter of a few medieval books, which hardly any vocabulary has
+        return f"{kind} {lacks}: it reads {' or '.join(names)}, and the folder has {files or 'no file of a tokenizer'}"
+    # An error is raised here if the tokenizer cannot read what it does not know: a letter of a few medieval books.
+    tokenizer("\ua66e")
     return None
 
 

@@ -189,19 +189,19 @@ def _align(tokenizer: Any, reserved: set[int], texts: Sequence[str], shift: int,
     """Match the pieces of an encoding with the words of its first text, before which ``shift`` spaces were put."""
     unk, unk_token = tokenizer.unk_token_id, tokenizer.unk_token or ""
     sides = zip(encoding.word_ids, encoding.sequence_ids, strict=True)
-    words = [word if side == 0 else None for word, side in sides]
-    missing = sorted(set(range(len(texts))).difference(words))
-    if missing and unk is None:
-        raise Unalignable(f"the tokenizer has no piece for word {missing[0] + 1} and no unknown token")
+    word_of_piece = [word if side == 0 else None for word, side in sides]
+    missing_words = sorted(set(range(len(texts))).difference(word_of_piece))
+    if missing_words and unk is None:
+        raise Unalignable(f"the tokenizer has no piece for word {missing_words[0] + 1} and no unknown token")
     pieces: list[tuple[int | None, int, str]] = []  # the word, or None for a special token, the id, and the text
     covered: list[tuple[int, int, int]] = []  # the word of each known piece, and its first character and the one after
-    furthest = 0
-    encoded = zip(words, encoding.ids, encoding.tokens, encoding.offsets, strict=True)
-    for index, (word, piece, token, (start, end)) in enumerate(encoded):
+    last_word = 0
+    encoded = zip(word_of_piece, encoding.ids, encoding.tokens, encoding.offsets, strict=True)
+    for number, (word, piece, token, (start, end)) in enumerate(encoded, start=1):
         if word is not None:
-            if word < furthest:
-                raise Unalignable(f"piece {index + 1} ({token!r}) goes back to word {word + 1}")
-            furthest = word
+            if word < last_word:
+                raise Unalignable(f"piece {number} ({token!r}) goes back to word {word + 1}")
+            last_word = word
             if piece in reserved and unk is None:
                 raise Unalignable(f"word {word + 1} is read as the special token {token!r}")
             if piece in reserved:
@@ -209,36 +209,36 @@ def _align(tokenizer: Any, reserved: set[int], texts: Sequence[str], shift: int,
             if piece != unk and token != _SPACE:  # which stands for the space before the character that it claims
                 covered.append((word, start - shift, end - shift))
         pieces.append((word, piece, token))
-    for word in missing:
-        pieces.insert(_place(word, [other for other, _, _ in pieces]), (word, unk, unk_token))
+    for word in missing_words:
+        pieces.insert(_insertion_index(word, [other for other, _, _ in pieces]), (word, unk, unk_token))
     positions, special = positions_of([word for word, _, _ in pieces])
-    unknown = [word for word, piece, _ in pieces if word is not None and piece == unk]
+    unknown = [word for word, piece, _ in pieces if word is not None and piece == unk]  # a word for each such piece
     ids, tokens = [piece for _, piece, _ in pieces], [token for _, _, token in pieces]
     # Only a pair has two segments, and a word that was added above has the id of the first one.
-    segment_ids = [0] * len(missing) + encoding.type_ids if any(encoding.type_ids) else None
-    lost = _lost(texts, covered)
-    return Pieces(ids, tokens, positions, special, len(missing), len(set(unknown)), segment_ids, len(unknown), lost)
+    segment_ids = [0] * len(missing_words) + encoding.type_ids if any(encoding.type_ids) else None
+    substituted, lost = len(missing_words), _count_lost(texts, covered)
+    return Pieces(ids, tokens, positions, special, substituted, len(set(unknown)), segment_ids, len(unknown), lost)
 
 
-def _lost(texts: Sequence[str], covered: Iterable[tuple[int, int, int]]) -> int:
+def _count_lost(texts: Sequence[str], covered: Iterable[tuple[int, int, int]]) -> int:
     """Count the characters of words that no known piece covers, given the stretches that they cover, in their order."""
-    seen = [0] * len(texts)  # up to which character each word is covered
+    covered_until = [0] * len(texts)  # up to which character each word is covered
     lost = 0
     for word, start, end in covered:
         # A character may have several pieces, and what normalization drops has none.
-        lost += _between(texts[word], seen[word], start)
-        seen[word] = max(seen[word], end)
-    return lost + sum(_between(text, end, len(text)) for text, end in zip(texts, seen, strict=True))
+        lost += _visible_between(texts[word], covered_until[word], start)
+        covered_until[word] = max(covered_until[word], end)
+    return lost + sum(_visible_between(text, end, len(text)) for text, end in zip(texts, covered_until, strict=True))
 
 
 def visible(text: str) -> int:
-    """The number of characters that are not white space; letters with combining marks count as when composed (NFC)."""
+    """Count the characters that are not white space; letters with combining marks count as when composed (NFC)."""
     composed = normalize("NFC", text)
     return len(composed) - sum(map(str.isspace, composed))
 
 
-def _between(text: str, start: int, end: int) -> int:
-    """The number of such characters that begin in a part of a text."""
+def _visible_between(text: str, start: int, end: int) -> int:
+    """Count the visible characters that begin in a part of a text."""
     return visible(text[:end]) - visible(text[:start]) if end > start else 0
 
 
@@ -249,16 +249,16 @@ def positions_of(words: Iterable[Any]) -> tuple[list[int], list[bool]]:
     """
     positions: list[int] = []
     special: list[bool] = []
-    last = None
+    previous = None
     for word in words:
-        if word is None or word != last:
+        if word is None or word != previous:
             special.append(word is None)
         positions.append(len(special) - 1)
-        last = word
+        previous = word
     return positions, special
 
 
-def _place(word: int, words: Sequence[int | None]) -> int:
+def _insertion_index(word: int, words: Sequence[int | None]) -> int:
     """Find where a word without a piece belongs among the words of all pieces, in which None is a special token."""
     later = [index for index, other in enumerate(words) if other is not None and other > word]
     earlier = [index for index, other in enumerate(words) if other is not None and other < word]
@@ -266,7 +266,7 @@ def _place(word: int, words: Sequence[int | None]) -> int:
         return later[0]
     if earlier:
         return earlier[-1] + 1
-    return len(words) - 1 if len(words) > 1 else len(words)  # no word has a piece: after the leading special tokens
+    return len(words) - 1 if len(words) > 1 else len(words)  # no word has a piece: before the last special token
 
 
 def prepare_tokenizer(tokenizer: Any) -> Any:

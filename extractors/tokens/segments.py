@@ -34,7 +34,7 @@ class PairFrame:
     @classmethod
     def of(cls, tokenizer: Any) -> PairFrame:
         """Read the frame off two short texts, or raise `ModelError`."""
-        pieces, (a, b) = _read_framed(tokenizer, "a", "b")
+        pieces, (a, b) = _read_framed(tokenizer, "a", "b")  # a and b are the indices of the pieces of each text
         if not a or not b:
             raise ModelError(f"{type(tokenizer).__name__} does not put its special tokens around two texts")
         before, between, after = pieces[: a[0]], pieces[a[-1] + 1 : b[0]], pieces[b[-1] + 1 :]
@@ -54,13 +54,13 @@ class PairFrame:
         """Put two texts into one input, with segment ids if it is ``typed``, without special tokens that they have."""
         words: list[tuple[int, int] | None] = [None] * len(self.before)
         pieces = list(self.before)
-        for number, (text, frame) in enumerate(((first, self.between), (second, self.after))):
+        for side, (text, special_after) in enumerate(((first, self.between), (second, self.after))):
             for piece, token, word in zip(text.ids, text.tokens, text.word_of, strict=True):
                 if word >= 0:
-                    words.append((number, word))
-                    pieces.append((piece, token, self.segment_ids[number]))
-            words += [None] * len(frame)
-            pieces += frame
+                    words.append((side, word))
+                    pieces.append((piece, token, self.segment_ids[side]))
+            words += [None] * len(special_after)
+            pieces += special_after
         positions, special = positions_of(words)
         return Pieces(
             ids=[piece for piece, _, _ in pieces],
@@ -76,7 +76,8 @@ class PairFrame:
 def _read_framed(tokenizer: Any, *texts: str) -> tuple[list[_Piece], tuple[list[int], list[int]]]:
     """Read one or two texts with their frame: all pieces, and the indices of those of each text."""
     encoding = tokenizer(*texts).encodings[0]
-    first, second = ([i for i, side in enumerate(encoding.sequence_ids) if side == text] for text in (0, 1))
+    first = [index for index, side in enumerate(encoding.sequence_ids) if side == 0]
+    second = [index for index, side in enumerate(encoding.sequence_ids) if side == 1]
     return list(zip(encoding.ids, encoding.tokens, encoding.type_ids, strict=True)), (first, second)
 
 
@@ -180,14 +181,14 @@ def make_segments(
     if max_length < len(frame) + 2:
         raise ValueError(f"segments of {max_length} pieces are too short for a pair; {len(frame) + 2} is the minimum")
     draw = random.Random(f"{seed} draw")  # noqa: S311
-    chosen: list[tuple[int, Segment]] = []
+    chosen: list[tuple[int, Segment]] = []  # each with its number among all segments
     documents = made = halved = text_pieces = left_over = 0
     for document in text.each_document():
-        read = list(_read_texts(encoder.tokenizer, [p.text or " ".join(p.words) for p in document]))
-        lengths = [len(pieces) for pieces in read]
-        flat = [(paragraph, *piece) for paragraph, pieces in zip(document, read, strict=True) for piece in pieces]
+        by_paragraph = list(_read_texts(encoder.tokenizer, [p.text or " ".join(p.words) for p in document]))
+        lengths = [len(pieces) for pieces in by_paragraph]
+        flat = [(paragraph, *piece) for paragraph, read in zip(document, by_paragraph, strict=True) for piece in read]
         rng = random.Random(f"{seed} {document[0].document}")  # noqa: S311
-        stop = 0
+        stop = 0  # where the last segment ends
         for pair in pair_paragraphs(lengths, max_length - len(frame), rng):
             stop = pair.stop
             halved += pair.halved
@@ -236,18 +237,20 @@ def _segment(
 ) -> Segment:
     """Make a segment of a pair of stretches of a document, given as the paragraph, id and token of each piece."""
 
-    def text(stretch: Sequence[tuple[Sentence, int, str]]) -> Pieces:
+    def pieces_of(stretch: Sequence[tuple[Sentence, int, str]]) -> Pieces:
         n, ids = len(stretch), [piece for _, piece, _ in stretch]
         tokens = [token for _, _, token in stretch]
         return Pieces(ids, tokens, list(range(n)), [False] * n, 0, ids.count(encoder.tokenizer.unk_token_id))
 
     content = document[pair.start : pair.stop]
-    first = content[0][0]
+    paragraph, _, _ = content[0]
     return Segment(
-        id=f"{first.document}+{pair.start}",
+        id=f"{paragraph.document}+{pair.start}",
         words=tuple(encoder.forms[piece] for _, piece, _ in content),
-        document=first.document,
-        file=first.file,
-        line=first.line,
-        pieces=frame.around(text(document[pair.start : pair.cut]), text(document[pair.cut : pair.stop]), typed=typed),
+        document=paragraph.document,
+        file=paragraph.file,
+        line=paragraph.line,
+        pieces=frame.around(
+            pieces_of(document[pair.start : pair.cut]), pieces_of(document[pair.cut : pair.stop]), typed=typed
+        ),
     )

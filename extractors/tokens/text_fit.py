@@ -49,19 +49,18 @@ class TextFit:
         fit = cls()
         for sentence, aligned in read:
             lengths = aligned.word_lengths
-            letters = [
-                (word, n) for word, n in zip(sentence.words, lengths, strict=True) if any(map(str.isalpha, word))
-            ]
+            words = zip(sentence.words, lengths, strict=True)
+            with_letters = [(word, length) for word, length in words if any(map(str.isalpha, word))]
             fit += cls(
-                len(sentence),
-                aligned.unknown,
-                sum(length > 1 for length in lengths),
-                sum(lengths),
-                aligned.unknown_pieces,
-                sum(map(visible, sentence.words)),
-                aligned.lost,
-                sum(max(1, len(_IDEOGRAPH.findall(word))) for word, _ in letters),
-                sum(length for _, length in letters),
+                words=len(sentence),
+                unknown=aligned.unknown,
+                split=sum(length > 1 for length in lengths),
+                pieces=sum(lengths),
+                unknown_pieces=aligned.unknown_pieces,
+                characters=sum(map(visible, sentence.words)),
+                lost_characters=aligned.lost,
+                spelled=sum(max(1, len(_IDEOGRAPH.findall(word))) for word, _ in with_letters),
+                spelled_pieces=sum(length for _, length in with_letters),
             )
         return fit
 
@@ -71,7 +70,7 @@ class TextFit:
         return cls(**{field.name: record[field.name] for field in fields(cls)})
 
     def __add__(self, other: TextFit) -> TextFit:
-        return TextFit(*(one + another for one, another in zip(vars(self).values(), vars(other).values(), strict=True)))
+        return TextFit(**{name: count + getattr(other, name) for name, count in vars(self).items()})
 
     @property
     def pieces_per_word(self) -> float:
@@ -130,10 +129,9 @@ class TextFit:
             reason = f"; with more than {most} % unknown, the tokenizer does not know this language or script"
         elif self.pieces_per_word > HARDLY_PIECES:
             reason = f"; with more than {HARDLY_PIECES:g}, {self.verdict}"
+        elif self.fits == "poorly":
+            reason = f"; with more than {MOST_PIECES}, the vocabulary was probably made for other text"
         else:
-            poorly = self.fits == "poorly"
-            reason = (
-                f"; with more than {MOST_PIECES}, the vocabulary was probably made for other text" if poorly else ""
-            )
+            reason = ""
         found = f"{self.unknown:,} of {self.words:,} words have unknown pieces"
         return f"{found}, {self.pieces_per_word:.2f} pieces per word{reason}"

@@ -141,30 +141,29 @@ def make_windows(
         at_most = "" if limit is None else f", at most {limit}"
         raise ValueError(f"windows must have {frame + 1} pieces or more{at_most}, not {length}")
     longest = length or min(LONG_WINDOW, limit or LONG_WINDOW)
-    usual = longest if length or stride != 0 else min(DOCUMENT_LENGTH, longest)
+    usual = longest if length or stride != 0 else min(DOCUMENT_LENGTH, longest)  # without questions
     if stride is None:
         stride = max(1, (longest - frame) // 2)
     if not 0 <= stride <= longest - frame:
         raise ValueError(f"windows of {longest - frame} pieces must start at most as many pieces apart, not {stride}")
     if not corpus.documents:
         raise CorpusError("there is no document")
-    places: list[list[tuple[int, int, int]]] = []
-    lengths: set[int] = set()
+    spans_of_documents: list[list[tuple[int, int, int]]] = []
+    sizes: set[int] = set()
     cut = left_out = 0
     for document in corpus.documents:
         size = usual if document.questions is None else longest
-        lengths.add(size)
-        places.append(list(_places(encoder, document, size - frame, stride)))
-        missing = len(document.words) - (places[-1][-1][1] if document.words else 0)
+        sizes.add(size)
+        spans = list(_spans(encoder, document, size - frame, stride))
+        spans_of_documents.append(spans)
+        missing = len(document.words) - max((stop for _, stop, _ in spans), default=0)
         cut += missing > 0
         left_out += missing
-    sizes = " or ".join(map(str, sorted(lengths)))
-    how = (
-        f"windows of up to {sizes} pieces that start at most {stride} apart" if stride else f"the first {sizes} pieces"
-    )
-    ends = array("Q", accumulate(map(len, places)))
+    pieces = f"{' or '.join(map(str, sorted(sizes)))} pieces"
+    how = f"windows of up to {pieces} that start at most {stride} apart" if stride else f"the first {pieces}"
+    ends = array("Q", accumulate(map(len, spans_of_documents)))
     return Windows(
-        sentences=Stream(Parts(corpus.documents, ends, _WindowsOf(stride > 0, places))),
+        sentences=Stream(Parts(corpus.documents, ends, _WindowsOf(stride > 0, spans_of_documents))),
         files=corpus.files,
         corpus=corpus,
         how=f"Read of each document: {how}.",
@@ -181,7 +180,7 @@ class _WindowsOf:
     """
 
     is_strided: bool
-    places: Sequence[Sequence[tuple[int, int, int]]]  # of each document, see `_places`
+    spans: Sequence[Sequence[tuple[int, int, int]]]  # of each document, see `_spans`
 
     def __call__(self, number: int, document: Document) -> list[Window]:
         return [
@@ -197,11 +196,11 @@ class _WindowsOf:
                 start=start,
                 seen=seen,
             )
-            for start, stop, seen in self.places[number]
+            for start, stop, seen in self.spans[number]
         ]
 
 
-def _places(encoder: Encoder, document: Document, room: int, stride: int) -> Iterator[tuple[int, int, int]]:
+def _spans(encoder: Encoder, document: Document, room: int, stride: int) -> Iterator[tuple[int, int, int]]:
     """Yield where the windows of a document start and stop, and what has been read before each, see `Window`.
 
     They have at most ``room`` pieces. A single word that has more is a window that extraction will skip.
@@ -210,19 +209,19 @@ def _places(encoder: Encoder, document: Document, room: int, stride: int) -> Ite
     for sentence, pieces in zip(document.sentences, encoder.align(document.sentences), strict=True):
         # A sentence that cannot be aligned is reported by extraction, too.
         lengths += pieces.word_lengths if isinstance(pieces, Pieces) else [1] * len(sentence)
-    before = [0, *accumulate(lengths)]  # the number of pieces before each word, and of all
+    before = [0, *accumulate(lengths)]  # the number of pieces before each word, and of all words
 
     def last_at_most(pieces: int) -> int:
         """Return the largest number of words that have at most ``pieces`` pieces together."""
         return bisect_right(before, pieces) - 1
 
-    words = len(document.words)
+    n_words = len(document.words)
     start = seen = 0
-    while start < words:
+    while start < n_words:
         stop = max(start + 1, last_at_most(before[start] + room))
         if stop > seen:  # otherwise the window before has all of it
             yield start, stop, seen
-        if not stride or stop == words:
+        if not stride or stop == n_words:
             return
         seen = stop
         start = max(start + 1, min(last_at_most(before[start] + stride), stop))

@@ -42,11 +42,11 @@ class WordMerger:
 
     def __init__(self, batch: Sequence[Pieces], n: int, *, dtype: torch.dtype, device: torch.device) -> None:
         k = max(len(pieces.special) for pieces in batch)
-        belongs = torch.zeros(len(batch), n, k, dtype=dtype)
+        belongs = torch.zeros(len(batch), n, k, dtype=dtype)  # P
         inside = torch.arange(n) < torch.tensor([len(pieces) for pieces in batch])[:, None]
-        row, piece = torch.nonzero(inside, as_tuple=True)
+        sentence, piece = torch.nonzero(inside, as_tuple=True)
         position = torch.tensor(list(itertools.chain.from_iterable(pieces.positions for pieces in batch)))
-        belongs[row, piece, position] = 1
+        belongs[sentence, piece, position] = 1
         sizes = belongs.sum(1, keepdim=True).clamp(min=1)
         self.to: Float[Tensor, "batch n k"] = belongs.to(device)
         self.k = k
@@ -57,15 +57,16 @@ class WordMerger:
         """Merge the maps of one layer into ``out``."""
         n = maps.shape[-1]
         if n > _DENSE and maps.device.type == "cpu":
-            for row, (opens, goes_on, position, sizes) in enumerate(self._gathers):
+            # The pieces that continue a word are added to the one that opens it, first in columns and then in rows.
+            for index, (opens, goes_on, position, sizes) in enumerate(self._gathers):
                 k = len(opens)
-                summed = maps[row].index_select(-1, opens)
-                summed.index_add_(-1, position, maps[row].index_select(-1, goes_on))
+                summed = maps[index].index_select(-1, opens)
+                summed.index_add_(-1, position, maps[index].index_select(-1, goes_on))
                 merged = summed.index_select(-2, opens)
                 merged.index_add_(-2, position, summed.index_select(-2, goes_on))
-                out[row, :, :k, :k] = merged.div_(sizes)
-                out[row, :, k:] = 0
-                out[row, :, :k, k:] = 0
+                out[index, :, :k, :k] = merged.div_(sizes)
+                out[index, :, k:] = 0
+                out[index, :, :k, k:] = 0
             return
         torch.matmul(self.from_, self.sum_columns(maps), out=out)
 

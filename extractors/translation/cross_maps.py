@@ -150,16 +150,17 @@ def _maps_of_layer(
     mergers: Mapping[tuple[Level, AlignmentSetting], CrossMerger],
 ) -> list[Float[Tensor, "batch _ _ _"]]:
     """Make the maps of one layer. Makers share its map of each kind, with the sums over the pieces of source words."""
-    summed: dict[tuple[str, Level], Tensor] = {}
+    summed: dict[tuple[str, Level], Tensor] = {}  # by kind and level, because the settings differ in their rows alone
     maps = []
     for maker in makers:
-        merger, key = mergers[maker.level, maker.setting], (maker.kind, maker.level)
+        layer_map, merger = CROSS_KINDS[maker.kind], mergers[maker.level, maker.setting]
+        key = maker.kind, maker.level
         if maker.merge == "vector" and maker.level == "word":
-            maps.append(CROSS_KINDS[maker.kind](layer.grouped(merger)))
-            continue
-        if key not in summed:  # the settings differ in their rows alone
-            summed[key] = merger.sum_columns(CROSS_KINDS[maker.kind](layer))
-        maps.append(torch.matmul(merger.from_, summed[key]))
+            maps.append(layer_map(layer.grouped(merger)))
+        else:
+            if key not in summed:
+                summed[key] = merger.sum_columns(layer_map(layer))
+            maps.append(torch.matmul(merger.from_, summed[key]))
     return maps
 
 
@@ -172,9 +173,9 @@ def _frame(
     special = pad_sequence([torch.tensor(pair.source.special) for pair in pieces], batch_first=True)
     if level == "word":
         row_labels = tuple(pair.words for pair in pairs)
-        column_labels = tuple(read.source.labels(pair.source) for pair, read in zip(pairs, pieces, strict=True))
+        column_labels = tuple(p.source.labels(pair.source) for pair, p in zip(pairs, pieces, strict=True))
     else:
         targets = [pair.target for pair in pieces]
-        row_labels = tuple(tuple(compress(each.tokens, (word >= 0 for word in each.word_of))) for each in targets)
+        row_labels = tuple(tuple(compress(side.tokens, (word >= 0 for word in side.word_of))) for side in targets)
         column_labels = tuple(tuple(pair.source.tokens) for pair in pieces)
     return lengths, row_labels, Columns(widths, special, column_labels)

@@ -113,10 +113,10 @@ def read_cross_attention(model: Any, n_layers: int, n_heads: int) -> CrossBlocks
 
 def verify_cross_attention(block: AttentionBlock, output: Tensor, queries: Tensor, where: str) -> None:
     """Compare ``Σ_j Σ_h α f_h(x_j) + b_O`` with what the block gave, in one position of each input of a batch."""
-    rows, positions = spread_positions(queries)
-    context = torch.einsum("bhk,bkhi->bhi", block.alpha[rows, :, positions], block.v).flatten(1)
+    inputs, positions = spread_positions(queries)
+    context = torch.einsum("bhk,bkhi->bhi", block.alpha[inputs, :, positions], block.v).flatten(1)
     recomputed = torch.matmul(context, block.weights.w_o) + block.weights.b_o
-    compare(recomputed, output[rows, positions], f"{where}: cross-attention", left="the map kind 'weight' works")
+    compare(recomputed, output[inputs, positions], f"{where}: cross-attention", left="the map kind 'weight' works")
 
 
 def core(model: Any) -> Any:
@@ -127,7 +127,10 @@ def core(model: Any) -> Any:
 
 @contextmanager
 def cross_attention_only(model: Any, names: CrossAttention | None, depth: int | None = None) -> Iterator[int | None]:
-    """Let the decoder end after the cross-attention of some of its layers, which depends on nothing that follows."""
+    """Let the decoder end after the cross-attention of its first ``depth`` layers, or of all; yield the depth.
+
+    Cross-attention depends on nothing that follows. Without names, all is computed, and None is yielded.
+    """
     layers = nn.ModuleList() if names is None else layer_list(core(model), names.layers)
     if names is None or not layers:
         yield None

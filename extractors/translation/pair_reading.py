@@ -92,11 +92,11 @@ class PairBatch:
             [(_, batches)] = self.exact(makers, [index])
             return batches
 
-        def recompute(number: int) -> Recompute:
-            return lambda indices, _first_layers: [exact(index)[number].maps[0] for index in indices]
+        def recompute(maker: int) -> Recompute:
+            return lambda indices, _first_layers: [exact(index)[maker].maps[0] for index in indices]
 
         batches = self.reader.maps(makers, self.sentences, self.pieces)
-        return [replace(batch, recompute=recompute(number)) for number, batch in enumerate(batches)]
+        return [replace(batch, recompute=recompute(maker)) for maker, batch in enumerate(batches)]
 
     def exact(
         self, makers: Sequence[Any], indices: Iterable[int], depths: Mapping[int, int] | None = None
@@ -158,18 +158,18 @@ def read_pairs(
         ExtractionError: a pair cannot be read and ``too_long`` is ``"error"``.
     """
     limits: dict[str, Any] = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": log}
-    read: list[SentencePair] = []
+    gathered: list[SentencePair] = []
     pieces: list[Any] = []
     sizes: list[int] = []
-    for more, more_pieces in plan(reader, pairs, BATCH_PIECES, noun="sentence pair", **limits):
-        read += more
-        pieces += more_pieces
-        sizes.append(len(more))
-        if len(read) >= gather:
-            yield PairBatch(reader, tuple(read), pieces, tuple(sizes))
-            read, pieces, sizes = [], [], []
-    if read:
-        yield PairBatch(reader, tuple(read), pieces, tuple(sizes))
+    for planned_pairs, planned_pieces in plan(reader, pairs, BATCH_PIECES, noun="sentence pair", **limits):
+        gathered += planned_pairs
+        pieces += planned_pieces
+        sizes.append(len(planned_pairs))
+        if len(gathered) >= gather:
+            yield PairBatch(reader, tuple(gathered), pieces, tuple(sizes))
+            gathered, pieces, sizes = [], [], []
+    if gathered:
+        yield PairBatch(reader, tuple(gathered), pieces, tuple(sizes))
 
 
 def extract_cross(

@@ -26,9 +26,9 @@ class TokenizerSide:
         self._ids: dict[str, list[int]] = {}  # the pieces of each word that has been read
         self._vocabulary: dict[str, int] | None = None
         if is_target and type(tokenizer).__name__ == "FSMTTokenizer":  # does not use it by itself in transformers 5
-            self._vocabulary = {token: number for number, token in tokenizer.decoder.items()}
+            self._vocabulary = {token: piece for piece, token in tokenizer.decoder.items()}
         (bare,), (framed,) = self._tokenize(["a"], framed=False), self._tokenize(["a"], framed=True)
-        starts = [k for k in range(len(framed) - len(bare) + 1) if framed[k : k + len(bare)] == bare]
+        starts = [i for i in range(len(framed) - len(bare) + 1) if framed[i : i + len(bare)] == bare]
         if not bare or not starts:
             raise ModelError(f"{type(tokenizer).__name__} does not put its special tokens around the pieces of a text")
         self.prefix, self.suffix = framed[: starts[0]], framed[starts[0] + len(bare) :]
@@ -43,15 +43,15 @@ class TokenizerSide:
                 raise Unalignable(f"the word {word!r} is read as a special token")
             self._ids[word] = [self._unk if piece in self._reserved else piece for piece in ids]  # type: ignore[misc]
         by_word, substituted = [self._ids[word] for word in words], 0
-        for number, pieces in enumerate(by_word):
+        for word_index, pieces in enumerate(by_word):
             if not pieces:
                 if self._unk is None:
-                    raise Unalignable(f"the tokenizer has no piece for word {number + 1} and no unknown token")
-                by_word[number] = [self._unk]
+                    raise Unalignable(f"the tokenizer has no piece for word {word_index + 1} and no unknown token")
+                by_word[word_index] = [self._unk]
                 substituted += 1
         ids = [*before, *chain.from_iterable(by_word), *after]
-        of_words = (number for number, pieces in enumerate(by_word) for _ in pieces)
-        positions, special = positions_of([*[None] * len(before), *of_words, *[None] * len(after)])
+        word_of_piece = (word_index for word_index, pieces in enumerate(by_word) for _ in pieces)
+        positions, special = positions_of([*[None] * len(before), *word_of_piece, *[None] * len(after)])
         unknown = sum(self._unk in pieces for pieces in by_word)
         return Pieces(ids, self._tokens(ids), positions, special, substituted, unknown)
 
@@ -62,6 +62,7 @@ class TokenizerSide:
         return [str(token) for token in self._tokenizer.convert_ids_to_tokens(list(ids))]
 
     def _tokenize(self, texts: list[str], *, framed: bool) -> list[list[int]]:
+        """Return the ids of the pieces of each text, between special tokens if they are to be ``framed``."""
         if not texts:
             return []
         options = {"add_special_tokens": framed, "split_special_tokens": True, "verbose": False}

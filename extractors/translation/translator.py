@@ -88,7 +88,7 @@ class Translator(LoadedModel):
         pieces = [pair for pair in self.align(pairs) if isinstance(pair, PairPieces)]
         if len(pieces) < len(pairs):
             raise ModelError(f"{self.label}: the tokenizer has no pieces for letters and no unknown token")
-        alone = [attentions for each in pieces for attentions in self._attention(each)]
+        alone = [attentions for pair in pieces for attentions in self._attention(pair)]
         if not all(bool(alpha.isfinite().all()) for attentions in alone for alpha in attentions):
             raise ModelError(f"{self.label}: its cross-attention is NaN or infinite")
         self.n_layers, self.n_heads = len(alone[0]), alone[0][0].shape[0]
@@ -166,8 +166,8 @@ class Translator(LoadedModel):
         """
         aligned: list[PairPieces | Unalignable] = []
         shift = functools.partial(decoder_inputs, self.model)
-        end = self.tokenizer.eos_token_id
-        end = int(self.model.config.eos_token_id if end is None else end)
+        eos = self.tokenizer.eos_token_id
+        end = int(self.model.config.eos_token_id if eos is None else eos)
         for pair in pairs:
             try:
                 source = self._source.framed(pair.source, self._source.prefix, self._source.suffix)
@@ -198,18 +198,18 @@ class Translator(LoadedModel):
         blocks = self.blocks if values else None
         recorder = Recorder(blocks.modules if blocks else ())
         pieces = f"{source.shape[1]} source and {target.shape[1]} target pieces"
-        only = cross_attention_only(self.model, self._names, depth)
-        with self._reading(pieces), recorder as recorded, only as cut:
+        shortened_decoder = cross_attention_only(self.model, self._names, depth)
+        with self._reading(pieces), recorder as recorded, shortened_decoder as layers_left:
             attentions, encoded = run(self.model, inputs)
         config = self.model.config
-        layers = cut or getattr(config, "num_decoder_layers", None) or getattr(config, "decoder_layers", None)
-        layers = layers or len(attentions)
+        all_layers = getattr(config, "num_decoder_layers", None) or getattr(config, "decoder_layers", None)
+        n_layers = layers_left or all_layers or len(attentions)
         shape = len(batch), target.shape[1], source.shape[1]
-        check_full_attention(self.model, attentions, shape, self.label, layers, "cross-attention")
-        given = recorded.outputs
+        check_full_attention(self.model, attentions, shape, self.label, n_layers, "cross-attention")
+        outputs = recorded.outputs
         if blocks and blocks.time_first:
-            given = [each.transpose(0, 1) for each in given]
-        return ForcedDecoding(attentions, source_mask, target_mask, encoded if values else None, given, blocks)
+            outputs = [output.transpose(0, 1) for output in outputs]
+        return ForcedDecoding(attentions, source_mask, target_mask, encoded if values else None, outputs, blocks)
 
     def maps(
         self,
