@@ -878,8 +878,8 @@ _RULES = "tests/reference/test_tag_rules.py::"
 _TAGGED = (
     Fault(
         "analyses/dependency/rules.py",
-        "side, of = NEAREST[nearest - len(_OFFSETS)]",
-        "side, of = NEAREST[nearest - 1]",
+        "side, nearest_tag = NEAREST[nearest - len(_OFFSETS)]",
+        "side, nearest_tag = NEAREST[nearest - 1]",
         f"{_RULES}test_the_best_rules_are_named",
     ),
     Fault(

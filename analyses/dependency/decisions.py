@@ -15,10 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from ...corpora_loaders import Sentence, coarse_relation
@@ -63,8 +65,16 @@ class ScoredWords:
         ]
         return cls(*np.array(rows, dtype=np.int64).reshape(-1, 5).T)
 
+    def look_up(
+        self, by_sentence: Sequence[npt.NDArray[Any]], word: Int[np.ndarray, " words"]
+    ) -> Shaped[np.ndarray, "words ..."]:
+        """Return an entry for each scored word: that of a 0-based ``word`` in the array of its sentence."""
+        starts = np.cumsum([0, *map(len, by_sentence)])
+        return np.concatenate(by_sentence)[starts[self.sentence] + word]
+
 
 def _tree(sentence: Sentence) -> Iterator[tuple[int, int, str]]:
+    """Yield the number, the head and the relation of each word that has a head in the tree."""
     for number, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True), start=1):
         if head is not None:
             yield number, head, relation
@@ -84,34 +94,33 @@ def head_hits(
     sentence = torch.from_numpy(words.sentence[rows])
     dependent = position[sentence, torch.from_numpy(words.number[rows] - 1)]
     governor = position[sentence, torch.from_numpy(words.head[rows] - 1)]
-    is_first = torch.from_numpy(words.head[rows] == 1 + (words.number[rows] == 1))
+    # The first candidate, which wins ties, is word 1; for word 1 itself it is word 2.
+    is_first = torch.from_numpy(words.head[rows] == np.where(words.number[rows] == 1, 2, 1))
     rounds = _rounds(words.sentence[rows] * batch.maps.shape[-1] + words.number[rows])
-    decided, in_doubt = _compare(batch, sentence, dependent, governor, is_first, readings, rounds)
-    hits[rows] = decided
-    for index in sorted(set(sentence[in_doubt > 0].tolist())):
+    hits[rows], last_in_doubt = _compare(batch, sentence, dependent, governor, is_first, readings, rounds)
+    for index in sorted(set(sentence[last_in_doubt > 0].tolist())):
         in_sentence = sentence == index
-        n_layers = int(in_doubt[in_sentence].max())
+        n_layers = int(last_in_doubt[in_sentence].max())
         # One sentence at a time, and no variable that keeps its maps alive, because float64 takes twice the memory.
-        right = _argmax(
+        hits[rows[in_sentence.numpy()], :, :n_layers] = _argmax(
             batch.exact([index], n_layers)[0],
             batch.words[index],
             dependent[in_sentence],
             governor[in_sentence],
             readings,
         )
-        hits[rows[in_sentence.numpy()], :, :n_layers] = right
     return hits
 
 
 def _rounds(word: Int[np.ndarray, " rows"]) -> list[slice] | list[Tensor]:
-    """Divide rows so that each word is in a part only once: with its first head, its second head, and so on."""
+    """Return indices of rows, divided so that each word is used once in a round: with its first head, its second, …"""
     order = np.argsort(word, kind="stable")
     _, starts, counts = np.unique(word[order], return_index=True, return_counts=True)
     if counts.max() == 1:
         return [slice(None)]
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order)) - np.repeat(starts, counts)
-    return [torch.from_numpy(np.flatnonzero(rank == k)) for k in range(counts.max())]
+    round_of_row = np.empty_like(order)
+    round_of_row[order] = np.arange(len(order)) - np.repeat(starts, counts)  # 0, 1, … within the rows of each word
+    return [torch.from_numpy(np.flatnonzero(round_of_row == k)) for k in range(counts.max())]
 
 
 def word_positions(batch: MapBatch) -> Int[Tensor, "batch words"]:
@@ -139,36 +148,35 @@ def _compare(
     readings: int,
     rounds: list[slice] | list[Tensor],
 ) -> tuple[Bool[Tensor, "words readings layers heads"], Int[Tensor, " words"]]:
-    """Compare the gold value with that of the best other candidate, in float32; ``is_first`` is the gold candidate."""
+    """Return whether gold has the largest value, in float32, and the last layer in doubt of each word, 0 for none."""
+    # sentence, dependent, governor: the index in the batch, and the positions in the map, of each word and its head.
+    # is_first: whether the gold candidate is the first one, which is picked if all values are equal.
     device = batch.maps.device
     is_first = is_first.to(device)[:, None]
     barred = torch.nonzero(barred_cells(batch.words.to(device)).flatten()).flatten()
     sentence, dependent, governor = sentence.to(device), dependent.to(device), governor.to(device)
-    decided = torch.zeros(len(sentence), readings, *batch.maps.shape[1:3], dtype=torch.bool, device=device)
-    in_doubt = torch.zeros(len(sentence), dtype=torch.long, device=device)
+    is_right = torch.zeros(len(sentence), readings, *batch.maps.shape[1:3], dtype=torch.bool, device=device)
+    last_in_doubt = torch.zeros(len(sentence), dtype=torch.long, device=device)
     n_layers, n_heads, n, _ = batch.maps.shape[1:]
     step = max(1, _COPIED * n_layers // batch.maps.numel())
     for start in range(0, n_layers, step):
         layers = slice(start, start + step)
         # With the heads last, a maximum over a row or a column and the value of a cell are those of adjacent numbers.
         candidates = batch.maps[:, layers].permute(0, 3, 4, 1, 2).contiguous().flatten(3)
-        cells = candidates.view(-1, candidates.shape[-1])
-        cells.index_fill_(0, barred, -torch.inf)
+        candidates.flatten(0, 2).index_fill_(0, barred, -torch.inf)
         for reading in range(readings):
-            row, column = (governor, dependent) if READINGS[reading] == "head->dep" else (dependent, governor)
+            is_read_by_column = READINGS[reading] == "head->dep"
+            row, column = (governor, dependent) if is_read_by_column else (dependent, governor)
             if READINGS[reading] == "both":
                 # The noise of a sum of two values that are not negative is no larger, relatively, than theirs.
                 candidates = candidates + candidates.transpose(1, 2)
-                cells = candidates.view(-1, candidates.shape[-1])
             for used in rounds:
-                # A dependent has one gold head in a round, so each row (column, in the second direction) loses one
-                # cell, and its maximum is the best other candidate. Then the cell is restored.
-                gold_cells = ((sentence * n + row) * n + column)[used]
-                gold = cells.index_select(0, gold_cells)
-                cells.index_fill_(0, gold_cells, -torch.inf)
-                best = candidates.amax(1 if row is governor else 2).flatten(0, 1)
-                others = best.index_select(0, (sentence * n + dependent)[used])
-                cells.index_copy_(0, gold_cells, gold)
+                gold, others = _gold_and_best_other(
+                    candidates,
+                    ((sentence * n + row) * n + column)[used],
+                    (sentence * n + dependent)[used],
+                    axis=1 if is_read_by_column else 2,
+                )
                 largest = torch.maximum(gold, others)
                 # Values that are 0 are equal whatever the rounding: a causal head gives 0 to all that stands after a
                 # word. The first candidate is then picked, and the sentence need not be computed again.
@@ -176,10 +184,24 @@ def _compare(
                 close = ((gold - others).abs_() <= largest.abs_().mul_(batch.noise)) & ~is_zero
                 in_layer = close.view(len(close), -1, n_heads).any(2)
                 numbers = torch.arange(start + 1, start + 1 + in_layer.shape[1], device=device)
-                in_doubt[used] = torch.maximum(in_doubt[used], (in_layer * numbers).amax(1))
+                last_in_doubt[used] = torch.maximum(last_in_doubt[used], (in_layer * numbers).amax(1))
                 right = (gold > others) | (is_zero & is_first[used])
-                decided[used, reading, layers] = right.view(len(right), -1, n_heads)
-    return decided.cpu(), in_doubt.cpu()
+                is_right[used, reading, layers] = right.view(len(right), -1, n_heads)
+    return is_right.cpu(), last_in_doubt.cpu()
+
+
+def _gold_and_best_other(
+    candidates: Float[Tensor, "batch n n maps"], gold_cell: Tensor, line: Tensor, *, axis: int
+) -> tuple[Float[Tensor, "words maps"], Float[Tensor, "words maps"]]:
+    """Return the value of the gold cell of each word, and the largest other one of its row (axis 2) or column (1)."""
+    # gold_cell, line: indices of the cells, and of the rows or columns, of all sentences. A line has one gold cell at
+    # most. It loses this cell, so that its maximum is the best other candidate. Then the cell is restored.
+    cells = candidates.view(-1, candidates.shape[-1])
+    gold = cells.index_select(0, gold_cell)
+    cells.index_fill_(0, gold_cell, -torch.inf)
+    others = candidates.amax(axis).flatten(0, 1).index_select(0, line)
+    cells.index_copy_(0, gold_cell, gold)
+    return gold, others
 
 
 def _argmax(
@@ -189,7 +211,8 @@ def _argmax(
     governor: Tensor,
     readings: int,
 ) -> Bool[Tensor, "words readings layers heads"]:
-    """Decide one sentence plainly: the candidate with the largest value, the first one of equals."""
+    """Return whether gold is picked in one sentence: the candidate with the largest value, the first one of equals."""
+    # candidate: whether each position of the batch is a word. dependent, governor: the positions of words and heads.
     barred = barred_cells(candidate[: maps.shape[-1]])
     by_layer = []
     for layer in maps:
@@ -202,25 +225,25 @@ def _argmax(
 
 def head_guesses(batch: MapBatch, readings: int = len(DIRECTIONS)) -> Int[Tensor, "batch readings layers heads n"]:
     """Return the position that each head picks for each word, in the `READINGS`; −1 if there is no candidate."""
-    # Whether a guess is right is what `head_hits` says, which decides
-    # close races in float64. Where the gold word is not picked, the guess is the best of the other candidates in
-    # float32: a close race between two wrong candidates is not decided again.
-    relations = {relation: 0 for sentence in batch.sentences for relation in sentence.relations}
-    words = ScoredWords.of(batch.sentences, relations)
+    # Whether a guess is right is what `head_hits` says, which decides close races in float64. Where the gold word is
+    # not picked, the guess is the best of the other candidates in float32: a close race between two wrong candidates is
+    # not decided again.
+    any_relation = {relation: 0 for sentence in batch.sentences for relation in sentence.relations}
+    words = ScoredWords.of(batch.sentences, any_relation)
     hits = head_hits(batch, words, readings).numpy()
     position = word_positions(batch).numpy()
     maps = batch.maps.cpu()
-    picks = np.full((len(batch), readings, *maps.shape[1:4]), -1, dtype=np.int64)
-    rooted = words.head > 0
-    for row in range(len(batch)):
-        scored = np.flatnonzero((words.sentence == row) & rooted)
-        dependent, governor = (position[row, numbers[scored] - 1] for numbers in (words.number, words.head))
-        allowed = maps[row].masked_fill(barred_cells(batch.words[row]), -torch.inf).numpy()
-        for reading, view in enumerate(read_in(allowed, readings)):
-            others = view.copy()
+    guesses = np.full((len(batch), readings, *maps.shape[1:4]), -1, dtype=np.int64)
+    for index in range(len(batch)):
+        scored = np.flatnonzero((words.sentence == index) & (words.head > 0))
+        dependent = position[index, words.number[scored] - 1]
+        governor = position[index, words.head[scored] - 1]
+        allowed = maps[index].masked_fill(barred_cells(batch.words[index]), -torch.inf).numpy()
+        for reading, values in enumerate(read_in(allowed, readings)):  # layer, head, word, candidate
+            others = values.copy()
             others[..., dependent, governor] = -np.inf
-            picked = np.where(np.isinf(others.max(-1)), -1, others.argmax(-1))
-            right = hits[scored, reading].transpose(1, 2, 0)
-            picked[..., dependent] = np.where(right, governor, picked[..., dependent])
-            picks[row, reading] = picked
-    return torch.from_numpy(picks)
+            guess = np.where(np.isinf(others.max(-1)), -1, others.argmax(-1))
+            is_right = hits[scored, reading].transpose(1, 2, 0)  # layer, head, word
+            guess[..., dependent] = np.where(is_right, governor, guess[..., dependent])
+            guesses[index, reading] = guess
+    return torch.from_numpy(guesses)

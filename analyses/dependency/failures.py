@@ -7,8 +7,7 @@ without one count per bootstrap replicate: `attentionology.analyses.shared.failu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -46,7 +45,8 @@ CLASSES = tuple((aspect, name) for aspect, names in ASPECTS.items() for name in 
 """All classes, in the order in which they are counted."""
 
 _FIRST = {aspect: CLASSES.index((aspect, names[0])) for aspect, names in ASPECTS.items()}
-_EDGES = np.array([1, 2, 3, 4, 6, 11])
+_EDGES = np.array([1, 2, 3, 4, 6, 11])  # the smallest distance in each class, on either side
+_GOLD = PICKS.index("head")
 
 
 class DependencyFailures(ConfiguredSums):
@@ -98,15 +98,15 @@ class DependencyFailures(ConfiguredSums):
         words = ScoredWords.of(batch.sentences, self._group_of_relation(batch.sentences))
         if not len(words.number):
             return
-        of_heads = picks(batch, words, self.shape[0]).reshape(len(words.number), -1)
-        kinds = torch.from_numpy(np.concatenate([of_heads, _offset_picks(batch, words)], 1))
+        head_picks = picks(batch, words, self.shape[0]).reshape(len(words.number), -1)
+        picked = torch.from_numpy(np.concatenate([head_picks, _offset_picks(batch, words)], 1))  # (words, guessers)
         classes, sentence = torch.from_numpy(_classes(batch, words)), torch.from_numpy(words.sentence)
-        for group, is_member in self._members(words):
+        for group, is_member in self._groups_of_words(words):
             rows = torch.from_numpy(np.flatnonzero(is_member))
-            of_rows = kinds[rows], torch.from_numpy(group)[rows], sentence[rows]
-            for of_aspect in classes[rows].T:
-                self._add(*of_rows, of_aspect)
-            self._add_picked(*of_rows)
+            picked_by_members = picked[rows], torch.from_numpy(group)[rows], sentence[rows]
+            for word_class in classes[rows].T:  # by each aspect
+                self._add_right(*picked_by_members, word_class)
+            self._add_picked(*picked_by_members)
 
     def compute(self) -> dict[str, Tensor]:
         """Return the counts by name."""
@@ -122,40 +122,44 @@ class DependencyFailures(ConfiguredSums):
         except KeyError as error:
             raise ValueError(f"relation {error} is not in the inventory") from None
 
-    def _members(self, words: ScoredWords) -> list[tuple[Int[np.ndarray, " words"], Bool[np.ndarray, " words"]]]:
-        """Return the group of each word for disjoint groups, then for each of those that overlap, and its members."""
-        n = len(self.groups) - len(TOTALS) - len(self.unions)
-        members = members_by_group(self.groups[:n], self.unions)
+    def _groups_of_words(
+        self, words: ScoredWords
+    ) -> Iterator[tuple[Int[np.ndarray, " words"], Bool[np.ndarray, " words"]]]:
+        """Yield the group of each word and which words are in it: first by relation, then for totals and unions."""
         relation = words.relation
-        overlapping = [(np.full_like(relation, self.groups.index(name)), of[relation]) for name, of in members.items()]
-        return [(relation, np.ones(len(relation), dtype=bool)), *overlapping]
+        yield relation, np.ones(len(relation), dtype=bool)
+        n_relations = len(self.groups) - len(TOTALS) - len(self.unions)
+        for name, is_member in members_by_group(self.groups[:n_relations], self.unions).items():
+            yield np.full_like(relation, self.groups.index(name)), is_member[relation]
 
-    def _add(self, kinds: Tensor, group: Tensor, unit: Tensor, classes: Tensor) -> None:
+    def _add_right(self, picked: Tensor, group: Tensor, sentence: Tensor, word_class: Tensor) -> None:
         """Add the right decisions of each class; words of class −1 have none."""
-        used = classes >= 0
-        keys = (group[used] * len(CLASSES) + classes[used]) * (int(unit.max()) + 1 if len(unit) else 1) + unit[used]
-        cells, row = torch.unique(keys, return_inverse=True)
-        if not len(cells):
-            return
-        cell = torch.div(cells, int(unit.max()) + 1, rounding_mode="floor")
-        x = torch.zeros(len(cells), kinds.shape[1], dtype=torch.int64)
-        x.index_add_(0, row, (kinds[used] == 0).long())
-        n = torch.bincount(row, minlength=len(cells))
-        self.right.flatten(0, 1).index_add_(0, cell, torch.stack([x, x * x, x * n[:, None]], 1))
+        used = word_class >= 0
+        cell, pair_of_word, n = _cells_by_sentence(group[used] * len(CLASSES) + word_class[used], sentence[used])
+        sums = _sums_by_pair(picked[used] == _GOLD, pair_of_word, n)
+        self.right.flatten(0, 1).index_add_(0, cell, sums)
         self.total.flatten(0, 1).index_add_(0, cell, torch.stack([n, n * n], 1))
 
-    def _add_picked(self, kinds: Tensor, group: Tensor, unit: Tensor) -> None:
+    def _add_picked(self, picked: Tensor, group: Tensor, sentence: Tensor) -> None:
         """Add how often each kind of word is picked."""
-        if not len(unit):
-            return
-        units = int(unit.max()) + 1
-        cells, row = torch.unique(group * units + unit, return_inverse=True)
-        n = torch.bincount(row, minlength=len(cells))
-        cell = torch.div(cells, units, rounding_mode="floor")
+        group_of_pair, pair_of_word, n = _cells_by_sentence(group, sentence)
         for kind in range(len(PICKS)):
-            x = torch.zeros(len(cells), kinds.shape[1], dtype=torch.int64)
-            x.index_add_(0, row, (kinds == kind).long())
-            self.picked[:, kind].index_add_(0, cell, torch.stack([x, x * x, x * n[:, None]], 1))
+            self.picked[:, kind].index_add_(0, group_of_pair, _sums_by_pair(picked == kind, pair_of_word, n))
+
+
+def _cells_by_sentence(cell: Tensor, sentence: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the cell of each pair of a cell and a sentence, the pair of each word, and the words of each pair."""
+    n_sentences = int(sentence.max()) + 1 if len(sentence) else 1
+    pairs, pair_of_word = torch.unique(cell * n_sentences + sentence, return_inverse=True)
+    words_of_pair = torch.bincount(pair_of_word, minlength=len(pairs))
+    return torch.div(pairs, n_sentences, rounding_mode="floor"), pair_of_word, words_of_pair
+
+
+def _sums_by_pair(is_counted: Bool[Tensor, "words guessers"], pair_of_word: Tensor, n: Tensor) -> Tensor:
+    """Return x, x² and x · n for each pair and guesser, where x of its n words are counted: (pairs, 3, guessers)."""
+    x = torch.zeros(len(n), is_counted.shape[1], dtype=torch.int64)
+    x.index_add_(0, pair_of_word, is_counted.long())
+    return torch.stack([x, x * x, x * n[:, None]], 1)
 
 
 def _offset_picks(batch: MapBatch, words: ScoredWords) -> Int[np.ndarray, "words offsets"]:
@@ -173,27 +177,28 @@ def _offset_picks(batch: MapBatch, words: ScoredWords) -> Int[np.ndarray, "words
 def _classes(batch: MapBatch, words: ScoredWords) -> Int[np.ndarray, "words aspects"]:
     """Return the class of each word by each aspect, as an index of `CLASSES`; −1 if it has none."""
     result = np.full((len(words.number), len(ASPECTS)), -1)
-    dependent = words.number - 1
+    any_word = np.ones(len(words.number), dtype=bool)
+    has_head = words.head > 0
+    dependent, head = words.number - 1, np.maximum(words.head - 1, 0)
+
+    def fill(aspect: str, class_in_aspect: Int[np.ndarray, " words"], has_class: Bool[np.ndarray, " words"]) -> None:
+        result[has_class, list(ASPECTS).index(aspect)] = _FIRST[aspect] + class_in_aspect[has_class]
+
+    fill("words", np.zeros_like(dependent), any_word)
     distance = words.head - words.number
-    rooted = words.head > 0
-
-    def fill(aspect: str, index: Int[np.ndarray, " words"], used: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
-        result[used, list(ASPECTS).index(aspect)] = _FIRST[aspect] + index[used]
-
-    everything = np.ones(len(dependent), dtype=bool)
-    fill("words", np.zeros_like(dependent), everything)
-    width = np.searchsorted(_EDGES, np.abs(distance), side="right") - 1
-    fill("distance", np.where(distance < 0, len(_EDGES) - 1 - width, len(_EDGES) + width), rooted)
-    fill("side", (distance > 0).astype(np.int64), rooted)
-    fill("words of the sentence", np.minimum((words.length - 1) // 10, len(LENGTHS) - 1), everything)
+    size = np.searchsorted(_EDGES, np.abs(distance), side="right") - 1  # 0 for neighbors
+    # The classes on the left come first, from the largest distance on.
+    fill("distance", np.where(distance < 0, len(_EDGES) - 1 - size, len(_EDGES) + size), has_head)
+    fill("side", (distance > 0).astype(np.int64), has_head)
+    fill("words of the sentence", np.minimum((words.length - 1) // 10, len(LENGTHS) - 1), any_word)
     tags = [tag_indices(sentence) for sentence in batch.sentences]
-    tagged = np.array([bool(sentence.tags) for sentence in batch.sentences])[words.sentence]
-    head = np.maximum(words.head - 1, 0)
-    fill("part of speech", _of(tags, words, dependent), tagged)
-    fill("part of speech of the head", _of(tags, words, head), tagged & rooted)
+    is_tagged = np.array([bool(sentence.tags) for sentence in batch.sentences])[words.sentence]
+    fill("part of speech", words.look_up(tags, dependent), is_tagged)
+    fill("part of speech of the head", words.look_up(tags, head), is_tagged & has_head)
     if batch.word_lengths:
-        split = [np.array(lengths) > 1 for lengths in batch.word_lengths]
-        fill("split into pieces", _of(split, words, dependent) + 2 * _of(split, words, head), rooted)
+        is_split = [(np.array(lengths) > 1).astype(np.int64) for lengths in batch.word_lengths]
+        # The classes are in the order neither, the word, its head, both.
+        fill("split into pieces", words.look_up(is_split, dependent) + 2 * words.look_up(is_split, head), has_head)
     return result
 
 
@@ -201,8 +206,3 @@ def tag_indices(sentence: Sentence) -> Int[np.ndarray, " words"]:
     """Return the index in `TAGS` of the part of speech of each word."""
     known = {tag: i for i, tag in enumerate(TAGS)}
     return np.array([known.get(tag, len(TAGS) - 1) for tag in sentence.tags or ("",) * len(sentence)])
-
-
-def _of(values: Sequence[Any], words: ScoredWords, number: Int[np.ndarray, " words"]) -> Int[np.ndarray, " words"]:
-    """Return the value of one word of the sentence of each scored word."""
-    return np.array([int(values[s][w]) for s, w in zip(words.sentence.tolist(), number.tolist(), strict=True)])

@@ -51,7 +51,7 @@ class DependencyRules(OutcomeCounts):
     def __init__(
         self, pairs: Iterable[tuple[str, str]], *, coarse: bool = False, replicates: int = 1000, seed: int = 0
     ) -> None:
-        self.pairs = _known(pairs, coarse)
+        self.pairs = _counted_pairs(pairs, coarse)
         self.coarse = coarse
         super().__init__(
             [f"{relation} {tag}" for relation, tag in self.pairs],
@@ -65,36 +65,27 @@ class DependencyRules(OutcomeCounts):
 
     def update(self, batch: MapBatch) -> None:
         """Count the words of a batch."""
-        relations = {relation: 0 for sentence in batch.sentences for relation in sentence.relations}
-        words = ScoredWords.of(batch.sentences, {name: i for i, name in enumerate(relations)})
-        names = [coarse_relation(name) if self.coarse else name for name in relations]
-        tags = [tag_indices(sentence).tolist() for sentence in batch.sentences]
+        relations = dict.fromkeys(relation for sentence in batch.sentences for relation in sentence.relations)
+        words = ScoredWords.of(batch.sentences, {name: index for index, name in enumerate(relations)})
+        counted_relations = [coarse_relation(name) if self.coarse else name for name in relations]
+        tags = words.look_up([tag_indices(sentence) for sentence in batch.sentences], words.number - 1)
         try:
             group = [
-                self._index[names[relation], TAGS[tags[sentence][number - 1]]]
-                for relation, sentence, number in zip(
-                    words.relation.tolist(), words.sentence.tolist(), words.number.tolist(), strict=True
-                )
+                self._index[counted_relations[relation], TAGS[tag]]
+                for relation, tag in zip(words.relation.tolist(), tags.tolist(), strict=True)
             ]
         except KeyError as error:
             raise ValueError(f"the relation and part of speech {error} are not in the inventory") from None
-        nearest = [nearest_words(sentence) for sentence in batch.sentences]
-        predicted = np.concatenate(
-            [
-                np.clip(words.number[:, None] + np.array(_OFFSETS), 1, words.length[:, None]),
-                np.array(
-                    [nearest[s][n - 1] for s, n in zip(words.sentence.tolist(), words.number.tolist(), strict=True)]
-                ).reshape(-1, len(NEAREST)),
-            ],
-            axis=1,
-        )
-        hits = torch.from_numpy((predicted == words.head[:, None]) & (words.head > 0)[:, None])
+        at_offset = np.clip(words.number[:, None] + np.array(_OFFSETS), 1, words.length[:, None])
+        nearest = words.look_up([nearest_words(sentence) for sentence in batch.sentences], words.number - 1)
+        picked = np.concatenate([at_offset, nearest], axis=1)  # (words, rules)
+        is_right = (picked == words.head[:, None]) & (words.head > 0)[:, None]
         self.add_outcomes(
             np.array(group, dtype=np.int64),
             words.sentence,
             [sentence.id for sentence in batch.sentences],
-            hits[:, None],
-            np.zeros((len(group), 0), dtype=bool),
+            torch.from_numpy(is_right[:, None]),  # of one layer
+            np.zeros((len(group), 0), dtype=bool),  # no baselines
         )
 
     def compute(self) -> pd.DataFrame:
@@ -102,19 +93,21 @@ class DependencyRules(OutcomeCounts):
         subsets, _ = self.split_counts()
         rows = []
         for index, (relation, tag) in enumerate(self.pairs):
-            right = subsets.correct[index, 0, 0]
-            offset, nearest = (family.start + int(_chosen(right[None, family])[0]) for family in FAMILIES.values())
-            side, of = NEAREST[nearest - len(_OFFSETS)]
+            correct = subsets.correct[index, 0, 0]  # of each rule
+            offset, nearest = (
+                family.start + int(_best_rules(correct[None, family])[0]) for family in FAMILIES.values()
+            )
+            side, nearest_tag = NEAREST[nearest - len(_OFFSETS)]
             rows.append(
                 {
                     "relation": relation,
                     "tag": tag,
                     "total": int(subsets.total[index, 0]),
                     "offset": _OFFSETS[offset],
-                    "offset_correct": int(right[offset]),
+                    "offset_correct": int(correct[offset]),
                     "side": side,
-                    "nearest": of,
-                    "nearest_correct": int(right[nearest]),
+                    "nearest": nearest_tag,
+                    "nearest_correct": int(correct[nearest]),
                 }
             )
         table = pd.DataFrame(rows)
@@ -123,13 +116,15 @@ class DependencyRules(OutcomeCounts):
 
 def nearest_words(sentence: Sentence) -> Int[np.ndarray, "words rules"]:
     """Return the number of the word that each rule of `NEAREST` picks for each word; 0 if there is no such word."""
-    n = len(sentence)
-    numbers = np.where(tag_indices(sentence)[:, None] == np.arange(len(TAGS)), np.arange(1, n + 1)[:, None], 0)
-    none = np.zeros((1, len(TAGS)), dtype=numbers.dtype)
-    before = np.concatenate([none, np.maximum.accumulate(numbers)[:-1]])
-    reversed_ = np.where(numbers[::-1] > 0, numbers[::-1], n + 1)
-    after = np.concatenate([none + n + 1, np.minimum.accumulate(reversed_)[:-1]])[::-1]
-    return np.concatenate([before, np.where(after > n, 0, after)], axis=1)
+    n_words = len(sentence)
+    number = np.arange(1, n_words + 1)[:, None]
+    has_tag = tag_indices(sentence)[:, None] == np.arange(len(TAGS))  # (words, tags)
+    last_up_to_word = np.maximum.accumulate(np.where(has_tag, number, 0))
+    first_from_word = np.minimum.accumulate(np.where(has_tag, number, n_words + 1)[::-1])[::-1]
+    # A word is not the nearest to itself, so it takes what its neighbor on that side has.
+    before = np.pad(last_up_to_word[:-1], [(1, 0), (0, 0)])
+    after = np.pad(first_from_word[1:] % (n_words + 1), [(0, 1), (0, 0)])  # 0 where no word follows
+    return np.concatenate([before, after], axis=1)
 
 
 def rule_columns(
@@ -137,15 +132,16 @@ def rule_columns(
 ) -> pd.DataFrame:
     """Return the held-out accuracies of the rules, and how much more the best heads find, one row for each name."""
     # rows: for each row of the table of best heads, the relations that it counts.
-    of_rules, drawn_rules = rules.split_counts()
+    # heads, replicates, groups: the counts of heads, and the relations that are their groups.
+    rule_subsets, rule_replicates = rules.split_counts()
     table = []
     for relations in rows.values():
-        of_head = heldout_rate([groups.index(name) for name in groups if name in relations], heads, replicates)
+        of_heads = heldout_rate([groups.index(name) for name in groups if name in relations], heads, replicates)
         columns: dict[str, float] = {}
         for name, family in FAMILIES.items():
-            found = _heldout_rules(rules.pairs, relations, of_rules, drawn_rules, family)
-            gain = gain_columns(of_head.value - found.value, of_head.deviations - found.deviations)
-            columns[f"{name}_heldout"] = found.value
+            of_rules = _heldout_rules(rules.pairs, relations, rule_subsets, rule_replicates, family)
+            gain = gain_columns(of_heads.value - of_rules.value, of_heads.deviations - of_rules.deviations)
+            columns[f"{name}_heldout"] = of_rules.value
             columns |= {key.replace("heldout", name): value for key, value in gain.items()}
         table.append(columns)
     return pd.DataFrame(table, index=list(rows))
@@ -155,55 +151,60 @@ def _heldout_rules(
     pairs: Sequence[tuple[str, str]], relations: frozenset[str], subsets: Counts, replicates: Counts, family: slice
 ) -> HeldOutRate:
     """Choose a rule for each part of speech on one half and score it on the other, as `heldout_rate` does of heads."""
-    tags = sorted({tag for relation, tag in pairs if relation in relations})
-    members = [[i for i, (name, of) in enumerate(pairs) if name in relations and of == tag] for tag in tags]
+    groups_by_tag: dict[str, list[int]] = {}
+    for group, (relation, tag) in enumerate(pairs):
+        if relation in relations:
+            groups_by_tag.setdefault(tag, []).append(group)
 
-    def by_tag(counts: Array) -> Array:  # (weightings, tags, …)
-        return np.stack([drawn(counts[rows]) for rows in members], axis=1)
+    def by_tag(counts: Array) -> Array:  # (groups, weightings, …) → (weightings, tags, …)
+        return np.stack([drawn(counts[groups]) for groups in groups_by_tag.values()], axis=1)
 
-    correct, total = by_tag(subsets.correct[:, :, 0, family]), by_tag(subsets.total)
+    correct, total = by_tag(subsets.correct[:, :, 0, family]), by_tag(subsets.total).sum(1)
     drawn_correct, drawn_total = by_tag(replicates.correct[:, :, 0, family]), by_tag(replicates.total).sum(1)
+
     # Each half of each split chooses, and is scored on the other half.
-    choosing = np.stack([correct[1:], correct[0] - correct[1:]])
-    sizes = np.stack([total[1:], total[0] - total[1:]]).sum(-1)
-    chosen = _chosen(choosing)
-    scored = np.where(sizes > 0, sizes[::-1], 0)
-    right = np.where(sizes > 0, _picked(choosing[::-1], chosen), 0)
-    n, everything = int(total[0].sum()), int(scored.sum())
+    choosing = np.stack([correct[1:], correct[0] - correct[1:]])  # (halves, splits, tags, rules)
+    sizes = np.stack([total[1:], total[0] - total[1:]])  # (halves, splits)
+    chosen = _best_rules(choosing)
+    scored = np.where(sizes > 0, sizes[::-1], 0)  # an empty half chooses nothing
+    right = np.where(sizes > 0, _total_of_rules(choosing[::-1], chosen), 0)
+    n_words, n_scored = int(total[0]), int(scored.sum())
+
     # The deviations are those of the module on held-out gains: of the scores of what was chosen, and of the choices.
     is_drawn = drawn_total > 0
     deviations = np.where(is_drawn, 0.0, np.nan)
-    times: Counter[tuple[int, ...]] = Counter()  # how many words each choice of rules is scored on
+    words_of_choice: Counter[tuple[int, ...]] = Counter()  # how many words each choice of rules is scored on
     for half, split in zip(*np.nonzero(scored), strict=True):
-        times[tuple(chosen[half, split])] += int(scored[half, split])
-    for rule, number in times.items():
-        at = (np.arange(len(tags)), np.array(rule))
-        shares = drawn_correct[:, *at].sum(-1) / np.maximum(drawn_total, 1)
-        deviations += number / everything * (shares - rate(int(correct[0][at].sum()), n))
-    of_choices = _picked(correct[0][None], _chosen(drawn_correct)) / max(n, 1)
+        words_of_choice[tuple(chosen[half, split])] += int(scored[half, split])
+    for choice, n_words_scored in words_of_choice.items():
+        drawn_shares = _total_of_rules(drawn_correct, np.array(choice)) / np.maximum(drawn_total, 1)
+        share = rate(int(_total_of_rules(correct[0], np.array(choice))), n_words)
+        deviations += n_words_scored / n_scored * (drawn_shares - share)
+    shares_of_choices = _total_of_rules(correct[0], _best_rules(drawn_correct)) / max(n_words, 1)
     if is_drawn.any():
-        deviations += of_choices - of_choices[is_drawn].mean()
-    return HeldOutRate(rate(int(right.sum()), everything), deviations)
+        deviations += shares_of_choices - shares_of_choices[is_drawn].mean()
+    return HeldOutRate(rate(int(right.sum()), n_scored), deviations)
 
 
-def _chosen(correct: Array) -> Array:
+def _best_rules(correct: Array) -> Array:
     """Return the best rule for each part of speech, shape (…, tags), from counts of shape (…, tags, rules)."""
     # Of equally good rules, that which is right for more words of any part of speech is chosen, which also decides for
     # a part of speech that does not occur. Then the last rule is, as among offsets.
-    everywhere = correct.sum(-2, keepdims=True)
-    order = correct.astype(np.int64) * (int(everywhere.max(initial=0)) + 1) + everywhere
+    of_all_tags = correct.sum(-2, keepdims=True)
+    order = correct.astype(np.int64) * (int(of_all_tags.max(initial=0)) + 1) + of_all_tags
     best: Array = order.shape[-1] - 1 - order[..., ::-1].argmax(-1)
     return best
 
 
-def _picked(correct: Array, rule: Array) -> Array:
-    """Add up the counts of the rule of each part of speech."""
+def _total_of_rules(correct: Array, rule: Array) -> Array:
+    """Return the counts (…, tags, rules) of the rule of each part of speech (…, tags), added up over these (…)."""
     shape = np.broadcast_shapes(correct.shape[:-1], rule.shape)
     counts = np.broadcast_to(correct, (*shape, correct.shape[-1]))
     values: Array = np.take_along_axis(counts, np.broadcast_to(rule, shape)[..., None], -1)[..., 0].sum(-1)
     return values
 
 
-def _known(pairs: Iterable[tuple[str, str]], coarse: bool) -> tuple[tuple[str, str], ...]:
-    known = {(coarse_relation(name) if coarse else name, tag if tag in TAGS else TAGS[-1]) for name, tag in pairs}
-    return tuple(sorted(known))
+def _counted_pairs(pairs: Iterable[tuple[str, str]], coarse: bool) -> tuple[tuple[str, str], ...]:
+    """Return the sorted pairs with universal relations if ``coarse``, and with one name for all other tags."""
+    counted = {(coarse_relation(name) if coarse else name, tag if tag in TAGS else TAGS[-1]) for name, tag in pairs}
+    return tuple(sorted(counted))
