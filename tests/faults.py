@@ -832,7 +832,7 @@ _COUNTED = (
     ),
     Fault(
         "analyses/dependency/tables.py",
-        "    totals |= {name: apart[name] for name in TOTALS if name in apart}\n",
+        "    totals |= {name: counted_apart[name] for name in TOTALS if name in counted_apart}\n",
         "",
         f"{_ENHANCED}test_counts_are_those_of_a_recount_of_the_column",
     ),

@@ -123,16 +123,16 @@ class DependencyAccuracy(OutcomeCounts):
         enhanced = [enhanced_heads(each) for each in batch.sentences] if self.trees == "enhanced" else None
         arcs = None if enhanced is None else [each.arcs for each in enhanced]
         words = ScoredWords.of(batch.sentences, self._index, arcs, coarse=self.coarse)
-        predicted = np.clip(words.number[:, None] + np.array(OFFSETS), 1, words.length[:, None])
-        baselines = [predicted == words.head[:, None]]
-        if self.causal:  # words whose head stands before them, and after them
-            baselines.append(np.stack([(words.head > 0) & (words.head < words.number), words.head > words.number], 1))
-        group, unit, hits = words.relation, words.sentence, head_hits(batch, words, len(self.directions))
-        found = np.concatenate(baselines, 1)
+        at_offset = np.clip(words.number[:, None] + np.array(OFFSETS), 1, words.length[:, None])
+        baselines = at_offset == words.head[:, None]
+        if self.causal:
+            is_before, is_after = (words.head > 0) & (words.head < words.number), words.head > words.number
+            baselines = np.concatenate([baselines, np.stack([is_before, is_after], 1)], 1)
+        group, sentence, hits = words.relation, words.sentence, head_hits(batch, words, len(self.directions))
         if enhanced is not None:
-            group, unit, hits, found = self._decisions(words, hits, found)
+            group, sentence, hits, baselines = self._decisions(words, hits, baselines)
             self.left_out += torch.tensor([each[1:] for each in enhanced]).sum(0)
-        self.add_outcomes(group, unit, [sentence.id for sentence in batch.sentences], hits, found)
+        self.add_outcomes(group, sentence, [each.id for each in batch.sentences], hits, baselines)
 
     def compute(self, asked: Asked | None = None) -> DependencyTables:
         """Return the tables, see `DependencyTables`.
@@ -146,24 +146,27 @@ class DependencyAccuracy(OutcomeCounts):
         return tables(self.groups, *self.split_counts(), OFFSETS, asked)
 
     def _decisions(
-        self, words: ScoredWords, hits: Bool[Tensor, "arcs ..."], found: Bool[np.ndarray, "arcs baselines"]
+        self, words: ScoredWords, hits: Bool[Tensor, "arcs ..."], baselines: Bool[np.ndarray, "arcs baselines"]
     ) -> tuple[Any, Any, Bool[Tensor, "decisions ..."], Bool[np.ndarray, "decisions baselines"]]:
-        """Make one decision of all arcs of a word to its heads in a relation, total or group."""
-        of_members = [np.flatnonzero(member[words.relation]) for member in self._members]
-        row = np.concatenate([np.arange(len(words.relation)), *of_members])
-        first = len(self.groups) - len(self._members)
-        numbers = [np.full(len(rows), first + k) for k, rows in enumerate(of_members)]
-        group = np.concatenate([words.relation, *numbers])
-        units, width = int(words.sentence.max(initial=0)) + 1, int(words.number.max(initial=0)) + 1
-        decisions, of_row = np.unique(
-            (group * units + words.sentence[row]) * width + words.number[row], return_inverse=True
-        )
-        of_arcs = torch.cat([hits.flatten(1), torch.from_numpy(found)], 1)[torch.from_numpy(row)]
-        right = torch.zeros(len(decisions), of_arcs.shape[1], dtype=torch.int32)
-        right.index_add_(0, torch.from_numpy(of_row), of_arcs.int())
-        of_heads, of_baselines = right.bool().tensor_split([of_arcs.shape[1] - found.shape[1]], 1)
-        group, unit = np.divmod(decisions // width, units)
-        return group, unit, of_heads.reshape(len(decisions), *hits.shape[1:]), of_baselines.numpy()
+        """Return the group, sentence and outcomes of decisions, which are right if any of their arcs is."""
+        # All arcs of a word in a relation, total or union are one decision. So each arc counts in its relation, and
+        # again in each total and union that has this relation.
+        members = [np.flatnonzero(is_member[words.relation]) for is_member in self._members]
+        arc = np.concatenate([np.arange(len(words.relation)), *members])
+        n_relations = len(self.groups) - len(self._members)
+        sums = [np.full(len(arcs), n_relations + index) for index, arcs in enumerate(members)]
+        group = np.concatenate([words.relation, *sums])
+
+        # A decision is one number, made of its group, its sentence and its word.
+        n_sentences, n_numbers = int(words.sentence.max(initial=0)) + 1, int(words.number.max(initial=0)) + 1
+        key = (group * n_sentences + words.sentence[arc]) * n_numbers + words.number[arc]
+        decisions, decision_of_arc = np.unique(key, return_inverse=True)
+        outcomes = torch.cat([hits.flatten(1), torch.from_numpy(baselines)], 1)[torch.from_numpy(arc)]
+        right_arcs = torch.zeros(len(decisions), outcomes.shape[1], dtype=torch.int32)
+        right_arcs.index_add_(0, torch.from_numpy(decision_of_arc), outcomes.int())
+        of_heads, of_baselines = right_arcs.bool().tensor_split([outcomes.shape[1] - baselines.shape[1]], 1)
+        group, sentence = np.divmod(decisions // n_numbers, n_sentences)
+        return group, sentence, of_heads.reshape(len(decisions), *hits.shape[1:]), of_baselines.numpy()
 
 
 def inventory(corpus: Corpus, trees: Trees) -> Counter[str]:

@@ -57,10 +57,11 @@ class Chosen(NamedTuple):
 
 
 def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str], readings: int) -> Read:
-    """Keep the values of all heads for the words of sentences."""
+    """Keep the values of all heads for the words of sentences, with the name that each relation is counted under."""
     read = Read([], [], [], [], [], [])
     for batch in batches:
-        words = ScoredWords.of(batch.sentences, {r: 0 for s in batch.sentences for r in s.relations})
+        any_relation = {relation: 0 for sentence in batch.sentences for relation in sentence.relations}
+        words = ScoredWords.of(batch.sentences, any_relation)
         position = word_positions(batch).numpy()
         for row, sentence in enumerate(batch.sentences):
             scored = (words.sentence == row) & (words.head > 0)
@@ -69,9 +70,11 @@ def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str], read
             number, places = words.number[scored] - 1, position[row, : len(sentence)]
             # Float64, because sums of float32 maps would depend on the batch that a sentence is read in.
             maps = batch.exact([row])[0].cpu().numpy()[..., places[:, None], places]
-            by_reading = np.stack(list(read_in(maps, readings)), 2)[..., number, :]
+            by_reading = np.stack(list(read_in(maps, readings)), 2)[
+                ..., number, :
+            ]  # layer, head, reading, word, candidate
             values = by_reading.reshape(-1, *by_reading.shape[3:]).swapaxes(0, 1).astype(np.float32)
-            values[np.arange(len(number)), :, number] = -np.inf
+            values[np.arange(len(number)), :, number] = -np.inf  # no word is its own candidate
             read.ids.append(sentence.id)
             read.gold.append(words.head[scored] - 1)
             read.relations.append([name_of(sentence.relations[word]) for word in number])
@@ -89,22 +92,20 @@ def ensemble_rows(
     # The shape has the numbers of layers, heads and readings.
     first = halves(read.ids, SPLITS, seed).T  # sentence, split
     draws = poisson_weights(read.ids, replicates, seed).astype(np.float64)
-    rows, by_group = [], {}
+    rows, heads_of_group = [], {}
     for name, members in groups.items():
-        used = [[i for i, relation in enumerate(each) if relation in members] for each in read.relations]
-        sentence = np.repeat(np.arange(len(used)), [len(each) for each in used])
+        # The words of each sentence that belong to the group, as indices into what was read of it.
+        used = [[i for i, relation in enumerate(relations) if relation in members] for relations in read.relations]
+        sentence = np.repeat(np.arange(len(used)), list(map(len, used)))
         if len(sentence) < max(min_count, 1):
             continue
-        longest = max(values.shape[-1] for values, each in zip(read.candidates, used, strict=True) if each)
+        candidates = [values[words] for values, words in zip(read.candidates, used, strict=True) if words]
+        longest = max(values.shape[-1] for values in candidates)
         values = np.full((len(sentence), read.candidates[0].shape[1], longest), -np.inf, dtype=np.float32)
-        start = 0
-        for of_sentence, each in zip(read.candidates, used, strict=True):
-            if each:  # other sentences may be longer than all of these
-                values[start : start + len(each), :, : of_sentence.shape[-1]] = of_sentence[each]
-                start += len(each)
-        gold = np.concatenate([gold[each] for gold, each in zip(read.gold, used, strict=True)])
-        right = np.zeros((len(gold), longest), dtype=bool)
-        right[np.arange(len(gold)), gold] = True
-        row, by_group[name] = scored_ensembles(values, right, sentence, first, draws, most, shape)
+        for of_sentence, end in zip(candidates, np.cumsum(list(map(len, candidates))), strict=True):
+            values[end - len(of_sentence) : end, :, : of_sentence.shape[-1]] = of_sentence
+        gold = np.concatenate([gold[words] for gold, words in zip(read.gold, used, strict=True)])
+        is_gold = gold[:, None] == np.arange(longest)  # word, candidate
+        row, heads_of_group[name] = scored_ensembles(values, is_gold, sentence, first, draws, most, shape)
         rows.append({"relation": name, **row})
-    return Chosen(rows, by_group)
+    return Chosen(rows, heads_of_group)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ...corpora_loaders import OFFSETS
@@ -19,8 +20,12 @@ from .failures import CLASSES, DependencyFailures
 from .picks import PICKS
 from .tables import TOTALS
 
+Array = npt.NDArray[np.int64]
+
 _MOST = 8
 """The number of relations that the page shows."""
+
+_ALL_WORDS = CLASSES.index(("words", "all"))
 
 _HEAD = (
     TableColumn("relation", "text", "the relation", "relation"),
@@ -98,40 +103,59 @@ def failure_tables(
     """Make the tables of the best head of each relation (``best``), or of other heads (``8-10``)."""
     # cells: the table of all heads. A head is read in the direction in which it is better for the relation.
     counts = {name: state.numpy() for name, state in metric.compute().items()}
-    failures: list[dict[str, Any]] = []
-    picked: list[dict[str, Any]] = []
-    groups = {str(name): table for name, table in cells.groupby("relation", sort=False)}
+    failure_rows: list[dict[str, Any]] = []
+    picked_rows: list[dict[str, Any]] = []
+    cells_of_relation = {str(name): table for name, table in cells.groupby("relation", sort=False)}
     for row in rows_of(best):
-        group = metric.groups.index(row["relation"])
-        offset = int(np.prod(metric.shape)) + OFFSETS.index(row["offset"])
-        right, picks, total = (counts[name][group] for name in ("right", "picked", "total"))
-        for layer, head, way in chosen_heads(row, groups[row["relation"]], chosen):
-            named = {"relation": row["relation"], "layer": layer, "head": head, "direction": way}
-            guesser = int(np.ravel_multi_index((READINGS.index(way), layer - 1, head - 1), metric.shape))
-            for index, (by, name) in enumerate(CLASSES):
-                if total[index, 0]:
-                    of_head = measured("correct accuracy accuracy", right[index, :, guesser], total[index])
-                    of_offset = measured("offset_correct offset_accuracy offset", right[index, :, offset], total[index])
-                    n = {"by": by, "class": name, "total": int(total[index, 0])}
-                    failures.append({**named, **n, **of_head, "offset": row["offset"], **of_offset})
-            for index, name in enumerate(PICKS):
-                if picks[index, 0, [guesser, offset]].any():
-                    of_head = measured("count share share", picks[index, :, guesser], total[0])
-                    of_offset = measured("offset_count offset_share offset", picks[index, :, offset], total[0])
-                    n = {"picked": name, "total": int(total[0, 0])}
-                    picked.append({**named, **n, **of_head, "offset": row["offset"], **of_offset})
-    return FailureTables(pd.DataFrame(failures, columns=FAILURES.names), pd.DataFrame(picked, columns=PICKED.names))
+        relation = row["relation"]
+        group = metric.groups.index(relation)
+        right, picked, total = (counts[name][group] for name in ("right", "picked", "total"))
+        offset_guesser = int(np.prod(metric.shape)) + OFFSETS.index(row["offset"])  # offsets follow all heads
+        for layer, head, reading in chosen_heads(row, cells_of_relation[relation], chosen):
+            head_guesser = int(np.ravel_multi_index((READINGS.index(reading), layer - 1, head - 1), metric.shape))
+            guessers = [head_guesser, offset_guesser]
+            of_head = {"relation": relation, "layer": layer, "head": head, "direction": reading}
+            failure_rows += _failure_rows(of_head, row["offset"], right[..., guessers], total)
+            picked_rows += _picked_rows(of_head, row["offset"], picked[..., guessers], total[_ALL_WORDS])
+    failures, picks = (
+        pd.DataFrame(failure_rows, columns=FAILURES.names),
+        pd.DataFrame(picked_rows, columns=PICKED.names),
+    )
+    return FailureTables(failures, picks)
+
+
+def _failure_rows(of_head: dict[str, Any], offset: int, right: Array, total: Array) -> Iterator[dict[str, Any]]:
+    """Yield a row for each class of words: the accuracies of a head and an offset, in this order in the last axis."""
+    for index, (aspect, name) in enumerate(CLASSES):
+        if n := int(total[index, 0]):
+            row = {**of_head, "by": aspect, "class": name, "total": n}
+            row |= measured("correct accuracy accuracy", right[index, :, 0], total[index])
+            row |= {
+                "offset": offset,
+                **measured("offset_correct offset_accuracy offset", right[index, :, 1], total[index]),
+            }
+            yield row
+
+
+def _picked_rows(of_head: dict[str, Any], offset: int, picked: Array, total: Array) -> Iterator[dict[str, Any]]:
+    """Yield a row for each kind of word that a head or an offset picks, in this order in the last axis."""
+    for index, name in enumerate(PICKS):
+        if picked[index, 0].any():
+            row = {**of_head, "picked": name, "total": int(total[0])}
+            row |= measured("count share share", picked[index, :, 0], total)
+            row |= {"offset": offset, **measured("offset_count offset_share offset", picked[index, :, 1], total)}
+            yield row
 
 
 def shown_failures(tables: FailureTables, min_count: int) -> tuple[ShownTable, ShownTable]:
     """Return the tables for the page and LaTeX, with the most frequent relations."""
-    frequent = []
+    shown = []
     for table in tables:
-        totals = table.groupby("relation", sort=False)["total"].max()
-        single = [name for name in totals.index if name not in (*TOTALS, "root")]
-        kept = [name for name in single if totals[name] >= min_count][:_MOST] or single[:_MOST]
-        frequent.append(table[table["relation"].isin(kept)])
-    return shown_failure_tables(FailureTables(*frequent), (FAILURES, PICKED), "words", "head")
+        words = table.groupby("relation", sort=False)["total"].max()
+        relations = [name for name in words.index if name not in (*TOTALS, "root")]
+        frequent = [name for name in relations if words[name] >= min_count]
+        shown.append(table[table["relation"].isin((frequent or relations)[:_MOST])])
+    return shown_failure_tables(FailureTables(*shown), (FAILURES, PICKED), "words", "head")
 
 
 def by_relation(failures: ShownTable, picked: ShownTable) -> list[tuple[str, ShownTable, ShownTable]]:

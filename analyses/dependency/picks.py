@@ -40,35 +40,36 @@ before. *None* is the pick in a sentence of one word."""
 CORE = frozenset({"nsubj", "csubj", "obj", "iobj", "ccomp", "xcomp", "dobj", "nsubjpass", "csubjpass"})
 """The relations of core arguments, in Universal Dependencies and Stanford Dependencies."""
 
-_OTHER, _ITSELF, _REACH, _NONE = (PICKS.index(name) for name in ("other", "itself", "out of reach", "none"))
+_HEAD, _OTHER, _ITSELF = (PICKS.index(name) for name in ("head", "other", "itself"))
+_OUT_OF_REACH, _NONE = (PICKS.index(name) for name in ("out of reach", "none"))
 
 
 def relationships(sentence: Sentence) -> Int[np.ndarray, "n n"]:
     """Return what each word (the column) is to each other word (the row), as an index of `PICKS`."""
     n = len(sentence)
-    heads = np.array([-1 if head is None else head for head in sentence.heads])
     numbers = np.arange(1, n + 1)
-    names = [coarse_relation(relation) for relation in sentence.relations]
-    core = np.array([name.lower() in CORE for name in names])
-    punctuation = np.array([is_punct(relation) for relation in sentence.relations])
+    heads = np.array([-1 if head is None else head for head in sentence.heads])
+    head_or_0 = np.maximum(heads, 0)  # looks up entries of heads in arrays that begin with one of no word
+    head_of_head = np.array([0, *heads])[head_or_0]
+    is_core = np.array([coarse_relation(relation).lower() in CORE for relation in sentence.relations])
+    is_punctuation = np.array([is_punct(relation) for relation in sentence.relations])
     # Without parts of speech, any word may be the verb.
-    verb = np.array([False, *(tag in ("VERB", "AUX") for tag in sentence.tags or ["VERB"] * n)])
-    above = np.array([0, *heads])[np.maximum(heads, 0)]  # the heads of the heads, which for a root is no word
+    is_verb = np.array([False, *(tag in ("VERB", "AUX") for tag in sentence.tags or ["VERB"] * n)])
     has_head = (heads > 0)[:, None]
     sibling = (heads[:, None] == heads) & has_head
-    kinds = {
+    cells_of_kinds = {
         "neighbor": np.abs(numbers[:, None] - numbers) == 1,
-        "grandparent": (above[:, None] == numbers) & has_head,
+        "grandparent": (head_of_head[:, None] == numbers) & has_head,
         "sibling": sibling,
-        "argument": sibling & core & verb[np.maximum(heads, 0)][:, None],
+        "argument": sibling & is_core & is_verb[head_or_0][:, None],
         "dependent": heads[None] == numbers[:, None],
-        "punctuation": np.broadcast_to(punctuation, (n, n)),
+        "punctuation": np.broadcast_to(is_punctuation, (n, n)),
         "head": heads[:, None] == numbers,
         "itself": np.eye(n, dtype=bool),
     }
     result = np.full((n, n), _OTHER, dtype=np.int8)
-    for name, cells in kinds.items():  # from the weakest to the strongest claim
-        result[cells] = PICKS.index(name)
+    for kind, cells in cells_of_kinds.items():  # from the weakest to the strongest claim, which replaces it
+        result[cells] = PICKS.index(kind)
     return result
 
 
@@ -82,19 +83,20 @@ def picks(
     result = np.full(hits.shape, _NONE, dtype=np.int8)
     for row, sentence in enumerate(batch.sentences):
         scored = np.flatnonzero(words.sentence == row)
-        places = position[row, : len(sentence)]
-        if len(places) < 2 or not len(scored):
+        if len(sentence) < 2 or not len(scored):
             continue
-        number, head = words.number[scored] - 1, words.head[scored] - 1
+        places = position[row, : len(sentence)]
+        number, head = words.number[scored] - 1, words.head[scored] - 1  # from 0, −1 for a root
         related = relationships(sentence)[number]  # word, candidate
-        by_reading = [each[..., places[number], places[head]] for each in read_in(maps[row], readings)]
-        of_gold = np.stack(by_reading).transpose(3, 0, 1, 2)
+        by_reading = [values[..., places[number], places[head]] for values in read_in(maps[row], readings)]
+        gold_values = np.stack(by_reading).transpose(3, 0, 1, 2)  # word, reading, layer, head
+        is_right = hits[scored]
         # Whether a word is out of reach is what float32 says even where a sentence is decided again in float64, so
         # that it does not depend on the doubts about other words.
-        beyond = (of_gold == 0) & (head >= 0)[:, None, None, None]
-        barred = (related == 0) | (related == _ITSELF)
-        kinds = picked_kinds(batch, row, places, number, related, barred, hits[scored] | beyond)
-        kinds[beyond] = _REACH
-        kinds[hits[scored]] = 0
+        out_of_reach = (gold_values == 0) & (head >= 0)[:, None, None, None]
+        barred = (related == _HEAD) | (related == _ITSELF)
+        kinds = picked_kinds(batch, row, places, number, related, barred, is_right | out_of_reach)
+        kinds[out_of_reach] = _OUT_OF_REACH
+        kinds[is_right] = _HEAD
         result[scored] = kinds
     return result

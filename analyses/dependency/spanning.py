@@ -41,18 +41,22 @@ def tree_of(values: npt.NDArray[np.floating], number: Array) -> Array:
     # values: the value of each word as the head of each word but the root, shape (words but the root, words).
     from ...probes.predictor import maximum_tree  # probes take time to import, and few runs build trees
 
-    n = values.shape[1]
-    order = np.concatenate([np.setdiff1d(np.arange(n), number), number])  # the tree starts at the first node
-    scores = np.full((n, n), np.nan)
-    scores[1:] = values[:, order]
+    # number: the index of the word of each row.
+    n_words = values.shape[1]
+    word_of_node = np.concatenate(
+        [np.setdiff1d(np.arange(n_words), number), number]
+    )  # a tree starts at node 0: the root
+    scores = np.full((n_words, n_words), np.nan)
+    scores[1:] = values[:, word_of_node]
     np.fill_diagonal(scores, np.nan)
-    heads = np.full(n, -1)
-    heads[number] = order[maximum_tree(scores)[1:]]
+    heads = np.full(n_words, -1)
+    heads[number] = word_of_node[maximum_tree(scores)[1:]]
     return heads
 
 
 def right_words(heads: Array, number: Array, gold: Array) -> npt.NDArray[np.bool_]:
-    """Return for words with gold heads whether a tree has their heads, and whether it links them with these."""
+    """Return for words with gold heads whether a tree has their heads, and whether it links them: (scores, words)."""
+    # heads: the head of each word in the tree. number, gold: the words with gold heads, and these heads.
     directed = heads[number] == gold
     return np.stack([directed, directed | (heads[gold] == number)])
 
@@ -63,28 +67,32 @@ def tree_counts(
     """Build and score the trees of sentences, as plain data."""
     # together: the heads of the ensemble that was chosen on all sentences, then of those of both halves of each split;
     # nothing if there are no ensembles.
-    used = [index for index, is_tree in enumerate(read.is_tree) if is_tree]
-    ids = [read.ids[index] for index in used]
+    trees = [index for index, is_tree in enumerate(read.is_tree) if is_tree]
+    ids = [read.ids[index] for index in trees]
     first = halves(ids, SPLITS, seed)
     # The sentences that each ensemble is scored on: all of them, or those that did not choose it.
-    scored = np.concatenate([np.ones((1, len(used)), dtype=bool), np.stack([~first, first], 1).reshape(-1, len(used))])
-    by_head = np.zeros((len(used), 2, math.prod(shape)), dtype=np.int64)  # sentence, score, head
-    by_chain = np.zeros((len(used), 2, 2), dtype=np.int64)  # sentence, score, chain
-    by_ensemble = np.zeros((len(used), 2, len(together)), dtype=np.int64)  # sentence, score, ensemble
-    total = np.zeros(len(used), dtype=np.int64)
-    for row, index in enumerate(used):
+    others = np.stack([~first, first], 1).reshape(-1, len(trees))
+    scored = np.concatenate([np.ones((1, len(trees)), dtype=bool), others])
+
+    by_head = np.zeros((len(trees), 2, math.prod(shape)), dtype=np.int64)  # sentence, score, head
+    by_chain = np.zeros((len(trees), 2, 2), dtype=np.int64)  # sentence, score, chain
+    by_ensemble = np.zeros((len(trees), 2, len(together)), dtype=np.int64)  # sentence, score, ensemble
+    total = np.zeros(len(trees), dtype=np.int64)
+    for row, index in enumerate(trees):
         values, number, gold = read.candidates[index], read.numbers[index], read.gold[index]
-        words = np.array([not is_punct(relation) for relation in read.relations[index]])
-        total[row] = words.sum()
+        is_scored = np.array([not is_punct(relation) for relation in read.relations[index]])
+        total[row] = is_scored.sum()
         for head in range(by_head.shape[-1]):
-            by_head[row, :, head] = right_words(tree_of(values[:, head], number), number, gold)[:, words].sum(1)
-        for chain, step in enumerate((1, -1)):
+            by_head[row, :, head] = right_words(tree_of(values[:, head], number), number, gold)[:, is_scored].sum(1)
+        for chain, step in enumerate((1, -1)):  # in the order of `CHAINS`
             # The root is part of the chain, which without directions has all neighbors.
-            by_chain[row, :, chain] = right_words(np.arange(len(number) + 1) + step, number, gold)[:, words].sum(1)
+            neighbors = np.arange(len(number) + 1) + step
+            by_chain[row, :, chain] = right_words(neighbors, number, gold)[:, is_scored].sum(1)
         for choice, heads in enumerate(together):
             if heads and scored[choice, row]:
                 mean = values[:, list(heads)].mean(1, dtype=np.float64)
-                by_ensemble[row, :, choice] = right_words(tree_of(mean, number), number, gold)[:, words].sum(1)
+                by_ensemble[row, :, choice] = right_words(tree_of(mean, number), number, gold)[:, is_scored].sum(1)
+
     draws = poisson_weights(ids, replicates, seed)
     subsets = _counts(np.concatenate([scored[:1], first]), by_head, by_chain, total, shape)
     drawn = _counts(draws, by_head, by_chain, total, shape)
@@ -93,15 +101,17 @@ def tree_counts(
         rows.append(_head_row(score, subsets, drawn, shape))
         if together and together[0]:
             used_on = scored & np.array([bool(heads) for heads in together])[:, None]
+            # The ensemble of all sentences, the first choice, is not compared, so any head may stand beside it.
             single = by_head[:, score, [0, *_best_of_halves(subsets.correct[score], shape)]]
-            chains = by_chain[:, score].T
-            others = {"next": chains[0][:, None], "previous": chains[1][:, None], "head": single}
-            counts = _ensemble_row(by_ensemble[:, score], others, total, used_on.T, draws.astype(np.float64))
+            right_of_others = {name: by_chain[:, score, [chain]] for chain, name in enumerate(CHAINS)} | {
+                "head": single
+            }
+            counts = _ensemble_row(by_ensemble[:, score], right_of_others, total, used_on.T, draws.astype(np.float64))
             names = [named_reading(head, shape) for head in together[0]]
             rows.append({"score": SCORES[score], "maps": "ensemble", "heads": names, **counts})
     return {
-        "sentences": len(used),
-        "left_out": len(read.ids) - len(used),
+        "sentences": len(trees),
+        "left_out": len(read.ids) - len(trees),
         "shape": list(shape),
         "total": int(total.sum()),
         "correct": by_head.sum(0).tolist(),
@@ -154,10 +164,11 @@ def _ensemble_row(
 ) -> dict[str, Any]:
     """Return the counts of the ensemble for a score."""
     # by_choice: the right words of each sentence, shape (sentences, choices): of the ensemble that was chosen on all
-    # sentences, then of those of both halves of each split.
+    # sentences, then of those of both halves of each split. others: the same of what it is compared with, by name.
     # used_on: which sentences each choice is scored on, shape (sentences, choices).
     right, words = (by_choice * used_on)[:, 1:], (total[:, None] * used_on)[:, 1:]
-    by_split = rates(*(each.sum(0).reshape(-1, 2).sum(1) for each in (right, words)))
+    right_by_split, words_by_split = (counts.sum(0).reshape(-1, 2).sum(1) for counts in (right, words))
+    by_split = rates(right_by_split, words_by_split)
     drawn_words = draws @ words.sum(1)
     low, high = interval(rates(draws @ by_choice[:, 0], draws @ total))
     row = {

@@ -57,35 +57,37 @@ def tables(
     by_head = cells_of_groups(correct, total, READINGS, {"relation": list(members)})
     tables = DependencyTables(by_head, pd.DataFrame(best))
     if subsets.baselines.shape[-1] > len(offsets):  # of a causal model
-        shares = {}
-        for row, (name, rows) in enumerate(members.items()):
+        reach = {}
+        for (name, rows), n_words in zip(members.items(), total.tolist(), strict=True):
             before, after = subsets.baselines[rows, 0, len(offsets) :].sum(0).tolist()
             # A word with several heads may have some on either side, so that the sum can be more than all words.
-            together = min(before + after, int(total[row]))
+            together = min(before + after, n_words)
             for direction, reached in zip(READINGS, (before, after, together), strict=True):
-                shares[name, direction] = rate(reached, int(total[row]))
+                reach[name, direction] = rate(reached, n_words)
         for table in tables:
-            table["reach"] = [shares[key] for key in zip(table["relation"], table["direction"], strict=True)]
+            table["reach"] = [reach[key] for key in zip(table["relation"], table["direction"], strict=True)]
     return tables
 
 
 def members_of(relations: Sequence[str], subsets: Counts, asked: Asked | None = None) -> dict[str, list[int]]:
     """Return the indices of the relations that each row counts: totals, unions, then relations by falling frequency."""
     asked = asked or Asked()
-    # A word with several heads counts once in a total or union, so these are counted apart from its relations.
-    names = (*TOTALS, *(name for name, _ in asked.unions))
-    apart = {name: [index] for index, name in enumerate(relations) if name in names}
-    single_relations = [index for index in range(len(relations)) if relations[index] not in apart]
+    # With enhanced dependencies, a word counts once in a total or union, so these are counted apart from relations.
+    sum_names = (*TOTALS, *(name for name, _ in asked.unions))
+    counted_apart = {name: [index] for index, name in enumerate(relations) if name in sum_names}
+    single_relations = [index for index in range(len(relations)) if relations[index] not in counted_apart]
     by_frequency = sorted(single_relations, key=lambda index: (-subsets.total[index, 0], relations[index]))
     no_punct = [index for index in by_frequency if not is_punct(relations[index])]
     no_punct_root = [index for index in no_punct if coarse_relation(relations[index]).lower() != "root"]
     totals = {ALL: by_frequency, ALL_NO_PUNCT: no_punct, ALL_NO_PUNCT_ROOT: no_punct_root}
-    totals |= {name: apart[name] for name in TOTALS if name in apart}
-    members = {name: [index for index in by_frequency if relations[index] in of] for name, of in asked.unions}
-    unions = {name: apart.get(name, of) for name, of in members.items() if of}
+    totals |= {name: counted_apart[name] for name in TOTALS if name in counted_apart}
+    unions = {}
+    for name, union in asked.unions:
+        if members := [index for index in by_frequency if relations[index] in union]:
+            unions[name] = counted_apart.get(name, members)
     rows = {**totals, **unions, **{relations[index]: [index] for index in by_frequency}}
-    shown = {*asked.relations, *unions} if asked.relations else rows.keys()
-    return {name: of for name, of in rows.items() if name in shown}
+    asked_names = {*asked.relations, *unions} if asked.relations else rows.keys()
+    return {name: indices for name, indices in rows.items() if name in asked_names}
 
 
 def members_by_group(
@@ -93,21 +95,23 @@ def members_by_group(
 ) -> dict[str, Bool[np.ndarray, " relations"]]:
     """Return which relations belong to each of the `TOTALS` and of the groups of relations."""
     is_word = np.array([not is_punct(name) for name in relations], dtype=bool)
-    is_dependent = np.array([coarse_relation(name).lower() != "root" for name in relations], dtype=bool) & is_word
-    of = {ALL: np.ones(len(relations), dtype=bool), ALL_NO_PUNCT: is_word, ALL_NO_PUNCT_ROOT: is_dependent}
-    return of | {
-        name: np.array([each in members for each in relations], dtype=bool) for name, members in unions.items()
+    is_root = np.array([coarse_relation(name).lower() == "root" for name in relations], dtype=bool)
+    totals = {ALL: np.ones(len(relations), dtype=bool), ALL_NO_PUNCT: is_word, ALL_NO_PUNCT_ROOT: is_word & ~is_root}
+    return totals | {
+        name: np.array([relation in members for relation in relations], dtype=bool) for name, members in unions.items()
     }
 
 
 def _best(name: str, rows: list[int], subsets: Counts, replicates: Counts, offsets: Sequence[int]) -> dict[str, Any]:
+    """Return the row of the best head, beside the best offset, for the relations with these indices together."""
     correct, total = subsets.correct[rows].sum(0), subsets.total[rows].sum(0)
-    by_offset = subsets.baselines[rows, 0].sum(0)[: len(offsets)]
     n = int(total[0])
     chosen, columns = best_head(correct[0], n, READINGS)
+    by_offset = subsets.baselines[rows, 0].sum(0)[: len(offsets)]
     ascending = sorted(range(len(offsets)), key=lambda index: offsets[index])
     offset = max(ascending, key=lambda index: (by_offset[index], offsets[index]))
     right, right_by_offset = columns["correct"], int(by_offset[offset])
+    # The same in each bootstrap replicate, shape (replicates,).
     drawn_total = drawn(replicates.total[rows])
     drawn_right = drawn(replicates.correct[(rows, slice(None), *chosen)])
     drawn_by_offset = drawn(replicates.baselines[rows, :, offset])
