@@ -140,15 +140,16 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
                 seed=plan.facts.seed,
             )
             together = (rows,)
-        decided: list[Decision] = []
-        examples: list[list[Decision]] = []  # right ones and wrong ones, from as many documents as possible
+        decisions: list[Decision] = []
+        right: list[Decision] = []  # examples from as many documents as possible
+        wrong: list[Decision] = []
         for start in range(0, min(len(windows), _MOST_WINDOWS), _WINDOWS_AT_ONCE):
             for batch in read(windows[start : start + _WINDOWS_AT_ONCE], request.maker):
-                decided += decisions_of(batch, head, chosen.candidates, singletons=singletons)
-            examples = [spread(decided, right=right) for right in (True, False)]
-            if all(len({decision.document.id for decision in each}) == EXAMPLES for each in examples):
+                decisions += decisions_of(batch, head, chosen.candidates, singletons=singletons)
+            right, wrong = spread(decisions, right=True), spread(decisions, right=False)
+            if all(len({decision.document.id for decision in each}) == EXAMPLES for each in (right, wrong)):
                 break
-        shown = tuple(shown_example(decision, chosen.candidates) for each in examples for decision in each)
+        shown = tuple(shown_example(decision, chosen.candidates) for decision in (*right, *wrong))
         return CoreferenceLookup(scored, head, shown, together)
 
     def results(
@@ -164,8 +165,9 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
         controls = tuple(counted.metric(name, CoreferenceAccuracy).compute().best for name in facts.copies)
         examples: tuple[ShownExample, ...] = ()
         if looked.head == _best_head(analysis_options, counted):  # merged runs may have looked at another head
-            by_outcome = ([each for each in looked.examples if each.right == right] for right in (True, False))
-            examples = tuple(example for each in by_outcome for example in each[:EXAMPLES])
+            right = [example for example in looked.examples if example.right]
+            wrong = [example for example in looked.examples if not example.right]
+            examples = (*right[:EXAMPLES], *wrong[:EXAMPLES])
         failures = None
         if facts.failures:
             counts = counted.metric(facts.failures, CoreferenceFailures)

@@ -83,26 +83,25 @@ def _compare(
     gold: Bool[Tensor, "choices n"],
     allowed: Bool[Tensor, "choices policies n"],
 ) -> tuple[Bool[Tensor, "choices policies directions layers heads"], Bool[Tensor, " choices"]]:
-    """Compare the best antecedent with the best other candidate, in float32."""
-    # Returns whether the antecedent has the larger value, and which choices have a comparison that is too close for
-    # float32.
+    """Return whether the best antecedent beats the best other candidate in float32, and which choices are too close."""
     device = maps.device
     windows, mention, gold, allowed = windows.to(device), mention.to(device), gold.to(device), allowed.to(device)
     shape = (len(windows), allowed.shape[1], len(DIRECTIONS), *maps.shape[1:3])
-    decided = torch.zeros(shape, dtype=torch.bool, device=device)
-    close = torch.zeros(len(windows), dtype=torch.bool, device=device)
+    is_right = torch.zeros(shape, dtype=torch.bool, device=device)
+    is_close = torch.zeros(len(windows), dtype=torch.bool, device=device)
+    # The row and the column of each mention, shape (choices, layers, heads, n).
     for direction, values in enumerate((maps[windows, :, :, mention, :], maps[windows, :, :, :, mention])):
-        best = values.masked_fill(~gold[:, None, None], -torch.inf).amax(-1)
+        antecedent = values.masked_fill(~gold[:, None, None], -torch.inf).amax(-1)
         for policy in range(allowed.shape[1]):
-            first = (allowed[:, policy].cumsum(-1) == 0).sum(-1, keepdim=True)
-            is_first = gold.gather(1, first.clamp(max=gold.shape[1] - 1))
+            first_candidate = (allowed[:, policy].cumsum(-1) == 0).sum(-1, keepdim=True)
+            is_first_gold = gold.gather(1, first_candidate.clamp(max=gold.shape[1] - 1))
             other = values.masked_fill((gold | ~allowed[:, policy])[:, None, None], -torch.inf).amax(-1)
-            largest = torch.maximum(best, other)
+            largest = torch.maximum(antecedent, other)
             # Values that are 0 are equal whatever the rounding, and the first candidate is picked.
-            decided[:, policy, direction] = (best > other) | ((largest == 0) & is_first[..., None])
-            near = ((best - other).abs() <= noise * largest.abs()) & (largest != 0)
-            close |= near.flatten(1).any(1)
-    return decided.cpu(), close.cpu()
+            is_right[:, policy, direction] = (antecedent > other) | ((largest == 0) & is_first_gold[..., None])
+            close = ((antecedent - other).abs() <= noise * largest.abs()) & (largest != 0)
+            is_close |= close.flatten(1).any(1)
+    return is_right.cpu(), is_close.cpu()
 
 
 def _argmax(
@@ -111,7 +110,7 @@ def _argmax(
     gold: Bool[Tensor, "choices padded"],
     allowed: Bool[Tensor, "choices policies padded"],
 ) -> Bool[Tensor, "choices policies directions layers heads"]:
-    """Decide plainly: the candidate with the largest value, the first one of equals."""
+    """Return whether the candidate with the largest value, the first one of equals, is an antecedent."""
     maps = maps.cpu()
     gold, allowed = gold[:, : maps.shape[-1]], allowed[..., : maps.shape[-1]]
     picked = []
@@ -144,16 +143,16 @@ class AntecedentGuesses:
             index, choice = choices[decision]
             window = batch.sentences[index]
             assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
-            start, words = window.start, position[index]
-            row = int(words[choice.head - start])
-            candidates = choice.candidates(self.policy, window)
+            position_of_word = position[index]
+            row = int(position_of_word[choice.head - window.start])
+            wrong_words = choice.candidates(self.policy, window) - choice.gold
             gold, others = (
-                words[torch.tensor(sorted(group), dtype=torch.long) - start]
-                for group in (choice.gold, candidates - choice.gold)
+                position_of_word[torch.tensor(sorted(words), dtype=torch.long) - window.start]
+                for words in (choice.gold, wrong_words)
             )
             maps = batch.maps[index].cpu()
             for direction, values in enumerate((maps[:, :, row], maps[:, :, :, row])):
-                right = gold[values[..., gold].argmax(-1)]
-                wrong = others[values[..., others].argmax(-1)] if len(others) else right
-                picks[index, direction, :, :, row] = torch.where(hits[decision, direction], right, wrong)
+                best_gold = gold[values[..., gold].argmax(-1)]
+                best_other = others[values[..., others].argmax(-1)] if len(others) else best_gold
+                picks[index, direction, :, :, row] = torch.where(hits[decision, direction], best_gold, best_other)
         return picks

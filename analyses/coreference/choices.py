@@ -53,14 +53,15 @@ class Choice:
 
 def choices(window: Window, *, singletons: bool = False, lost: Counter[str] | None = None) -> Iterator[Choice]:
     """Yield a choice for each mention of a window that has an antecedent in it and was not in the window before."""
+    # lost: counts the mentions that have none by reason.
     document = window.source
     lost = Counter() if lost is None else lost
 
     if document.questions is not None:
         for question in document.questions:
             if _is_inside(question.anaphor, window) and question.anaphor.stop > window.seen and question.has_answer:
-                named = tuple(candidate for candidate in question.candidates if _is_inside(candidate, window))
-                yield from _choice(question.anaphor, named, named, lost)
+                inside = tuple(candidate for candidate in question.candidates if _is_inside(candidate, window))
+                yield from _choice(question.anaphor, inside, inside, lost)
         return
     candidates: list[Mention] = []
     asked: list[tuple[Mention, int]] = []  # mentions with the number of candidates that precede them

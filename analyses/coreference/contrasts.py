@@ -55,27 +55,26 @@ def best_head_contrast(
     policy: int, pair: tuple[str, str], everything: list[int], labels: Groups, subsets: Counts, replicates: Counts
 ) -> dict[str, Any]:
     """Return the accuracies of the best head of the whole corpus in two groups of its documents."""
+    # everything: the indices of all counts.
     total = int(subsets.total[everything, 0].sum())
     chosen, columns = best_head(subsets.correct[everything, 0, policy].sum(0), total, DIRECTIONS)
     row = {"candidates": POLICIES[policy], **{name: columns[name] for name in ("layer", "head", "direction")}}
-    drawn_rates, accuracies = [], []
+    drawn_rates = []
     for prefix, label in zip(("first", "second"), pair, strict=True):
         rows = labels[label]
         right, n = int(subsets.correct[(rows, 0, policy, *chosen)].sum()), int(subsets.total[rows, 0].sum())
-        accuracies.append(rate(right, n))
-        row |= {prefix: label, f"{prefix}_correct": right, f"{prefix}_total": n, f"{prefix}_accuracy": accuracies[-1]}
+        row |= {prefix: label, f"{prefix}_correct": right, f"{prefix}_total": n, f"{prefix}_accuracy": rate(right, n)}
         drawn_right = drawn(replicates.correct[(rows, slice(None), policy, *chosen)])
         with np.errstate(divide="ignore", invalid="ignore"):
             drawn_rates.append(drawn_right / drawn(replicates.total[rows]))
-    first, second = drawn_rates
+    first, second = row["first_accuracy"], row["second_accuracy"]
+    drawn_first, drawn_second = drawn_rates
     with np.errstate(divide="ignore", invalid="ignore"):
-        differences, ratios = first - second, first / second
-    for name, value, values in (
-        ("difference", accuracies[0] - accuracies[1], differences),
-        ("ratio", accuracies[0] / accuracies[1] if accuracies[1] else float("nan"), ratios),
-    ):
-        row[name] = value
-        row[f"{name}_low"], row[f"{name}_high"] = interval(values[np.isfinite(values)])
+        differences, ratios = drawn_first - drawn_second, drawn_first / drawn_second
+    row["difference"] = first - second
+    row["difference_low"], row["difference_high"] = interval(differences[np.isfinite(differences)])
+    row["ratio"] = first / second if second else float("nan")
+    row["ratio_low"], row["ratio_high"] = interval(ratios[np.isfinite(ratios)])
     return row
 
 
@@ -85,7 +84,8 @@ def contrast_tables(
     """Return the contrast of every head between two groups of documents, and the largest contrasts on both sides."""
     # Here a *place* is a direction, layer and head. Places are in the order of the table `cells`.
     shape = subsets.correct.shape[3:]
-    n_places, groups = int(np.prod(shape)), [labels[label] for label in pair]
+    n_places = int(np.prod(shape))
+    groups = [labels[label] for label in pair]
     correct = np.stack([subsets.correct[rows, :, policy].sum(0) for rows in groups])
     correct = correct.reshape(*correct.shape[:2], n_places)  # group, subset, place
     total = np.stack([subsets.total[rows].sum(0) for rows in groups])  # group, subset
@@ -99,21 +99,21 @@ def contrast_tables(
         ascending = np.argsort(values[..., by_preference], axis=-1, kind="stable")
         return np.asarray(by_preference[ascending[..., ::-1]])
 
-    whole = _exact(correct[:, 0], total[:, 0])
+    contrasts = _exact(correct[:, 0], total[:, 0])
     # Axes: the half that chooses, the group, the split, and the place. The other half scores.
     halves = np.stack([correct[:, 1:], correct[:, :1] - correct[:, 1:]])
     sizes = np.stack([total[:, 1:], total[:, :1] - total[:, 1:]])
-    in_halves = np.stack([_exact(*half) for half in zip(halves, sizes, strict=True)])
+    contrasts_in_halves = np.stack([_exact(*half) for half in zip(halves, sizes, strict=True)])
     can_choose = np.asarray((sizes > 0).all(1))
     rows = []
-    for sign, higher in ((1, pair[0]), (-1, pair[1])):
-        if not total[:, 0].all():  # a group without decisions has no contrast
-            continue
-        places = [place for place in ranked(sign * whole)[:SHOWN] if sign * whole[place] > 0]
-        chosen = ranked(sign * in_halves)[..., : len(places)]
+    # A group without decisions has no contrast.
+    for sign, higher in ((1, pair[0]), (-1, pair[1])) if total[:, 0].all() else ():
+        places = [place for place in ranked(sign * contrasts)[:SHOWN] if sign * contrasts[place] > 0]
+        chosen_in_halves = ranked(sign * contrasts_in_halves)[..., : len(places)]
         for rank, row in enumerate(rows_of(every_head.iloc[places])):
-            same = int((chosen[..., rank] == places[rank])[can_choose].sum())
-            held_out = _heldout(chosen[..., rank], can_choose, halves[::-1], sizes[::-1])
+            chosen = chosen_in_halves[..., rank]  # half, split
+            same = int((chosen == places[rank])[can_choose].sum())
+            held_out = _heldout(chosen, can_choose, halves[::-1], sizes[::-1])
             rows.append({**row, "higher": higher, "rank": rank + 1, **held_out, "heldout_same": same})
     return every_head, pd.DataFrame(rows, columns=LARGEST_CONTRASTS.names)
 
@@ -131,11 +131,11 @@ def _heldout(chosen: Array, can_choose: Array, correct: Array, total: Array) -> 
     # can_choose: whether this half has decisions of both groups, shape (2 halves, splits).
     # correct: the right decisions on the other half, shape (2 halves, 2 groups, splits, places).
     # total: the numbers of decisions there, shape (2 halves, 2 groups, splits).
-    scored = np.take_along_axis(correct, chosen[:, None, :, None], axis=-1)[..., 0]
-    right = np.where(can_choose[:, None], scored, 0).sum(0)  # group, split
+    of_chosen = np.take_along_axis(correct, chosen[:, None, :, None], axis=-1)[..., 0]  # half, group, split
+    right = np.where(can_choose[:, None], of_chosen, 0).sum(0)  # group, split
     n = np.where(can_choose[:, None], total, 0).sum(0)
-    known = (n > 0).all(0)
-    differences = right[0, known] / n[0, known] - right[1, known] / n[1, known]
+    is_scored = (n > 0).all(0)  # of each split
+    differences = right[0, is_scored] / n[0, is_scored] - right[1, is_scored] / n[1, is_scored]
     (first_right, second_right), (first_n, second_n) = right.sum(1).tolist(), n.sum(1).tolist()
     return {
         "heldout_first_correct": first_right,
@@ -167,13 +167,14 @@ def _every_head(
         columns[f"{prefix}_accuracy"] = right.ravel() / n if n else np.nan
     estimate = np.asarray(columns["first_accuracy"] - columns["second_accuracy"] + np.zeros(len(head)))
     drawn_total = np.stack([drawn(replicates.total[rows]) for rows in groups])
-    usable = (drawn_total > 0).all(0)
+    is_drawn = (drawn_total > 0).all(0)  # whether a replicate draws decisions of both groups
     first, second = (
-        drawn(replicates.correct[rows, :, policy]).reshape(-1, len(head))[usable] / n[usable, None]
+        drawn(replicates.correct[rows, :, policy]).reshape(-1, len(head))[is_drawn] / n[is_drawn, None]
         for rows, n in zip(groups, drawn_total, strict=True)
     )
-    low, high = zip(*intervals((first - second).T), strict=True)
-    error, margin = simultaneous_margin(estimate, first - second)
+    drawn_differences = first - second  # replicate, head
+    low, high = zip(*intervals(drawn_differences.T), strict=True)
+    error, margin = simultaneous_margin(estimate, drawn_differences)
     return pd.DataFrame(
         {
             **columns,

@@ -41,27 +41,30 @@ def ensemble_rows(
     seed: int,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Choose and score ensembles of up to ``most`` heads for each type of mention, as plain data."""
+    # parts: the batches of the windows, of which no further part is read after enough mentions.
+    # Of each mention: its family and type, which candidates are right, and their values, (heads, candidates).
     families, types, gold, values = [], [], [], []
     shape = (0, 0, len(DIRECTIONS))
     for part in parts:
         for batch in part:
             shape = (*batch.maps.shape[1:3], len(DIRECTIONS))
             position = word_positions(batch).numpy()
-            read, maps = -1, np.empty(0)
+            index_of_maps, maps = -1, np.empty(0)
             for index, choice in choices_of(batch, singletons=singletons):
                 window = batch.sentences[index]
                 assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
-                if index != read:  # one window at a time, because float64 takes twice the memory
-                    read, maps = index, batch.exact([index])[0].cpu().numpy()
+                if index != index_of_maps:  # one window at a time, because float64 takes twice the memory
+                    index_of_maps, maps = index, batch.exact([index])[0].cpu().numpy()
                 words = np.array(sorted(choice.candidates(policy, window)))  # the first of equals is that in the text
                 mention, places = position[index, choice.head - window.start], position[index, words - window.start]
-                both = np.stack([maps[:, :, mention, places], maps[:, :, places, mention]], axis=2)
+                by_direction = np.stack([maps[:, :, mention, places], maps[:, :, places, mention]], axis=2)
                 families.append(window.source.family or window.source.id)
                 types.append(choice.mention.type)
                 gold.append(np.isin(words, sorted(choice.gold)))
-                values.append(both.reshape(-1, len(words)).astype(np.float32))
+                values.append(by_direction.reshape(-1, len(words)).astype(np.float32))
         if len(types) >= MENTIONS:
             break
+
     ids = list(dict.fromkeys(families))
     unit = np.array([ids.index(family) for family in families], dtype=np.int64)
     first = halves(ids, SPLITS, seed).T  # document, split
@@ -71,11 +74,13 @@ def ensemble_rows(
         used = [index for index, kind in enumerate(types) if name in (ALL, kind)]
         if len(used) < max(min_count, 1):
             continue
-        longest = max(len(gold[index]) for index in used)
-        padded = np.full((len(used), len(values[0]), longest), -np.inf, dtype=np.float32)
-        right = np.zeros((len(used), longest), dtype=bool)
+        most_candidates = max(len(gold[index]) for index in used)
+        padded_values = np.full((len(used), len(values[0]), most_candidates), -np.inf, dtype=np.float32)
+        padded_gold = np.zeros((len(used), most_candidates), dtype=bool)
         for row, index in enumerate(used):
-            padded[row, :, : len(gold[index])], right[row, : len(gold[index])] = values[index], gold[index]
-        counts, _ = scored_ensembles(padded, right, unit[used], first, draws, most, shape)
+            n_candidates = len(gold[index])
+            padded_values[row, :, :n_candidates] = values[index]
+            padded_gold[row, :n_candidates] = gold[index]
+        counts, _ = scored_ensembles(padded_values, padded_gold, unit[used], first, draws, most, shape)
         rows.append({"candidates": policy, "type": name, **counts})
     return rows

@@ -74,20 +74,22 @@ def explored_coreference(results: CoreferenceResults, metric: CoreferenceAccurac
 
 def _findings(rows: Sequence[Mapping[str, Any]], results: CoreferenceResults, kind: str) -> Iterator[Finding]:
     """Yield what was found: how the best head compares with the rules, and which mistake is clearly first."""
-    for row in rows[:1]:
-        yield _finding(row, results.min_count, kind)
-        picked = rows_of(results.failures.picked) if results.failures else []
-        mistake = clear_mistake(picked, row, "type", PICKS[0]) if row["total"] >= results.min_count else None
-        if mistake is not None:
-            of_head = share(mistake["share"], mistake["share_low"], mistake["share_high"])
-            of_nearest = share(mistake["nearest_share"], mistake["nearest_low"], mistake["nearest_high"])
-            name = head_name(row["layer"], row["head"])
-            text = (
-                f"Where head {name}, the best for {_type(row)}, is wrong, it most often picks "
-                f"{_MISTAKES[mistake['picked']]}: for {of_head} of {row['total']:,} mentions (the nearest candidate: "
-                f"{of_nearest})."
-            )
-            yield Finding(text, _address(row, kind))
+    if not rows:  # no mention was scored, so that ensembles have none either
+        return
+    row = rows[0]  # of all types of mentions
+    yield _finding(row, results.min_count, kind)
+    picked = rows_of(results.failures.picked) if results.failures else []
+    mistake = clear_mistake(picked, row, "type", PICKS[0]) if row["total"] >= results.min_count else None
+    if mistake is not None:
+        of_head = share(mistake["share"], mistake["share_low"], mistake["share_high"])
+        of_nearest = share(mistake["nearest_share"], mistake["nearest_low"], mistake["nearest_high"])
+        name = head_name(row["layer"], row["head"])
+        text = (
+            f"Where head {name}, the best for {_type(row)}, is wrong, it most often picks "
+            f"{_MISTAKES[mistake['picked']]}: for {of_head} of {row['total']:,} mentions (the nearest candidate: "
+            f"{of_nearest})."
+        )
+        yield Finding(text, _address(row, kind))
     yield from _together(rows, results, kind)
 
 
@@ -97,17 +99,20 @@ def _together(rows: Sequence[Mapping[str, Any]], results: CoreferenceResults, ki
         return
     ensembles = rows_of(results.ensembles)
     better = sorted(filter(finds_more, ensembles), key=lambda row: -row["gain"])
-    named = "; ".join(found_together(_type(row), row) for row in better)
-    of = f"rows of the table of ensembles ({', '.join(_type(row) for row in ensembles)})"
-    text = (
-        f"In {len(better)} of {len(ensembles)} {of}, averaged maps of several heads find more antecedents than one "
-        f"head, where both are chosen on one half of the documents and scored on the other: {named}."
-        if better
-        else f"In none of {len(ensembles)} {of}, averaged maps of several heads clearly find more antecedents than one "
-        "head on documents that did not choose them."
-    )
-    first = (better or ensembles)[0]["type"]
-    yield from (Finding(text, _address(row, kind)) for row in rows if row["type"] == first)
+    counted = f"{len(ensembles)} rows of the table of ensembles ({', '.join(_type(row) for row in ensembles)})"
+    if better:
+        named = "; ".join(found_together(_type(row), row) for row in better)
+        text = (
+            f"In {len(better)} of {counted}, averaged maps of several heads find more antecedents than one head, where "
+            f"both are chosen on one half of the documents and scored on the other: {named}."
+        )
+    else:
+        text = (
+            f"In none of {counted}, averaged maps of several heads clearly find more antecedents than one head on "
+            "documents that did not choose them."
+        )
+    shown_type = (better or ensembles)[0]["type"]
+    yield from (Finding(text, _address(row, kind)) for row in rows if row["type"] == shown_type)
 
 
 def _type(row: Mapping[str, Any]) -> str:

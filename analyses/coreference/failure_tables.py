@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ from .antecedents import DIRECTIONS
 from .baselines import BASELINES, column_name
 from .failures import CLASSES, GROUPS, CoreferenceFailures
 from .picks import PICKS
+from .tables import ALL
+
+Array = npt.NDArray[np.int64]
 
 _BESIDE = {
     "nearest": ("nearest", "the nearest candidate"),
@@ -95,34 +98,37 @@ def failure_tables(
 ) -> FailureTables:
     """Make the tables of the best head of each type of mention (``best``), or of other heads (``2-2``)."""
     counts = {name: state.numpy() for name, state in metric.compute().items()}
-    first = int(np.prod(metric.shape))  # the index of the first baseline
-    baselines = [(column_name(name), first + BASELINES.index(name)) for name in _BESIDE]
+    n_heads = int(np.prod(metric.shape))
     failures: list[dict[str, Any]] = []
     picked: list[dict[str, Any]] = []
     for row in rows_of(best[best["total"] > 0]):
         kind = row["type"]
-        right, picks = (counts[name][:, GROUPS.index(kind)] for name in ("right", "picked"))
-        everything = right[0, :, -1]
+        right_by_class, by_pick = (counts[name][:, GROUPS.index(kind)] for name in ("right", "picked"))
+        mentions = right_by_class[0, :, -1]  # of each cluster
         for layer, head, way in chosen_heads(row, cells[cells["type"] == kind], chosen):
-            named = {"type": kind, "layer": layer, "head": head, "direction": way}
-            guesser = int(np.ravel_multi_index((DIRECTIONS.index(way), layer - 1, head - 1), metric.shape))
-            for (by, name), of_class in zip(CLASSES, right, strict=True):
-                n = of_class[:, -1]
+            of_head = {"type": kind, "layer": layer, "head": head, "direction": way}
+            # The index of the head and of each baseline among all that guess, with the beginning of its columns.
+            guessers = {"": int(np.ravel_multi_index((DIRECTIONS.index(way), layer - 1, head - 1), metric.shape))}
+            guessers |= {f"{column_name(name)}_": n_heads + BASELINES.index(name) for name in _BESIDE}
+            for (aspect, name), right in zip(CLASSES, right_by_class, strict=True):
+                n = right[:, -1]
                 # All mentions of a type are of this type.
-                if n.any() and (by != "type" or kind == GROUPS[0]):
-                    values = _measured("correct accuracy accuracy", of_class[:, guesser], n)
-                    for column, index in baselines:
-                        values |= _measured(f"{column}_correct {column}_accuracy {column}", of_class[:, index], n)
-                    failures.append({**named, "by": by, "class": name, "total": int(n.sum()), **values})
-            for name, of_kind in zip(PICKS, picks, strict=True):
-                if of_kind[:, [guesser, *(index for _, index in baselines)]].any():
-                    values = _measured("count share share", of_kind[:, guesser], everything)
-                    for column, index in baselines:
-                        values |= _measured(f"{column}_count {column}_share {column}", of_kind[:, index], everything)
-                    picked.append({**named, "picked": name, "total": int(everything.sum()), **values})
+                if n.any() and (aspect != "type" or kind == ALL):
+                    row_of_class = {**of_head, "by": aspect, "class": name, "total": int(n.sum())}
+                    failures.append(row_of_class | _measured(guessers, "correct", "accuracy", right, n))
+            for name, picks in zip(PICKS, by_pick, strict=True):
+                if picks[:, list(guessers.values())].any():
+                    row_of_pick = {**of_head, "picked": name, "total": int(mentions.sum())}
+                    picked.append(row_of_pick | _measured(guessers, "count", "share", picks, mentions))
     return FailureTables(pd.DataFrame(failures, columns=FAILURES.names), pd.DataFrame(picked, columns=PICKED.names))
 
 
-def _measured(names: str, x: npt.NDArray[np.int64], n: npt.NDArray[np.int64]) -> dict[str, Any]:
-    """Return a count, its share and the interval of the share from the counts of each cluster."""
-    return measured(names, (x.sum(), x @ x, x @ n), (n.sum(), n @ n))
+def _measured(guessers: Mapping[str, int], count: str, share: str, x_by_guesser: Array, n: Array) -> dict[str, Any]:
+    """Return the count, its share and the interval of the share of each guesser, from the counts of each cluster."""
+    columns: dict[str, Any] = {}
+    for prefix, guesser in guessers.items():
+        x = x_by_guesser[:, guesser]
+        # The bounds of a head have the name of the share, those of a baseline that of the baseline.
+        names = f"{prefix}{count} {prefix}{share} {prefix.rstrip('_') or share}"
+        columns |= measured(names, (x.sum(), x @ x, x @ n), (n.sum(), n @ n))
+    return columns

@@ -96,42 +96,44 @@ class CoreferenceFailures(ConfiguredSums):
         if not choices:
             return
         related: dict[int, Int[np.ndarray, "choices words"]] = {}
-        classes, families, by_baselines = [], [], []
+        classes, families, baselines = [], [], []
         for index in dict.fromkeys(index for index, _ in choices):
             window = batch.sentences[index]
             assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
-            document, of_window = window.source, [choice for place, choice in choices if place == index]
+            document = window.source
+            in_window = [choice for index_of_choice, choice in choices if index_of_choice == index]
             by_mention = traits(document, window.start, window.stop)
-            related[index] = relationships(window, of_window, by_mention)
-            for row, choice in zip(related[index], of_window, strict=True):
+            related[index] = relationships(window, in_window, by_mention)
+            for kind_of_word, choice in zip(related[index], in_window, strict=True):
                 picked = baseline_picks(document, choice, by_mention, self.seed)
                 heads = [None if mention is None else mention.head for mention in picked]
-                by_baselines.append([NONE if head is None else row[head - window.start] for head in heads])
+                baselines.append([NONE if head is None else kind_of_word[head - window.start] for head in heads])
                 classes.append(_classes(document, choice, by_mention[choice.mention]))
                 families.append(document.family or document.id)
-        of_heads = picks(batch, choices, related, self.candidates).reshape(len(choices), -1)
-        kinds = torch.from_numpy(np.concatenate([of_heads, np.array(by_baselines, dtype=np.int8)], 1))
+        head_picks = picks(batch, choices, related, self.candidates).reshape(len(choices), -1)
+        kinds = torch.from_numpy(np.concatenate([head_picks, np.array(baselines, dtype=np.int8)], 1))
         cluster = torch.from_numpy((sentence_keys(families, self.seed) % np.uint64(CLUSTERS)).astype(np.int64))
-        of_type = [GROUPS.index(choice.mention.type) for _, choice in choices]
-        self._add(kinds, cluster, torch.tensor(of_type), torch.tensor(classes))
+        type_group = [GROUPS.index(choice.mention.type) for _, choice in choices]
+        self._add(kinds, cluster, torch.tensor(type_group), torch.tensor(classes))
 
     def _add(
         self,
         kinds: Int[Tensor, "choices guessers"],
         cluster: Int[Tensor, " choices"],
-        of_type: Int[Tensor, " choices"],
+        type_group: Int[Tensor, " choices"],
         classes: Int[Tensor, "choices aspects"],
     ) -> None:
         """Add decisions to the counts of all mentions and of those of their type."""
         every_mention = torch.ones(len(kinds), 1, dtype=torch.bool)
         right = torch.cat([kinds == ANTECEDENT, every_mention], 1).long()
-        for group in (torch.full_like(of_type, GROUPS.index(ALL)), of_type):
-            in_group = group * CLUSTERS + cluster  # the row of each mention among those of all groups and clusters
-            for of_aspect in classes.T:
-                in_class = of_aspect * len(GROUPS) * CLUSTERS + in_group
-                self.right.flatten(0, 2).index_add_(0, in_class, right)
+        for group in (torch.full_like(type_group, GROUPS.index(ALL)), type_group):
+            # The rows of each mention in the states, whose first dimensions are flattened.
+            group_and_cluster = group * CLUSTERS + cluster
+            for mention_class in classes.T:  # by each aspect
+                class_group_and_cluster = mention_class * len(GROUPS) * CLUSTERS + group_and_cluster
+                self.right.flatten(0, 2).index_add_(0, class_group_and_cluster, right)
             for kind in range(len(PICKS)):
-                self.picked[kind].flatten(0, 1).index_add_(0, in_group, (kinds == kind).long())
+                self.picked[kind].flatten(0, 1).index_add_(0, group_and_cluster, (kinds == kind).long())
 
     def compute(self) -> dict[str, Tensor]:
         """Return the counts by name."""
@@ -139,18 +141,18 @@ class CoreferenceFailures(ConfiguredSums):
         return {"right": self.right, "picked": self.picked}
 
 
-def _classes(document: Document, choice: Choice, of_mention: Traits) -> list[int]:
+def _classes(document: Document, choice: Choice, mention_traits: Traits) -> list[int]:
     """Return the class of a mention by each aspect, as an index of `CLASSES`."""
     sentences, words = distance(document, choice)
     ordered = nearest_first(document, choice)
-    place = next(place for place, candidate in enumerate(ordered, start=1) if candidate.head in choice.gold)
+    mentions = next(rank for rank, candidate in enumerate(ordered, start=1) if candidate.head in choice.gold)
     antecedent: Mention = next(candidate for candidate in ordered if candidate.entity == choice.mention.entity)
-    number, gender, _ = of_mention
+    number, gender, _ = mention_traits
     names = (
         "all",
         bin_name(bin_of(sentences, SENTENCE_BINS), SENTENCE_BINS),
         bin_name(bin_of(words, WORD_BINS), WORD_BINS),
-        bin_name(bin_of(place, MENTION_BINS), MENTION_BINS),
+        bin_name(bin_of(mentions, MENTION_BINS), MENTION_BINS),
         choice.mention.type,
         antecedent.type,
         GENDERS.get(gender, "another gender") if gender else "unknown",

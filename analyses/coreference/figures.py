@@ -174,7 +174,7 @@ def contrasts_figure(tables: CoreferenceTables, best: pd.DataFrame, policy: str,
 def _panel(axes: Axes, heads: pd.DataFrame, named: dict[_Head, str]) -> None:
     """Draw all heads as points, the named ones in their colors and with their names."""
     axes.plot([0, 100], [0, 100], color=GREY, lw=0.8, zorder=1)
-    labels: list[tuple[float, float, str, str]] = []
+    labels: list[tuple[float, float, str, str]] = []  # of the named heads: x, y, text, color
     for row in rows_of(heads):
         x, y = 100 * row["first_accuracy"], 100 * row["second_accuracy"]
         color = named.get((row["direction"], row["layer"], row["head"]))
@@ -185,15 +185,17 @@ def _panel(axes: Axes, heads: pd.DataFrame, named: dict[_Head, str]) -> None:
         axes.plot(x, y, marker, color=color or SKY, mew=0.7, **style)
         if color:
             labels.append((x, y, head_name(row["layer"], row["head"]), color))
-    for right in (True, False):
-        # Names stand on the outer side of the diagonal, unless they would leave the panel.
-        side = sorted((label for label in labels if (label[1] <= label[0] < 88) == right), key=lambda label: label[1])
+    # Names stand on the outer side of the diagonal, unless they would leave the panel.
+    below = [label for label in labels if label[1] <= label[0] < 88]
+    above = [label for label in labels if label not in below]
+    for side, distance, alignment in ((below, 7, "left"), (above, -7, "right")):
+        side.sort(key=lambda label: label[1])
         for (x, y, text, color), height in zip(side, apart([label[1] for label in side], _SPACING), strict=True):
             axes.annotate(
                 text,
                 (x, y),
-                xytext=(x + (7 if right else -7), height),
-                ha="left" if right else "right",
+                xytext=(x + distance, height),
+                ha=alignment,
                 va="center",
                 fontsize=7,
                 color=color,

@@ -47,34 +47,37 @@ def relationships(
     window: Window, choices: Sequence[Choice], by_mention: Mapping[Mention, Traits]
 ) -> Int[np.ndarray, "choices words"]:
     """Return what each word of a window is to the mention of each choice, as an index of `PICKS`."""
-    # All mentions of the window count, also those that are no candidates.
+    # All mentions of the window count, also those that are no candidates. Words are counted from its start.
     document, start = window.source, window.start
     mentions = [m for m in by_mention if m.head is not None and start <= m.start and m.stop <= window.stop]
     heads = np.array([m.head for m in mentions]) - start
     entities = np.array([m.entity for m in mentions])
     forms = np.array([document.words[head + start].casefold() for head in heads])
-    known = list(dict.fromkeys(by_mention.values()))
-    agreement = np.array([[agree(one, other) for other in known] for one in known])
-    kind_of = {each: number for number, each in enumerate(known)}
-    of_mention = np.array([kind_of[by_mention[m]] for m in mentions])
+    # Few combinations of traits occur, so it is computed once which of them agree.
+    combinations = list(dict.fromkeys(by_mention.values()))
+    do_agree = np.array([[agree(one, other) for other in combinations] for one in combinations])
+    index_of_traits = {combination: index for index, combination in enumerate(combinations)}
+    traits_of_mentions = np.array([index_of_traits[by_mention[m]] for m in mentions])
     result = np.full((len(choices), len(window)), PICKS.index("other word"), dtype=np.int8)
     for row, choice in zip(result, choices, strict=True):
         mention = choice.mention
-        own = entities == mention.entity
+        is_same_entity = entities == mention.entity
+        does_agree = do_agree[index_of_traits[by_mention[mention]], traits_of_mentions]
+        has_same_form = forms == document.words[choice.head].casefold()
         nearest = nearest_first(document, choice)[0].head
         antecedents = [m for m in choice.before if m.entity == mention.entity]
-        words = {
-            "other mention": heads[~own],
-            "agreeing mention": heads[~own & agreement[kind_of[by_mention[mention]], of_mention]],
+        words_of_kinds = {
+            "other mention": heads[~is_same_entity],
+            "agreeing mention": heads[~is_same_entity & does_agree],
             "nearest mention": [] if nearest is None else [nearest - start],
-            "same head word": heads[~own & (forms == document.words[choice.head].casefold())],
+            "same head word": heads[~is_same_entity & has_same_form],
             "inside the mention": np.array(mention.words) - start,
             "inside an antecedent": [word - start for m in antecedents for word in m.words],
-            "same entity": heads[own],
+            "same entity": heads[is_same_entity],
             "antecedent": [word - start for word in choice.gold],
         }
-        for name, numbers in words.items():  # from the weakest to the strongest claim
-            row[numbers] = PICKS.index(name)
+        for kind, words in words_of_kinds.items():  # from the weakest to the strongest claim, which replaces it
+            row[words] = PICKS.index(kind)
     return result
 
 
@@ -86,26 +89,27 @@ def picks(
     hits = antecedent_hits(batch, choices, (policy,))[:, 0].numpy()
     kinds = np.empty(hits.shape, dtype=np.int8)
     positions = word_positions(batch).numpy()
-    for index, of_window in related.items():
+    for index, related_in_window in related.items():
         window = batch.sentences[index]
         assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
-        rows = [row for row, (of_choice, _) in enumerate(choices) if of_choice == index]
-        asked = [choices[row][1] for row in rows]
-        in_maps = positions[index, : len(window)]  # the row and column of each word of the window
-        words = np.array([choice.head for choice in asked]) - window.start
-        beyond = _out_of_reach(batch.maps[index].cpu().numpy(), in_maps, words, of_window == ANTECEDENT)
-        barred = _barred(asked, policy, window)
-        picked = picked_kinds(batch, index, in_maps, words, of_window, barred, hits[rows] | beyond)
-        picked[beyond] = REACH
+        rows = [row for row, (index_of_choice, _) in enumerate(choices) if index_of_choice == index]
+        in_window = [choices[row][1] for row in rows]
+        places = positions[index, : len(window)]  # the row and column of each word of the window
+        words = np.array([choice.head for choice in in_window]) - window.start
+        is_gold = related_in_window == ANTECEDENT
+        out_of_reach = _out_of_reach(batch.maps[index].cpu().numpy(), places, words, is_gold)
+        barred = _barred(in_window, policy, window)
+        picked = picked_kinds(batch, index, places, words, related_in_window, barred, hits[rows] | out_of_reach)
+        picked[out_of_reach] = REACH
         picked[hits[rows]] = ANTECEDENT
         kinds[rows] = picked
     return kinds
 
 
-def _barred(asked: Sequence[Choice], policy: str, window: Window) -> Bool[np.ndarray, "choices words"]:
+def _barred(choices: Sequence[Choice], policy: str, window: Window) -> Bool[np.ndarray, "choices words"]:
     """Return which words cannot be wrong picks: antecedents, and all words that are no candidates."""
-    barred = np.ones((len(asked), len(window)), dtype=bool)
-    for row, choice in zip(barred, asked, strict=True):
+    barred = np.ones((len(choices), len(window)), dtype=bool)
+    for row, choice in zip(barred, choices, strict=True):
         row[[word - window.start for word in choice.candidates(policy, window) - choice.gold]] = False
     # If all candidates are antecedents, every head is right, so nothing needs to be barred: what is found among the
     # words is of no use, but the largest of no values is not defined.
@@ -115,15 +119,17 @@ def _barred(asked: Sequence[Choice], policy: str, window: Window) -> Bool[np.nda
 
 def _out_of_reach(
     maps: npt.NDArray[np.floating],
-    in_maps: npt.NDArray[np.int64],
-    words: npt.NDArray[np.int64],
+    places: npt.NDArray[np.int64],
+    mentions: npt.NDArray[np.int64],
     gold: npt.NDArray[np.bool_],
 ) -> Bool[np.ndarray, "choices 2 layers heads"]:
     """Return where all antecedents have the value 0. This is what float32 says, whatever is decided again."""
-    # The antecedents of each mention, the first one again for mentions that have fewer than others.
-    order = np.argsort(~gold, axis=1, kind="stable")[:, : int(gold.sum(1).max())]
-    order = np.where(np.take_along_axis(gold, order, 1), order, order[:, :1])
-    rows, columns = in_maps[words][:, None], in_maps[order]
-    values = [each[..., rows, columns] for each in read_in(maps, len(DIRECTIONS))]  # layer, head, choice, antecedent
-    beyond: npt.NDArray[np.bool_] = (np.stack(values) == 0).all(-1)
-    return beyond.transpose(3, 0, 1, 2)
+    # places: the position of each word in the maps. mentions: the head word of each mention. gold: (choices, words).
+    # The antecedents of each mention come first, and the first one stands again where it has fewer than others.
+    antecedents = np.argsort(~gold, axis=1, kind="stable")[:, : int(gold.sum(1).max())]
+    antecedents = np.where(np.take_along_axis(gold, antecedents, 1), antecedents, antecedents[:, :1])
+    rows, columns = places[mentions][:, None], places[antecedents]
+    by_direction = [view[..., rows, columns] for view in read_in(maps, len(DIRECTIONS))]
+    values = np.stack(by_direction)  # direction, layer, head, choice, antecedent
+    is_zero: npt.NDArray[np.bool_] = (values == 0).all(-1)
+    return is_zero.transpose(3, 0, 1, 2)

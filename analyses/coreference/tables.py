@@ -135,13 +135,18 @@ def _below_each_other(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: Counts) -> dict[str, Any]:
+    """Return the row of the best head under a policy for mentions of a type, whose counts have these indices."""
     correct, total = subsets.correct[rows, :, policy].sum(0), subsets.total[rows].sum(0)
     n = int(total[0])
     chosen, columns = best_head(correct[0], n, DIRECTIONS)
-    baselines = subsets.baselines[rows, 0].sum(0).tolist()
+    baselines = subsets.baselines[rows, 0].sum(0).tolist()  # the right decisions of each
     drawn_total = drawn(replicates.total[rows])
     drawn_right = drawn(replicates.correct[(rows, slice(None), policy, *chosen)])
     low, high = interval(rates(drawn_right, drawn_total))
+    of_baselines: dict[str, float] = {}
+    for baseline, right in zip(BASELINES, baselines, strict=True):
+        of_baselines[f"{column_name(baseline)}_correct"] = right
+        of_baselines[f"{column_name(baseline)}_accuracy"] = rate(right, n)
     gains = {}
     for column, index in (("gain", RULES), ("gain_nearest", BASELINES.index("nearest"))):
         gains[column] = rate(columns["correct"] - baselines[index], n)
@@ -159,11 +164,7 @@ def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: 
         **columns,
         "accuracy_low": low,
         "accuracy_high": high,
-        **{
-            f"{column_name(baseline)}_{name_of_value}": value
-            for baseline, right in zip(BASELINES, baselines, strict=True)
-            for name_of_value, value in (("correct", right), ("accuracy", rate(right, n)))
-        },
+        **of_baselines,
         **gains,
         **heldout(correct, total),
         **heldout_gain(rows, of_policy, drawn_of_policy, [RULES]),
@@ -171,6 +172,7 @@ def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: 
 
 
 def _baseline(index: int, name: str, rows: list[int], subsets: Counts, replicates: Counts) -> dict[str, Any]:
+    """Return the row of a baseline for mentions of a type, whose counts have these indices."""
     right, n = int(subsets.baselines[rows, 0, index].sum()), int(subsets.total[rows, 0].sum())
     low, high = interval(rates(drawn(replicates.baselines[rows, :, index]), drawn(replicates.total[rows])))
     return {
@@ -191,11 +193,14 @@ def _distances(counts: Array, shape: tuple[int, ...]) -> pd.DataFrame:
     for unit, by_bin, bins in (("sentences", counts.sum(2), SENTENCE_BINS), ("words", counts.sum(1), WORD_BINS)):
         for name, bins_of_type in zip((ALL, *TYPES), [by_bin.sum(0), *by_bin], strict=True):
             for index, outcomes in enumerate(bins_of_type):
-                by_head, right, total = outcomes[:n_heads].reshape(shape), outcomes[n_heads:-1], int(outcomes[-1])
+                of_heads, of_baselines, total = np.split(outcomes, [n_heads, -1])
                 names = {"type": name, "unit": unit, "distance": bin_name(index, bins)}
-                of_policies = {"candidates": POLICIES, **{key: [value] * len(POLICIES) for key, value in names.items()}}
-                frames.append(cells_of_groups(by_head, np.full(len(POLICIES), total), DIRECTIONS, of_policies))
-                accuracy = [rate(correct, total) for correct in right.tolist()]
-                of_rules = {"candidates": BASELINES, **names, "correct": right, "total": total, "accuracy": accuracy}
-                frames.append(pd.DataFrame(of_rules))
+                by_policy = {"candidates": POLICIES, **{key: [value] * len(POLICIES) for key, value in names.items()}}
+                totals = np.repeat(total, len(POLICIES))
+                frames.append(cells_of_groups(of_heads.reshape(shape), totals, DIRECTIONS, by_policy))
+                baselines = pd.DataFrame(
+                    {"candidates": BASELINES, **names, "correct": of_baselines, "total": int(total[0])}
+                )
+                baselines["accuracy"] = [rate(correct, int(total[0])) for correct in of_baselines.tolist()]
+                frames.append(baselines)
     return pd.concat(frames, ignore_index=True).astype({"layer": "Int64", "head": "Int64"})
