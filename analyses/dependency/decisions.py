@@ -70,7 +70,8 @@ class ScoredWords:
     ) -> Shaped[np.ndarray, "words ..."]:
         """Return an entry for each scored word: that of a 0-based ``word`` in the array of its sentence."""
         starts = np.cumsum([0, *map(len, by_sentence)])
-        return np.concatenate(by_sentence)[starts[self.sentence] + word]
+        entries: npt.NDArray[Any] = np.concatenate(by_sentence)[starts[self.sentence] + word]
+        return entries
 
 
 def _tree(sentence: Sentence) -> Iterator[tuple[int, int, str]]:

@@ -80,7 +80,7 @@ def heldout_choices(correct: Array, total: Array) -> list[HeldOutChoice]:
 
 
 def _scored_choices(correct: Array, total: Array) -> tuple[list[Choice], Array, Array]:
-    """Choose on both halves of each split, and score on the other half."""
+    """Return the heads chosen on both halves of each split, and the scores and sizes of the other: (splits, halves)."""
     choosing = np.stack([correct[1:], correct[0] - correct[1:]], axis=1)  # split, half, direction, layer, head
     sizes = np.stack([total[1:], total[0] - total[1:]], axis=1)
     heads = _argbests(choosing.reshape(-1, *correct.shape[1:]))
@@ -96,7 +96,7 @@ def argbest(correct: Array) -> Choice:
 
 
 def _argbests(correct: Array) -> list[Choice]:
-    """Return the same for many tables of counts at once, shape (tables, directions, layers, heads)."""
+    """Return `argbest` of each of several tables of counts, shape (tables, directions, layers, heads)."""
     by_head = np.moveaxis(correct, 1, -1)
     n_cells = math.prod(by_head.shape[1:])
     last = n_cells - 1 - by_head.reshape(-1, n_cells)[:, ::-1].argmax(1)
@@ -144,7 +144,7 @@ def interval(values: Array) -> tuple[float, float]:
 
 
 def intervals(values: Array) -> list[tuple[float, float]]:
-    """Return the same for each row of values, shape (rows, values)."""
+    """Return the 2.5 % and 97.5 % quantiles of each row of values, shape (rows, values)."""
     if not values.shape[1]:
         return [(float("nan"), float("nan"))] * len(values)
     low, high = np.quantile(values, [0.025, 0.975], axis=1).tolist()

@@ -113,18 +113,18 @@ def scored_ensembles(
     shape: tuple[int, int, int],
 ) -> tuple[dict[str, Any], list[tuple[int, ...]]]:
     """Choose ensembles of up to ``most`` heads on halves of the text, and score them on the others."""
-    # unit: the index of the sentence or document of each word or mention.
-    # first: which of these are in the first half of each split, shape (units, splits).
+    # values, gold: see `Greedy`. unit: the index of the sentence or document of each word or mention.
+    # first: which of these units are in the first half of each split, shape (units, splits).
     # draws: how often each bootstrap replicate draws each of them, shape (replicates, units).
     # Returns the counts as plain data, and the heads that were chosen on the whole text, then on both halves of each
     # split.
     search = Greedy(values, gold, most)
     chosen = [search.chosen(np.ones(len(gold), dtype=bool))]
-    ensemble, single = np.zeros(len(gold), dtype=np.int64), np.zeros(len(gold), dtype=np.int64)
-    scored = np.zeros(len(gold), dtype=np.int64)
+    # Of each word over all halves: how often the ensemble and its first head alone are right, and how often it counts.
+    ensemble, single, scored = np.zeros((3, len(gold)), dtype=np.int64)
     by_split = []
     for split in range(SPLITS):
-        before = ensemble.sum(), scored.sum()
+        right_before, scored_before = ensemble.sum(), scored.sum()
         for half in (True, False):
             choosing = first[unit, split] == half
             heads = search.chosen(choosing) if choosing.any() else ()
@@ -133,12 +133,11 @@ def scored_ensembles(
                 ensemble += search.right(heads) & ~choosing
                 single += search.right(heads[:1]) & ~choosing
                 scored += ~choosing
-        right, all_words = int(ensemble.sum() - before[0]), int(scored.sum() - before[1])
-        if all_words:
-            by_split.append(right / all_words)
-    sums = np.stack([np.bincount(unit, each, len(first)) for each in (ensemble - single, scored)])
-    drawn = draws @ sums.T
-    low, high = interval(drawn[drawn[:, 1] > 0, 0] / drawn[drawn[:, 1] > 0, 1])
+        if scored_in_split := int(scored.sum() - scored_before):
+            by_split.append(int(ensemble.sum() - right_before) / scored_in_split)
+    gain_by_unit, scored_by_unit = (np.bincount(unit, counts, len(first)) for counts in (ensemble - single, scored))
+    drawn_gain, drawn_scored = draws @ gain_by_unit, draws @ scored_by_unit
+    low, high = interval(drawn_gain[drawn_scored > 0] / drawn_scored[drawn_scored > 0])
     counts = {
         "total": len(gold),
         "heads": [named_reading(head, shape) for head in chosen[0]],

@@ -30,21 +30,22 @@ def head_measures(
     **given: Any,
 ) -> Iterator[Measure]:
     """Yield the measures of a table with one row per head: those of its columns that the explorer shows."""
-    # In the id, `{column}` stands for the name of a column. `counted` has numbers of inputs by column, where they are
-    # not in the table itself. What is given replaces what the columns say.
+    # In the id, `{column}` stands for the name of a column, and in labels and notes, names of `facts` for these.
+    # `counted` has numbers of inputs by column, where they are not in the table itself. What is given as an attribute
+    # of the measures replaces what the columns say.
     ordered = table.sort_values(["layer", "head"])
     for column in schema.columns:
         name, *ends = column.names.split() or [""]
         if column.explored is None or name not in ordered or ordered[name].isna().all():
             continue
-        shown, known = column.explored, {"column": name, **(facts or {})}
+        shown, placeholders = column.explored, {"column": name, **(facts or {})}
         note = shown.note or f"{column.meaning[0].upper()}{column.meaning[1:]}."
         has_bounds = len(ends) == 2 and ordered[ends].notna().all(axis=None)
         low, high = (defined(ordered[end], DIGITS) for end in ends) if has_bounds else (None, None)
-        made: dict[str, Any] = {
-            "id": id_.format_map(known),
+        attributes: dict[str, Any] = {
+            "id": id_.format_map(placeholders),
             "group": shown.group,
-            "label": shown.label.format_map(known),
+            "label": shown.label.format_map(placeholders),
             "kind": None,
             "unit": _UNITS.get(column.type, ""),
             "values": defined(ordered[name].to_numpy(dtype=float)),
@@ -52,18 +53,16 @@ def head_measures(
             "high": high,
             "n": int(ordered[shown.counted].iloc[0]) if shown.counted else (counted or {}).get(name),
             "center": shown.center,
-            "note": note.format_map(known),
+            "note": note.format_map(placeholders),
             "low_is_best": shown.low_is_best,
         }
-        yield Measure(**{**made, **given})
+        yield Measure(**{**attributes, **given})
 
 
 def defined(values: Iterable[float], digits: int | None = None) -> Values:
     """Return values with None in place of NaN."""
-    plain = (float(value) for value in values)
-    return tuple(
-        None if not math.isfinite(value) else value if digits is None else round(value, digits) for value in plain
-    )
+    rounded = (float(value) if digits is None else round(float(value), digits) for value in values)
+    return tuple(value if math.isfinite(value) else None for value in rounded)
 
 
 def names_of(table: pd.DataFrame) -> list[str]:

@@ -24,17 +24,20 @@ class FailureTables(NamedTuple):
 def chosen_heads(row: Mapping[str, Any], cells: pd.DataFrame, chosen: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """Yield the chosen heads with their directions, each once."""
     # cells: the same rows of the table of all heads. A head is read in the direction in which it is better.
+    if not row["total"]:
+        return
     seen = set()
     for name in chosen:
         if name == "best":
-            found = int(row["layer"]), int(row["head"]), str(row["direction"])
+            head_read = int(row["layer"]), int(row["head"]), str(row["direction"])
         else:
             layer, head = map(int, name.split("-"))
-            of_head = cells[(cells["layer"] == layer) & (cells["head"] == head)]
-            found = layer, head, max(rows_of(of_head), key=lambda one: (one["correct"], one["direction"]))["direction"]
-        if found not in seen and row["total"]:
-            seen.add(found)
-            yield found
+            of_head = rows_of(cells[(cells["layer"] == layer) & (cells["head"] == head)])
+            better = max(of_head, key=lambda cell: (cell["correct"], cell["direction"]))
+            head_read = layer, head, better["direction"]
+        if head_read not in seen:
+            seen.add(head_read)
+            yield head_read
 
 
 def measured(names: str, sums: Any, total: Any) -> dict[str, Any]:
@@ -88,11 +91,12 @@ def clear_mistake(
     picked: Sequence[Mapping[str, Any]], row: Mapping[str, Any], name: str, right: str
 ) -> Mapping[str, Any] | None:
     """Return the most frequent mistake of the best head of a row, if it is clearly first."""
-    # right: what is picked where the head is right.
+    # name: the column that names the relation or type of mention. right: what is picked where the head is right.
     keys = (name, "layer", "head", "direction")
-    mistakes = [each for each in picked if all(each[key] == row[key] for key in keys) and each["picked"] != right]
-    mistakes.sort(key=lambda each: -each["count"])
-    # The first is clear if its interval lies above that of the second, which is stricter than a test of both.
-    if not mistakes or any(not each["share_high"] < mistakes[0]["share_low"] for each in mistakes[1:2]):
+    of_head = [each for each in picked if all(each[key] == row[key] for key in keys)]
+    mistakes = sorted((each for each in of_head if each["picked"] != right), key=lambda each: -each["count"])
+    if not mistakes:
         return None
-    return mistakes[0]
+    # The first is clear if its interval lies above that of the second, which is stricter than a test of both.
+    is_clear = len(mistakes) == 1 or mistakes[1]["share_high"] < mistakes[0]["share_low"]
+    return mistakes[0] if is_clear else None

@@ -38,7 +38,7 @@ class OctaveGrid:
 
     def cells(self, values: Float[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
         """Return the cell of each number, none of which is negative."""
-        bits = self.steps.bit_length() - 1
+        bits = self.steps.bit_length() - 1  # of the mantissa
         step = values.float().contiguous().view(torch.int32) >> (_MANTISSA_BITS - bits)
-        first = (self.low + _BIAS) << bits
-        return (step - first + 1).clamp_(0, len(self) - 1).long()
+        first_step = (self.low + _BIAS) << bits
+        return (step - first_step + 1).clamp_(0, len(self) - 1).long()

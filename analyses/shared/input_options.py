@@ -25,10 +25,13 @@ def default_folder(model: str, corpus: Sequence[str], prefix: str = "") -> Path:
     return Path("runs") / (prefix + re.sub(r"[^\w.-]+", "_", "-".join(names)))
 
 
-def paths_read(*given: str | Path | Sequence[str] | None) -> list[Path]:
+def paths_read(*values: str | Path | Sequence[str] | None) -> list[Path]:
     """Files and folders among the values of options, which may also be names of other things."""
-    named = [name for value in given if value for name in ([value] if isinstance(value, str | Path) else value)]
-    return [Path(name) for name in named if name not in (DEMO, SAMPLE)]
+    names: list[str | Path] = []
+    for value in values:
+        if value:
+            names += [value] if isinstance(value, str | Path) else value
+    return [Path(name) for name in names if name not in (DEMO, SAMPLE)]
 
 
 @dataclass(frozen=True)

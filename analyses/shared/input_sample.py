@@ -94,9 +94,10 @@ class InputSample(ExactMetric):
     @classmethod
     def joined_arguments(cls, arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the arguments for samples of several sizes: of them all, the smallest can be made."""
-        equal_but(arguments, *_SIZES)
         smallest = {name: min(each.get(name, 0) for each in arguments) for name in _SIZES}
-        return {name: smallest.get(name, value) for name, value in arguments[0].items() if smallest.get(name, 1)}
+        equal_but(arguments, *_SIZES)
+        joined = {name: smallest.get(name, value) for name, value in arguments[0].items()}
+        return {name: value for name, value in joined.items() if value or name not in _SIZES}  # 0 cells are not stored
 
     def most_bytes(self) -> float:
         """Return the bytes of the states of a full sample, if its inputs are as long as those that are kept now."""
@@ -117,19 +118,21 @@ class InputSample(ExactMetric):
         self.too_long += len(source.sentences) - len(short)
         identities = self._identities([source.sentences[index] for index in short])
         kept = self.sampled()
-        # An input whose hash equals that of a kept one is a candidate, too: the content decides between them.
+        # An input whose hash equals that of a kept one is a candidate, too: the content decides between them, so the
+        # new one goes first here.
         order = [(each.document, each.key, b"-") for each in kept]
         order += [(document, key, b"") for document, key in identities]
-        # So are all inputs of the batch with the same hash.
         spaces = self._spaces([*_sides(kept), *(sizes[index] for index in short)])
-        candidates = {order[index][:2] for index in drawn(order, self.size, spaces, self.cells) if index >= len(kept)}
-        if candidates:
-            indices = [index for index, identity in zip(short, identities, strict=True) if identity in candidates]
-            chosen = [identity for identity in identities if identity in candidates]
-            read = [each for maps in source.drawn(indices, self.kind) for each in self._read(maps)]
+        new_indices = [index for index in drawn(order, self.size, spaces, self.cells) if index >= len(kept)]
+        if new_indices:
+            # All inputs of the batch with the same hash are candidates.
+            drawn_identities = {order[index][:2] for index in new_indices}
+            candidates = [pair for pair in zip(short, identities, strict=True) if pair[1] in drawn_identities]
+            batches = source.drawn([index for index, _ in candidates], self.kind)
+            read = [annotated_maps for batch_of_maps in batches for annotated_maps in self._read(batch_of_maps)]
             inputs = [
-                SampledInput.of(key, document, *each, unit=self.unit)
-                for each, (document, key) in zip(read, chosen, strict=True)
+                SampledInput.of(key, document, *annotated_maps, unit=self.unit)
+                for annotated_maps, (_, (document, key)) in zip(read, candidates, strict=True)
             ]
             self._hold(kept + inputs)
 
@@ -141,14 +144,16 @@ class InputSample(ExactMetric):
         """Return the inputs that are held, in the order in which they are drawn."""
         keys, content = self.keys, self.content
         if any(len(rows) != 1 for rows in keys) or len(keys) != len(content):  # restored states hold all in one tensor
-            numbers = torch.cat(keys).tolist() if keys else []
-            sizes = [sum(content_sizes(_shape(row))) + row[-1] for row in numbers]
-            content = list(torch.split(torch.cat(content), sizes)) if numbers else []
+            stored = torch.cat(keys).tolist() if keys else []
+            sizes = [sum(content_sizes(_shape(numbers))) + numbers[-1] for numbers in stored]
+            content = list(torch.split(torch.cat(content), sizes)) if stored else []
         else:
-            numbers = [rows[0].tolist() for rows in keys]
-        return [
-            SampledInput(row[0], row[1], _shape(row), part, row[-1]) for row, part in zip(numbers, content, strict=True)
-        ]
+            stored = [rows[0].tolist() for rows in keys]
+        inputs = []
+        for numbers, bytes_ in zip(stored, content, strict=True):
+            key, document, *_, annotation_bytes = numbers
+            inputs.append(SampledInput(key, document, _shape(numbers), bytes_, annotation_bytes))
+        return inputs
 
     def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
         """Add the sample of another part of the corpus."""
@@ -201,11 +206,11 @@ class InputSample(ExactMetric):
         """Return the cells that inputs take, given the number of rows or columns of each, whichever is larger."""
         return [max(side**2, self.cells // MOST_FURTHER) for side in sides]
 
-    def _numbers_of(self, each: SampledInput) -> list[int]:
+    def _numbers_of(self, sampled: SampledInput) -> list[int]:
         """Return the numbers that are stored of an input. The columns of a square map are not among them."""
-        layers, heads, rows, columns, guesses = each.shape
+        layers, heads, rows, columns, guesses = sampled.shape
         sides = [rows] if self.kind is None else [rows, columns]
-        return [each.key, each.document, layers, heads, *sides, guesses, each.annotation_bytes]
+        return [sampled.key, sampled.document, layers, heads, *sides, guesses, sampled.annotation_bytes]
 
 
 def _shape(numbers: Sequence[int]) -> Shape:
@@ -215,6 +220,7 @@ def _shape(numbers: Sequence[int]) -> Shape:
 
 
 def _sides(inputs: Sequence[SampledInput]) -> list[int]:
+    """Return the number of rows or columns of each input, whichever is larger."""
     return [max(each.shape[2:4]) for each in inputs]
 
 
@@ -238,16 +244,21 @@ def drawn(order: Sequence[tuple[int, int, bytes]], size: int, spaces: Sequence[i
     """
     seen: Counter[int] = Counter()
     ranked = []
+    # Inputs with cases come first: the number of their document is negative.
     for index in sorted(range(len(order)), key=lambda index: order[index]):
         document = order[index][0]
-        ranked.append((document >= 0, seen[document], index))
+        ranked.append((document >= 0, seen[document], order[index], index))
         seen[document] += 1
-    ranked.sort(key=lambda each: (*each[:2], order[each[2]]))
-    chosen, taken = dict.fromkeys(index for *_, index in ranked[:size]), 0
-    for index in sorted(range(len(order)), key=lambda index: (order[index][0] >= 0, order[index][1], order[index])):
+    chosen, taken = dict.fromkeys(index for *_, index in sorted(ranked)[:size]), 0
+
+    def by_own_hash(index: int) -> tuple[bool, int, tuple[int, int, bytes]]:
+        document, key, _ = order[index]
+        return document >= 0, key, order[index]
+
+    for index in sorted(range(len(order)), key=by_own_hash):
         if taken >= most:
             break
-        chosen[index] = None
+        chosen[index] = None  # also takes space if it was chosen above
         taken += spaces[index]
     return list(chosen)
 

@@ -126,8 +126,10 @@ class Metric:
         """Return the arguments of a metric to which metrics with all of these arguments can be added."""
         if not cls.inventory:
             return equal_but(arguments)
-        items = dict.fromkeys(tuple(i) if isinstance(i, list) else i for each in arguments for i in each[cls.inventory])
-        return {**equal_but(arguments, cls.inventory), cls.inventory: list(items)}
+        items = [item for each in arguments for item in each[cls.inventory]]
+        # Stored arguments have been through JSON, which makes lists of tuples.
+        distinct = dict.fromkeys(tuple(item) if isinstance(item, list) else item for item in items)
+        return {**equal_but(arguments, cls.inventory), cls.inventory: list(distinct)}
 
     def absorb(self, other: Any) -> None:
         """Add what was counted with another `inventory`, all of which is part of this one's."""
@@ -273,7 +275,7 @@ class StoredMetrics(Mapping[str, MetricStates]):
 
 
 def added_up(stored: Sequence[MetricStates], kind: type[AnyMetric]) -> tuple[AnyMetric, Mapping[str, Any]]:
-    """Add up the counts of several runs."""
+    """Add up the counts of several runs, and return their metric with the arguments that it was made with."""
     first, *others = stored
     metric = first.restore(kind)
     if all(other.arguments == first.arguments for other in others):
@@ -288,7 +290,7 @@ def added_up(stored: Sequence[MetricStates], kind: type[AnyMetric]) -> tuple[Any
 
 
 def equal_but(arguments: Sequence[Mapping[str, Any]], *differing: str) -> dict[str, Any]:
-    """Return the arguments that must be equal if counts are to be added up."""
+    """Return the arguments that must be equal if counts are to be added up: all but the ``differing`` ones."""
     first, *others = ({name: value for name, value in each.items() if name not in differing} for each in arguments)
     for other in others:
         for name in dict.fromkeys([*first, *other]):

@@ -34,7 +34,9 @@ def picked_kinds(
     settled: Bool[np.ndarray, "words readings layers heads"],
 ) -> Int[np.ndarray, "words readings layers heads"]:
     """Return the kind of the most attended candidate of some words of an input, the first one of equals."""
+    # row: the index of the input in the batch. places: the positions of its words in the map.
     # number: the words that pick, as indices into `places`.
+    # related, barred: the kind of each word as a pick, and whether it cannot be picked.
     # settled: which decisions are made by other means, so that their results here are of no use.
     readings = settled.shape[1]
     cells = places[number][:, None], places
@@ -60,12 +62,12 @@ def _kinds(
     in_doubt = np.empty(kinds.shape, dtype=bool)
     for layer, layer_maps in enumerate(maps):  # the arrays of one layer at a time take little memory
         for reading, view in enumerate(read_in(layer_maps, readings)):
-            others = np.where(barred, -np.inf, view[:, *cells])  # head, word, candidate
-            best = others.max(-1, keepdims=True)
-            of_candidates = np.broadcast_to(related, others.shape)
-            picked = np.take_along_axis(of_candidates, others.argmax(-1)[..., None], -1)
+            values = np.where(barred, -np.inf, view[:, *cells])  # head, word, candidate
+            largest = values.max(-1, keepdims=True)
+            kind_of_candidate = np.broadcast_to(related, values.shape)
+            picked = np.take_along_axis(kind_of_candidate, values.argmax(-1)[..., None], -1)
             # Values that are 0 are equal whatever the rounding, and those of the barred are no values.
-            close = (others >= best - noise * np.abs(best)) & np.isfinite(best) & (best != 0)
+            close = (values >= largest - noise * np.abs(largest)) & np.isfinite(largest) & (largest != 0)
             kinds[:, reading, layer] = picked[..., 0].T
-            in_doubt[:, reading, layer] = (close & (of_candidates != picked)).any(-1).T
+            in_doubt[:, reading, layer] = (close & (kind_of_candidate != picked)).any(-1).T
     return kinds, in_doubt
