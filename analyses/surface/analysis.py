@@ -147,26 +147,28 @@ def comparable_statistics(metric: SurfaceStatistics) -> tuple[Comparable, ...]:
     tables = metric.compute()
     inputs = dict(zip(tables.counts["statistic"], map(int, tables.counts["inputs"]), strict=True))
 
-    def by_layer(name: str, prefix: str = "") -> list[Measured]:
-        values = tables.layers[name].to_numpy()
-        deviations = metric.layer_replicates(name) - values[:, None]
+    def values_and_deviations(statistic: str) -> tuple[Any, Any]:  # (layers,) and (layers, replicates)
+        values = tables.layers[statistic].to_numpy()
+        return values, metric.layer_replicates(statistic) - values[:, None]
+
+    def layer_by_layer(statistic: str, prefix: str = "") -> list[Measured]:
+        values, deviations = values_and_deviations(statistic)
         return [
-            Measured(f"{prefix}layer {layer}", float(value), inputs[name], of_layer)
+            Measured(f"{prefix}layer {layer}", float(value), inputs[statistic], of_layer)
             for layer, (value, of_layer) in enumerate(zip(values, deviations, strict=True), start=1)
         ]
 
-    def whole(name: str, group: str) -> Measured:
-        values = tables.layers[name].to_numpy()
-        deviations = metric.layer_replicates(name) - values[:, None]
-        return Measured(group, float(values.mean()), inputs[name], deviations.mean(0))
+    def over_all_layers(statistic: str, group: str) -> Measured:
+        values, deviations = values_and_deviations(statistic)
+        return Measured(group, float(values.mean()), inputs[statistic], deviations.mean(0))
 
-    shares = [whole(name, name) for name in metric.statistics if name not in _ENTROPIES]
-    entropies = [whole("entropy", "all layers"), *by_layer("entropy")]
-    layered = [one for name in _BY_LAYER for one in by_layer(name, f"{name}, ")]
+    shares = [over_all_layers(name, name) for name in metric.statistics if name not in _ENTROPIES]
+    entropies = [over_all_layers("entropy", "all layers"), *layer_by_layer("entropy")]
+    shares_by_layer = [measured for name in _BY_LAYER for measured in layer_by_layer(name, f"{name}, ")]
     quantity = "mean share over heads and inputs"
     return (
         Comparable("all layers", tuple(shares), quantity, "inputs", metric.seed),
-        Comparable("layer by layer", tuple(layered), quantity, "inputs", metric.seed),
+        Comparable("layer by layer", tuple(shares_by_layer), quantity, "inputs", metric.seed),
         Comparable(
             "entropy", tuple(entropies), "mean entropy over heads and inputs", "inputs", metric.seed, unit="nats"
         ),

@@ -43,19 +43,24 @@ class GradientImportance(ExactMetric):
         """Add a batch of gradients."""
         device = self.macro.device
         classes = batch.classes.to(batch.alpha.device)
-        inside = (classes >= 0).to(batch.alpha.dtype)
-        members = functional.one_hot(classes.clamp(min=0), len(TOKEN_CLASSES)) * (classes >= 0)[..., None]
+        is_token = classes >= 0
+        members = functional.one_hot(classes.clamp(min=0), len(TOKEN_CLASSES)) * is_token[..., None]
+        # Summed over the cells from any token to those of a class: (batch, layers, heads, classes).
         gradients, attention = (
-            torch.einsum("blhij,bi,bjc->blhc", maps, inside, members.to(maps.dtype)).to(device).double()
+            torch.einsum("blhij,bi,bjc->blhc", maps, is_token.to(maps.dtype), members.to(maps.dtype))
+            .to(device)
+            .double()
             for maps in (batch.gradients, batch.alpha)
         )
-        lengths, sizes = (classes >= 0).sum(1).to(device), members.sum(1).to(device)
-        cells = sizes * lengths[:, None]
-        means = gradients / cells.clamp(min=1)[:, None, None] * _GRADIENT_UNITS
-        macro = added(self.macro, torch.stack([means, attention / lengths[:, None, None, None]], dim=1))
+        lengths, class_sizes = is_token.sum(1).to(device), members.sum(1).to(device)
+        cells = class_sizes * lengths[:, None]
+        mean_gradients = gradients / cells.clamp(min=1)[:, None, None] * _GRADIENT_UNITS
+        mean_attention = attention / lengths[:, None, None, None]
+        macro = added(self.macro, torch.stack([mean_gradients, mean_attention], dim=1))
         pooled, loss = added(self.pooled, gradients), added(self.loss, batch.losses)
+        # Only now, because any of the sums may be too large, and nothing is then counted.
         self.macro, self.pooled, self.loss = macro, pooled, loss
-        self.inputs += (sizes > 0).sum(0)
+        self.inputs += (class_sizes > 0).sum(0)
         self.weights += cells.sum(0)
         self.total += len(lengths)
 

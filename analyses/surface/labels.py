@@ -32,9 +32,9 @@ class Thresholds:
 
     def of(self, label: str) -> float:
         """Return the threshold of a label."""
-        return {"next": self.position, "previous": self.position, "self": self.position, "broad": self.broad}.get(
-            label, self.target
-        )
+        if label in ("next", "previous", "self"):
+            return self.position
+        return self.broad if label == "broad" else self.target
 
 
 def label_heads(
@@ -42,11 +42,11 @@ def label_heads(
 ) -> pd.DataFrame:
     """Add the columns ``label`` and ``labels`` (all labels that apply, separated by spaces)."""
     thresholds = thresholds or Thresholds()
-    applies = {label: heads[statistic] > thresholds.of(label) for label, statistic in _STATISTIC.items()}
-    by_head = [[label for label in LABELS[1:] if applies[label].iloc[row]] for row in range(len(heads))]
+    has_label = {label: heads[statistic] > thresholds.of(label) for label, statistic in _STATISTIC.items()}
+    labels_of_heads = [[label for label in LABELS[1:] if has_label[label].iloc[row]] for row in range(len(heads))]
     labeled = heads.assign(
-        label=[labels[-1] if labels else LABELS[0] for labels in by_head],
-        labels=[" ".join(labels) for labels in by_head],
+        label=[labels[-1] if labels else "other" for labels in labels_of_heads],
+        labels=[" ".join(labels) for labels in labels_of_heads],
     )
     return labeled if relations is None else labeled.merge(relations, on=["layer", "head"], how="left")
 

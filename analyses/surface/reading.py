@@ -121,11 +121,10 @@ def special_names(setting: Setting) -> dict[str, str]:
             break
     else:
         return {}
-    special = [pieces.special[position] for position in pieces.positions]
-    positions = [index for index, is_special in enumerate(special) if is_special]
+    specials = [index for index, position in enumerate(pieces.positions) if pieces.special[position]]
     names = {}
-    if positions and positions[0] == 0:
+    if 0 in specials:
         names["first_special"] = pieces.tokens[0]
-    if positions and (positions[0] != 0 or len(positions) > 1):
-        names["last_special"] = pieces.tokens[positions[-1]]
+    if any(index > 0 for index in specials):
+        names["last_special"] = pieces.tokens[specials[-1]]
     return names

@@ -88,8 +88,11 @@ def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
 
 
 def _gradients(results: SurfaceResults) -> Iterator[Measure]:
+    """Yield the gradients of all heads for each class of tokens."""
+    if results.gradients is None:
+        return
     names = class_names(results.specials)
-    for name, heads in () if results.gradients is None else results.gradients.groupby("class", sort=False):
+    for name, heads in results.gradients.groupby("class", sort=False):
         target = names.get(str(name), str(name))
         yield from head_measures(GRADIENTS, heads, f"surface/{{column}}/{name}", {"target": target})
 
@@ -133,6 +136,7 @@ def _facts(heads: pd.DataFrame, names: Mapping[str, str], kind: str) -> dict[str
 
 
 def _profiles(offsets: pd.DataFrame) -> dict[str, Profile]:
+    """Return the attention of each head by offset."""
     by_head: dict[str, list[tuple[int, float]]] = {}
     for row in rows_of(offsets[offsets["attention"].notna()].sort_values("offset")):
         by_head.setdefault(head_name(row["layer"], row["head"]), []).append((int(row["offset"]), row["attention"]))
@@ -144,7 +148,8 @@ def _profiles(offsets: pd.DataFrame) -> dict[str, Profile]:
 
 def _findings(results: SurfaceResults, heads: pd.DataFrame, kind: str) -> Iterator[Finding]:
     """Yield the sink, and the heads that attend to neighbors."""
-    for sink in sorted(sinks(results.tables.layers, results.specials), key=lambda each: -each["high"])[:1]:
+    if all_sinks := sinks(results.tables.layers, results.specials):
+        sink = max(all_sinks, key=lambda each: each["high"])
         column = sink["column"]
         top = _largest(heads, column)
         text = (

@@ -142,10 +142,11 @@ class SurfaceStatistics(ExactMetric):
         lengths = batch.lengths.to(device)
         inside = torch.arange(batch.maps.shape[-1], device=device) < lengths[:, None]
         members = class_members(batch).to(device)
-        queries = torch.stack([inside, members[..., 0], members[..., 1]], dim=1)
-        divisors = self._divisors(lengths, *queries[:, 1:].sum(-1).unbind(1))
-        measures = [self._measure(layer, members, queries, lengths) for layer in batch.maps.unbind(1)]
-        numerators = torch.stack(measures, dim=2).cpu().double()
+        first, last = members[..., 0], members[..., 1]
+        rows = torch.stack([inside, first, last], dim=1)
+        divisors = self._divisors(lengths, first.sum(-1), last.sum(-1))
+        sums_by_layer = [self._sums_over_rows(layer, members, rows, lengths) for layer in batch.maps.unbind(1)]
+        numerators = torch.stack(sums_by_layer, dim=2).cpu().double()  # batch, measure, layer, head
         counts = divisors.cpu()[..., None, None].double()
         sizes = batch.lengths.double()
         logarithms = torch.lgamma(sizes + 1) / sizes if self.causal else sizes.log()  # the mean of ln i, or ln n
@@ -155,6 +156,7 @@ class SurfaceStatistics(ExactMetric):
         uniform = added(self.uniform, torch.stack([logarithms, logarithms * batch.lengths], dim=1))
         if self.replicates:
             self._add_replicates(batch, means, counts[..., 0, 0] > 0)
+        # Only now, because any of the sums may be too large, and nothing is then counted.
         self.macro, self.pooled, self.uniform = macro, pooled, uniform
         self.inputs += (divisors > 0).sum(0).to(self.inputs.device)
         self.rows += divisors.sum(0).to(self.rows.device)
@@ -163,15 +165,17 @@ class SurfaceStatistics(ExactMetric):
         """Return the tables. A value is NaN if no input has rows for it, as in a model without special tokens."""
         inputs, rows = self.inputs.cpu(), self.rows.cpu()
         nan = torch.tensor(torch.nan, dtype=torch.float64)
-        means = [
-            torch.where(count > 0, floating(sums.cpu()).movedim(0, -1) / count.clamp(min=1), nan).flatten(0, 1).numpy()
-            for sums, count in ((self.macro, inputs), (self.pooled, rows))
-        ]
+
+        def means(sums: Tensor, n: Tensor) -> npt.NDArray[np.float64]:  # (heads of all layers, measures)
+            by_head = floating(sums.cpu()).movedim(0, -1) / n.clamp(min=1)
+            return torch.where(n > 0, by_head, nan).flatten(0, 1).numpy()
+
+        macro, pooled = means(self.macro, inputs), means(self.pooled, rows)
         first_statistic = len(self.offsets)
         layer, head = np.indices((self.n_layers, self.n_heads)).reshape(2, -1) + 1
         statistics = {
             name + suffix: table[:, column]
-            for suffix, table in zip(("", "_pooled"), means, strict=True)
+            for suffix, table in (("", macro), ("_pooled", pooled))
             for column, name in enumerate(self.statistics, start=first_statistic)
         }
         heads = pd.DataFrame({"layer": layer, "head": head, **statistics})
@@ -180,8 +184,8 @@ class SurfaceStatistics(ExactMetric):
                 "layer": np.repeat(layer, first_statistic),
                 "head": np.repeat(head, first_statistic),
                 "offset": np.tile(self.offsets, len(heads)),
-                "attention": means[0][:, :first_statistic].ravel(),
-                "attention_pooled": means[1][:, :first_statistic].ravel(),
+                "attention": macro[:, :first_statistic].ravel(),
+                "attention_pooled": pooled[:, :first_statistic].ravel(),
                 "rows": np.tile(rows[:first_statistic], len(heads)),
             }
         )
@@ -198,6 +202,7 @@ class SurfaceStatistics(ExactMetric):
         means: Float[Tensor, "batch measures layers heads"],
         defined: Bool[Tensor, "batch measures"],
     ) -> None:
+        """Add the means of the inputs over heads to the bootstrap replicates that draw them."""
         first, ids = len(self.offsets), [sentence.id for sentence in batch.sentences]
         sums, drawn = replicate_sums(means[:, first:].mean(-1), defined[:, first:], ids, self.replicates, self.seed)
         self.bootstrap, self.drawn = self.bootstrap + sums.to(self.bootstrap), self.drawn + drawn.to(self.drawn)
@@ -210,22 +215,23 @@ class SurfaceStatistics(ExactMetric):
         values: npt.NDArray[np.float64] = torch.where(drawn > 0, means, torch.nan).T.numpy()
         return values
 
-    def _measure(
+    def _sums_over_rows(
         self,
         alpha: Float[Tensor, "batch heads n n"],
         members: Bool[Tensor, "batch n classes"],
-        queries: Bool[Tensor, "batch 3 n"],
+        rows: Bool[Tensor, "batch 3 n"],
         lengths: Int[Tensor, " batch"],
     ) -> Float[Tensor, "batch measures heads"]:
-        """Add up all measures of one layer over the rows of each input."""
+        """Return all measures of one layer, added up over the rows of each input."""
+        # rows: all rows of each input, those of its first special tokens, and those of its other special tokens.
         # The classes that do not overlap cover all tokens, so their sum over the rows of an input is its length if
         # every row sums to 1; this checks the rows at no further cost. Uniform attention is mixed in after the shares
         # are taken, because the published code smooths rows for the entropy only.
         profile = torch.stack([alpha.diagonal(offset, -2, -1).sum(-1) for offset in self.offsets], dim=1)
-        rows = queries.to(alpha.dtype)
+        summed_rows = rows.to(alpha.dtype)
         shares = torch.matmul(alpha.flatten(1, 2), members.to(alpha.dtype)).view(*alpha.shape[:3], -1)
-        from_all, from_first, from_last = torch.einsum("brn,bhnc->rcbh", rows, shares)
-        to_tokens = from_all[[0, 1, 3, 4]].sum(0)
+        from_all, from_first, from_last = torch.einsum("brn,bhnc->rcbh", summed_rows, shares)  # class, batch, head
+        to_tokens = from_all[[0, 1, 3, 4]].sum(0)  # without periods and commas, which are punctuation
         deviation = to_tokens / lengths[:, None] - 1
         sinks = []
         if LEARNED_SINK in self.statistics:
@@ -236,20 +242,21 @@ class SurfaceStatistics(ExactMetric):
         else:
             check_rows(float(deviation.abs().max()))
         if self.smoothing:
-            inside = queries[:, None, 0]
+            inside = rows[:, None, 0]
             share = (self.smoothing / lengths)[:, None, None, None]
             alpha = torch.where(inside[..., None, :], (1 - self.smoothing) * alpha + share, alpha)
-        entropies, relative = self._entropies(alpha, rows[:, :2], lengths)
+        (entropy, entropy_first), (relative, relative_first) = self._entropies(alpha, summed_rows[:, :2], lengths)
+        # In the order of the offsets and of `STATISTICS`.
         zero = self.offsets.index(0)
+        first_to_first, last_to_last = from_first[0], from_last[1]
+        rest_to_first, rest_to_last = from_all[0] - first_to_first, from_all[1] - last_to_last
         return torch.cat(
             [
                 profile,
                 profile[:, [zero, zero - 1, zero + 1]],
                 from_all.transpose(0, 1),
-                torch.stack(
-                    [from_first[0], from_last[1], from_all[0] - from_first[0], from_all[1] - from_last[1]], dim=1
-                ),
-                torch.stack([entropies[0], relative[0], entropies[1], relative[1], *sinks], dim=1),
+                torch.stack([first_to_first, last_to_last, rest_to_first, rest_to_last], dim=1),
+                torch.stack([entropy, relative, entropy_first, relative_first, *sinks], dim=1),
             ],
             dim=1,
         )
@@ -257,7 +264,7 @@ class SurfaceStatistics(ExactMetric):
     def _entropies(
         self, alpha: Float[Tensor, "batch heads n n"], rows: Float[Tensor, "batch 2 n"], lengths: Int[Tensor, " batch"]
     ) -> tuple[Float[Tensor, "2 batch heads"], Float[Tensor, "2 batch heads"]]:
-        """Add up the entropies of all rows, and of the first ones, and their shares of that of uniform attention."""
+        """Return the entropies of all rows and of the first ones, added up, and as shares of uniform attention's."""
         by_row = entropy_of(alpha)
         entropies = torch.einsum("brn,bhn->rbh", rows, by_row)
         if not self.causal:
@@ -271,17 +278,24 @@ class SurfaceStatistics(ExactMetric):
         self, n: Int[Tensor, " batch"], first: Int[Tensor, " batch"], last: Int[Tensor, " batch"]
     ) -> Int[Tensor, "batch measures"]:
         """Return the number of rows that each measure is a mean over, 0 if it is not defined for an input."""
-        several, several_first = torch.where(n > 1, n, 0), torch.where(n > 1, first, 0)
+        # n, first, last: the numbers of all tokens, of the first special tokens, and of the other special tokens.
+        # A row that sees one token only has no relative entropy.
+        relative, relative_first = torch.where(n > 1, n, 0), torch.where(n > 1, first, 0)
         if self.causal:
-            several, several_first = (n - 1).clamp(min=0), (first - 1).clamp(min=0)
-        has_first, has_last = torch.where(first > 0, n, 0), torch.where(last > 0, n, 0)
+            relative, relative_first = (n - 1).clamp(min=0), (first - 1).clamp(min=0)
+        to_first, to_last = torch.where(first > 0, n, 0), torch.where(last > 0, n, 0)
         return torch.stack(
             [
                 *((n - abs(offset)).clamp(min=0) for offset in self.offsets),
-                *(n, n - 1, n - 1),
-                *(has_first, has_last, n, n, n),
-                *(first, last, has_first - first, has_last - last),
-                *(n, several, first, several_first),
+                *(n, n - 1, n - 1),  # itself, the previous and the next token
+                *(to_first, to_last, n, n, n),  # `TO_CLASSES`
+                *(
+                    first,
+                    last,
+                    to_first - first,
+                    to_last - last,
+                ),  # first to first, last to last, rest to first and last
+                *(n, relative, first, relative_first),  # the entropies
                 *([n] if LEARNED_SINK in self.statistics else []),
             ],
             dim=1,
