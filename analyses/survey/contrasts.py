@@ -13,6 +13,7 @@ runs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -69,19 +70,21 @@ class Contrasts:
         self, treebank: str, cells: Sequence[Measurements], pairing: Callable[[str, str], Pairing] | None = None
     ) -> None:
         """Compare all kinds of maps and all models on one treebank."""
-        several = len({kind for cell in cells for kind in cell.families}) > 1
+        # pairing: whether two models read the same sentences; all did if it is None.
         for cell in cells:
             first, *others = cell.families or ("",)
             for kind in others:
                 sides = Side(cell.model, first, first), Side(cell.model, kind, kind)
                 self._compare(treebank, "maps", cell.families[first], cell.families[kind], sides, "paired")
-        for kind in dict.fromkeys(kind for cell in cells for kind in cell.families):
-            baseline, *rivals = [cell for cell in cells if kind in cell.families]
-            for rival in rivals:
-                names = [f"{cell.model} ({kind})" if several else cell.model for cell in (baseline, rival)]
-                sides = Side(baseline.model, kind, names[0]), Side(rival.model, kind, names[1])
-                paired = pairing(baseline.model, rival.model) if pairing else "paired"
-                self._compare(treebank, "models", baseline.families[kind], rival.families[kind], sides, paired)
+        kinds = list(dict.fromkeys(kind for cell in cells for kind in cell.families))
+        for kind in kinds:
+            first_cell, *other_cells = [cell for cell in cells if kind in cell.families]
+            in_parentheses = f" ({kind})" if len(kinds) > 1 else ""
+            first_side = Side(first_cell.model, kind, f"{first_cell.model}{in_parentheses}")
+            for cell in other_cells:
+                sides = first_side, Side(cell.model, kind, f"{cell.model}{in_parentheses}")
+                paired = pairing(first_cell.model, cell.model) if pairing else "paired"
+                self._compare(treebank, "models", first_cell.families[kind], cell.families[kind], sides, paired)
 
     def _compare(
         self,
@@ -92,21 +95,22 @@ class Contrasts:
         sides: tuple[Side, Side],
         pairing: Pairing,
     ) -> None:
-        for one in contrasts_of("dependency", first, second, sides, pairing, min_count=self.min_count):
+        """Keep the contrasts of two sides on a treebank, and add them to what the sides have on all treebanks."""
+        for of_treebank in contrasts_of("dependency", first, second, sides, pairing, min_count=self.min_count):
             pool = self._pools.setdefault((about, *sides), _Pool(first[0]))
-            pool.pairings.add(one.pairing)
-            for row in one.differences:
+            pool.pairings.add(of_treebank.pairing)
+            for row in of_treebank.differences:
                 if row.first is None or row.second is None or min(row.first.n, row.second.n) < self.min_count:
                     continue
-                if row.difference == row.difference and len(row.first.deviations):
+                if not math.isnan(row.difference) and len(row.first.deviations):
                     # An order of its own, as if the name of the treebank were part of the ids of its sentences.
                     order = replicate_order(treebank, len(row.first.deviations))
-                    added = [replace(side, deviations=side.deviations[order]) for side in (row.first, row.second)]
+                    summed = [replace(side, deviations=side.deviations[order]) for side in (row.first, row.second)]
                     if row.group in pool.sums:
-                        added = [_sum(*both) for both in zip(pool.sums[row.group], added, strict=True)]
-                    pool.sums[row.group] = (added[0], added[1])
+                        summed = [_sum(*both) for both in zip(pool.sums[row.group], summed, strict=True)]
+                    pool.sums[row.group] = (summed[0], summed[1])
                     pool.treebanks[row.group] = pool.treebanks.get(row.group, 0) + 1
-            self.within.append(SurveyContrast(about, _without_deviations(one), treebank))
+            self.within.append(SurveyContrast(about, _without_deviations(of_treebank), treebank))
 
     def means(self) -> list[SurveyContrast]:
         """Return the differences of means over treebanks, for each pair that several treebanks have."""
@@ -115,13 +119,16 @@ class Contrasts:
             treebanks = {group: number for group, number in pool.treebanks.items() if number > 1}
             if not treebanks:
                 continue
-            first, second = (
-                replace(pool.family, measured=tuple(_mean(pool.sums[group][side], k) for group, k in treebanks.items()))
-                for side in (0, 1)
-            )
+            first_means, second_means = [], []
+            for group, number in treebanks.items():
+                first_sum, second_sum = pool.sums[group]
+                first_means.append(_mean(first_sum, number))
+                second_means.append(_mean(second_sum, number))
+            first = replace(pool.family, measured=tuple(first_means))
+            second = replace(pool.family, measured=tuple(second_means))
             pairing: Pairing = next(iter(pool.pairings)) if len(pool.pairings) == 1 else "partly paired"
-            one = contrast("dependency", first, second, first_side, second_side, pairing, min_count=self.min_count)
-            results.append(SurveyContrast(about, _without_deviations(one), treebanks=treebanks))
+            of_means = contrast("dependency", first, second, first_side, second_side, pairing, min_count=self.min_count)
+            results.append(SurveyContrast(about, _without_deviations(of_means), treebanks=treebanks))
         return results
 
 
@@ -134,9 +141,9 @@ def _mean(total: Measured, treebanks: int) -> Measured:
     return Measured(total.group, total.value / treebanks, total.n, total.deviations / treebanks)
 
 
-def _without_deviations(one: Contrast) -> Contrast:
+def _without_deviations(with_deviations: Contrast) -> Contrast:
     def bare(measured: Measured | None) -> Measured | None:
         return replace(measured, deviations=np.zeros(0)) if measured else None
 
-    rows = (replace(row, first=bare(row.first), second=bare(row.second)) for row in one.differences)
-    return replace(one, differences=tuple(rows))
+    rows = (replace(row, first=bare(row.first), second=bare(row.second)) for row in with_deviations.differences)
+    return replace(with_deviations, differences=tuple(rows))

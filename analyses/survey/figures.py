@@ -111,30 +111,28 @@ def _rows(survey: Survey, contrasts: Sequence[SurveyContrast]) -> list[tuple[str
 def transfer_figure(survey: Survey) -> Figure | None:
     """Draw the losses of heads: treebanks that chose them as rows, those that score them as columns."""
     # Returns the figure, with mean losses at the left and those of all words at the right; None if there are none.
-    tables = transfer_table(survey), transfer_relation_table(survey)
-    keys = list(dict.fromkeys((row["model"], row["map"]) for row in tables[0].rows))[:_MOST_MATRICES]
+    of_means, of_relation = transfer_table(survey).rows, transfer_relation_table(survey).rows
+    keys = list(dict.fromkeys((row["model"], row["map"]) for row in of_means))[:_MOST_MATRICES]
     if not keys:
         return None
     names = list(short_names(survey.treebanks).values())
     size = 0.5 * len(names)
     figure, grid = panels(2 * (1.3 + size), 0.5 + len(keys) * (1.0 + 0.6 * size), len(keys), 2)
-    values = {
-        (key, side): np.array(
-            [
-                [100 * row[on(treebank)].value for treebank in survey.treebanks]
-                for row in table.rows
-                if (row["model"], row["map"]) == key
-            ]
-        )
-        for side, table in enumerate(tables)
-        for key in keys
+    # The rows of each panel: those of one model and kind of map in one of the tables.
+    rows_of_panels = {
+        (line, side): [row for row in rows if (row["model"], row["map"]) == key]
+        for side, rows in enumerate((of_means, of_relation))
+        for line, key in enumerate(keys)
     }
-    finite = np.concatenate([each[np.isfinite(each)] for each in values.values()])
+    matrices = {
+        panel_key: np.array([[100 * row[on(treebank)].value for treebank in survey.treebanks] for row in rows])
+        for panel_key, rows in rows_of_panels.items()
+    }
+    finite = np.concatenate([matrix[np.isfinite(matrix)] for matrix in matrices.values()])
     low, high = (float(finite.min()), max(0.0, float(finite.max()))) if finite.size else (-1.0, 0.0)
     image = None
-    for (key, side), matrix in values.items():
-        axes = grid[keys.index(key), side]
-        rows = [row for row in tables[side].rows if (row["model"], row["map"]) == key]
+    for (line, side), rows in rows_of_panels.items():
+        axes, matrix = grid[line, side], matrices[line, side]
         if not rows:
             axes.set_visible(False)
             continue
@@ -146,8 +144,9 @@ def transfer_figure(survey: Survey) -> Figure | None:
         axes.set_yticks(range(len(rows)), [row["chosen_on"] for row in rows])
         axes.set_xticks(range(len(names)), names, rotation=35, ha="right")
         axes.tick_params(length=0)
-        of = f"{key[0]} ({key[1]})" if len(survey.maps) > 1 else key[0]
-        axes.set_title(f"{of}: {('mean over relations', transfer_relation(survey))[side]}", loc="left")
+        model, kind = keys[line]
+        name = f"{model} ({kind})" if len(survey.maps) > 1 else model
+        axes.set_title(f"{name}: {'mean over relations' if side == 0 else transfer_relation(survey)}", loc="left")
         axes.set_ylabel("chosen on")
         axes.set_xlabel("scored on")
     if image is not None:
@@ -162,18 +161,18 @@ def training_figure(survey: Survey, model: str) -> Figure:
     table = table[(table["model"] == model) & (table["map"] == next(iter(table["map"])))]
     treebanks = list(dict.fromkeys(table["treebank"]))[:_MOST_PANELS]
     figure, grid = panels(0.8 + 2.6 * len(treebanks), 5.0, 2, len(treebanks), sharex=True, sharey="row")
-    shown = _curves_shown(survey, table[table["about"] == "relation"])
+    colors = _curves_shown(survey, table[table["about"] == "relation"])
     layers = sorted({int(layer) for layer in table["layer"].dropna()})
     shades = layer_shades(len(layers))
     for column, treebank in enumerate(treebanks):
-        of = table[table["treebank"] == treebank]
-        for relation, color in shown.items():
-            _curve(grid[0, column], of[of["relation"] == relation], color, relation)
+        rows = table[table["treebank"] == treebank]
+        for relation, color in colors.items():
+            _curve(grid[0, column], rows[rows["relation"] == relation], color, relation)
         for layer, color in zip(layers, shades, strict=True):
-            _curve(grid[1, column], of[of["layer"] == layer], color, f"layer {layer}")
+            _curve(grid[1, column], rows[rows["layer"] == layer], color, f"layer {layer}")
         grid[0, column].set_title(short_names(survey.treebanks)[treebank], loc="left")
         grid[1, column].set_xlabel("step")
-        steps = of["step"].astype(float)
+        steps = rows["step"].astype(float)
         positive = steps[steps > 0]
         if len(positive) and positive.max() > _LOGARITHMIC * positive.min():
             # Step 0 has no place on a logarithmic axis, so the axis is linear up to the first step after it.
@@ -198,7 +197,7 @@ def _curves_shown(survey: Survey, table: pd.DataFrame) -> dict[str, str]:
     single = table[~table["relation"].isin([*TOTALS, survey.relation, "root"]) & (table["n"] >= survey.min_count)]
     words = single.groupby("relation", sort=False)["n"].max().sort_values(ascending=False, kind="stable")
     frequent = dict(zip(words.index[: len(_COLORS)], _COLORS, strict=False))
-    return {**({survey.relation: BLACK} if (table["relation"] == survey.relation).any() else {}), **frequent}
+    return {survey.relation: BLACK, **frequent} if (table["relation"] == survey.relation).any() else frequent
 
 
 def _curve(axes: Axes, rows: pd.DataFrame, color: Any, label: str) -> None:

@@ -43,12 +43,13 @@ def survey_section(survey: Survey, folder: Path | None = None) -> Section:
         "survey_differences": differences_figure(survey),
         "survey_transfer": transfer_figure(survey),
     }
-    curves = list(dict.fromkeys(survey.training_table["model"]))
     # Like relations, models beyond the first few have their curves in the table only.
-    training = [f"survey_training{'' if number == 1 else f'_{number}'}" for number in range(1, len(curves) + 1)][
-        :_CURVES
-    ]
-    figures |= {name: training_figure(survey, model) for name, model in zip(training, curves, strict=False)}
+    trained_models = list(dict.fromkeys(survey.training_table["model"]))
+    training_figures = {
+        "survey_training" if number == 1 else f"survey_training_{number}": training_figure(survey, model)
+        for number, model in enumerate(trained_models[:_CURVES], start=1)
+    }
+    figures |= training_figures
     further = {
         "survey_transfer": survey.transfer_table,
         "survey_transfer_means": survey.transfer_means_table,
@@ -79,8 +80,8 @@ def survey_section(survey: Survey, folder: Path | None = None) -> Section:
             "transfer_findings": list(transfer_findings(survey.transfer_means_table)),
             "transfer_relation": transfer_relation(survey),
             "only_in_one": only_in_one(survey.transfer_means_table),
-            "training": training,
-            "curves_left_out": curves[_CURVES:],
+            "training": list(training_figures),
+            "curves_left_out": trained_models[_CURVES:],
         },
         shown=[
             failures_table(survey),

@@ -73,22 +73,22 @@ def differences_table(maker: MatrixMaker, relation: str) -> ShownTable:
 def _entries(key: str, heading: str, *, shaded: bool = False) -> TableColumn:
     """Return the column of the entries that rows have under a key."""
 
-    def of(row: Row) -> Entry:
-        entry: Entry = row[key]
-        return entry
+    def entry(row: Row) -> Entry:
+        found: Entry = row[key]
+        return found
 
-    shade: Callable[[Row], float] | None = (lambda row: of(row).shade) if shaded else None
+    shade: Callable[[Row], float] | None = (lambda row: entry(row).shade) if shaded else None
     return TableColumn(
         "",
         "entry",
         "",
         heading,
-        cell=lambda row: of(row).text,
-        beside=lambda row: of(row).details,
+        cell=lambda row: entry(row).text,
+        beside=lambda row: entry(row).details,
         beside_in="any",
-        look=lambda row: of(row).look,
+        look=lambda row: entry(row).look,
         shade=shade,
-        link=lambda row: of(row).address,
+        link=lambda row: entry(row).address,
         wraps=True,
     )
 
@@ -137,28 +137,34 @@ def contrasts_table(survey: Survey) -> ShownTable:
 
 def transfer_table(survey: Survey) -> ShownTable:
     """Return the mean losses: treebanks that choose heads as rows, and those that score them as columns."""
-    of = {(row["model"], row["map"], row["chosen_on"], row["scored_on"]): row for row in survey.transfer_mean_rows}
-    columns = [*_of_choice(survey), *_of_scores(survey), _entries(on(""), "mean")]
+    rows = {(row["model"], row["map"], row["chosen_on"], row["scored_on"]): row for row in survey.transfer_mean_rows}
+    columns = [*_columns_of_choice(survey), *_columns_of_scores(survey), _entries(on(""), "mean")]
     title = "Mean loss over relations of the heads that another treebank chose (points)"
-    return ShownTable("survey_transfer", title, columns, [_losses(survey, of, key) for key in _choices(of)])
+    return ShownTable("survey_transfer", title, columns, [_losses(survey, rows, key) for key in _choices(rows)])
 
 
 def transfer_relation_table(survey: Survey, view: Callable[[Cell, str, Row], str] = lambda *_: "") -> ShownTable:
-    """Return the same for the words of all relations together, or for the survey's relation if these have no row."""
+    """Return the losses for the words of all relations together, or for the survey's relation if these have no row."""
     # `view` returns the address of the head of a row in the report of a cell.
     relation = transfer_relation(survey)
-    rows = [row for row in survey.transfer_rows if row["relation"] == relation]
-    of = {(row["model"], row["map"], row["chosen_on"], row["scored_on"]): row for row in rows}
-    heads = {key[:3]: {**row, "view": view(Cell(key[0], key[2]), key[1], row)} for key, row in of.items()}
+    rows = {
+        (row["model"], row["map"], row["chosen_on"], row["scored_on"]): row
+        for row in survey.transfer_rows
+        if row["relation"] == relation
+    }
+    heads = {
+        (model, kind, chosen_on): {**row, "view": view(Cell(model, chosen_on), kind, row)}
+        for (model, kind, chosen_on, _), row in rows.items()
+    }
     columns = [
-        *_of_choice(survey),
+        *_columns_of_choice(survey),
         replace(HEAD, link=lambda row: row["view"]),
         TableColumn("direction", "text", "", "direction", cell=direction),
-        *_of_scores(survey),
+        *_columns_of_scores(survey),
     ]
-    shown = [{**heads[key], **_losses(survey, of, key)} for key in _choices(of)]
-    return ShownTable("survey_transfer_relation", f"{relation}: loss of the head that another treebank chose (points)",
-                      columns, shown)  # fmt: skip
+    shown = [{**heads[key], **_losses(survey, rows, key)} for key in _choices(rows)]
+    title = f"{relation}: loss of the head that another treebank chose (points)"
+    return ShownTable("survey_transfer_relation", title, columns, shown)
 
 
 def transfer_relation(survey: Survey) -> str:
@@ -171,7 +177,7 @@ def on(treebank: str) -> str:
     return f"on {treebank}"
 
 
-def _of_choice(survey: Survey) -> list[TableColumn]:
+def _columns_of_choice(survey: Survey) -> list[TableColumn]:
     several = len(survey.maps) > 1
     return [
         TableColumn("model", "text", "", "model", wraps=True),
@@ -180,22 +186,23 @@ def _of_choice(survey: Survey) -> list[TableColumn]:
     ]
 
 
-def _of_scores(survey: Survey) -> list[TableColumn]:
+def _columns_of_scores(survey: Survey) -> list[TableColumn]:
     short = short_names(survey.treebanks)
     return [_entries(on(treebank), short[treebank]) for treebank in survey.treebanks]
 
 
-def _choices(of: Mapping[tuple[str, str, str, str], Row]) -> list[tuple[str, str, str]]:
-    return list(dict.fromkeys((model, kind, chosen_on) for model, kind, chosen_on, _ in of))
+def _choices(rows: Mapping[tuple[str, str, str, str], Row]) -> list[tuple[str, str, str]]:
+    """Return the model, the kind of map and the treebank that chooses of rows by these and the one that scores."""
+    return list(dict.fromkeys((model, kind, chosen_on) for model, kind, chosen_on, _ in rows))
 
 
-def _losses(survey: Survey, of: Mapping[tuple[str, str, str, str], Row], key: tuple[str, str, str]) -> Row:
+def _losses(survey: Survey, rows: Mapping[tuple[str, str, str, str], Row], key: tuple[str, str, str]) -> Row:
     """Return the losses of the heads of one treebank on each treebank, and as a mean."""
     model, kind, chosen_on = key
     names = {"model": short_names(survey.models)[model], "map": kind}
     entries = {}
     for scored_on in (*survey.treebanks, ""):
-        row = of.get((*key, scored_on))
+        row = rows.get((*key, scored_on))
         text = percent(row["loss"], sign=True) if row else "–"
         details = interval(row["loss_low"], row["loss_high"]) if row else ""
         entries[on(scored_on)] = Entry(row["loss"] if row else float("nan"), text, details)

@@ -6,6 +6,7 @@ folders such as ``checkpoint-500`` and ``checkpoint-1000``. Their order is that 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -47,12 +48,14 @@ def checkpoints_of(models: Sequence[str]) -> dict[str, list[TrainingStep]]:
     for name in models:
         model, at, revision = name.rpartition("@")
         if at and model and "/" not in revision:
-            number = None if _COMMIT.fullmatch(revision) else _STEP.search(revision) or _NUMBER.search(revision)
-        else:
-            number = next((each for each in _STEP.finditer(name) if each.end() == len(name.rstrip("/"))), None)
-            model = name[: number.start()].rstrip("-_/") if number else name
-        if number:
-            step = float(number[1]) * _FACTORS[(number[2] or "").lower()]
+            match = None if _COMMIT.fullmatch(revision) else _STEP.search(revision) or _NUMBER.search(revision)
+        else:  # a folder
+            at_end = (match for match in _STEP.finditer(name) if match.end() == len(name.rstrip("/")))
+            match = next(at_end, None)
+            model = name[: match.start()].rstrip("-_/") if match else name
+        if match:
+            number, unit = match.groups(default="")
+            step = float(number) * _FACTORS[unit.lower()]
             found.setdefault(model, []).append(TrainingStep(name, int(step) if step.is_integer() else step))
     return {
         model: sorted(checkpoints, key=lambda checkpoint: checkpoint.step)
@@ -76,13 +79,13 @@ def layer_accuracies(groups: Mapping[str, list[int]], counts: tuple[Counts, Coun
     layers = []
     for layer in range(subsets.correct.shape[-2]):
         # A layer is treated as a model of one layer, so that its head is chosen, scored and resampled in the same way.
-        one, of_replicates = (
+        layer_subsets, layer_replicates = (
             replace(each, correct=each.correct[..., layer : layer + 1, :]) for each in (subsets, replicates)
         )
-        rates = [heldout_rate(groups[name], one, of_replicates) for name in names]
-        rates = [each for each in rates if each.value == each.value]
-        value = float(np.mean([each.value for each in rates])) if rates else float("nan")
-        deviations = np.mean([each.deviations for each in rates], axis=0) if rates else np.zeros(0)
+        rates = [heldout_rate(groups[name], layer_subsets, layer_replicates) for name in names]
+        rates = [rate for rate in rates if not math.isnan(rate.value)]
+        value = float(np.mean([rate.value for rate in rates])) if rates else math.nan
+        deviations = np.mean([rate.deviations for rate in rates], axis=0) if rates else np.zeros(0)
         layers.append(Measured(str(layer + 1), value, sum(n[name] for name in names), deviations))
     return LayerAccuracies(len(names), tuple(layers))
 

@@ -77,20 +77,20 @@ def kept_counts(
 ) -> KeptCounts:
     """Keep what transfer needs of the counts over the corpus and its replicates, the latter in a temporary file."""
     subsets, replicates = counts
-    of_replicates = replicates.correct.astype(np.min_scalar_type(int(replicates.correct.max(initial=0))))
-    if of_replicates.size:
-        # They take 26 MB for 45 relations and 144 heads, for each model, treebank and kind of map of the survey.
+    # They take 26 MB for 45 relations and 144 heads, for each model, treebank and kind of map of the survey.
+    drawn_correct = replicates.correct.astype(np.min_scalar_type(int(replicates.correct.max(initial=0))))
+    if drawn_correct.size:
         with TemporaryFile() as file:
-            of_replicates.tofile(file)
+            drawn_correct.tofile(file)
             file.flush()
-            of_replicates = np.memmap(file, of_replicates.dtype, "r", shape=of_replicates.shape)
+            drawn_correct = np.memmap(file, drawn_correct.dtype, "r", shape=drawn_correct.shape)
     return KeptCounts(
         groups,
         frozenset(in_means),
         {name: subsets.correct[rows, 0].sum(0) for name, rows in groups.items()},
         {one.group: one for one in measured},
         {name: best_in_replicates(rows, replicates) for name, rows in groups.items()},
-        Counts(of_replicates, np.zeros(0), replicates.total),
+        Counts(drawn_correct, np.zeros(0), replicates.total),
     )
 
 
@@ -138,48 +138,49 @@ def _transferred(
 ) -> _Transferred:
     """Score the heads of the first treebank on the second."""
     choice, score = (treebanks[name] for name in names)
-    rows, used, deviations = list[Row](), list[Row](), list[Array]()
-    both = dict(zip(("chosen_on", "scored_on"), names, strict=True))
+    treebank_columns = dict(zip(("chosen_on", "scored_on"), names, strict=True))
+    rows = list[Row]()
+    rows_in_mean, deviations_in_mean = list[Row](), list[Array]()
     for relation in choice.groups:
         if relation not in score.groups:
             continue
         head = argbest(choice.correct[relation])
-        correct, own = score.correct[relation], score.heldout[relation]
+        correct, heldout = score.correct[relation], score.heldout[relation]  # the latter of the heads that it chooses
         of_score, (low, high) = score.scores(relation, head)
-        of_choice = choice_deviations(choice.best_again[relation], correct, own.n)
-        deviation = (of_score - own.deviations)[orders[names[1]]] + of_choice[orders[names[0]]]
+        of_choice = choice_deviations(choice.best_again[relation], correct, heldout.n)
+        deviations = (of_score - heldout.deviations)[orders[names[1]]] + of_choice[orders[names[0]]]
         direction, layer, number = head
-        accuracy = rate(int(correct[head]), own.n)
+        accuracy = rate(int(correct[head]), heldout.n)
         row = {
-            **both,
+            **treebank_columns,
             "relation": relation,
             "layer": layer + 1,
             "head": number + 1,
             "direction": READINGS[direction],
             "n_chosen": choice.heldout[relation].n,
-            "n": own.n,
+            "n": heldout.n,
             "correct": int(correct[head]),
             "accuracy": accuracy,
             "low": low,
             "high": high,
-            "heldout": own.value,
-            **_loss(accuracy - own.value, deviation),
+            "heldout": heldout.value,
+            **_loss(accuracy - heldout.value, deviations),
         }
         rows.append(row)
         is_frequent = min(row["n_chosen"], row["n"]) >= min_count
         if is_frequent and relation in choice.in_means and not math.isnan(row["loss"]):
-            used.append(row)
-            deviations.append(deviation)
+            rows_in_mean.append(row)
+            deviations_in_mean.append(deviations)
     mean = {
-        **both,
+        **treebank_columns,
         "treebanks": 1,
-        "relations": len(used),
-        **_mean(used, deviations),
-        "only_chosen": _others(choice, score),
-        "only_scored": _others(score, choice),
-        "used": [row["relation"] for row in used],
+        "relations": len(rows_in_mean),
+        **_mean(rows_in_mean, deviations_in_mean),
+        "only_chosen": _only_in_first(choice, score),
+        "only_scored": _only_in_first(score, choice),
+        "used": [row["relation"] for row in rows_in_mean],
     }
-    return _Transferred(rows, mean, np.mean(deviations, axis=0) if used else np.zeros(0))
+    return _Transferred(rows, mean, np.mean(deviations_in_mean, axis=0) if rows_in_mean else np.zeros(0))
 
 
 def _mean(rows: Sequence[Row], deviations: Sequence[Array]) -> Row:
@@ -196,9 +197,9 @@ def _loss(value: float, deviations: Array) -> Row:
     return dict(zip(("loss", "loss_low", "loss_high"), gain_columns(value, deviations).values(), strict=True))
 
 
-def _others(one: KeptCounts, other: KeptCounts) -> str:
-    """Return the relations that only one of two treebanks has."""
-    return ", ".join(name for name in one.groups if name not in other.groups)
+def _only_in_first(first: KeptCounts, second: KeptCounts) -> str:
+    """Return the relations that only the first of two treebanks has."""
+    return ", ".join(name for name in first.groups if name not in second.groups)
 
 
 def transfer_apart(worst: Mapping[str, Any], best: Mapping[str, Any]) -> bool:
@@ -213,24 +214,24 @@ def transfer_findings(means: pd.DataFrame) -> Iterator[str]:
     overall = [row for row in rows_of(means) if row["scored_on"] == ""]
     several = len({row["map"] for row in overall}) > 1
     for model, kind in dict.fromkeys((row["model"], row["map"]) for row in overall):
-        rows = sorted(
-            (row for row in overall if (row["model"], row["map"]) == (model, kind)), key=lambda row: row["loss"]
-        )
+        rows = [row for row in overall if (row["model"], row["map"]) == (model, kind)]
         if len(rows) < 2:
             continue
-        worst, best = rows[0], rows[-1]
+        worst, *_, best = sorted(rows, key=lambda row: row["loss"])
         name = f"{model} ({kind})" if several else model
-        apart = transfer_apart(worst, best)
-        yield (
-            f"{name}: of the heads of {len(rows)} treebanks, those chosen on {worst['chosen_on']} transfer worst to "
-            f"the other treebanks (mean loss {_evidence(worst)}), and those chosen on {best['chosen_on']} best "
-            f"({_evidence(best)})."
-            if apart
-            else f"{name}: no treebank's heads clearly transfer worse than those of another. Mean losses on the other "
-            f"treebanks are between {_evidence(worst)} for heads chosen on {worst['chosen_on']} and {_evidence(best)} "
-            f"for those chosen on {best['chosen_on']}, "
-            f"{'without intervals' if math.isnan(worst['loss_low']) else 'and their intervals overlap'}."
-        )
+        if transfer_apart(worst, best):
+            yield (
+                f"{name}: of the heads of {len(rows)} treebanks, those chosen on {worst['chosen_on']} transfer worst "
+                f"to the other treebanks (mean loss {_evidence(worst)}), and those chosen on {best['chosen_on']} best "
+                f"({_evidence(best)})."
+            )
+        else:
+            reason = "without intervals" if math.isnan(worst["loss_low"]) else "and their intervals overlap"
+            yield (
+                f"{name}: no treebank's heads clearly transfer worse than those of another. Mean losses on the other "
+                f"treebanks are between {_evidence(worst)} for heads chosen on {worst['chosen_on']} and "
+                f"{_evidence(best)} for those chosen on {best['chosen_on']}, {reason}."
+            )
 
 
 def only_in_one(means: pd.DataFrame) -> dict[str, str]:
