@@ -61,29 +61,27 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
             gave_means = key_of_texts(sentence.id for sentence in first)
         makers = {"vectors": maker}
         if chosen.predictions == "auto":
-            of_predictions, note = _of_predictions(setting, maker)
+            prediction_maker, note = _of_predictions(setting, maker)
             notes.append(note)
-            if of_predictions is not None:
-                makers["predictions"] = of_predictions
+            if prediction_maker is not None:
+                makers["predictions"] = prediction_maker
         requests = []
-        for of, each in makers.items():
+        for outputs, maker_of_outputs in makers.items():
             arguments = {
                 "heads": heads,
                 "relations": tuple(corpus.relations),
-                "measures": each.measures,
+                "measures": maker_of_outputs.measures,
                 "coarse": options[DependencyOptions].coarse,
             }
             counting = CountWith(HeadEffects, tuple(arguments.items()))
-            further = each.forward_passes
-            requests.append(
-                Request(f"ablation-{of}", f"ablation of {of}", corpus, each, counting, further_passes=further)
-            )
+            name, label, passes = f"ablation-{outputs}", f"ablation of {outputs}", maker_of_outputs.forward_passes
+            requests.append(Request(name, label, corpus, maker_of_outputs, counting, further_passes=passes))
         n_heads = encoder.n_layers * encoder.n_heads
         names = tuple(request.name for request in requests)
         facts = AblationFacts(names, heads, n_heads, chosen.ablate, gave_means, setting.seed, tuple(notes))
-        sets = sets_of(len(heads), importance=len(makers) > 1)  # it is that for predictions
-        passes = len(corpus.sentences[: chosen.pruning_sentences]) * sets * len(makers)
-        return Plan(tuple(requests), facts, follow_up_passes=passes if len(heads) > 1 else 0)
+        sets = sets_of(len(heads), importance="predictions" in makers)
+        pruning_passes = len(corpus.sentences[: chosen.pruning_sentences]) * sets * len(makers)
+        return Plan(tuple(requests), facts, follow_up_passes=pruning_passes if len(heads) > 1 else 0)
 
     def follow_up(
         self, options: OptionSet, plan: Plan[AblationFacts], counted: Counted[AblationFacts], read: Reader
@@ -91,7 +89,7 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
         """Switch off more and more heads at once on the first sentences, and look at what is predicted in others."""
         heads, inputs = plan.facts.heads, plan.requests[0].inputs
         metric = counted.metric(plan.facts.requests[-1], HeadEffects)
-        effect = metric.compute().mean[0, :, 0]
+        effect = metric.compute().mean[0, :, 0]  # the first effect of each head on all words
         makers = [request.maker for request in plan.requests if isinstance(request.maker, AblationMaker)]
         looked: dict[str, list[dict[str, Any]]] = {}
         first = inputs[: options[AblationOptions].pruning_sentences]
@@ -115,13 +113,12 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
         min_count = options[CountOptions].min_count
         tables = ablation_tables(metrics, needed.get("dependency"), min_count=min_count, seed=facts.seed)
         # Merged runs removed heads on different sentences, so that none of the curves is that of all.
-        predictions, rows = (
-            [value for key, value in (looked or {}).items() if key.startswith(PREDICTED) == predicted]
-            for predicted in (True, False)
-        )
-        curves = pruning_table(rows[0], len(facts.heads)) if len(rows) == 1 else None
-        predicted = tuple(Predicted(**row) for of_run in predictions for row in of_run)
-        return AblationResults(tables, curves, facts.notes, predicted)
+        looked = looked or {}
+        curves_of_runs = [rows for key, rows in looked.items() if not key.startswith(PREDICTED)]
+        predictions_of_runs = [rows for key, rows in looked.items() if key.startswith(PREDICTED)]
+        curves = pruning_table(curves_of_runs[0], len(facts.heads)) if len(curves_of_runs) == 1 else None
+        predictions = tuple(Predicted(**row) for rows in predictions_of_runs for row in rows)
+        return AblationResults(tables, curves, facts.notes, predictions)
 
     def section(self, results: AblationResults, titles: Titles) -> Section:
         """Make the tables, the figures and the section of the page."""
@@ -157,6 +154,7 @@ def _of_predictions(setting: Setting, maker: AblationMaker) -> tuple[AblationMak
 
 
 def _what_is_put(options: AblationOptions, inputs: int) -> str:
+    """Say what takes the place of a head that is switched off."""
     if options.ablate == "zero":
         return "A head that is switched off gives zeros, before the output projection."
     return (

@@ -72,12 +72,12 @@ class HeadEffects(ExactMetric):
 
     def update(self, batch: EffectBatch) -> None:
         """Add the effects in a batch."""
-        for number, sentence in enumerate(batch.sentences):
-            here = batch.sentence == number
-            values = batch.values[here].double()
-            for group, member in self._members(sentence, batch.word[here].tolist()):
-                n = int(member.sum())
-                total = values[member].sum(0)  # one value per sentence is rounded, see `exact_sums`
+        for index, sentence in enumerate(batch.sentences):
+            in_sentence = batch.sentence == index
+            values = batch.values[in_sentence].double()
+            for group, is_member in self._members(sentence, batch.word[in_sentence].tolist()):
+                n = int(is_member.sum())
+                total = values[is_member].sum(0)  # one value per sentence is rounded, see `exact_sums`
                 x = torch.stack([total, self._differences(total)], dim=-1)
                 self.sums[group] = added(self.sums[group], torch.stack([x, x * x, x * n], dim=-1)[None])
                 self.items[group] += torch.tensor([n, n * n, 1])
@@ -86,8 +86,9 @@ class HeadEffects(ExactMetric):
             self.inputs += len(batch.sentences)
 
     def _differences(self, total: Float[Tensor, "heads measures"]) -> Float[Tensor, "heads measures"]:
-        others = self._others.double()
-        return total - others @ total / others.sum(1, keepdim=True).clamp(min=1)
+        """Return the effect of each head minus the mean of the others of its layer."""
+        is_other = self._others.double()
+        return total - is_other @ total / is_other.sum(1, keepdim=True).clamp(min=1)
 
     def _members(self, sentence: Sentence, words: Sequence[int]) -> Iterator[tuple[int, Tensor]]:
         """Yield each group that has some of the words, given for each item, and which items these are."""
@@ -95,28 +96,30 @@ class HeadEffects(ExactMetric):
             return
         groups: dict[int, list[bool]] = {0: [True] * len(words)}
         for item, word in enumerate(words):
-            names = []
+            groups_of_word = []
             if sentence.relations and sentence.heads[word] is not None:
-                names.append(("relation", self._name(sentence.relations[word])))
+                groups_of_word.append(("relation", self._name(sentence.relations[word])))
             if sentence.tags:
-                names.append(("tag", sentence.tags[word]))
-            for name in names:
-                if name in self._index:
-                    groups.setdefault(self._index[name], [False] * len(words))[item] = True
-        for group, member in groups.items():
-            yield group, torch.tensor(member)
+                groups_of_word.append(("tag", sentence.tags[word]))
+            for group in groups_of_word:
+                if group in self._index:
+                    groups.setdefault(self._index[group], [False] * len(words))[item] = True
+        for index, is_member in groups.items():
+            yield index, torch.tensor(is_member)
 
     def absorb(self, other: HeadEffects) -> None:
         """Add the sums of another part of the text, whose relations may be others, but are all among those here."""
-        places = [self._index[group] for group in other.groups]
-        mine: HeadEffects = self.clone()
-        mine.reset()
-        mine.sums[places], mine.items[places] = other.sums, other.items
-        mine.importance, mine.inputs = other.importance, other.inputs
-        self.merge_state(mine)
+        # Merging refuses sums that are too large, so the other sums are put into a metric with the groups of this one.
+        with_these_groups: HeadEffects = self.clone()
+        with_these_groups.reset()
+        indices = [self._index[group] for group in other.groups]
+        with_these_groups.sums[indices], with_these_groups.items[indices] = other.sums, other.items
+        with_these_groups.importance, with_these_groups.inputs = other.importance, other.inputs
+        self.merge_state(with_these_groups)
 
     def compute(self) -> Effects:
         """Return the mean effects and their intervals."""
+        # The last dimension of what follows is effect and difference, and before it are groups, heads and measures.
         x, squares, products = np.moveaxis(floating(self.sums).numpy(), -1, 0)
         items = self.items.numpy().astype(np.float64)
         n, n_squares, sentences = items.T[:, :, None, None, None]
@@ -127,10 +130,9 @@ class HeadEffects(ExactMetric):
             error = np.sqrt(np.maximum(spread, 0) * sentences / (sentences - 1)) / n
         error[~np.isfinite(error)] = np.nan
         mean[:, ~self._others.any(1).numpy(), :, 1] = np.nan
-        bounds = (mean - STANDARD_ERRORS * error, mean + STANDARD_ERRORS * error)
-        effect, difference = ([each[..., k] for each in (mean, *bounds)] for k in (0, 1))
+        low, high = mean - STANDARD_ERRORS * error, mean + STANDARD_ERRORS * error
         return Effects(
-            effect[0], effect[1], effect[2], difference[0], difference[1], difference[2], self.items[:, 0].numpy()
+            mean[..., 0], low[..., 0], high[..., 0], mean[..., 1], low[..., 1], high[..., 1], self.items[:, 0].numpy()
         )
 
     def mean_importance(self) -> Values | None:

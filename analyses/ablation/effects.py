@@ -67,9 +67,11 @@ class HeadMeans:
         pieces, sums = 0, torch.zeros(1, dtype=torch.int64)
         for batch in shared_batches(encoder, self.sentences, max_length=self.max_length):
             switch = HeadSwitch(encoder, batch.pieces)
-            given = torch.stack(switch.outputs, dim=1).masked_fill(~switch.mask[:, None, :, None], 0)
+            outputs = torch.stack(switch.outputs, dim=1).masked_fill(~switch.mask[:, None, :, None], 0)
+            if not pieces:  # the first batch says how large the outputs are
+                sums = sums.new_zeros(outputs.shape[1], outputs.shape[-1])
             # One value per sentence is rounded, so that neither batches nor their order change the sums.
-            sums = added(sums if pieces else sums.new_zeros(given.shape[1], given.shape[-1]), given.double().sum(2))
+            sums = added(sums, outputs.double().sum(2))
             pieces += int(switch.mask.sum())
         if not pieces:
             raise ExtractionError("none of the sentences that give the means of heads could be read")
@@ -107,30 +109,32 @@ class AblationMaker:
 
     def of(self, batch: SharedBatch) -> EffectBatch:
         """Switch off one head after the other."""
-        seen = self._seen(batch)
+        comparison = self._comparison(batch)
         fill = None if self.means is None else self.means.of(batch.encoder)
-        parts, importance = [], None
-        for given in self._without(seen.switch, fill):
-            measured = seen.measured(given)
-            parts.append(seen.changes(measured[:1], measured[1:]))
-        if seen.losses is not None:
+        effects, importance = [], None
+        for outputs in self._without(comparison.switch, fill):
+            of_items = comparison.of_items(outputs)
+            effects.append(comparison.effects(of_items[:1], of_items[1:]))
+        if comparison.losses is not None:
             layers, heads = torch.tensor(self.heads).T
-            importance = seen.switch.products(seen.losses)[:, layers, heads].double().cpu()
-        values = torch.cat(parts).transpose(0, 1).cpu()
-        return EffectBatch(values, seen.sentence, seen.word, batch.sentences, importance)
+            importance = comparison.switch.products(comparison.losses)[:, layers, heads].double().cpu()
+        values = torch.cat(effects).transpose(0, 1).cpu()
+        return EffectBatch(values, comparison.sentence, comparison.word, batch.sentences, importance)
 
     def several(
         self, batch: SharedBatch, sets: Sequence[Sequence[tuple[int, int]]]
     ) -> Float[Tensor, "sets items measures"]:
         """Switch off several heads at once, one set after the other."""
-        seen = self._seen(batch)
+        comparison = self._comparison(batch)
         fill = None if self.means is None else self.means.of(batch.encoder)
-        plain = seen.measured(seen.switch.plain[None])
-        return torch.cat(
-            [seen.changes(plain, seen.measured(seen.switch.without(heads, fill)[None])).cpu() for heads in sets]
-        )
+        plain = comparison.of_items(comparison.switch.plain[None])
+        effects = []
+        for heads in sets:
+            changed = comparison.of_items(comparison.switch.without(heads, fill)[None])
+            effects.append(comparison.effects(plain, changed).cpu())
+        return torch.cat(effects)
 
-    def _seen(self, batch: SharedBatch) -> _Seen:
+    def _comparison(self, batch: SharedBatch) -> _Comparison:
         if self.lm is None:
             return _final_vectors(batch)
         return _next_words(batch, self.lm) if self.causal else _masked_pieces(batch, self.lm, self.seed)
@@ -141,25 +145,26 @@ class AblationMaker:
         for layer, group in itertools.groupby(self.heads, key=lambda head: head[0]):
             heads = [head for _, head in group]
             for start in range(0, len(heads), at_once):
-                some = heads[start : start + at_once]
-                given = switch.run(layer, [None, *some], None if fill is None else fill[layer])
-                switch.check_plain(given[0], layer)
-                yield given
+                switched_off = heads[start : start + at_once]
+                outputs = switch.run(layer, [None, *switched_off], None if fill is None else fill[layer])
+                switch.check_plain(outputs[0], layer)
+                yield outputs
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
-    """What of a model is compared: its final vectors at words, or its predictions of masked pieces or next words."""
+class _Comparison:
+    """How a model is compared with itself without heads. An item is a word, a masked piece or a next word."""
 
     switch: HeadSwitch
     sentence: Int[Tensor, " items"]
     word: Int[Tensor, " items"]
-    measured: Callable[[Tensor], Tensor]  # from what the model gives, with a first dimension, to something per item
-    changes: Callable[[Tensor, Tensor], Tensor]  # from that without and with a change to effects, items × measures
-    losses: Callable[[Tensor], Tensor] | None = None
+    of_items: Callable[[Tensor], Tensor]  # from outputs (runs, batch, n, …) to what is compared (runs, items, …)
+    effects: Callable[[Tensor, Tensor], Tensor]  # from that without and with a change to (runs, items, measures)
+    losses: Callable[[Tensor], Tensor] | None = None  # from logits to the mean −log p of each sentence
 
 
-def _final_vectors(batch: SharedBatch) -> _Seen:
+def _final_vectors(batch: SharedBatch) -> _Comparison:
+    """Compare the final vectors of words."""
     switch = HeadSwitch(batch.encoder, batch.pieces)
     n = switch.mask.shape[1]
     merger = WordMerger(batch.pieces, n, dtype=torch.float64, device=switch.mask.device)
@@ -170,26 +175,31 @@ def _final_vectors(batch: SharedBatch) -> _Seen:
     ]
     sentence, position, word = _columns(places)
 
-    def of_words(given: Tensor) -> Tensor:
+    def vectors_of_words(outputs: Tensor) -> Tensor:
         # Some models give NaN on padding, and 0 · NaN is NaN.
-        inside = given.masked_fill(~switch.mask[..., None], 0).double()
+        inside = outputs.masked_fill(~switch.mask[..., None], 0).double()
         return torch.matmul(merger.from_.squeeze(1), inside)[:, sentence, position]
 
-    def changes(plain: Tensor, changed: Tensor) -> Tensor:
+    def effects(plain: Tensor, changed: Tensor) -> Tensor:
         # Half the squared distance of unit vectors is 1 − cos, of which rounding would leave hardly a digit.
-        directions = [functional.normalize(vectors, dim=-1) for vectors in (plain, changed)]
-        cosine = (directions[1] - directions[0]).square().sum(-1) / 2
+        plain_direction, changed_direction = (functional.normalize(vectors, dim=-1) for vectors in (plain, changed))
+        cosine = (changed_direction - plain_direction).square().sum(-1) / 2
         l2 = (changed - plain).norm(dim=-1) / plain.norm(dim=-1)
         return torch.stack([cosine, l2], dim=-1)
 
-    return _Seen(switch, sentence, word, of_words, changes)
+    return _Comparison(switch, sentence, word, vectors_of_words, effects)
 
 
-def _masked_pieces(batch: SharedBatch, masked_lm: Any, seed: int) -> _Seen:
+def _masked_pieces(batch: SharedBatch, masked_lm: Any, seed: int) -> _Comparison:
+    """Compare −log p of masked pieces."""
     encoder = batch.encoder
-    drawn = mask_batch(batch, MASK_RATE, seed)
-    switch = HeadSwitch(encoder, [pieces for pieces, _ in drawn], masked_lm.to(encoder.device).eval())
-    places = [(row, piece, batch.pieces[row].word_of[piece]) for row, (_, at) in enumerate(drawn) for piece in at]
+    masked = mask_batch(batch, MASK_RATE, seed)  # the pieces of each input, and which of them are masked
+    switch = HeadSwitch(encoder, [pieces for pieces, _ in masked], masked_lm.to(encoder.device).eval())
+    places = [
+        (row, piece, batch.pieces[row].word_of[piece])
+        for row, (_, masked_pieces) in enumerate(masked)
+        for piece in masked_pieces
+    ]
     sentence, piece, word = _columns(places)
     target = encoder.pad(batch.pieces)[0][sentence, piece]
 
@@ -199,7 +209,8 @@ def _masked_pieces(batch: SharedBatch, masked_lm: Any, seed: int) -> _Seen:
     return _of_surprise(switch, sentence, word, surprise)
 
 
-def _next_words(batch: SharedBatch, causal_lm: Any) -> _Seen:
+def _next_words(batch: SharedBatch, causal_lm: Any) -> _Comparison:
+    """Compare −log p of each word after what precedes it."""
     encoder = batch.encoder
     switch = HeadSwitch(encoder, batch.pieces, causal_lm.to(encoder.device).eval())
     # Nothing predicts the first piece of an input.
@@ -211,21 +222,24 @@ def _next_words(batch: SharedBatch, causal_lm: Any) -> _Seen:
     ]
     row, piece, word = _columns(places)
     # A word is predicted piece by piece, and −log p of the word is the sum.
-    words, of_piece = torch.unique(torch.stack([row, word]), dim=1, return_inverse=True)
+    words, word_of_piece = torch.unique(torch.stack([row, word]), dim=1, return_inverse=True)
     target = encoder.pad(batch.pieces)[0][row, piece]
 
     def surprise(logits: Tensor) -> Tensor:
         of_pieces = functional.cross_entropy(logits[row, piece - 1].double(), target, reduction="none")
-        return of_pieces.new_zeros(words.shape[1]).index_add(0, of_piece.to(of_pieces.device), of_pieces)
+        return of_pieces.new_zeros(words.shape[1]).index_add(0, word_of_piece.to(of_pieces.device), of_pieces)
 
     return _of_surprise(switch, words[0], words[1], surprise)
 
 
 def _columns(places: Sequence[tuple[int, int, int]]) -> Tensor:
+    """Return the three columns of places as tensors."""
     return torch.tensor(places, dtype=torch.long).view(-1, 3).T  # a batch of inputs of one piece has no next words
 
 
-def _of_surprise(switch: HeadSwitch, sentence: Tensor, word: Tensor, surprise: Callable[[Tensor], Tensor]) -> _Seen:
+def _of_surprise(
+    switch: HeadSwitch, sentence: Tensor, word: Tensor, surprise: Callable[[Tensor], Tensor]
+) -> _Comparison:
     """Compare −log p, which ``surprise`` computes of each item from logits."""
     batch = len(switch.mask)
 
@@ -235,11 +249,11 @@ def _of_surprise(switch: HeadSwitch, sentence: Tensor, word: Tensor, surprise: C
         of_sentences = values.new_zeros(batch).index_add(0, sentence.to(values.device), values)
         return of_sentences / counts.to(values.device)
 
-    return _Seen(
+    return _Comparison(
         switch,
         sentence,
         word,
-        lambda given: torch.stack([surprise(logits) for logits in given]),
+        lambda outputs: torch.stack([surprise(logits) for logits in outputs]),
         lambda plain, changed: (changed - plain)[..., None],
         losses,
     )

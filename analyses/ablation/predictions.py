@@ -45,14 +45,15 @@ Head = tuple[int, int]
 
 def sentences_to_show(metrics: Mapping[str, Any], inputs: Sequence[Sentence]) -> list[Sentence]:
     """Return the first short sentences of the sample that the explorer shows."""
-    sampled = [each for metric in metrics.values() if isinstance(metric, InputSample) for each in metric.sampled()]
-    words: dict[str, tuple[str, ...]] = {}
-    for annotation in (each.annotation for each in sampled):
-        pairs = zip(annotation.rows, annotation.special, strict=True)
-        words.setdefault(annotation.id, tuple(word for word, special in pairs if not special))
+    samples = [metric for metric in metrics.values() if isinstance(metric, InputSample)]
+    words: dict[str, tuple[str, ...]] = {}  # of each input of the samples, by its id
+    for annotation in (sampled.annotation for sample in samples for sampled in sample.sampled()):
+        rows = zip(annotation.rows, annotation.special, strict=True)
+        words.setdefault(annotation.id, tuple(word for word, is_special in rows if not is_special))
     # Samples of windows and of pieces have other inputs.
-    found = {each.id: each for each in inputs if words.get(each.id) == each.words and len(each.words) <= WORDS}
-    return [found[name] for name in words if name in found][:SENTENCES]
+    short = (sentence for sentence in inputs if len(sentence.words) <= WORDS)
+    by_id = {sentence.id: sentence for sentence in short if words.get(sentence.id) == sentence.words}
+    return [by_id[id_] for id_ in words if id_ in by_id][:SENTENCES]
 
 
 def beats_position(best: pd.DataFrame) -> pd.Series[bool]:
@@ -86,47 +87,53 @@ class PredictionMaker:
 
     def of(self, batch: SharedBatch) -> list[Predicted]:
         """Return what is predicted in each sentence: first by the model as it is."""
-        return [
-            each
-            for sentence, pieces in zip(batch.sentences, batch.pieces, strict=True)
-            for each in self._of_sentence(batch, sentence, pieces)
-        ]
+        predicted: list[Predicted] = []
+        for sentence, pieces in zip(batch.sentences, batch.pieces, strict=True):
+            predicted += self._of_sentence(batch, sentence, pieces)
+        return predicted
 
-    def _of_sentence(self, batch: SharedBatch, sentence: Sentence, pieces: Pieces) -> list[Predicted]:
-        inputs, places = self._asked(batch, pieces)
+    def _of_sentence(self, batch: SharedBatch, sentence: Sentence, pieces: Pieces) -> Iterator[Predicted]:
+        """Yield what is predicted for each word of a sentence: by the model as it is, and then without each head."""
+        inputs, words = self._inputs_and_words(batch, pieces)
         names = ["", *(head_name(layer + 1, head + 1) for layer, head in self.heads)]
-        words: dict[str, list[tuple[float | None, Any]]] = {name: [] for name in names}
+        predictions: dict[str, list[tuple[float | None, Any]]] = {name: [] for name in names}
         lm = self.maker.lm.to(batch.encoder.device).eval()
-        size = len(pieces) * lm.config.get_text_config().vocab_size * len(names)
-        at_once = max(1, NUMBERS // size) if len(inputs) > 1 else 1
+        logits_of_input = len(pieces) * lm.config.get_text_config().vocab_size * len(names)
+        at_once = max(1, NUMBERS // logits_of_input) if len(inputs) > 1 else 1
         for start in range(0, len(inputs), at_once):
             switch = HeadSwitch(batch.encoder, inputs[start : start + at_once], lm)
             for name, logits in zip(names, self._without(switch, batch), strict=True):
-                for row, of_word in places:
-                    if start <= row < start + at_once:
-                        words[name].append(self._prediction(logits[row - start], of_word, batch))
-        return [
-            Predicted(sentence.id, name, tuple(p for p, _ in each), tuple(likeliest for _, likeliest in each))
-            for name, each in words.items()
-        ]
+                for index, places in words:
+                    if start <= index < start + at_once:
+                        predictions[name].append(self._prediction(logits[index - start], places, batch))
+        for name, of_words in predictions.items():
+            log_p, likeliest = zip(*of_words, strict=True) if of_words else ((), ())
+            yield Predicted(sentence.id, name, log_p, likeliest)
 
-    def _asked(
+    def _inputs_and_words(
         self, batch: SharedBatch, pieces: Pieces
     ) -> tuple[list[Pieces], list[tuple[int, list[tuple[int, int]]]]]:
         """Return what the model reads, and for each word the input and the places of its pieces with their ids."""
-        at = [[piece for piece, word in enumerate(pieces.word_of) if word == number] for number in range(pieces.words)]
+        pieces_of_words: list[list[int]] = [[] for _ in range(pieces.words)]
+        for piece, word in enumerate(pieces.word_of):
+            if word >= 0:
+                pieces_of_words[word].append(piece)
         if self.maker.causal:  # the logits at a piece are about the next one, and nothing predicts the first
-            return [pieces], [(0, [(i - 1, pieces.ids[i]) for i in each] if 0 not in each else []) for each in at]
+            places = [
+                [] if 0 in word else [(piece - 1, pieces.ids[piece]) for piece in word] for word in pieces_of_words
+            ]
+            return [pieces], [(0, of_word) for of_word in places]
         mask, token = batch.encoder.tokenizer.mask_token_id, batch.encoder.tokenizer.mask_token
         inputs = [
             replace(
                 pieces,
-                ids=[mask if i in each else id_ for i, id_ in enumerate(pieces.ids)],
-                tokens=[token if i in each else piece for i, piece in enumerate(pieces.tokens)],
+                ids=[mask if piece in word else id_ for piece, id_ in enumerate(pieces.ids)],
+                tokens=[token if piece in word else text for piece, text in enumerate(pieces.tokens)],
             )
-            for each in at
+            for word in pieces_of_words
         ]
-        return inputs, [(row, [(i, pieces.ids[i]) for i in each]) for row, each in enumerate(at)]
+        places = [[(piece, pieces.ids[piece]) for piece in word] for word in pieces_of_words]
+        return inputs, list(enumerate(places))
 
     def _without(self, switch: HeadSwitch, batch: SharedBatch) -> Iterator[Tensor]:
         """Yield the logits of the model as it is, and then without each head."""
@@ -141,11 +148,11 @@ class PredictionMaker:
         """Return log p of a word, and the likeliest first pieces with their probabilities."""
         if not places:
             return None, ()
-        at, gold = zip(*places, strict=True)
-        log_p = torch.log_softmax(logits[list(at)].double(), dim=-1)
+        positions, gold = zip(*places, strict=True)
+        log_p = torch.log_softmax(logits[list(positions)].double(), dim=-1)
         values, ids = log_p[0].exp().topk(_LIKELIEST)
-        names = [_text(batch, int(each)) for each in ids]
-        likeliest = zip(names, (round(value, _DIGITS) for value in values.tolist()), strict=True)
+        texts = [_text(batch, int(id_)) for id_ in ids]
+        likeliest = zip(texts, (round(value, _DIGITS) for value in values.tolist()), strict=True)
         return round(float(log_p[range(len(gold)), gold].sum()), _DIGITS), tuple(likeliest)
 
 

@@ -63,11 +63,11 @@ def sets_of(n_heads: int, *, importance: bool) -> int:
 
 
 def pruned(
-    read: Reader, inputs: Sequence[Any], maker: AblationMaker, order: dict[tuple[str, int], list[Head]]
+    read: Reader, inputs: Sequence[Any], maker: AblationMaker, by_order: dict[tuple[str, int], list[Head]]
 ) -> list[dict[str, Any]]:
-    """Measure the effect of removing more and more heads in each order."""
-    keys = [(name, number, n) for name, number in order for n in steps(len(maker.heads))]
-    sets = tuple(tuple(order[name, number][:n]) for name, number, n in keys)
+    """Return the effects of removing more and more heads in each of the `orders`, as rows."""
+    keys = [(name, number, n) for name, number in by_order for n in steps(len(maker.heads))]
+    sets = tuple(tuple(by_order[name, number][:n]) for name, number, n in keys)
     unique = tuple(dict.fromkeys(sets))
     sums, total = torch.zeros(len(unique), len(maker.measures), dtype=torch.float64), 0
     for of_batch, n in read(inputs, PruningMaker(unique, maker)):

@@ -100,7 +100,8 @@ def _relations(
     frequent = [row for row in rows_of(dependency.best) if row["total"] >= min_count]
     best_heads = [row for row in frequent if row["relation"] not in (*TOTALS, "root")]  # no head can find a root
     for measure in measures:
-        compared = [row for best in best_heads if (row := _compared(best, measure, of_relations, accuracy))]
+        rows_or_none = (_compared(best, measure, of_relations, accuracy) for best in best_heads)
+        compared = [row for row in rows_or_none if row]
         for row, p in zip(compared, holm([row["p"] for row in compared]), strict=True):
             row["everywhere"] = float(of_all_words.loc[(row["layer"], row["head"]), measure])
             row["p_holm"] = p
@@ -118,7 +119,8 @@ def _compared(
     if of_best_head.empty or len(of_layer) < 2:
         return None
     (effect,) = rows_of(of_best_head)
-    value, values_of_layer, difference_column = effect[measure], of_layer[measure].to_numpy(), f"{measure}_difference"
+    value, difference_column = effect[measure], f"{measure}_difference"
+    values_of_layer = of_layer[measure].to_numpy()
     of_heads = of_relation.merge(accuracy[accuracy["relation"] == best["relation"]], on=["layer", "head"])
     return {
         **{name: best[name] for name in ("relation", "layer", "head", "accuracy")},

@@ -143,9 +143,9 @@ class HeadDistances(Metric):
         threads = torch.get_num_threads()
         heads = len(self.doubled)
         with one_thread(), ThreadPoolExecutor(threads) as pool:
-            blocks = (block for inputs in _groups(batch, heads) for block in self._blocks(inputs))
-            total = torch.stack(list(pool.map(functools.partial(_sums, heads=heads), blocks))).sum(0)
-        self.doubled += _doubled_divergences(total).to(self.doubled.device)
+            blocks = (block for inputs in _groups_of_equal_length(batch, heads) for block in self._blocks(inputs))
+            sums = torch.stack(list(pool.map(functools.partial(_sums_of_block, heads=heads), blocks))).sum(0)
+        self.doubled += _doubled_divergences(sums).to(self.doubled.device)
         self.rows += int(batch.lengths.sum())
 
     def compute(self) -> HeadDistanceTables:
@@ -161,27 +161,27 @@ class HeadDistances(Metric):
         return HeadDistanceTables(sums / max(rows, 1), sums, rows)
 
     def _blocks(self, inputs: list[Array32]) -> Iterator[Cells]:
-        """Yield the cells of inputs of the same length, of shape (layers, heads, n, n) each, as `_sums` takes them."""
+        """Yield the cells of inputs of the same length, of shape (layers, heads, n, n) each, for `_sums_of_block`."""
         heads, n = len(self.doubled), inputs[0].shape[-1]
-        runs = math.ceil(n * n / _RUN)
-        run = math.ceil(n * n / runs)
-        cells = np.empty((heads + heads // 2, len(inputs), runs * run), dtype=np.float32)
-        scaled = cells[:heads]
-        scaled[..., n * n :] = 0
+        runs_of_input = math.ceil(n * n / _RUN)
+        run_length = math.ceil(n * n / runs_of_input)
+        cells = np.empty((heads + heads // 2, len(inputs), runs_of_input * run_length), dtype=np.float32)
+        of_heads = cells[:heads]
+        of_heads[..., n * n :] = 0  # fills the last run of each input
         for index, maps in enumerate(inputs):
             if self.smoothing:
                 maps = (1 - self.smoothing) * maps + self.smoothing / n
-            np.multiply(maps, _FACTOR, out=scaled[:, index, : n * n].reshape(maps.shape, copy=False))
-        np.maximum(scaled, _SMALLEST, out=scaled)
+            np.multiply(maps, _FACTOR, out=of_heads[:, index, : n * n].reshape(maps.shape, copy=False))
+        np.maximum(of_heads, _SMALLEST, out=of_heads)
         cells[heads:] = cells[: heads // 2]
-        runs *= len(inputs)
-        together = math.ceil(runs / max(1, round(heads * runs * run / _BLOCK)))
-        by_run = cells.reshape(len(cells), runs, run)
-        for start in range(0, runs, together):
-            yield by_run[:, start : start + together]
+        runs = runs_of_input * len(inputs)
+        runs_of_block = math.ceil(runs / max(1, round(heads * runs * run_length / _BLOCK)))
+        by_run = cells.reshape(len(cells), runs, run_length)
+        for start in range(0, runs, runs_of_block):
+            yield by_run[:, start : start + runs_of_block]
 
 
-def _groups(batch: MapBatch, heads: int) -> Iterator[list[Array32]]:
+def _groups_of_equal_length(batch: MapBatch, heads: int) -> Iterator[list[Array32]]:
     """Yield the maps of several inputs of the same length at a time."""
     for n, inputs in groupby((maps for _, maps in batch.unpadded()), key=lambda maps: maps.shape[-1]):
         at_once = max(1, round(_BLOCK / (heads * n**2)))
@@ -189,8 +189,8 @@ def _groups(batch: MapBatch, heads: int) -> Iterator[list[Array32]]:
             yield group
 
 
-def _sums(cells: Cells, heads: int) -> Int[Tensor, "shifts heads"]:
-    """Return sums over the cells of a block in fixed point."""
+def _sums_of_block(cells: Cells, heads: int) -> Int[Tensor, "shifts heads"]:
+    """Return what each head alone, and each pair of heads by its shift, adds up to over a block, in fixed point."""
     # With f(x) = x · ln(F · x), where F is `_FACTOR` and the cells hold F · x: row 0 has Σ f(p) + ln 2 · Σ p of each
     # head p, and row d has Σ f(p + q), where q is the head d places after p in the circle. If q is opposite p, in a
     # circle of an even number of heads, each pair would come twice, and the second half of this last row stays 0.
@@ -201,10 +201,11 @@ def _sums(cells: Cells, heads: int) -> Int[Tensor, "shifts heads"]:
     at_once = max(1, min(farthest, _COMPARED // (heads * runs * run)))
     scratch = np.empty((2, at_once, heads, runs, run), dtype=np.float32)  # for F x and log₂(F x), overwritten each time
     last_not_opposite = (heads - 1) // 2
+    # The first `n_first` heads of the circle are compared with those `start` to `stop` − 1 places on.
     steps = [(heads, d, min(d + at_once, last_not_opposite + 1)) for d in range(1, last_not_opposite + 1, at_once)]
     if last_not_opposite < farthest:
         steps.append((farthest, farthest, farthest + 1))
-    for n_first, start, stop in steps:  # the first heads of the circle, with those `start` to `stop` − 1 places on
+    for n_first, start, stop in steps:
         values, logarithms = scratch[:, : stop - start, :n_first]
         np.add(cells[:n_first], shifted[start:stop, :n_first], out=values)
         _log2(values, out=logarithms)

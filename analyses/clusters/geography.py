@@ -59,14 +59,14 @@ def geography(distances: pd.DataFrame, *, clusters: int = CLUSTERS, seed: int = 
     points, stress = _scaled(square, seed)
     merges = linkage(squareform(square), method="average") if heads > 1 else np.empty((0, 4))
     members, silhouette = _clustered(square, merges, clusters)
-    others = square + np.diag(np.full(heads, np.inf))
-    nearest = others <= others.min(1, keepdims=True)
+    to_others = square + np.diag(np.full(heads, np.inf))  # no head is the nearest to itself
+    is_nearest = to_others <= to_others.min(1, keepdims=True)
     x, y = points.T
     embedding = pd.DataFrame({"layer": layers, "head": numbers, "x": x, "y": y, "cluster": members})
     if heads > 1:
-        embedding["nearest"] = distances.index[nearest.argmax(1)].where(nearest.sum(1) == 1, "")
-        embedding["nearest_distance"] = others.min(1)
-    return Geography(embedding, _neighbors(square, nearest, layers, seed), stress, silhouette, merges)
+        embedding["nearest"] = distances.index[is_nearest.argmax(1)].where(is_nearest.sum(1) == 1, "")
+        embedding["nearest_distance"] = to_others.min(1)
+    return Geography(embedding, _neighbors(square, is_nearest, layers, seed), stress, silhouette, merges)
 
 
 def _scaled(square: Array, seed: int) -> tuple[Array, float]:
@@ -101,8 +101,9 @@ def _clustered(square: Array, merges: Array, clusters: int) -> tuple[list[int], 
     return [order.index(cluster) + 1 for cluster in members], silhouette
 
 
-def _neighbors(square: Array, nearest: npt.NDArray[np.bool_], layers: Indices, seed: int) -> pd.DataFrame:
+def _neighbors(square: Array, is_nearest: npt.NDArray[np.bool_], layers: Indices, seed: int) -> pd.DataFrame:
     """Compare heads of the same layer with heads of other layers, and both with layers that are shuffled."""
+    # square: the distances. is_nearest: which heads (columns) are the nearest to each (row).
     # Heads are shuffled and not distances, because the distances of one head depend on each other. A permutation
     # keeps the sizes of the layers, so the observed assignment is one of the possible ones and is counted among them;
     # p can therefore never be 0.
@@ -111,8 +112,9 @@ def _neighbors(square: Array, nearest: npt.NDArray[np.bool_], layers: Indices, s
     across_pairs = len(layers) * (len(layers) - 1) // 2 - len(first)
     if len(sizes) < 2 or not len(first):
         return pd.DataFrame(columns=["question", "found", "shuffled", "p", "within", "across"])
-    near = nearest / nearest.sum(1, keepdims=True)
-    near, total = near + near.T, square.sum() / 2
+    part_of_nearest = is_nearest / is_nearest.sum(1, keepdims=True)
+    parts_of_pair = part_of_nearest + part_of_nearest.T
+    total = square.sum() / 2
 
     def statistics(order: Indices) -> tuple[float, float, float]:
         """Return the share of nearest heads in the same layer, and the mean distances within and across layers.
@@ -121,7 +123,7 @@ def _neighbors(square: Array, nearest: npt.NDArray[np.bool_], layers: Indices, s
         """
         heads, partners = order[first], order[second]
         within = float(square[heads, partners].sum())
-        share = float(near[heads, partners].sum()) / len(layers)
+        share = float(parts_of_pair[heads, partners].sum()) / len(layers)
         return share, within / len(first), (float(total) - within) / across_pairs
 
     rng = np.random.default_rng(seed)
