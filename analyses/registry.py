@@ -41,10 +41,10 @@ def registered_analyses() -> dict[str, AnalysisRow]:
     """Return the rows of the analyses of ``analyze`` by name, in the order in which a run does them."""
     rows: dict[str, AnalysisRow] = {}
     sources: dict[str, str] = {}
-    own = [(row, "attentionology") for row in _ROWS]
+    of_toolkit = [(row, "attentionology") for row in _ROWS]
     base: Any = Analysis  # type checkers want a class without abstract methods
-    others = ((_row_of(kind(), point.value), source_of(point)) for kind, point in _PLUGINS.classes(base))
-    for row, source in [*own, *others]:
+    of_plugins = [(_row_of(kind(), point.value), source_of(point)) for kind, point in _PLUGINS.classes(base)]
+    for row, source in [*of_toolkit, *of_plugins]:
         if row.name in rows:
             raise RegistryError(
                 f"two analyses are called {row.name!r}: that of {sources[row.name]} and that of {source}"
@@ -92,8 +92,8 @@ def _row_of(analysis: Analysis[Any, Any], location: str) -> AnalysisRow:
                 f"{group!r}, among the options of the analysis {analysis.name!r}, is not a dataclass with a method "
                 "check"
             )
-    said = {field.name: getattr(analysis, field.name) for field in fields(AnalysisRow) if field.name != "location"}
-    return AnalysisRow(**said, location=location)
+    names = [field.name for field in fields(AnalysisRow) if field.name != "location"]
+    return AnalysisRow(**{name: getattr(analysis, name) for name in names}, location=location)
 
 
 def choose_analyses(names: Sequence[str]) -> list[AnalysisRow]:

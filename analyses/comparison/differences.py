@@ -78,25 +78,28 @@ def differences(
     first: Comparable | None, second: Comparable | None, *, min_count: int, names: tuple[str, str] = ("A", "B")
 ) -> tuple[Difference, ...]:
     """Return the differences of all groups of a family."""
-    by_group = [{one.group: one for one in run.measured} if run else {} for run in (first, second)]
+    # names: what the reasons for missing numbers call the runs.
+    in_first, in_second = ({one.group: one for one in run.measured} if run else {} for run in (first, second))
     largest = 1.0 if all(run.unit == "%" for run in (first, second) if run) else math.inf
-    rows = []
-    for group in dict.fromkeys([*by_group[0], *by_group[1]]):
-        pair = by_group[0].get(group), by_group[1].get(group)
-        row, testable = _difference(group, *pair, names, largest)
-        fewest = min((measured.n for measured in pair if measured), default=0)
-        if testable and fewest < min_count:
+    rows: dict[str, Difference] = {}
+    tested = []
+    for group in dict.fromkeys([*in_first, *in_second]):
+        row, can_be_tested = _difference(group, in_first.get(group), in_second.get(group), names, largest)
+        if can_be_tested and min(in_first[group].n, in_second[group].n) < min_count:
             row = replace(row, reason=f"not tested: fewer than {min_count:,} in one of the runs")
-            testable = False
-        rows.append((row, testable))
-    adjusted = iter(holm([row.p for row, testable in rows if testable]))
-    return tuple(replace(row, p_holm=next(adjusted)) if testable else row for row, testable in rows)
+        elif can_be_tested:
+            tested.append(group)
+        rows[group] = row
+    for group, p_holm in zip(tested, holm([rows[group].p for group in tested]), strict=True):
+        rows[group] = replace(rows[group], p_holm=p_holm)
+    return tuple(rows.values())
 
 
 def _difference(
     group: str, first: Measured | None, second: Measured | None, names: tuple[str, str], largest: float
 ) -> tuple[Difference, bool]:
     """Return the difference of one group without its adjusted p value, and whether the group can be tested."""
+    # largest: the largest difference that is possible, by which intervals are cut.
     row = Difference(group, first, second)
     if first is None or second is None:
         return replace(row, reason=f"only {names[0] if second is None else names[1]} has this group"), False
@@ -105,27 +108,26 @@ def _difference(
             return replace(row, reason=f"{name} has no value for this group, of n = {measured.n:,}"), False
     row = replace(row, difference=first.value - second.value)
     replicates = min(len(first.deviations), len(second.deviations))
-    by_run = [measured.deviations[:replicates] for measured in (first, second)]
-    deviations = by_run[0] - by_run[1]
-    usable = np.isfinite(deviations)
-    if usable.sum() < 2:
+    of_first, of_second = first.deviations[:replicates], second.deviations[:replicates]
+    is_defined = np.isfinite(of_first - of_second)
+    if is_defined.sum() < 2:
         return replace(row, reason="no interval: there are no bootstrap replicates"), False
-    deviations = deviations[usable]
-    error = float(deviations.std(ddof=1))
+    of_first, of_second = of_first[is_defined], of_second[is_defined]
+    error = float((of_first - of_second).std(ddof=1))
     if error < _ROUNDING:
-        return _constant(row, [values[usable] for values in by_run])
+        return _constant(row, of_first, of_second)
     margin = STANDARD_ERRORS * error
     p = math.erfc(abs(row.difference) / error / math.sqrt(2))
     low, high = max(row.difference - margin, -largest), min(row.difference + margin, largest)
     return replace(row, low=low, high=high, p=p), True
 
 
-def _constant(row: Difference, by_run: Sequence[Array]) -> tuple[Difference, bool]:
+def _constant(row: Difference, of_first: Array, of_second: Array) -> tuple[Difference, bool]:
     """Return a difference that is the same in every replicate, and whether the group can be tested."""
     if abs(row.difference) >= _ROUNDING:
         return replace(row, reason="no interval: the difference is the same in every replicate"), False
     row = replace(row, difference=0.0, low=0.0, high=0.0, p=1.0)
-    if all(np.ptp(values) < _ROUNDING for values in by_run):
+    if np.ptp(of_first) < _ROUNDING and np.ptp(of_second) < _ROUNDING:
         return replace(row, reason="not tested: neither value varies from replicate to replicate"), False
     return row, True
 

@@ -31,7 +31,7 @@ def contrast_figure(contrast: Contrast) -> Figure | None:
     lines = sum(1 + 0.6 * name.count("\n") for name in names)
     figure, axes = panel(TEXT, 1.15 + 0.2 * lines)
     # The kinds of maps of one run share its page, where the head that finds more can be looked at.
-    links = [PAGE + view_of(contrast, row) if _chosen(contrast, row) else None for row in rows]
+    links = [PAGE + view_of(contrast, row) if _has_view(contrast, row) else None for row in rows]
     texts = [_values(contrast, row) for row in rows]
     difference_rows(axes, rows, contrast.scale, names=names, texts=texts, links=links)
     unit = "percentage points" if contrast.unit == "%" else contrast.unit
@@ -44,7 +44,7 @@ def contrast_figure(contrast: Contrast) -> Figure | None:
     return figure
 
 
-def _chosen(contrast: Contrast, row: Difference) -> bool:
+def _has_view(contrast: Contrast, row: Difference) -> bool:
     return contrast.first.run == contrast.second.run and bool(row.first and row.first.choice and row.second)
 
 
@@ -81,11 +81,11 @@ def difference_rows(
             intervals(axes, [y], scale * row.low, scale * row.high, color)
         filling = color if row.significant else "white"
         axes.plot(scale * row.difference, y, "o", mec=color, mfc=filling, ms=4.5, zorder=3)
-    for color, filling, label, there in (
+    for color, filling, label, occurs in (
         (ORANGE, ORANGE, "p (Holm) below 0.05", any(row.significant for row in rows)),
         (BLUE, "white", "not significant", any(row.tested and not row.significant for row in rows)),
         (GREY, "white", "not tested", any(not row.tested for row in rows)),
     ):
-        if there:
+        if occurs:
             axes.plot([], [], "o", mec=color, mfc=filling, ms=4.5, label=label)
     name_rows(axes, names, list(texts) or [""] * len(rows), links=links)

@@ -28,23 +28,23 @@ def kinds_findings(comparison: Comparison) -> Iterator[Finding]:
 def comparison_findings(comparison: Comparison, reports: Mapping[str, str] | None = None) -> tuple[Finding, ...]:
     """Return in how many groups of each family the runs differ clearly, and where most."""
     # `reports` has the address of the report of a run, by its name. Other findings lead to the table of their family.
-    found: dict[bool, list[tuple[list[Difference], Finding]]] = {True: [], False: []}  # those about chosen heads first
+    about_chosen_heads: list[tuple[Sequence[Difference], Finding]] = []
+    about_others: list[tuple[Sequence[Difference], Finding]] = []
     for position, contrast in enumerate(comparison.contrasts, start=1):
-        chosen = list(filter(is_about_chosen_heads, contrast.tested))
-        rows = chosen or [row for row in contrast.tested if row.group not in TOTALS]
-        if not rows:
-            continue
-        first = clearest(rows)[0]
-        view = view_of_better(contrast, first, reports or {}) if chosen else ""
-        text = difference_text(contrast, rows, heads=bool(chosen))
-        found[bool(chosen)].append((rows, Finding(text, view or f"#contrast-{position}")))
-    return (*clear_first(found[True]), *clear_first(found[False]))[:_MOST]
+        table = f"#contrast-{position}"
+        if chosen := list(filter(is_about_chosen_heads, contrast.tested)):
+            view = view_of_better(contrast, clearest(chosen)[0], reports or {})
+            about_chosen_heads.append((chosen, Finding(difference_text(contrast, chosen, heads=True), view or table)))
+        elif others := [row for row in contrast.tested if row.group not in TOTALS]:
+            about_others.append((others, Finding(difference_text(contrast, others, heads=False), table)))
+    return (*clear_first(about_chosen_heads), *clear_first(about_others))[:_MOST]
 
 
-def clear_first(found: Sequence[tuple[Sequence[Difference], Finding]]) -> tuple[Finding, ...]:
-    """Return the first few findings, of which those about a clear difference come first."""
-    ordered = sorted(found, key=lambda each: not is_apart(clearest(each[0])[0]))
-    return tuple(finding for _, finding in ordered[:_MOST])
+def clear_first(findings: Sequence[tuple[Sequence[Difference], Finding]]) -> tuple[Finding, ...]:
+    """Return the first few findings, given with their differences; those about a clear difference come first."""
+    clear = [finding for rows, finding in findings if is_apart(clearest(rows)[0])]
+    others = [finding for rows, finding in findings if not is_apart(clearest(rows)[0])]
+    return tuple([*clear, *others][:_MOST])
 
 
 def difference_text(
@@ -91,9 +91,9 @@ def clearest(rows: Sequence[Difference]) -> list[Difference]:
 
 def _named(contrast: Contrast, row: Difference) -> str:
     """Write the values of a group on both sides, their numbers, and the difference with its interval."""
-    sides = [(side, one) for side, one in ((contrast.first, row.first), (contrast.second, row.second)) if one]
-    values = ", ".join(f"{side.name} {_value(contrast, one)}" for side, one in sides)
-    counts = " / ".join(dict.fromkeys(f"{one.n:,}" for _, one in sides))
+    sides = (contrast.first, row.first), (contrast.second, row.second)
+    values = ", ".join(f"{side.name} {_value(contrast, measured)}" for side, measured in sides if measured)
+    counts = " / ".join(dict.fromkeys(f"{measured.n:,}" for _, measured in sides if measured))
     if contrast.unit == "%":
         difference = points(row.difference, row.low, row.high)
     else:
@@ -109,10 +109,10 @@ def group_name(contrast: Contrast, group: str) -> str:
     return statistic_names({}).get(statistic, statistic) + comma + layer
 
 
-def _value(contrast: Contrast, one: Measured) -> str:
+def _value(contrast: Contrast, measured: Measured) -> str:
     """Write a value as its table does, with the head that was chosen for it."""
-    head = one.choice.partition(" ")[0]
-    value = share(one.value) if contrast.unit == "%" else number(one.value)
+    head = measured.choice.partition(" ")[0]
+    value = share(measured.value) if contrast.unit == "%" else number(measured.value)
     return f"{value} by head {head}" if head else value
 
 
@@ -129,8 +129,9 @@ def view_of_better(contrast: Contrast, row: Difference, reports: Mapping[str, st
 
 
 def _better(contrast: Contrast, row: Difference) -> tuple[Side, str]:
-    side, better = (contrast.first, row.first) if row.difference > 0 else (contrast.second, row.second)
-    return side, better.choice if better else ""
+    """Return the side with the larger value, and the head that it chose."""
+    side, measured = (contrast.first, row.first) if row.difference > 0 else (contrast.second, row.second)
+    return side, measured.choice if measured else ""
 
 
 def view_of_side(contrast: Contrast, group: str, side: Side, choice: str) -> str:

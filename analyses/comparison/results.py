@@ -184,10 +184,10 @@ def contrasts_of(
     min_count: int,
 ) -> list[Contrast]:
     """Compare all families of an analysis, those of the first side in its order, then those of the second side only."""
-    by_name = [{one.family: one for one in families} for families in (first, second)]
+    in_first, in_second = ({one.family: one for one in families} for families in (first, second))
     return [
-        contrast(analysis, by_name[0].get(name), by_name[1].get(name), *sides, pairing, min_count=min_count)
-        for name in dict.fromkeys([*by_name[0], *by_name[1]])
+        contrast(analysis, in_first.get(name), in_second.get(name), *sides, pairing, min_count=min_count)
+        for name in dict.fromkeys([*in_first, *in_second])
     ]
 
 

@@ -44,23 +44,19 @@ def comparison_section(
     together = together or {}
     figures: dict[str, Figure] = {}
     parts: list[dict[str, Any]] = []
-    tables = [
-        contrast_table(one, name=f"{name}_{number}", reports=reports)
-        for number, one in enumerate(comparison.contrasts, start=1)
-    ]
-    for contrast, table in zip(comparison.contrasts, tables, strict=True):
-        drawn, figure_name = contrast_figure(contrast), _figure_name(name, contrast, figures)
-        if drawn is not None:
-            figures[figure_name] = drawn
+    for number, contrast in enumerate(comparison.contrasts, start=1):
+        figure, figure_name = contrast_figure(contrast), _figure_name(name, contrast, figures)
+        if figure is not None:
+            figures[figure_name] = figure
         parts.append(
             {
-                "id": f"contrast-{len(parts) + 1}",  # to which the findings lead
+                "id": f"contrast-{number}",  # to which the findings lead
                 "contrast": contrast,
                 "heading": heading(contrast),
                 "short": heading(contrast, _shortened(_names(contrast))),
-                "table": table,
+                "table": contrast_table(contrast, name=f"{name}_{number}", reports=reports),
                 "significant": sum(row.significant for row in contrast.tested),
-                "figure": figure_name if drawn is not None else None,
+                "figure": figure_name if figure is not None else None,
             }
         )
     return Section(
@@ -70,12 +66,12 @@ def comparison_section(
             "parts": parts,
             "notes": comparison.notes,
             "min_count": comparison.min_count,
-            "together": {figure: caption for figure, (_, caption) in together.items()},
+            "together": {figure_name: caption for figure_name, (_, caption) in together.items()},
         },
-        shown=tables,
+        shown=[part["table"] for part in parts],
         summary={name: records(comparison.table)},
         tables={name: comparison.table},
-        figures={**figures, **{figure: drawn for figure, (drawn, _) in together.items()}},
+        figures={**figures, **{figure_name: figure for figure_name, (figure, _) in together.items()}},
         findings=comparison_findings(comparison, reports),
     )
 
@@ -86,13 +82,13 @@ def sections_by_analysis(comparison: Comparison, *, name: str) -> dict[str, Sect
     sections: dict[str, Section] = {}
     for analysis in dict.fromkeys(contrast.analysis for contrast in comparison.contrasts):
         parts = [part for part in whole.context["parts"] if part["contrast"].analysis == analysis]
-        drawn = [part["figure"] for part in parts if part["figure"]]
+        figure_names = [part["figure"] for part in parts if part["figure"]]
         sections[analysis] = replace(
             whole,
             map="difference",
             context={**whole.context, "parts": parts},
             shown=[part["table"] for part in parts],
-            figures={figure: whole.figures[figure] for figure in drawn},
+            figures={figure_name: whole.figures[figure_name] for figure_name in figure_names},
             findings=(),
             tables={} if sections else whole.tables,
             summary={} if sections else whole.summary,
@@ -102,8 +98,10 @@ def sections_by_analysis(comparison: Comparison, *, name: str) -> dict[str, Sect
 
 def comparison_tables(comparison: Comparison, width: int = WIDE) -> RenderableType:
     """Return a rich table of the tested groups for each contrast, below the notes."""
-    contrasts = (_in_terminal(one, comparison.min_count, width) for one in comparison.contrasts)
-    return Group(*map(escape, comparison.notes), *(part for one in contrasts for part in ("", one)))
+    lines: list[RenderableType] = [escape(note) for note in comparison.notes]
+    for contrast in comparison.contrasts:
+        lines += ["", _in_terminal(contrast, comparison.min_count, width)]
+    return Group(*lines)
 
 
 def _in_terminal(contrast: Contrast, min_count: int, width: int) -> RenderableType:
@@ -166,7 +164,7 @@ def shown_columns(contrast: Contrast, reports: Mapping[str, str]) -> list[TableC
     """Return the columns in which a contrast is shown, whose values have the unit of the contrast."""
     names, is_share = _names(contrast), contrast.unit == "%"
     value = "share" if is_share else "number"
-    has_choices = any(one.choice for row in contrast.differences for one in (row.first, row.second) if one)
+    all_measured = [measured for row in contrast.differences for measured in (row.first, row.second) if measured]
     columns = [
         TableColumn("group", "text", "", "group", cell=lambda row: group_name(contrast, row["group"])),
         TableColumn("n_a n_b", "count", "", "n", cell=_numbers),
@@ -184,8 +182,8 @@ def shown_columns(contrast: Contrast, reports: Mapping[str, str]) -> list[TableC
     ]
     if contrast.tested:
         columns.append(TableColumn("p_holm", "p", "", "p (Holm)", cell=lambda row: _p_value(row["p_holm"])))
-    for key, side in (("choice_a", contrast.first), ("choice_b", contrast.second)):
-        if has_choices:
+    if any(measured.choice for measured in all_measured):
+        for key, side in (("choice_a", contrast.first), ("choice_b", contrast.second)):
             link = _to_head(contrast, side, key, reports)
             heading = f"chosen by {side.name}"
             columns.append(TableColumn(key, "text", "", heading, cell=_arrow(key), link=link, room="wide", wraps=True))
