@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,7 +10,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from ...corpora_loaders import CorpusError, coarse_relation, is_punct
+from ...corpora_loaders import Corpus, CorpusError, coarse_relation, is_punct
 from ...corpora_loaders.coreference.types import UPOS
 from ...extractors import DIRECTIONS
 from ...reports.explorer.contribution import Contribution
@@ -66,60 +67,48 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[DependencyFacts]:
         """Plan one request for the model, and one for each copy."""
-        corpus, coarse = setting.corpus, options[DependencyOptions].coarse
-        trees = options[DependencyOptions].trees
-        relations = inventory(corpus, trees)
-        if not relations:
-            raise CorpusError(
-                "no word has a head, which the analysis dependency needs; --analyses surface,clusters needs none",
-                file=corpus.files[0].path if corpus.files else None,
-            )
-        try:
-            check_relations(tuple(relations), coarse=coarse)
-        except ValueError as error:
-            raise CorpusError(str(error), file=corpus.files[0].path if corpus.files else None) from None
-        asked = _asked(options[DependencyOptions], words_by_group(relations, coarse=coarse))
-        replicates, maker = options[CountOptions].replicates, setting.maps
+        corpus, maker, kind = setting.corpus, setting.maps, setting.maps.kind
+        chosen, replicates = options[DependencyOptions], options[CountOptions].replicates
+        coarse, trees, failing = chosen.coarse, chosen.trees, options[FailureOptions].failures
+        relations = _checked_relations(corpus, chosen)
+        asked = _asked(chosen, words_by_group(relations, coarse=coarse))
         check_limit(words_by_group(relations, coarse=coarse), replicates)
-
-        causal = setting.encoder.causal
-        # Only what is not the default is named, so that states of other models are those of former versions.
-        reading = {"causal": True} if causal else {"both": True} if options[DependencyOptions].both else {}
-        gold = {} if trees == "basic" else {"trees": trees, "unions": asked.unions}
-
-        def request(name: str, label: str, replicates: int, copy: int | None = None) -> Request:
-            arguments = {"relations": tuple(relations), "coarse": coarse, "seed": setting.seed, **reading, **gold}
-            counting = CountMaps(DependencyAccuracy, tuple({**arguments, "replicates": replicates}.items()))
-            return Request(f"{name}/{setting.maps.kind}", label, corpus, maker, counting, copy)
-
-        model = request("dependency", "dependency", replicates)
-        n = options[ControlOptions].copies()
-        copies = [request(f"dependency-random{k + 1}", f"random weights {k + 1}/{n}", 0, k) for k in range(n)]
-        names = tuple(copy.name for copy in copies)
-        described = map_facts(setting.maps, setting.encoder.n_heads)
-        requests = [model, *copies]
-        failures = ""
-        own = options[DependencyOptions]
-        if trees == "enhanced" and (
-            options[FailureOptions].failures or options[EnsembleOptions].ensembles or own.spanning_trees
-        ):
+        if trees == "enhanced" and (failing or options[EnsembleOptions].ensembles or chosen.spanning_trees):
             raise OptionError(
                 "--failures, --ensembles and --spanning-trees need basic trees, in which a word has one head; leave "
                 "out --trees enhanced"
             )
-        if options[FailureOptions].failures:
+
+        # Only what is not the default is named, so that states of other models are those of former versions.
+        reading = {"causal": True} if setting.encoder.causal else {"both": True} if chosen.both else {}
+        gold = {} if trees == "basic" else {"trees": trees, "unions": asked.unions}
+        of_words = {"relations": tuple(relations), "coarse": coarse}
+
+        def request(name: str, label: str, replicates: int, copy: int | None = None) -> Request:
+            arguments = {**of_words, "seed": setting.seed, **reading, **gold, "replicates": replicates}
+            counting = CountMaps(DependencyAccuracy, tuple(arguments.items()))
+            return Request(f"{name}/{kind}", label, corpus, maker, counting, copy)
+
+        model = request("dependency", "dependency", replicates)
+        n = options[ControlOptions].copies()
+        copies = [request(f"dependency-random{k + 1}", f"random weights {k + 1}/{n}", 0, k) for k in range(n)]
+        requests = [model, *copies]
+        failures = f"dependency-failures/{kind}" if failing else ""
+        if failures:
             options[FailureOptions].check_heads(setting.encoder.n_layers, setting.encoder.n_heads)
-            failures = f"dependency-failures/{setting.maps.kind}"
-            of_words = {"relations": tuple(relations), "coarse": coarse, "unions": asked.unions}
-            counting = CountMaps(DependencyFailures, tuple({**of_words, **({"both": True} if reading else {})}.items()))
-            requests.append(Request(failures, "failures", corpus, setting.maps, counting))
-        rules = ""
-        if trees == "basic" and any(tag in UPOS for _, tag in corpus.counted.tagged):
-            rules = f"dependency-rules/{setting.maps.kind}"
+            arguments = {**of_words, "unions": asked.unions, **({"both": True} if reading else {})}
+            counting = CountMaps(DependencyFailures, tuple(arguments.items()))
+            requests.append(Request(failures, "failures", corpus, maker, counting))
+        has_tags = trees == "basic" and any(tag in UPOS for _, tag in corpus.counted.tagged)
+        rules = f"dependency-rules/{kind}" if has_tags else ""
+        if rules:
             pairs = tuple(sorted(corpus.counted.tagged))
-            of_words = {"pairs": pairs, "coarse": coarse, "seed": setting.seed, "replicates": replicates}
-            of_rules = CountWith(DependencyRules, tuple(of_words.items()))
-            requests.append(Request(rules, "rules", corpus, setting.maps, of_rules))
+            arguments = {"pairs": pairs, "coarse": coarse, "seed": setting.seed, "replicates": replicates}
+            requests.append(
+                Request(rules, "rules", corpus, maker, CountWith(DependencyRules, tuple(arguments.items())))
+            )
+        names = tuple(copy.name for copy in copies)
+        described = map_facts(maker, setting.encoder.n_heads)
         facts = DependencyFacts(model.name, names, described, setting.seed, asked, failures, rules)
         return Plan(tuple(requests), facts)
 
@@ -231,6 +220,20 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         left_out = dict(zip(names, metric.left_out.tolist(), strict=True)) if metric.trees == "enhanced" else {}
         control = control_record(options[ControlOptions], counted.facts.seed)
         return {**control, **({"dependency": {"trees": "enhanced", "left_out": left_out}} if left_out else {})}
+
+
+def _checked_relations(corpus: Corpus, options: DependencyOptions) -> Counter[str]:
+    """Return the relations of a corpus with their words, if there are any and none has the name of a total."""
+    file = corpus.files[0].path if corpus.files else None
+    relations = inventory(corpus, options.trees)
+    if not relations:
+        reason = "no word has a head, which the analysis dependency needs; --analyses surface,clusters needs none"
+        raise CorpusError(reason, file=file)
+    try:
+        check_relations(tuple(relations), coarse=options.coarse)
+    except ValueError as error:
+        raise CorpusError(str(error), file=file) from None
+    return relations
 
 
 def _asked(options: DependencyOptions, known: Collection[str]) -> Asked:

@@ -86,19 +86,21 @@ def _measures(
     metric: DependencyAccuracy,
 ) -> Iterator[tuple[Measure, Measure]]:
     """Yield the accuracy and the gain of all heads for one relation, in each direction."""
+    # members: the indices of the counts of the relation.
     total = drawn(replicates.total[members])
-    used = total > 0
-    offset = drawn(replicates.baselines[members])[:, OFFSETS.index(row["offset"])]
-    correct = drawn(replicates.correct[members])
+    is_drawn = total > 0
+    total = total[is_drawn, None, None]
+    offset = drawn(replicates.baselines[members])[is_drawn, OFFSETS.index(row["offset"]), None, None]
+    correct = drawn(replicates.correct[members])[is_drawn]
     heads = "syntactic head" if metric.trees == "basic" else "syntactic head, or one of several with this relation,"
     facts = {"relation": row["relation"], "heads": heads, "offset": f"{row['offset']:+d}"}
     for index, direction in enumerate(metric.directions):
         table = cells[cells["direction"] == direction]
         low = high = gain_low = gain_high = None
-        if used.any():
-            rates = correct[used, index] / total[used, None, None]
+        if is_drawn.any():
+            rates = correct[:, index] / total
             low, high = bounds(rates)
-            gain_low, gain_high = bounds(rates - (offset[used] / total[used])[:, None, None])
+            gain_low, gain_high = bounds(rates - offset / total)
         shown = partial(
             head_measures,
             id_=f"dependency/{row['relation']}/{direction}/{{column}}/{kind}",
@@ -134,10 +136,10 @@ def _facts(
     # Relations whose best head gains nothing on other text are left out: what their other heads gain may be luck,
     # too.
     rows = {row["relation"]: row for row in certain}
-    facts: dict[str, list[tuple[float, Fact]]] = {}
+    facts_by_gain: dict[str, list[tuple[float, Fact]]] = {}
     for accuracy, gains in measures:
         row = rows.get(accuracy.relation or "")
-        if row is None:  # no head gains anything on other text
+        if row is None:
             continue
         for index, (gain, low) in enumerate(zip(gains.values, gains.low or gains.values, strict=True)):  # noqa: PD011  # no table
             if gain is None or low is None or low <= 0:
@@ -146,11 +148,12 @@ def _facts(
             text = f"{_interval(accuracy, index)} of {row['total']:,} words, {points(gain)} over a fixed offset"
             if head == head_name(row["layer"], row["head"]) and row["direction"] == accuracy.direction:
                 text += f"; it is the best head; held out, the best heads gain {held_out(row)}"
-            facts.setdefault(head, []).append((gain, Fact(accuracy.label, text, accuracy.id)))
-    return {
-        head: tuple(fact for _, fact in sorted(lines, key=lambda line: -line[0])[:SHOWN])
-        for head, lines in facts.items()
-    }
+            facts_by_gain.setdefault(head, []).append((gain, Fact(accuracy.label, text, accuracy.id)))
+    facts = {}
+    for head, of_head in facts_by_gain.items():
+        of_head.sort(key=lambda gain_and_fact: -gain_and_fact[0])
+        facts[head] = tuple(fact for _, fact in of_head[:SHOWN])
+    return facts
 
 
 def _interval(measure: Measure, index: int) -> str:

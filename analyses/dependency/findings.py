@@ -38,47 +38,55 @@ def findings_of(
     results: DependencyResults, frequent: Sequence[Mapping[str, Any]], certain: Sequence[Mapping[str, Any]], kind: str
 ) -> Iterator[Finding]:
     """Yield what was found: heads that beat position, relations without such a head, and the random copies."""
+    # frequent: the rows of the best heads of relations with enough words. certain: those that beat every fixed offset.
     if not frequent:
         return
     counted = f"{len(frequent)} relation{'s' if len(frequent) > 1 else ''} with at least {results.min_count} words"
     by_gain = sorted(certain, key=lambda row: -row["heldout_gain"])
     if by_gain:
-        named = "; ".join(
-            f"{row['relation']} by head {head_name(row['layer'], row['head'])} "
-            f"({share(row['accuracy'], row['accuracy_low'], row['accuracy_high'])}, fixed offset "
-            f"{share(row['offset_accuracy'])}; held out {held_out(row)})"
-            for row in by_gain[:SHOWN]
-        )
+        named = "; ".join(map(_accuracy_and_gain, by_gain[:SHOWN]))
         text = (
             f"For {len(by_gain)} of {counted}, one head finds the other word more often than the best fixed offset, "
             f"and heads that were chosen on one half of the text still do on the other. The largest held-out gains: "
             f"{named}."
         )
         yield Finding(text, _address(by_gain[0], kind))
-    if missed := [row for row in frequent if row not in certain]:
-        rows = sorted(missed, key=lambda row: -row["total"])
-        named = ", ".join(row["relation"] for row in rows[:6]) + (", …" if len(rows) > 6 else "")
-        text = f"For {len(rows)} of {counted}, no head is clearly better than the best fixed offset: {named}."
-        yield Finding(text, _address(rows[0], kind))
+    if missed := sorted((row for row in frequent if row not in certain), key=lambda row: -row["total"]):
+        named = ", ".join(row["relation"] for row in missed[:6]) + (", …" if len(missed) > 6 else "")
+        text = f"For {len(missed)} of {counted}, no head is clearly better than the best fixed offset: {named}."
+        yield Finding(text, _address(missed[0], kind))
     yield from _beyond_tags(by_gain, kind)
     yield from _together(results, kind)
-    if results.spanning_trees:
-        yield from (
-            Finding(text, address(head=head, kind=kind)) for text, head in tree_findings(results.spanning_trees)
-        )
+    for text, head in tree_findings(results.spanning_trees) if results.spanning_trees else ():
+        yield Finding(text, address(head=head, kind=kind))
     yield from _failing(results, frequent, kind)
     if "control_accuracy" in results.best:
-        rows = list(by_gain or frequent)
-        beaten = f"{len(by_gain)} relations" if len(by_gain) > 1 else "one relation"
-        which = f"the {beaten} in which one head beats the offset" if by_gain else f"the {counted}"
-        copies = "a copy" if len(results.controls) == 1 else f"{len(results.controls)} copies"
-        random, trained = (float(np.mean([row[name] for row in rows])) for name in ("control_accuracy", "accuracy"))
-        text = (
-            f"In {copies} of the model with random weights, the best heads for {which} reach {share(random)} on "
-            f"average, where those of the model reach {share(trained)}."
-        )
-        largest = max(rows, key=lambda row: float(row["accuracy"] - row["control_accuracy"]))
-        yield Finding(text, _address(largest, kind))
+        which = f"the {counted}"
+        if by_gain:
+            beaten = f"{len(by_gain)} relations" if len(by_gain) > 1 else "one relation"
+            which = f"the {beaten} in which one head beats the offset"
+        yield _control(results, by_gain or frequent, which, kind)
+
+
+def _accuracy_and_gain(row: Mapping[str, Any]) -> str:
+    """Say how much the best head of a relation finds, and how much more than the best fixed offset."""
+    accuracy = share(row["accuracy"], row["accuracy_low"], row["accuracy_high"])
+    return (
+        f"{row['relation']} by head {head_name(row['layer'], row['head'])} ({accuracy}, fixed offset "
+        f"{share(row['offset_accuracy'])}; held out {held_out(row)})"
+    )
+
+
+def _control(results: DependencyResults, rows: Sequence[Mapping[str, Any]], which: str, kind: str) -> Finding:
+    """Compare the best heads of some relations, called ``which``, with those of the random copies."""
+    copies = "a copy" if len(results.controls) == 1 else f"{len(results.controls)} copies"
+    random, trained = (float(np.mean([row[name] for row in rows])) for name in ("control_accuracy", "accuracy"))
+    text = (
+        f"In {copies} of the model with random weights, the best heads for {which} reach {share(random)} on average, "
+        f"where those of the model reach {share(trained)}."
+    )
+    largest = max(rows, key=lambda row: float(row["accuracy"] - row["control_accuracy"]))
+    return Finding(text, _address(largest, kind))
 
 
 def beyond_tags(row: Mapping[str, Any]) -> int:
@@ -92,7 +100,7 @@ def _beyond_tags(certain: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Fi
     if not certain or "tag_rule_gain" not in certain[0]:
         return
 
-    def named(rows: Sequence[Mapping[str, Any]]) -> str:
+    def listed(rows: Sequence[Mapping[str, Any]]) -> str:
         texts = []
         for row in rows[:SHOWN]:
             rule = min(FAMILIES, key=lambda family: float(row[f"{family}_gain"]))  # the better one of the two
@@ -101,24 +109,21 @@ def _beyond_tags(certain: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Fi
             texts.append(f"{row['relation']} ({head}, rule {share(row[f'{rule}_heldout'])}; {points(gain, low, high)})")
         return "; ".join(texts) + ("; …" if len(rows) > SHOWN else ".")
 
-    more = [row for row in certain if beyond_tags(row) > 0]
-    less = [row for row in certain if beyond_tags(row) < 0]
+    heads_better = [row for row in certain if beyond_tags(row) > 0]
+    rules_better = [row for row in certain if beyond_tags(row) < 0]
+    where = f"In {len(heads_better) or 'none'} of the {len(certain)} relations"
+    finds = "it also clearly finds"
     if len(certain) == 1:
-        text = "In the one relation in which a head beats the fixed offset, it "
-        text += "also clearly finds" if more else "does not clearly find"
-    else:
-        text = (
-            f"In {len(more) or 'none'} of the {len(certain)} relations in which a head beats the fixed offset, it also "
-        )
-        text += "clearly finds"
-    text += (
-        " more than rules that know parts of speech, such as “the nearest verb before a noun” (all chosen on one half "
-        "and scored on the other)"
+        where = "In the one relation"
+        finds = finds if heads_better else "it does not clearly find"
+    text = (
+        f"{where} in which a head beats the fixed offset, {finds} more than rules that know parts of speech, such as "
+        "“the nearest verb before a noun” (all chosen on one half and scored on the other)"
     )
-    text += f": {named(more)}" if more else "."
-    if less:
-        text += f" In {len(less)}, such a rule finds more than the head: {named(less)}"
-    yield Finding(text, _address((more or less or certain)[0], kind))
+    text += f": {listed(heads_better)}" if heads_better else "."
+    if rules_better:
+        text += f" In {len(rules_better)}, such a rule finds more than the head: {listed(rules_better)}"
+    yield Finding(text, _address((heads_better or rules_better or certain)[0], kind))
 
 
 def _together(results: DependencyResults, kind: str) -> Iterator[Finding]:
@@ -146,23 +151,23 @@ def _failing(results: DependencyResults, frequent: Sequence[Mapping[str, Any]], 
     if results.failures is None:
         return
     picked = rows_of(results.failures.picked)
-    named: list[str] = []
-    found = ""
-    for row in frequent:
-        first = clear_mistake(picked, row, "relation", "head")
-        if first is None:
-            continue
-        of_head = share(first["share"], first["share_low"], first["share_high"])
-        of_offset = share(first["offset_share"], first["offset_low"], first["offset_high"])
+    mistakes = [(row, clear_mistake(picked, row, "relation", "head")) for row in frequent]
+    clear_mistakes = [(row, mistake) for row, mistake in mistakes if mistake is not None]
+    if not clear_mistakes:
+        return
+    named = []
+    for row, mistake in clear_mistakes[:SHOWN]:
+        of_head = share(mistake["share"], mistake["share_low"], mistake["share_high"])
+        of_offset = share(mistake["offset_share"], mistake["offset_low"], mistake["offset_high"])
         named.append(
-            f"for {row['relation']}, head {head_name(row['layer'], row['head'])} picks {_MISTAKES[first['picked']]} "
+            f"for {row['relation']}, head {head_name(row['layer'], row['head'])} picks {_MISTAKES[mistake['picked']]} "
             f"for {of_head} of {row['total']:,} words (the best fixed offset: {of_offset})"
         )
-        # The explorer does not know what is out of reach.
-        shown = "wrong" if first["picked"] in ("out of reach", "none") else f"wrong:{first['picked']}"
-        found = found or f"{_address(row, kind)}&show={shown}"
-    if named:
-        yield Finding(f"The most frequent mistakes of the best heads: {'; '.join(named[:SHOWN])}.", found)
+    row, mistake = clear_mistakes[0]
+    # The explorer does not know what is out of reach.
+    shown = "wrong" if mistake["picked"] in ("out of reach", "none") else f"wrong:{mistake['picked']}"
+    text = f"The most frequent mistakes of the best heads: {'; '.join(named)}."
+    yield Finding(text, f"{_address(row, kind)}&show={shown}")
 
 
 def _address(row: Mapping[str, Any], kind: str) -> str:

@@ -80,11 +80,11 @@ class DependencyOptions(OptionGroup):
         """
         unions: dict[str, tuple[str, ...]] = {}
         for group in self.group:
-            name, _, members = group.partition("=")
-            of = tuple(members.split(","))
-            if not name or not all(of) or name in unions or len(set(of)) < len(of):
+            name, _, values = group.partition("=")
+            relations = tuple(values.split(","))
+            if not name or not all(relations) or name in unions or len(set(relations)) < len(relations):
                 raise OptionError(f"--group takes different names with relations (core=nsubj,obj), not {group!r}")
-            unions[name] = of
+            unions[name] = relations
         return tuple(unions.items())
 
 

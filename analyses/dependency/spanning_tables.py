@@ -154,10 +154,10 @@ def spanning_trees(counts: Mapping[str, Any]) -> SpanningTrees:
     rows = [{**row, "accuracy": rate(row["correct"], row["total"])} for row in counts["best"]]
     best = pd.DataFrame(rows, columns=TREES_BEST.names)
     best["heads"] = [" + ".join(names) for names in best["heads"]]
-    numbers = [
-        name for name in TREES_BEST.names if name.endswith(("accuracy", "_low", "_high", "_min", "_max", "_gain"))
-    ]
-    return SpanningTrees(heads, best.astype(dict.fromkeys(numbers, float)), counts["sentences"], counts["left_out"])
+    # Where all values of a column are missing, as without a bootstrap, they are None and no numbers.
+    endings = ("accuracy", "_low", "_high", "_min", "_max", "_gain")
+    best = best.astype({name: float for name in TREES_BEST.names if name.endswith(endings)})
+    return SpanningTrees(heads, best, counts["sentences"], counts["left_out"])
 
 
 def shown_trees(trees: SpanningTrees) -> ShownTable:
@@ -169,13 +169,16 @@ def shown_trees(trees: SpanningTrees) -> ShownTable:
 def tree_findings(trees: SpanningTrees) -> Iterator[tuple[str, str]]:
     """Yield whether trees of heads are better than chains of neighbors, each with the name of a head."""
     rows = {(row["score"], row["maps"]): row for row in rows_of(trees.best)}
+
+    def gain(row: Row, over: str) -> str:
+        return points(row[f"{over}_gain"], row[f"{over}_gain_low"], row[f"{over}_gain_high"])
+
     for score in SCORES:
         if (row := rows.get((score, "best head"))) is None:
             return
-        chains = ", ".join(
-            f"{share(row[f'{chain}_accuracy'])} if each word depends on {word}, "
-            f"{points(*(row[f'{chain}_gain{end}'] for end in ('', '_low', '_high')))}"
-            for chain, word in zip(CHAINS, ("the next one", "the one before"), strict=True)
+        chains = (
+            f"{share(row['next_accuracy'])} if each word depends on the next one, {gain(row, 'next')}, "
+            f"{share(row['previous_accuracy'])} if each word depends on the one before, {gain(row, 'previous')}"
         )
         is_better = all(side_of_zero(row, f"{chain}_gain") > 0 for chain in CHAINS)
         text = (
@@ -185,6 +188,6 @@ def tree_findings(trees: SpanningTrees) -> Iterator[tuple[str, str]]:
         )
         together = rows.get((score, "ensemble"))
         if together and side_of_zero(together, "head_gain") > 0:
-            gain = points(*(together[f"head_gain{end}"] for end in ("", "_low", "_high")))
-            text += f" The ensembles together reach {share(together['heldout_accuracy'])}, {gain} over single heads."
+            more = gain(together, "head")
+            text += f" The ensembles together reach {share(together['heldout_accuracy'])}, {more} over single heads."
         yield text, row["heads"].rstrip("←↔")
