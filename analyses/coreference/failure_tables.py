@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -115,20 +115,14 @@ def failure_tables(
                 # All mentions of a type are of this type.
                 if n.any() and (aspect != "type" or kind == ALL):
                     row_of_class = {**of_head, "by": aspect, "class": name, "total": int(n.sum())}
-                    failures.append(row_of_class | _measured(guessers, "correct", "accuracy", right, n))
+                    failures.append(row_of_class | measured(guessers, "correct", "accuracy", *_sums(right, n)))
             for name, picks in zip(PICKS, by_pick, strict=True):
                 if picks[:, list(guessers.values())].any():
                     row_of_pick = {**of_head, "picked": name, "total": int(mentions.sum())}
-                    picked.append(row_of_pick | _measured(guessers, "count", "share", picks, mentions))
+                    picked.append(row_of_pick | measured(guessers, "count", "share", *_sums(picks, mentions)))
     return FailureTables(pd.DataFrame(failures, columns=FAILURES.names), pd.DataFrame(picked, columns=PICKED.names))
 
 
-def _measured(guessers: Mapping[str, int], count: str, share: str, x_by_guesser: Array, n: Array) -> dict[str, Any]:
-    """Return the count, its share and the interval of the share of each guesser, from the counts of each cluster."""
-    columns: dict[str, Any] = {}
-    for prefix, guesser in guessers.items():
-        x = x_by_guesser[:, guesser]
-        # The bounds of a head have the name of the share, those of a baseline that of the baseline.
-        names = f"{prefix}{count} {prefix}{share} {prefix.rstrip('_') or share}"
-        columns |= measured(names, (x.sum(), x @ x, x @ n), (n.sum(), n @ n))
-    return columns
+def _sums(x: Array, n: Array) -> tuple[Array, Array]:
+    """Return what `measured` takes: the sums over clusters of x, x² and x · n by guesser, and those of n and n²."""
+    return np.stack([x.sum(0), (x * x).sum(0), n @ x]), np.array([n.sum(), n @ n])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ...corpora_loaders import OFFSETS
@@ -20,12 +19,8 @@ from .failures import CLASSES, DependencyFailures
 from .picks import PICKS
 from .tables import TOTALS
 
-Array = npt.NDArray[np.int64]
-
 _MOST = 8
 """The number of relations that the page shows."""
-
-_ALL_WORDS = CLASSES.index(("words", "all"))
 
 _HEAD = (
     TableColumn("relation", "text", "the relation", "relation"),
@@ -103,48 +98,28 @@ def failure_tables(
     """Make the tables of the best head of each relation (``best``), or of other heads (``8-10``)."""
     # cells: the table of all heads. A head is read in the direction in which it is better for the relation.
     counts = {name: state.numpy() for name, state in metric.compute().items()}
-    failure_rows: list[dict[str, Any]] = []
-    picked_rows: list[dict[str, Any]] = []
+    failures: list[dict[str, Any]] = []
+    picked: list[dict[str, Any]] = []
     cells_of_relation = {str(name): table for name, table in cells.groupby("relation", sort=False)}
     for row in rows_of(best):
-        relation = row["relation"]
+        relation, offset = row["relation"], row["offset"]
         group = metric.groups.index(relation)
-        right, picked, total = (counts[name][group] for name in ("right", "picked", "total"))
-        offset_guesser = int(np.prod(metric.shape)) + OFFSETS.index(row["offset"])  # offsets follow all heads
+        right_by_class, by_pick, total_by_class = (counts[name][group] for name in ("right", "picked", "total"))
+        total = total_by_class[CLASSES.index(("words", "all"))]
         for layer, head, reading in chosen_heads(row, cells_of_relation[relation], chosen):
-            head_guesser = int(np.ravel_multi_index((READINGS.index(reading), layer - 1, head - 1), metric.shape))
-            guessers = [head_guesser, offset_guesser]
-            of_head = {"relation": relation, "layer": layer, "head": head, "direction": reading}
-            failure_rows += _failure_rows(of_head, row["offset"], right[..., guessers], total)
-            picked_rows += _picked_rows(of_head, row["offset"], picked[..., guessers], total[_ALL_WORDS])
-    failures, picks = (
-        pd.DataFrame(failure_rows, columns=FAILURES.names),
-        pd.DataFrame(picked_rows, columns=PICKED.names),
-    )
-    return FailureTables(failures, picks)
-
-
-def _failure_rows(of_head: dict[str, Any], offset: int, right: Array, total: Array) -> Iterator[dict[str, Any]]:
-    """Yield a row for each class of words: the accuracies of a head and an offset, in this order in the last axis."""
-    for index, (aspect, name) in enumerate(CLASSES):
-        if n := int(total[index, 0]):
-            row = {**of_head, "by": aspect, "class": name, "total": n}
-            row |= measured("correct accuracy accuracy", right[index, :, 0], total[index])
-            row |= {
-                "offset": offset,
-                **measured("offset_correct offset_accuracy offset", right[index, :, 1], total[index]),
-            }
-            yield row
-
-
-def _picked_rows(of_head: dict[str, Any], offset: int, picked: Array, total: Array) -> Iterator[dict[str, Any]]:
-    """Yield a row for each kind of word that a head or an offset picks, in this order in the last axis."""
-    for index, name in enumerate(PICKS):
-        if picked[index, 0].any():
-            row = {**of_head, "picked": name, "total": int(total[0])}
-            row |= measured("count share share", picked[index, :, 0], total)
-            row |= {"offset": offset, **measured("offset_count offset_share offset", picked[index, :, 1], total)}
-            yield row
+            of_head = {"relation": relation, "layer": layer, "head": head, "direction": reading, "offset": offset}
+            # The index of the head and of the offset among all that guess, with the beginning of their columns.
+            guessers = {"": int(np.ravel_multi_index((READINGS.index(reading), layer - 1, head - 1), metric.shape))}
+            guessers["offset_"] = int(np.prod(metric.shape)) + OFFSETS.index(offset)
+            for (aspect, name), right, n in zip(CLASSES, right_by_class, total_by_class, strict=True):
+                if n[0]:
+                    row_of_class = {**of_head, "by": aspect, "class": name, "total": int(n[0])}
+                    failures.append(row_of_class | measured(guessers, "correct", "accuracy", right, n))
+            for name, picks in zip(PICKS, by_pick, strict=True):
+                if picks[0, list(guessers.values())].any():
+                    row_of_pick = {**of_head, "picked": name, "total": int(total[0])}
+                    picked.append(row_of_pick | measured(guessers, "count", "share", picks, total))
+    return FailureTables(pd.DataFrame(failures, columns=FAILURES.names), pd.DataFrame(picked, columns=PICKED.names))
 
 
 def shown_failures(tables: FailureTables, min_count: int) -> tuple[ShownTable, ShownTable]:

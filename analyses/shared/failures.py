@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
+from jaxtyping import Int
 
 from ...reports.columns import Schema
 from ...reports.format import rows_of
@@ -40,14 +42,20 @@ def chosen_heads(row: Mapping[str, Any], cells: pd.DataFrame, chosen: Sequence[s
             yield head_read
 
 
-def measured(names: str, sums: Any, total: Any) -> dict[str, Any]:
-    """Return a count, its share and the interval of the share as columns."""
-    # names: the names of the count, of the share, and of the bounds without `_low` and `_high`.
-    # sums: x, and the sums of x² and of x · n, see `cluster_interval`.
-    # total: n, and the sum of n².
-    count, share, prefix = names.split()
-    low, high = cluster_interval(*map(int, sums), *map(int, total))
-    return {count: int(sums[0]), share: rate(int(sums[0]), int(total[0])), f"{prefix}_low": low, f"{prefix}_high": high}
+def measured(
+    guessers: Mapping[str, int], count: str, share: str, sums: Int[np.ndarray, "3 guessers"], total: Sequence[int]
+) -> dict[str, Any]:
+    """Return the count of each guesser, its share and the interval of the share as columns."""
+    # guessers: the index of each guesser by what its columns begin with; for a head, this is nothing.
+    # sums: x, and the sums of x² and of x · n, see `cluster_interval`. total: n, and the sum of n².
+    columns: dict[str, Any] = {}
+    n, n_squares = map(int, total)
+    for prefix, guesser in guessers.items():
+        x, squares, products = map(int, sums[:, guesser])
+        bounds = prefix.rstrip("_") or share  # those of a head are named after its share
+        low, high = cluster_interval(x, squares, products, n, n_squares)
+        columns |= {f"{prefix}{count}": x, f"{prefix}{share}": rate(x, n), f"{bounds}_low": low, f"{bounds}_high": high}
+    return columns
 
 
 def cluster_interval(x: int, squares: int, products: int, n: int, n_squares: int) -> tuple[float, float]:
