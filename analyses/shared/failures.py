@@ -43,7 +43,11 @@ def chosen_heads(row: Mapping[str, Any], cells: pd.DataFrame, chosen: Sequence[s
 
 
 def measured(
-    guessers: Mapping[str, int], count: str, share: str, sums: Int[np.ndarray, "3 guessers"], total: Sequence[int]
+    guessers: Mapping[str, int],
+    count: str,
+    share: str,
+    sums: Int[np.ndarray, "3 guessers"],
+    total: Int[np.ndarray, " 2"],
 ) -> dict[str, Any]:
     """Return the count of each guesser, its share and the interval of the share as columns."""
     # guessers: the index of each guesser by what its columns begin with; for a head, this is nothing.

@@ -202,13 +202,6 @@ def _only_in_first(first: KeptCounts, second: KeptCounts) -> str:
     return ", ".join(name for name in first.groups if name not in second.groups)
 
 
-def transfer_apart(worst: Mapping[str, Any], best: Mapping[str, Any]) -> bool:
-    """Return whether the heads of one treebank transfer worse than those of another."""
-    # The worst and the best of several are chosen by their losses, so the intervals themselves must be apart, which
-    # asks for more than an interval of their difference does. Without intervals, nothing is shown.
-    return bool(worst["loss_high"] < best["loss_low"])
-
-
 def transfer_findings(means: pd.DataFrame) -> Iterator[str]:
     """Yield a sentence for each model and kind of map: whose heads transfer worst and best, or that none stand out."""
     overall = [row for row in rows_of(means) if row["scored_on"] == ""]
@@ -219,7 +212,9 @@ def transfer_findings(means: pd.DataFrame) -> Iterator[str]:
             continue
         worst, *_, best = sorted(rows, key=lambda row: row["loss"])
         name = f"{model} ({kind})" if several else model
-        if transfer_apart(worst, best):
+        # The worst and the best of several are chosen by their losses, so the intervals themselves must be apart, which
+        # asks for more than an interval of their difference does. Without intervals, nothing is shown.
+        if worst["loss_high"] < best["loss_low"]:
             yield (
                 f"{name}: of the heads of {len(rows)} treebanks, those chosen on {worst['chosen_on']} transfer worst "
                 f"to the other treebanks (mean loss {_evidence(worst)}), and those chosen on {best['chosen_on']} best "
