@@ -911,8 +911,8 @@ _ABLATED = (
     ),
     Fault(
         "analyses/ablation/report.py",
-        'if is_significant(row["p"]):',
-        'if row["above"] > 0:',
+        'if is_significant(row["p"]) else',
+        'if row["above"] > 0 else',
         f"{_ABLATION}test_the_conclusion_hangs_on_the_joint_test",
     ),
     Fault(

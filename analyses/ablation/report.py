@@ -174,17 +174,11 @@ def conclusion(results: AblationResults) -> str:
     (row,) = [row for row in rows_of(results.tables.summary) if row["effect"] == results.effect]
     if not row["relations"]:
         return ""
-    what = f"effect on their words ({EFFECTS[results.effect]})"
-    numbers = f"mean relative rank {number(row['mean_rank'], 2)}, where 0.5 is chance; p = {number(row['p'], 4)}"
-    above = f"for {row['above']} of {row['relations']} relations"
-    if is_significant(row["p"]):
-        return (
-            f"Heads that find relations have a larger {what} than other heads of their layers: above their mean "
-            f"{above}; {numbers}."
-        )
+    heads = "Heads" if is_significant(row["p"]) else "It was not shown that heads"
     return (
-        f"It was not shown that heads that find relations have a larger {what} than other heads of their layers: above "
-        f"their mean {above}; {numbers}."
+        f"{heads} that find relations have a larger effect on their words ({EFFECTS[results.effect]}) than other heads "
+        f"of their layers: above their mean for {row['above']} of {row['relations']} relations; mean relative rank "
+        f"{number(row['mean_rank'], 2)}, where 0.5 is chance; p = {number(row['p'], 4)}."
     )
 
 
@@ -192,27 +186,22 @@ def explored_ablation(results: AblationResults, *, complete: bool) -> Contributi
     """Return the effects as measures, unless some heads were left out, and the heads that matter most."""
     heads = results.tables.heads
     measures = tuple(head_measures(ABLATION, heads, "ablation/{column}")) if complete else ()
-    facts = {
-        head_name(row["layer"], row["head"]): (
-            Fact("without it", f"{EFFECTS[results.effect]}: {number(row[results.effect], DIGITS)}",
-                 f"ablation/{results.effect}" if complete else None),
-        )
-        for row in rows_of(heads)
-    }  # fmt: skip
-    return Contribution(
-        measures, tuple(_findings(results, complete=complete)), facts=facts, predictions=results.predictions
-    )
+    measure_id = f"ablation/{results.effect}" if complete else None
+    facts = {}
+    for row in rows_of(heads):
+        text = f"{EFFECTS[results.effect]}: {number(row[results.effect], DIGITS)}"
+        facts[head_name(row["layer"], row["head"])] = (Fact("without it", text, measure_id),)
+    findings = tuple(_findings(results, complete=complete))
+    return Contribution(measures, findings, facts=facts, predictions=results.predictions)
 
 
 def _findings(results: AblationResults, *, complete: bool) -> Iterator[Finding]:
+    """Yield which head matters most, and whether heads that find relations matter more than others."""
     effect = results.effect
     measure = f"ablation/{effect}" if complete else None
     top = max(rows_of(results.tables.heads), key=lambda row: float(row[effect]))
     head = head_name(top["layer"], top["head"])
     value = f"{number(top[effect], DIGITS)} {effect_bounds(effect)(top)}".strip()
-    yield Finding(
-        f"Switching off {head} changes most: {EFFECTS[effect]} {value}.",
-        address(head=head, measure=measure),
-    )
-    if said := conclusion(results):
-        yield Finding(said, address(measure=measure))
+    yield Finding(f"Switching off {head} changes most: {EFFECTS[effect]} {value}.", address(head=head, measure=measure))
+    if text := conclusion(results):
+        yield Finding(text, address(measure=measure))

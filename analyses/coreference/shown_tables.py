@@ -99,18 +99,19 @@ def best_table(results: CoreferenceResults) -> ShownTable:
     account, words = results.account, candidates_in_words(results)
     has_intervals = bool((best["accuracy_low"] < best["accuracy_high"]).any())
     scored = f"{account['scored']:,} of {account['anaphors']:,} mentions that have an antecedent"
+    no_answer = f" Asked for, but with no right candidate: {account['no answer']:,}." if account["no answer"] else ""
+    differences = [
+        f"{row['first']} {percent(row['first_accuracy'])}, {row['second']} {percent(row['second_accuracy'])}: "
+        f"difference {percent(row['difference'], sign=True)} "
+        f"{interval(row['difference_low'], row['difference_high'])} (head {head_name(row['layer'], row['head'])})"
+        for row in rows_of(results.tables.contrasts)
+        if row["candidates"] == results.candidates
+    ]
     notes = (
         f"n in parentheses: fewer than {results.min_count} mentions. Candidates are {words[results.candidates]}.",
-        f"Scored: {scored}."
-        + (f" Asked for, but with no right candidate: {account['no answer']:,}." if account["no answer"] else ""),
+        f"Scored: {scored}.{no_answer}",
         *results.notes,
-        *(
-            f"{row['first']} {percent(row['first_accuracy'])}, {row['second']} {percent(row['second_accuracy'])}: "
-            f"difference {percent(row['difference'], sign=True)} "
-            f"{interval(row['difference_low'], row['difference_high'])} (head {head_name(row['layer'], row['head'])})"
-            for row in rows_of(results.tables.contrasts)
-            if row["candidates"] == results.candidates
-        ),
+        *differences,
         *_contrast_lines(results.tables, results.candidates),
         *(f"{fact[0].upper()}{fact[1:]}." for fact in results.map_facts),
     )
@@ -142,6 +143,7 @@ def _others(results: CoreferenceResults) -> ShownTable:
 
 
 def _published(published: Mapping[str, Mapping[str, int]]) -> ShownTable:
+    """Return the numbers of the paper."""
     columns = [TableColumn("method", "text", "", "method"), *(TableColumn(name, "count", "", name) for name in _TYPES)]
     rows = [{"method": method, **by_type} for method, by_type in published.items()]
     return ShownTable("coreference_published", "The paper’s numbers (%)", columns, rows)
@@ -174,14 +176,14 @@ def _contrast_lines(tables: CoreferenceTables, policy: str) -> list[str]:
     """Return lines for the terminal with the largest difference on each side of every comparison."""
     lines = []
     for comparison in shown_contrasts(tables, policy):
-        heads = "; ".join(
-            f"{percent(row['difference'], sign=True)} {interval(row['simultaneous_low'], row['simultaneous_high'])} "
-            f"in head {head_name(row['layer'], row['head'])} {ARROWS[row['direction']]}, "
-            f"held-out {percent(row['heldout_difference'], sign=True)}".replace("  ", " ")
-            for row in comparison["rows"]
-            if row["rank"] == 1
-        )
-        lines.append(f"Largest differences, {comparison['first']} minus {comparison['second']}: {heads}.")
+        heads = []
+        for row in comparison["rows"]:
+            if row["rank"] == 1:
+                bounds = interval(row["simultaneous_low"], row["simultaneous_high"])  # empty without a bootstrap
+                difference = f"{percent(row['difference'], sign=True)} {bounds}".rstrip()
+                head = f"head {head_name(row['layer'], row['head'])} {ARROWS[row['direction']]}"
+                heads.append(f"{difference} in {head}, held-out {percent(row['heldout_difference'], sign=True)}")
+        lines.append(f"Largest differences, {comparison['first']} minus {comparison['second']}: {'; '.join(heads)}.")
     if lines:
         lines.append("The intervals of the largest differences hold for all heads at once.")
     return lines

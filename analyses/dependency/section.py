@@ -71,43 +71,48 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
     cells, best, min_count, title = results.cells, results.best, results.min_count, titles.figure
     is_enhanced = results.trees == "enhanced"
     title = f"{title} · enhanced dependencies" if title and is_enhanced else title
-    shown = best_table(results)
-    failures, ensembles, rules, spanning = results.failures, results.ensembles, results.rules, results.spanning_trees
-    of_failures = shown_failures(failures, min_count) if failures else ()
-    shown_further = [*of_failures]
-    if rules is not None:
-        shown_further.append(against_tags(shown))
-    if ensembles is not None:
-        shown_further.append(shown_ensembles(ensembles, ENSEMBLES))
-    if spanning:
-        shown_further.append(shown_trees(spanning))
-    single = [row for row in shown.rows if row["is_frequent"] and row["relation"] not in (*TOTALS, "punct")]
+    shown_best = best_table(results)
+    shown = [shown_best]
+    tables = {
+        "dependency": cells,
+        "dependency_best": best,
+        **control_table(results.controls, ("relation",), "dependency_control"),
+    }
+    failures_by_relation = []
+    if results.failures:
+        shown_of_failures = shown_failures(results.failures, min_count)
+        failures_by_relation = by_relation(*shown_of_failures)
+        shown += shown_of_failures
+        tables["dependency_failures"], tables["dependency_picks"] = results.failures
+    if results.rules is not None:
+        shown.append(against_tags(shown_best))
+    if results.ensembles is not None:
+        shown.append(shown_ensembles(results.ensembles, ENSEMBLES))
+        tables["dependency_ensembles"] = results.ensembles
+    if results.spanning_trees:
+        shown.append(shown_trees(results.spanning_trees))
+        tables["dependency_trees"], tables["dependency_trees_best"], *_ = results.spanning_trees
+    if results.rules is not None:
+        tables["dependency_rules"] = results.rules  # the last file
+    relations = [row for row in shown_best.rows if row["is_frequent"] and row["relation"] not in (*TOTALS, "punct")]
     return Section(
         title=f"What the attention heads of {titles.model} know about dependency syntax",
         template=Path(__file__).with_name("section.html.j2"),
         context={
-            "example": single[0] if single else None,
+            "example": relations[0] if relations else None,
             "min_count": min_count,
             "map_facts": [*results.map_facts, *reach_facts(cells)],
             "is_enhanced": is_enhanced,
-            "failures": by_relation(*of_failures) if of_failures else [],
-            "has_ensembles": ensembles is not None,
-            "has_rules": rules is not None,
-            "spanning_trees": spanning,
+            "failures": failures_by_relation,
+            "has_ensembles": results.ensembles is not None,
+            "has_rules": results.rules is not None,
+            "spanning_trees": results.spanning_trees,
         },
-        shown=(shown, *shown_further),
+        shown=shown,
         summary={"dependency_best": records(best)},
-        tables={
-            "dependency": cells,
-            "dependency_best": best,
-            **control_table(results.controls, ("relation",), "dependency_control"),
-            **({"dependency_failures": failures.failures, "dependency_picks": failures.picked} if failures else {}),
-            **({"dependency_ensembles": ensembles} if ensembles is not None else {}),
-            **({"dependency_trees": spanning.heads, "dependency_trees_best": spanning.best} if spanning else {}),
-            **({"dependency_rules": rules} if rules is not None else {}),
-        },
+        tables=tables,
         figures={
-            "dependency_best": best_heads_figure(best, min_count=min_count, title=title, ensembles=ensembles),
+            "dependency_best": best_heads_figure(best, min_count=min_count, title=title, ensembles=results.ensembles),
             "dependency_heads": heads_figure(cells, best, title=title),
         },
     )
@@ -146,10 +151,10 @@ def reach_facts(cells: pd.DataFrame) -> tuple[str, ...]:
     """Say of a causal model for which share of the words each direction can find the syntactic head at all."""
     if "reach" not in cells:
         return ()
-    first = cells[cells["relation"] == cells["relation"].iloc[0]].drop_duplicates("direction")
-    shares = ", ".join(f"{ARROWS[row['direction']]} {percent(row['reach'])} %" for row in rows_of(first))
-    row = first["relation"].iloc[0]
-    return (f"causal model, in which words see only the words before; {row} words whose head is in reach: {shares}",)
+    name = cells["relation"].iloc[0]  # that of all words, if it was not left out
+    by_direction = cells[cells["relation"] == name].drop_duplicates("direction")
+    shares = ", ".join(f"{ARROWS[row['direction']]} {percent(row['reach'])} %" for row in rows_of(by_direction))
+    return (f"causal model, in which words see only the words before; {name} words whose head is in reach: {shares}",)
 
 
 def _style(row: Row) -> str:

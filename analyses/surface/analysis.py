@@ -54,7 +54,8 @@ class Surface(Analysis[SurfaceFacts, SurfaceResults], row=SURFACE):
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[SurfaceFacts]:
         """Plan the reading shared with ``clusters``, and gradients if the model has what the loss needs."""
-        (shared, _, reading), surface_options = plan_reading(options, setting), options[SurfaceOptions]
+        shared, _, reading = plan_reading(options, setting)
+        surface_options = options[SurfaceOptions]
         if surface_options.gradients == "none":
             return Plan((shared,), SurfaceFacts(reading))
         obstacle, head = _obstacle(surface_options.gradients, setting)

@@ -61,12 +61,13 @@ def relations_of(survey: Survey) -> list[str]:
     words: Counter[str] = Counter()
     treebanks: dict[str, set[str]] = {}
     for result in survey.results:
-        for best in list(result.best.values())[:1]:
+        if result.best:
+            best = next(iter(result.best.values()))  # all kinds of maps have the same words
             for relation, total in zip(best["relation"], best["total"], strict=True):
                 words[relation] += int(total)
                 treebanks.setdefault(relation, set()).add(result.cell.treebank)
-    order = {name: index for index, name in enumerate(TOTALS)}
-    return sorted(words, key=lambda name: (order.get(name, len(order)), -len(treebanks[name]), -words[name], name))
+    others = sorted(words.keys() - set(TOTALS), key=lambda name: (-len(treebanks[name]), -words[name], name))
+    return [*(name for name in TOTALS if name in words), *others]
 
 
 class MatrixMaker:
@@ -121,9 +122,10 @@ class MatrixMaker:
         return rows
 
     def _accuracy(self, model: str, kind: str, treebank: str, relation: str) -> Entry:
+        """Return an accuracy, or whether it failed. A whole cell that failed has no kind."""
         failed = (model, kind, treebank) in self._failed or (model, "", treebank) in self._failed
-        none = Entry(text="failed" if failed else "–")
-        return self._accuracies.get((model, kind, treebank, relation), none)
+        missing = Entry(text="failed" if failed else "–")
+        return self._accuracies.get((model, kind, treebank, relation), missing)
 
     def differences(self, relation: str) -> list[Row]:
         """Return the differences of a relation, one row for each contrast that has it, also for means."""
@@ -133,8 +135,9 @@ class MatrixMaker:
 
 
 def _accuracy(row: Mapping[str, Any], min_count: int) -> Entry:
-    chosen = f"{head_name(row['layer'], row['head'])} {ARROWS[row['direction']]}, " if row["correct"] else ""
-    weak = row["total"] < min_count
-    number = f"(n = {row['total']:,})" if weak else f"n = {row['total']:,}"
-    details = f"{chosen}{number}, offset {percent(row['offset_accuracy'])}"
-    return Entry(row["heldout_accuracy"], percent(row["heldout_accuracy"]), details, weak=weak)
+    """Return the held-out accuracy of a row of the table of best heads."""
+    head = f"{head_name(row['layer'], row['head'])} {ARROWS[row['direction']]}, " if row["correct"] else ""
+    is_rare = row["total"] < min_count
+    n = f"(n = {row['total']:,})" if is_rare else f"n = {row['total']:,}"
+    details = f"{head}{n}, offset {percent(row['offset_accuracy'])}"
+    return Entry(row["heldout_accuracy"], percent(row["heldout_accuracy"]), details, weak=is_rare)
