@@ -64,6 +64,7 @@ class HeadMeans:
         return self._by_encoder[id(encoder)][1]
 
     def _computed(self, encoder: Encoder) -> Tensor:
+        """Return the means of what the heads of all layers give."""
         pieces, sums = 0, torch.zeros(1, dtype=torch.int64)
         for batch in shared_batches(encoder, self.sentences, max_length=self.max_length):
             switch = HeadSwitch(encoder, batch.pieces)

@@ -116,6 +116,7 @@ def agree(first: Traits, second: Traits) -> bool:
 
 
 def _from_lexicon(document: Document, mention: Mention, tag: str) -> Traits:
+    """Return number, gender and person of an English mention, whose head word has this tag."""
     assert mention.head is not None  # noqa: S101
     if mention.type == "pronoun":
         return PRONOUNS.get(document.words[mention.head].casefold(), ("", "", ""))

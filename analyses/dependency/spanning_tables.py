@@ -46,6 +46,7 @@ TREES = Schema(
 
 
 def _gain(other: str, less: str, heading: str, meaning: str) -> TableColumn:
+    """Return the column of the held-out accuracy minus that of something other."""
     return TableColumn(
         f"{other}_gain {other}_gain_low {other}_gain_high",
         "points",

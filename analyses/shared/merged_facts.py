@@ -53,6 +53,7 @@ def merged_facts(first: Any, second: Any, what: str = "the facts") -> Any:
 
 
 def _merged_field(each: Field[Any], first: Any, second: Any, what: str) -> Any:
+    """Merge one field of the facts of two runs by its rule; without a rule, its values must be equal."""
     one, other = getattr(first, each.name), getattr(second, each.name)
     match each.metadata.get(_RULE):
         case "sum":
@@ -78,6 +79,7 @@ def key_of_texts(ids: Iterable[str]) -> str:
 
 
 def _rows_together(one: Any, other: Any) -> Any:
+    """Put the rows of two data frames together, or of those in two mappings by key."""
     if isinstance(one, Mapping):
         return {key: _rows_together(one[key], other[key]) if key in other else one[key] for key in one}
     import pandas as pd

@@ -23,6 +23,7 @@ def _names(value: Any) -> Sequence[str]:
 
 
 def _tables(path: str, value: Any) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the tables in a value, by the expressions that reach them from ``path``."""
     if isinstance(value, pd.DataFrame):
         yield path, value
     elif isinstance(value, Mapping):

@@ -78,6 +78,7 @@ def results_of_processes(
 def _one_pool(
     processes: Processes, prepare: Callable[[int], Callable[[Item], Result]], items: Sequence[Item]
 ) -> Iterator[tuple[Item, Result]]:
+    """Work on items in one pool of processes, and yield each item with its result."""
     context = processes.context()
     started = context.Value("i", 0)
     receiver, sender = context.Pipe(duplex=False)
@@ -104,6 +105,7 @@ _prepared: Callable[[Any], Any] | str = ""  # what works in this process, or the
 
 
 def _start(prepare: Callable[[int], Callable[[Any], Any]], started: Any, receiver: Connection) -> None:
+    """Prepare this process, which is one of a pool, to work on items."""
     global _prepared
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # an interruption on the terminal ends it without a traceback
     threading.Thread(target=_end_with_parent, args=(receiver,), daemon=True).start()

@@ -84,6 +84,7 @@ class SampledInput:
 
     @cached_property
     def _parts(self) -> tuple[bytes, bytes, bytes, bytes]:
+        """The bytes of the maps, the guesses, the scales and the annotation."""
         content, start = self.content.cpu().numpy().tobytes(), 0
         parts = []
         for size in content_sizes(self.shape):

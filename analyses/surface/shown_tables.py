@@ -100,6 +100,7 @@ def _in_unit(row: Row, name: str) -> str:
 
 
 def _labels(heads: pd.DataFrame, specials: Mapping[str, str]) -> ShownTable:
+    """Return the heads that have each label."""
     columns = [
         TableColumn("label", "text", "", "label"),
         TableColumn("heads", "count", "", "heads", cell=lambda row: str(len(row["heads"]))),

@@ -178,6 +178,7 @@ def on(treebank: str) -> str:
 
 
 def _columns_of_choice(survey: Survey) -> list[TableColumn]:
+    """Return the columns of what chose heads: the model, the kind of map if there are several, and the treebank."""
     several = len(survey.maps) > 1
     return [
         TableColumn("model", "text", "", "model", wraps=True),
@@ -210,6 +211,7 @@ def _losses(survey: Survey, rows: Mapping[tuple[str, str, str, str], Row], key: 
 
 
 def _contrast_row(one: SurveyContrast, models: dict[str, str]) -> Row:
+    """Return how many relations of a contrast were tested, and differ significantly on either side."""
     tested = one.contrast.tested
     return {
         "name": pair_name(one.contrast, models),

@@ -102,6 +102,7 @@ def rows_table(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pd.DataFram
 
 
 def _differences(contrasts: Sequence[SurveyContrast], schema: Schema) -> pd.DataFrame:
+    """Return a row for each difference of each contrast, with the columns of a schema."""
     rows = [
         {
             **row_of(one.contrast, row),
@@ -116,6 +117,7 @@ def _differences(contrasts: Sequence[SurveyContrast], schema: Schema) -> pd.Data
 
 
 def _read(record: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what was read in a cell, as columns; nothing if the whole cell failed."""
     if record is None:
         return {"weights_sha256": "", "fits": ""}
     model, sentences = record["model"], record["sentences"]
@@ -133,6 +135,7 @@ def _read(record: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _of_cell(result: CellResult, kind: str, status: str = "ok", reason: str = "") -> dict[str, Any]:
+    """Return the columns that say which cell and kind of map a row is about, and whether it failed."""
     revision = result.record["model"]["revision"] if result.record else None
     return {
         "model": result.cell.model,
