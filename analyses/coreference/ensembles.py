@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ...corpora_loaders.coreference import TYPES
 from ...extractors import MapBatch, Window
@@ -17,6 +18,8 @@ from ..shared.resampling import halves, poisson_weights
 from .antecedents import DIRECTIONS
 from .choices import choices_of
 from .tables import ALL
+
+Array = npt.NDArray[Any]
 
 MENTIONS = 3000
 """No further windows are read for ensembles after this number of mentions, whose values are kept."""
@@ -42,8 +45,34 @@ def ensemble_rows(
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Choose and score ensembles of up to ``most`` heads for each type of mention, as plain data."""
     # parts: the batches of the windows, of which no further part is read after enough mentions.
-    # Of each mention: its family and type, which candidates are right, and their values, (heads, candidates).
-    families, types, gold, values = [], [], [], []
+    families, types, gold, values, shape = _read_mentions(parts, policy, singletons=singletons)
+    ids = list(dict.fromkeys(families))
+    unit = np.array([ids.index(family) for family in families], dtype=np.int64)
+    first = halves(ids, SPLITS, seed).T  # document, split
+    draws = poisson_weights(ids, replicates, seed).astype(np.float64)
+    rows = []
+    for name in (ALL, *TYPES):
+        used = [index for index, kind in enumerate(types) if name in (ALL, kind)]
+        if len(used) < max(min_count, 1):
+            continue
+        most_candidates = max(len(gold[index]) for index in used)
+        padded_values = np.full((len(used), len(values[0]), most_candidates), -np.inf, dtype=np.float32)
+        padded_gold = np.zeros((len(used), most_candidates), dtype=bool)
+        for row, index in enumerate(used):
+            n_candidates = len(gold[index])
+            padded_values[row, :, :n_candidates] = values[index]
+            padded_gold[row, :n_candidates] = gold[index]
+        counts, _ = scored_ensembles(padded_values, padded_gold, unit[used], first, draws, most, shape)
+        rows.append({"candidates": policy, "type": name, **counts})
+    return rows
+
+
+def _read_mentions(
+    parts: Iterable[Iterable[MapBatch]], policy: str, *, singletons: bool
+) -> tuple[list[str], list[str], list[Array], list[Array], tuple[int, int, int]]:
+    """Return the families and types of mentions, which candidates are right, and their values, (heads, candidates)."""
+    # Last comes the shape: the numbers of layers, heads and directions.
+    families, types, gold, values = list[str](), list[str](), list[Array](), list[Array]()
     shape = (0, 0, len(DIRECTIONS))
     for part in parts:
         for batch in part:
@@ -64,23 +93,4 @@ def ensemble_rows(
                 values.append(by_direction.reshape(-1, len(words)).astype(np.float32))
         if len(types) >= MENTIONS:
             break
-
-    ids = list(dict.fromkeys(families))
-    unit = np.array([ids.index(family) for family in families], dtype=np.int64)
-    first = halves(ids, SPLITS, seed).T  # document, split
-    draws = poisson_weights(ids, replicates, seed).astype(np.float64)
-    rows = []
-    for name in (ALL, *TYPES):
-        used = [index for index, kind in enumerate(types) if name in (ALL, kind)]
-        if len(used) < max(min_count, 1):
-            continue
-        most_candidates = max(len(gold[index]) for index in used)
-        padded_values = np.full((len(used), len(values[0]), most_candidates), -np.inf, dtype=np.float32)
-        padded_gold = np.zeros((len(used), most_candidates), dtype=bool)
-        for row, index in enumerate(used):
-            n_candidates = len(gold[index])
-            padded_values[row, :, :n_candidates] = values[index]
-            padded_gold[row, :n_candidates] = gold[index]
-        counts, _ = scored_ensembles(padded_values, padded_gold, unit[used], first, draws, most, shape)
-        rows.append({"candidates": policy, "type": name, **counts})
-    return rows
+    return families, types, gold, values, shape

@@ -73,8 +73,38 @@ def tree_counts(
     # The sentences that each ensemble is scored on: all of them, or those that did not choose it.
     others = np.stack([~first, first], 1).reshape(-1, len(trees))
     scored = np.concatenate([np.ones((1, len(trees)), dtype=bool), others])
+    by_head, by_chain, by_ensemble, total = _right_by_sentence(read, trees, math.prod(shape), together, scored)
+    draws = poisson_weights(ids, replicates, seed)
+    subsets = _counts(np.concatenate([scored[:1], first]), by_head, by_chain, total, shape)
+    drawn = _counts(draws, by_head, by_chain, total, shape)
+    rows: list[dict[str, Any]] = []
+    for score in range(2) if total.any() else ():
+        rows.append(_head_row(score, subsets, drawn, shape))
+        if together and together[0]:
+            used_on = scored & np.array([bool(heads) for heads in together])[:, None]
+            right_of_others = {name: by_chain[:, score, [chain]] for chain, name in enumerate(CHAINS)}
+            # The ensemble of all sentences, the first one, is not compared, so any head may stand beside it.
+            right_of_others["head"] = by_head[:, score, [0, *_best_of_halves(subsets.correct[score], shape)]]
+            counts = _ensemble_row(by_ensemble[:, score], right_of_others, total, used_on.T, draws.astype(np.float64))
+            names = [named_reading(head, shape) for head in together[0]]
+            rows.append({"score": SCORES[score], "maps": "ensemble", "heads": names, **counts})
+    return {
+        "sentences": len(trees),
+        "left_out": len(read.ids) - len(trees),
+        "shape": list(shape),
+        "total": int(total.sum()),
+        "correct": by_head.sum(0).tolist(),
+        # JSON has no NaN, the only value that differs from itself.
+        "best": [{name: None if value != value else value for name, value in row.items()} for row in rows],
+    }
 
-    by_head = np.zeros((len(trees), 2, math.prod(shape)), dtype=np.int64)  # sentence, score, head
+
+def _right_by_sentence(
+    read: Read, trees: Sequence[int], n_heads: int, together: Sequence[tuple[int, ...]], scored: npt.NDArray[np.bool_]
+) -> tuple[Array, Array, Array, Array]:
+    """Return how many words of each sentence the trees of heads, chains and ensembles have right, and all words."""
+    # trees: the indices of the sentences. scored: which of them each ensemble is scored on, (ensembles, sentences).
+    by_head = np.zeros((len(trees), 2, n_heads), dtype=np.int64)  # sentence, score, head
     by_chain = np.zeros((len(trees), 2, 2), dtype=np.int64)  # sentence, score, chain
     by_ensemble = np.zeros((len(trees), 2, len(together)), dtype=np.int64)  # sentence, score, ensemble
     total = np.zeros(len(trees), dtype=np.int64)
@@ -92,31 +122,7 @@ def tree_counts(
             if heads and scored[choice, row]:
                 mean = values[:, list(heads)].mean(1, dtype=np.float64)
                 by_ensemble[row, :, choice] = right_words(tree_of(mean, number), number, gold)[:, is_scored].sum(1)
-
-    draws = poisson_weights(ids, replicates, seed)
-    subsets = _counts(np.concatenate([scored[:1], first]), by_head, by_chain, total, shape)
-    drawn = _counts(draws, by_head, by_chain, total, shape)
-    rows: list[dict[str, Any]] = []
-    for score in range(2) if total.any() else ():
-        rows.append(_head_row(score, subsets, drawn, shape))
-        if together and together[0]:
-            used_on = scored & np.array([bool(heads) for heads in together])[:, None]
-            # The ensemble of all sentences, the first choice, is not compared, so any head may stand beside it.
-            single = by_head[:, score, [0, *_best_of_halves(subsets.correct[score], shape)]]
-            right_of_others = {name: by_chain[:, score, [chain]] for chain, name in enumerate(CHAINS)} | {
-                "head": single
-            }
-            counts = _ensemble_row(by_ensemble[:, score], right_of_others, total, used_on.T, draws.astype(np.float64))
-            names = [named_reading(head, shape) for head in together[0]]
-            rows.append({"score": SCORES[score], "maps": "ensemble", "heads": names, **counts})
-    return {
-        "sentences": len(trees),
-        "left_out": len(read.ids) - len(trees),
-        "shape": list(shape),
-        "total": int(total.sum()),
-        "correct": by_head.sum(0).tolist(),
-        "best": [{name: None if value != value else value for name, value in row.items()} for row in rows],
-    }
+    return by_head, by_chain, by_ensemble, total
 
 
 def _counts(weights: Array, by_head: Array, by_chain: Array, total: Array, shape: tuple[int, int, int]) -> Counts:
