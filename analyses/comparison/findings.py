@@ -123,9 +123,9 @@ def view_of(contrast: Contrast, row: Difference) -> str:
 
 def view_of_better(contrast: Contrast, row: Difference, reports: Mapping[str, str]) -> str:
     """Return the view of the head that finds more in the report of its run; empty if there is no report."""
-    side, better = _better(contrast, row)
+    side, choice = _better(contrast, row)
     report = reports.get(side.run)
-    return f"{report}{view_of_side(contrast, row.group, side, better)}" if report else ""
+    return f"{report}{view_of_side(contrast, row.group, side, choice)}" if report else ""
 
 
 def _better(contrast: Contrast, row: Difference) -> tuple[Side, str]:

@@ -127,7 +127,7 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
         head = _best_head(chosen, counted)
         if head is None:
             return CoreferenceLookup(scored, head, ())
-        together: tuple[list[dict[str, Any]], ...] = ()
+        ensembles: tuple[list[dict[str, Any]], ...] = ()
         if most := options[EnsembleOptions].ensembles:
             starts = range(0, len(windows), _WINDOWS_AT_ONCE)
             rows = ensemble_rows(
@@ -139,7 +139,7 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
                 replicates=options[CountOptions].replicates,
                 seed=plan.facts.seed,
             )
-            together = (rows,)
+            ensembles = (rows,)
         decisions: list[Decision] = []
         right: list[Decision] = []  # examples from as many documents as possible
         wrong: list[Decision] = []
@@ -150,7 +150,7 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
             if all(len({decision.document.id for decision in each}) == EXAMPLES for each in (right, wrong)):
                 break
         shown = tuple(shown_example(decision, chosen.candidates) for decision in (*right, *wrong))
-        return CoreferenceLookup(scored, head, shown, together)
+        return CoreferenceLookup(scored, head, shown, ensembles)
 
     def results(
         self,

@@ -126,22 +126,20 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         most, has_trees = options[EnsembleOptions].ensembles, options[DependencyOptions].spanning_trees
         if not most and not has_trees:
             return None
-        request, facts, coarse = plan.requests[0], plan.facts, options[DependencyOptions].coarse
+        request, facts, replicates = plan.requests[0], plan.facts, options[CountOptions].replicates
         metric = counted.metric(facts.model, DependencyAccuracy)
-        sentences = read_values(
-            read(request.inputs[:SENTENCES], request.maker),
-            coarse_relation if coarse else lambda name: name,
-            len(metric.directions),
-        )
-        groups = _relations_by_row(metric, facts.asked)
         shape = (metric.n_layers, metric.n_heads, len(metric.directions))
-        replicates, key = options[CountOptions].replicates, key_of_texts(sentences.ids)
-        looked: dict[str, Any] = {}
+        batches = read(request.inputs[:SENTENCES], request.maker)
+        name_of = coarse_relation if options[DependencyOptions].coarse else str
+        sentences = read_values(batches, name_of, len(metric.directions))
+        key = key_of_texts(sentences.ids)
+        looked: dict[str, Any] = {}  # by the texts that were read
         together: list[tuple[int, ...]] = []
         if most:
+            rows = _relations_by_row(metric, facts.asked)
             looked[key], chosen = ensemble_rows(
                 sentences,
-                {name: of for name, of in groups.items() if name not in TOTALS and name != "root"},
+                {name: relations for name, relations in rows.items() if name not in (*TOTALS, "root")},
                 shape,
                 most=most,
                 min_count=options[CountOptions].min_count,
