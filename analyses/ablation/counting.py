@@ -49,12 +49,7 @@ class HeadEffects(ExactMetric):
     inputs: Int[Tensor, ""]
 
     def __init__(
-        self,
-        heads: Sequence[Sequence[int]],
-        relations: Sequence[str],
-        measures: Sequence[str],
-        *,
-        coarse: bool = False,
+        self, heads: Sequence[Sequence[int]], relations: Sequence[str], measures: Sequence[str], *, coarse: bool = False
     ) -> None:
         super().__init__()
         self.heads = [(layer, head) for layer, head in heads]

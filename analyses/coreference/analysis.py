@@ -153,11 +153,7 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
         return CoreferenceLookup(scored, head, shown, ensembles)
 
     def results(
-        self,
-        options: OptionSet,
-        counted: Counted[CoreferenceFacts],
-        needed: Mapping[str, Any],
-        looked: Any,
+        self, options: OptionSet, counted: Counted[CoreferenceFacts], needed: Mapping[str, Any], looked: Any
     ) -> CoreferenceResults:
         """Make the tables of the model, with the accuracy of its copies beside them, and the examples."""
         facts, analysis_options = counted.facts, options[CoreferenceOptions]

@@ -48,13 +48,7 @@ CONTRASTS = Schema(
             "difference",
             beside=bounds("difference"),
         ),
-        TableColumn(
-            "ratio ratio_low ratio_high",
-            "number",
-            "`first_accuracy` / `second_accuracy`",
-            "ratio",
-            digits=2,
-        ),
+        TableColumn("ratio ratio_low ratio_high", "number", "`first_accuracy` / `second_accuracy`", "ratio", digits=2),
     ),
 )
 

@@ -18,11 +18,7 @@ CORRELATIONS: tuple[Correlation, ...] = get_args(Correlation)
 
 
 def correlation(
-    measure: Correlation,
-    x: npt.NDArray[Any],
-    y: npt.NDArray[Any],
-    *,
-    fewest: int = FEWEST_POINTS,
+    measure: Correlation, x: npt.NDArray[Any], y: npt.NDArray[Any], *, fewest: int = FEWEST_POINTS
 ) -> float:
     """Return Spearman's ρ or Pearson's r; NaN for fewer points than ``fewest``, or where one side does not vary."""
     if len(x) < fewest or np.ptp(x) == 0 or np.ptp(y) == 0:

@@ -83,10 +83,7 @@ def _one_pool(
     started = context.Value("i", 0)
     receiver, sender = context.Pipe(duplex=False)
     pool = ProcessPoolExecutor(
-        min(processes.number, len(items)),
-        mp_context=context,
-        initializer=_start,
-        initargs=(prepare, started, receiver),
+        min(processes.number, len(items)), mp_context=context, initializer=_start, initargs=(prepare, started, receiver)
     )
     try:
         for future in as_completed([pool.submit(_work, item) for item in items]):

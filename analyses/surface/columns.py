@@ -58,9 +58,7 @@ SURFACE = Schema(
             ),
         ),
         TableColumn(
-            "STATISTIC_pooled",
-            "as above",
-            "the mean over all rows of all inputs, for each of the statistics above",
+            "STATISTIC_pooled", "as above", "the mean over all rows of all inputs, for each of the statistics above"
         ),
         TableColumn(
             "label",
@@ -86,9 +84,7 @@ SURFACE_LAYERS = Schema(
     (
         TableColumn("layer", "number from 1", "the layer"),
         TableColumn(
-            "STATISTIC",
-            "as above",
-            "the mean over the heads of the layer, for each of the statistics of `surface.csv`",
+            "STATISTIC", "as above", "the mean over the heads of the layer, for each of the statistics of `surface.csv`"
         ),
         TableColumn("STATISTIC_min STATISTIC_max", "as above", "the smallest and largest value of a head"),
         TableColumn(

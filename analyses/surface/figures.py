@@ -158,13 +158,7 @@ def _offset(offset: int) -> str:
 
 
 def _dots(
-    axes: Axes,
-    heads: pd.DataFrame,
-    values: pd.Series,
-    label: str,
-    name: str = "",
-    color: str = BLUE,
-    marker: str = "o",
+    axes: Axes, heads: pd.DataFrame, values: pd.Series, label: str, name: str = "", color: str = BLUE, marker: str = "o"
 ) -> None:
     """Draw a dot per head by layer, and the mean of each layer, in one color if there is a name for both."""
     table = heads[["layer"]].assign(value=values)

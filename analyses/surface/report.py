@@ -34,11 +34,7 @@ def surface_section(results: SurfaceResults, titles: Titles | None = None) -> Se
     return Section(
         title="What attention heads do on the surface of the text",
         template=Path(__file__).with_name("section.html.j2"),
-        context={
-            "notes": results.notes,
-            "sink": sinks(layers, specials),
-            "gradients": gradients,
-        },
+        context={"notes": results.notes, "sink": sinks(layers, specials), "gradients": gradients},
         shown=shown_tables(results),
         summary={
             "surface": records(heads),
