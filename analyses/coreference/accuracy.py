@@ -109,8 +109,8 @@ class CoreferenceAccuracy(OutcomeCounts):
         hits = antecedent_hits(batch, choices)
         baselines = np.zeros((len(choices), len(BASELINES)), dtype=bool)
         groups = np.zeros(len(choices), dtype=np.int64)
-        bins = np.zeros((len(choices), 3), dtype=np.int64)
-        traits_of: dict[int, dict[Mention, Traits]] = {}
+        bins = np.zeros((len(choices), 3), dtype=np.int64)  # type, distance in sentences, distance in words
+        traits_of: dict[int, dict[Mention, Traits]] = {}  # of the mentions of each window
         for row, (index, choice) in enumerate(choices):
             document = windows[index].source
             if index not in traits_of:
@@ -146,9 +146,8 @@ class CoreferenceAccuracy(OutcomeCounts):
 
 def groups_of_documents(corpus: Documents | Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     """Return the distinct groups of documents, sorted. Each is a tuple of labels, empty for most corpora."""
-    return (
-        sorted(corpus.facts.groups) if isinstance(corpus, Documents) else sorted({tuple(labels) for labels in corpus})
-    )
+    groups = corpus.facts.groups if isinstance(corpus, Documents) else {tuple(labels) for labels in corpus}
+    return sorted(groups)
 
 
 def mentions_by_group(corpus: Documents) -> Counter[str]:

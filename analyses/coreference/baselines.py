@@ -83,13 +83,16 @@ def nearest_first(document: Document, choice: Choice) -> list[Mention]:
 
 def traits(document: Document, start: int = 0, stop: int | None = None) -> dict[Mention, Traits]:
     """Return number, gender and person of each mention of a document that has words."""
-    feats = [feats for sentence in document.sentences for feats in sentence.feats]
+    # Of the mentions that start in a stretch of the document, and of those of all questions.
+    feats = [feats_of_word for sentence in document.sentences for feats_of_word in sentence.feats]
     tags = [tag for sentence in document.sentences for tag in sentence.xpos]
-    has_features = document.has_features
-    asked = [mention for question in document.questions or () for mention in (question.anaphor, *question.candidates)]
+    indices = document.starting(start, len(document.words) + 1 if stop is None else stop)
+    mentions = list(document.mentions[indices.start : indices.stop])
+    for question in document.questions or ():
+        mentions += [question.anaphor, *question.candidates]
     by_mention = {}
-    chosen = document.starting(start, len(document.words) + 1 if stop is None else stop)
-    for mention in (*document.mentions[chosen.start : chosen.stop], *asked):
+    has_features = document.has_features  # takes a look at every word
+    for mention in mentions:
         if mention.head is None:
             continue
         if has_features:

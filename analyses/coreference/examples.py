@@ -92,25 +92,25 @@ def shown_example(decision: Decision, policy: str) -> ShownExample:
     """Describe a decision to a reader: the sentence around the mention, and the candidates with the most weight."""
     document, choice, weights, right = decision
     mention, words = choice.mention, document.words
-    start = document.starts[document.sentence_of(mention.start)]
-    stop = next((start for start in document.starts if start >= mention.stop), len(words))
+    sentence_start = document.starts[document.sentence_of(mention.start)]
+    next_start = next((start for start in document.starts if start >= mention.stop), len(words))
     mentions = {"preceding": choice.before, "mentions": document.mentions, "words": ()}[policy]
     antecedent_heads = {other.head for other in mentions if other.entity == mention.entity}
     # If several mentions have the same head word, the first is shown, or the antecedent among them.
     shown = [other for other in mentions if other.entity == mention.entity or other.head not in antecedent_heads]
-    names = {other.head: document.text(other) for other in reversed(shown) if other.head is not None}
-    ranked = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
+    text_of_head = {other.head: document.text(other) for other in reversed(shown) if other.head is not None}
+    ranked = sorted(weights.items(), key=lambda item: (-item[1], item[0]))  # the heaviest word first
     candidates = [
-        ShownCandidate(rank, _short(names.get(word, words[word])), words[word], weight, word in choice.gold)
+        ShownCandidate(rank, _short(text_of_head.get(word, words[word])), words[word], weight, word in choice.gold)
         for rank, (word, weight) in enumerate(ranked, start=1)
         if rank <= _SHOWN_CANDIDATES or word in choice.gold
     ]
     return ShownExample(
         right=right,
         document=document.id,
-        before=_around(words[start : mention.start], last=True),
+        before=_around(words[sentence_start : mention.start], last=True),
         mention=document.text(mention),
-        after=_around(words[mention.stop : stop]),
+        after=_around(words[mention.stop : next_start]),
         type=mention.type,
         candidates=tuple(candidates),
         of=len(ranked),

@@ -82,21 +82,19 @@ class DependencyAccuracy(OutcomeCounts):
     ) -> None:
         names = check_relations(relations, coarse=coarse)
         self.trees = trees
-        members = {} if trees == "basic" else members_by_group(names, {name: set(of) for name, of in unions})
+        # In a basic tree, totals and unions are sums of their relations, so that they need no counts of their own.
+        members = {} if trees == "basic" else members_by_group(names, {name: set(union) for name, union in unions})
         self._members = list(members.values())
         self.directions = READINGS if both or causal else DIRECTIONS
         self.causal = causal
+        of_trees = () if trees == "basic" else (trees, *(is_member.tolist() for is_member in self._members))
         super().__init__(
             [*names, *members],
             (len(self.directions), n_layers, n_heads),
             len(OFFSETS) + 2 * causal,
             replicates=replicates,
             seed=seed,
-            configuration=(
-                "dependency",
-                coarse,
-                *([] if trees == "basic" else (trees, *(each.tolist() for each in self._members))),
-            ),
+            configuration=("dependency", coarse, *of_trees),
         )
         if trees == "enhanced":
             self.add_state("left_out", torch.zeros(3, dtype=torch.int64), "sum")
