@@ -132,7 +132,7 @@ class Probe(HeadPredictor):
         first = next(stream, None)
         if first is None:
             raise TrainingError("there is no sentence to learn from")
-        if stream is batches:
+        if stream is batches:  # an iterator, which can be read once
             if self.recipe.epochs > 1:
                 raise ValueError(f"{self.recipe.epochs} epochs need batches that can be read again, not a stream")
             batches = chain([first], stream)

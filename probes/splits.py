@@ -38,10 +38,10 @@ def make_splits(
         return
     fold_of = folds_of(test.sentences, folds)
     for fold in range(folds):
-        rest = [position for position, other in enumerate(fold_of) if other != fold]
-        tested = [position for position, other in enumerate(fold_of) if other == fold]
-        if rest and tested:
-            yield _with_dev(test.subset(rest), dev, test.subset(tested), tested, hold_out, seed)
+        trained = [position for position, its_fold in enumerate(fold_of) if its_fold != fold]
+        tested = [position for position, its_fold in enumerate(fold_of) if its_fold == fold]
+        if trained and tested:
+            yield _with_dev(test.subset(trained), dev, test.subset(tested), tested, hold_out, seed)
 
 
 def _with_dev(

@@ -203,8 +203,9 @@ class LinkMaker:
 def decided(
     maps: Mapping[Series, MapBatch], series: Iterable[Series], part_of_noise: float = 1.0
 ) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
-    """Decide which words are linked."""
-    # Returns the links; and the last layer of each pair in which values were equal, counted from 1; 0 for none.
+    """Decide which words are linked in each series, given the maps of all series in the forward direction."""
+    # Values are equal if they differ by no more than a part of the noise of float32. Returns the links; and the last
+    # layer of each pair in which values were equal, counted from 1; 0 for none.
     if any(batch.level != "word" for batch in maps.values()):
         raise ValueError("alignment needs word-level maps (level='word')")
     first = next(iter(maps.values()))

@@ -198,7 +198,7 @@ def _deviations(counts: AlignmentCounts, chosen: Sequence[tuple[int, int]]) -> A
         if not np.isnan(rates_of_heads).all():
             rates_of_choices[replicate] = all_rates[0][lowest(rates_of_heads)]
     defined = rates_of_choices[~np.isnan(rates_of_choices)]
-    by_choice = rates_of_choices - (defined.mean() if defined.size else np.nan)
+    by_choice = rates_of_choices - (defined.mean() if defined.size else np.nan)  # around the usual choice
     return np.asarray(rates[in_replicates] - rates[0] + by_choice)
 
 

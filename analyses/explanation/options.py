@@ -92,8 +92,9 @@ class TextOptions(OptionGroup):
                 raise OptionError(f"--{name} needs at least one file")
         if self.min_words and self.max_words and self.min_words > self.max_words:
             raise OptionError(f"--min-words {self.min_words} is above --max-words {self.max_words}")
-        named = [name for name in (self.text_column, self.label_column, self.query_column) if name is not None]
-        if len({int(name) if WHOLE_NUMBER.fullmatch(name) else name for name in named}) < len(named):
+        names = [name for name in (self.text_column, self.label_column, self.query_column) if name is not None]
+        distinct = {int(name) if WHOLE_NUMBER.fullmatch(name) else name for name in names}  # 1 and 01 are one column
+        if len(distinct) < len(names):
             raise OptionError("--text-column, --label-column and --query-column cannot be the same")
         if not any(_STRUCTURED & set(file.suffixes) for file in self.files()):
             for name in ("text_column", "label_column", "query_column"):

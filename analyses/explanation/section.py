@@ -32,6 +32,7 @@ _PAGE = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True
 _PAGE.filters |= {"percent": percent, "number": number, "value": shown_value, "bounds": shown_bounds}
 
 _COMPARED = (TableColumn("test", "text", "", "test"), TableColumn("compared", "text", "", "compared", wraps=True))
+_LEFT_OUT = (TableColumn("test", "text", "", "test"), TableColumn("why", "text", "", "why", wraps=True))
 _NUMBERS = (TableColumn("label", "text", "", "measure", wraps=True), MEAN, TableColumn("n", "count", "", "n"))
 
 
@@ -44,7 +45,8 @@ def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "
         tables |= {**results.tables, "training": results.history}
         verdicts = verdict_rows(results.verdicts)
         gates = {test.name for test in tests if test.gate}
-        summarized = {name: short for test in tests for name, short in test.tables.items()}
+        is_summarized = {name: flag for test in tests for name, flag in test.tables.items()}
+        left_out = [{"test": test, "why": why} for test, why in results.left_out]
         return Section(
             title=f"May the attention of {article}{model} be read as an explanation?",
             template=Path(__file__).with_name("section.html.j2"),
@@ -66,26 +68,20 @@ def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "
             shown=[
                 verdict_table(results),
                 ShownTable("explain_models", "The models (%)", EXPLAIN_MODELS.columns, rows_of(results.models)),
-                _not_run(results),
+                ShownTable("explain_left_out", "Tests left out", _LEFT_OUT, left_out),
             ],
             summary={
                 "explain_verdicts": records(results.verdicts),
                 "explain_summary": records(overall(results.summary)),
                 "explain_models": records(results.models),
-                **{f"explain_{name}": records(results.table(name)) for name, short in summarized.items() if short},
+                **{f"explain_{name}": records(results.table(name)) for name, flag in is_summarized.items() if flag},
                 "explain_curve": records(results.curve),
                 "explain_notes": list(results.notes),
-                "explain_left_out": [{"test": test, "why": why} for test, why in results.left_out],
+                "explain_left_out": left_out,
             },
             tables={f"explain_{name}": table for name, table in tables.items() if len(table)},
             figures=explain_figures(results, f"{model} on {corpus}" if model and corpus else model),
         )
-
-
-def _not_run(results: ExplainResults) -> ShownTable:
-    columns = [TableColumn("test", "text", "", "test"), TableColumn("why", "text", "", "why", wraps=True)]
-    rows = [{"test": test, "why": why} for test, why in results.left_out]
-    return ShownTable("explain_left_out", "Tests left out", columns, rows)
 
 
 def verdict_table(results: ExplainResults) -> ShownTable:

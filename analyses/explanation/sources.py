@@ -63,13 +63,13 @@ class Classifiers:
         )
 
     def make(self, seed: int, *, encoder: str | None = None, regularizer: str | None = "base") -> AttentionClassifier:
-        """Make an untrained classifier."""
+        """Make an untrained classifier, with the encoder and the regularizer of the tested one (``base``) or others."""
         options = self.options
-        chosen = None if options.regularizer == "none" else options.regularizer
+        of_base = None if options.regularizer == "none" else options.regularizer
         classifier = self.kind(
             encoder or options.encoder,  # type: ignore[arg-type]
             options.attention,
-            chosen if regularizer == "base" else regularizer,  # type: ignore[arg-type]
+            of_base if regularizer == "base" else regularizer,  # type: ignore[arg-type]
             dimensions=options.dimensions,
             strength=options.strength if regularizer == "base" else None,
             random_state=seed,

@@ -83,7 +83,7 @@ class FeedForwardChange(ExactMetric):
             is_defined = changes.isfinite()
             self.sums = added(self.sums, torch.where(is_defined, changes, 0)[None])
             self.sentences += is_defined.to(self.sentences.device)
-            raised = raised_shares(maps, ff).masked_fill(torch.eye(length, dtype=torch.bool), -1)
+            raised = raised_shares(maps, ff).masked_fill(torch.eye(length, dtype=torch.bool), -1)  # i ≠ j
             n_top = self.top.shape[1]
             amplification, cell = raised.flatten(1).topk(min(n_top, length * (length - 1)))
             fixed, key = (amplification * _FIXED_POINT).round().long(), torch.full_like(cell, int(keys[row]))

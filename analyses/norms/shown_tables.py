@@ -78,11 +78,14 @@ def shown_tables(
         pairs = rows_of(results.amplified[results.amplified["rank"] <= _SHOWN_PAIRS])
         tables.append(ShownTable("norms_amplified", "Pairs that are amplified most (%)", AMPLIFIED.columns, pairs))
     if results.block is not None:
+        dimensions = results.block.dimensions
+        largest = rows_of(dimensions[dimensions["rank"] <= _SHOWN_DIMENSIONS])
+        title = "The largest dimensions before the layer norm"
         tables += [
             _pairs(results.block.pairs),
             _relations(results.block.pairs),
             _overwriting(results.block.overwriting),
-            _dimensions(results.block.dimensions),
+            ShownTable("norms_dimensions", title, DIMENSIONS.columns, largest),
             _left_out(results.block.left_out),
         ]
     return tables
@@ -234,28 +237,24 @@ def _overwriting(overwriting: pd.DataFrame) -> ShownTable:
     for row in rows_of(overwriting):
         cells = {f"{column}:{row['quantity']}": row[column] for column in ("median", "low", "high")}
         rows.setdefault(row["layer"], {"layer": row["layer"], "tokens": row["tokens"]}).update(cells)
-
-    def column(quantity: str, heading: str, digits: int) -> TableColumn:
-        def quartiles(row: Row) -> str:
-            return f"[{row[f'low:{quantity}']:.{digits}f}, {row[f'high:{quantity}']:.{digits}f}]"
-
-        return TableColumn(f"median:{quantity}", "number", "", heading, digits=digits, beside=quartiles)
-
     columns = [
         TableColumn("layer", "number from 1", "", "layer"),
-        column("FF", "‖FF‖", 2),
-        column("residual", "‖residual‖", 2),
-        column("angle", "angle (°)", 0),
+        _median_column("FF", "‖FF‖", 2),
+        _median_column("residual", "‖residual‖", 2),
+        _median_column("angle", "angle (°)", 0),
         TableColumn("tokens", "count", "", "tokens"),
     ]
     title = "What the network adds, and to what: medians and quartiles"
     return ShownTable("norms_overwriting", title, columns, list(rows.values()))
 
 
-def _dimensions(dimensions: pd.DataFrame) -> ShownTable:
-    """Return the largest dimensions of each layer."""
-    rows = rows_of(dimensions[dimensions["rank"] <= _SHOWN_DIMENSIONS])
-    return ShownTable("norms_dimensions", "The largest dimensions before the layer norm", DIMENSIONS.columns, rows)
+def _median_column(quantity: str, heading: str, digits: int) -> TableColumn:
+    """Return the column of the medians of a quantity in `_overwriting`, with the quartiles beside them."""
+
+    def quartiles(row: Row) -> str:
+        return f"[{row[f'low:{quantity}']:.{digits}f}, {row[f'high:{quantity}']:.{digits}f}]"
+
+    return TableColumn(f"median:{quantity}", "number", "", heading, digits=digits, beside=quartiles)
 
 
 def _left_out(left_out: pd.DataFrame) -> ShownTable:

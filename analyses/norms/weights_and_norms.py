@@ -90,16 +90,16 @@ class WeightsAndNorms(ExactMetric):
             inputs, norms = batch.input_norms[:, layer, None].cpu().double(), batch.value_norms[:, layer].cpu().double()
             is_token = mask[:, None].expand_as(norms)
             # A token has one norm, which is its own sum and its own extremes.
-            self._spread("input_norm", layer, inputs, inputs**2, inputs, inputs, is_token[:, :1].long())
-            self._spread("value_norm", layer, norms, norms**2, norms, norms, is_token.long())
+            self._add_values("input_norm", layer, inputs, inputs**2, inputs, inputs, is_token[:, :1].long())
+            self._add_values("value_norm", layer, norms, norms**2, norms, norms, is_token.long())
             alpha = batch.alpha[:, layer].cpu()
             seen = (alpha > 0) & is_token[..., None] & is_token[:, :, None]
             weights = torch.where(seen, alpha, 0).double()
             # All pairs with one key have the same ‖f(x)‖, so sums over queries serve α and ‖αf(x)‖.
             sums, squares, count = weights.sum(2), weights.square().sum(2), seen.sum(2)
             low, high = torch.where(seen, alpha, torch.inf).amin(2).double(), weights.amax(2)
-            self._spread("weight", layer, sums, squares, low, high, count)
-            self._spread("norm", layer, sums * norms, squares * norms**2, low * norms, high * norms, count)
+            self._add_values("weight", layer, sums, squares, low, high, count)
+            self._add_values("norm", layer, sums * norms, squares * norms**2, low * norms, high * norms, count)
             # The class and the norm of a key, and the weight of a pair, decide on the cell within those of a head.
             of_keys = classes[:, None] * _GRID + NORMS.cells(batch.value_norms[:, layer].cpu())
             cells = WEIGHTS.cells(alpha) * len(NORMS) + of_keys.unsqueeze(2)
@@ -124,7 +124,7 @@ class WeightsAndNorms(ExactMetric):
         self._compact()
         return super().metric_state
 
-    def _spread(
+    def _add_values(
         self,
         name: str,
         layer: int,

@@ -211,8 +211,8 @@ class AttentionClassifier(nn.Module):
         if gradient:
             embedded = embedded.detach().requires_grad_()
         states = self.encoder(embedded, lengths)
-        words, attended = embedded[:, 1 : n + 1], states[:, 1 : n + 1]
-        hidden = attended
+        words, hidden = embedded[:, 1 : n + 1], states[:, 1 : n + 1]
+        attended = hidden
         if self.regularizer == "residual":
             attended = hidden + words
         elif self.regularizer == "concat":

@@ -82,11 +82,13 @@ class Trainings:
                 self._stop.set()  # or the pool would wait until all have been trained
                 pool.shutdown(cancel_futures=True)
                 raise
-        for training, (_, history, was_cached) in zip(trainings, done, strict=True):
+        models = {}
+        for training, (model, history, was_cached) in zip(trainings, done, strict=True):
+            models[training.name] = model
             self.history += [{"model": training.name, "role": training.role, **row} for row in history]
             self.from_cache += was_cached
             self.made += not was_cached
-        return {training.name: model for training, (model, _, _) in zip(trainings, done, strict=True)}
+        return models
 
     def _trained(
         self, training: ClassifierTraining, advance: Callable[..., None]

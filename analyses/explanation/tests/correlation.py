@@ -153,7 +153,7 @@ def tau_figure(results: ExplainResults, title: str) -> Figure | None:
             if len(values):
                 axes.step(*cumulative(values), where="post", color=color, lw=1.2, label=name)
                 mean = mean_of(results, column, of_group)
-                height = 106 + 7 * position
+                height = 106 + 7 * position  # above the curves, which end at 100 %
                 intervals(axes, [height], mean["low"], mean["high"], color)
                 axes.plot(mean["mean"], height, "o", color=color, ms=4, label=f"_{name}", zorder=3)
         if column != "tau_gradient_loo" and has_values(results.texts, "tau_random"):

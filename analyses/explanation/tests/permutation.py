@@ -38,7 +38,8 @@ def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
         ['permutation_tvd', 'permutation_mean_tvd', 'permutation_jsd', 'permutation_flip']
     """
     order = _orders(batch, draws)
-    attention_jsd: list[Tensor] = []  # of parts of the draws, each (batch, draws)
+    # All shuffled weights would not fit into memory, so their JSD is noted when a part of the draws is decoded.
+    attention_jsd: list[Tensor] = []  # each (batch, draws)
 
     def shuffled(part: slice) -> Tensor:
         index = order[:, part, None].expand(-1, -1, batch.alpha.shape[1], -1)
@@ -47,12 +48,12 @@ def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
         return weights
 
     p, original = answers(batch, draws, shuffled), batch.probabilities.double()[:, None]
-    moved = tvd(p, original).numpy()
+    output_tvd = tvd(p, original).numpy()
     return single_words_out(
         batch,
         {
-            "permutation_tvd": np.median(moved, axis=1),
-            "permutation_mean_tvd": moved.mean(axis=1),
+            "permutation_tvd": np.median(output_tvd, axis=1),
+            "permutation_mean_tvd": output_tvd.mean(axis=1),
             "permutation_jsd": np.median(torch.cat(attention_jsd, 1).double().numpy(), axis=1),
             "permutation_flip": (p.argmax(-1) != original.argmax(-1)).double().mean(1).numpy(),
         },
