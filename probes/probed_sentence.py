@@ -127,7 +127,7 @@ def batch_from_array(sentence: Sentence, maps: Float[np.ndarray, "layers heads n
 
 
 def scored(sentence: Sentence) -> Bool[np.ndarray, " words"]:
-    """Which words an unlabeled attachment score counts: those with a head, without punctuation (as in the paper).
+    """Return which words an attachment score counts: those with a head, without punctuation (as in the paper).
 
     Example:
         >>> from attentionology.corpora_loaders import Sentence

@@ -71,7 +71,7 @@ def unregister_probe(name: str) -> None:
 
 
 def registered_probes() -> dict[str, type[Probe]]:
-    """All probes by name: those of the toolkit, of other packages, and of the running program, in this order.
+    """Return all probes by name: those of the toolkit, of other packages, and of the running program, in this order.
 
     Raises:
         ProbeRegistryError: an entry point does not name a probe, or two probes have the same name.

@@ -25,7 +25,7 @@ def read_bitext(options: BitextOptions) -> Bitext:
         options.target,
         gold=gold,
         one_based=options.one_based,
-        hypotheses={name: path for name, _, path in baselines} if gold else None,
+        hypotheses={name: path for name, _, path in baselines} if gold else None,  # scored by the gold links
         limit=options.limit,
         lenient=options.lenient,
     )

@@ -133,8 +133,8 @@ def explain_figures(results: ExplainResults, title: str) -> dict[str, Figure]:
 def _part(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:
     """Return what the page shows of a test; empty if the test did not run."""
     measures = {*results.texts.columns, *(results.summary["measure"] if len(results.summary) else ())}
-    lent = {column for columns in borrowed(registered_tests()).values() for column in columns}
-    if not test.ran(measures, lent, results):
+    borrowed_columns = {column for columns in borrowed(registered_tests()).values() for column in columns}
+    if not test.ran(measures, borrowed_columns, results):
         return {}
     shown = [name for name in test.on_page if name in measures]
     values = {"there": shown, "epsilon": results.epsilon, **test.page_values(results)}

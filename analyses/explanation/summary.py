@@ -51,26 +51,26 @@ class Bootstrap:
     def __call__(self, values: Float[ndarray, "texts columns"]) -> tuple[Values, Values]:
         """Return the lower and upper bounds of the mean of each column over the texts that are not NaN."""
         # The bounds are NaN if there are no replicates, or fewer than two different texts.
-        there = ~np.isnan(values)
-        if not len(self.weights):
-            unknown = np.full(values.shape[1], np.nan)
-            return unknown, unknown
-        means = self._means(values, there)
         bounds = np.full((2, values.shape[1]), np.nan)
-        several = np.array([self.distinct(defined) > 1 for defined in there.T], dtype=bool)
-        bounds[:, several] = np.nanquantile(means[:, several], (0.025, 0.975), axis=0)
-        return bounds[0], bounds[1]
+        if len(self.weights):
+            is_defined = ~np.isnan(values)
+            has_several = np.array([self.distinct(of_column) > 1 for of_column in is_defined.T], dtype=bool)
+            means = self._means(values, is_defined)[:, has_several]
+            bounds[:, has_several] = np.nanquantile(means, (0.025, 0.975), axis=0)
+        low, high = bounds
+        return low, high
 
     def measured(self, name: str, values: Values) -> Measured:
         """Return the mean of a column over the texts that are not NaN, and how far it deviates in each replicate."""
-        there = ~np.isnan(values)
-        mean = float(values[there].mean()) if there.any() else np.nan
-        return Measured(name, mean, int(there.sum()), self._means(values, there) - mean)
+        is_defined = ~np.isnan(values)
+        mean = float(values[is_defined].mean()) if is_defined.any() else np.nan
+        return Measured(name, mean, int(is_defined.sum()), self._means(values, is_defined) - mean)
 
-    def _means(self, values: Values, there: npt.NDArray[np.bool_]) -> Values:
-        """Return the mean of each replicate over the texts that are there; NaN if it draws none of them."""
+    def _means(self, values: Values, is_defined: npt.NDArray[np.bool_]) -> Values:
+        """Return the mean of the defined values in each replicate; NaN if it draws none of their texts."""
         with np.errstate(invalid="ignore"):
-            means: Values = (self.weights @ np.where(there, values, 0.0)) / (self.weights @ there.astype(np.float64))
+            sums = self.weights @ np.where(is_defined, values, 0.0)
+            means: Values = sums / (self.weights @ is_defined.astype(np.float64))
         return means
 
 

@@ -139,17 +139,13 @@ def change_figure(change: pd.DataFrame, *, title: str = "") -> Figure:
 @styled
 def grid_figure(spread: WeightsAndNormsTables, *, title: str = "") -> Figure:
     """Draw α against ‖f(x)‖ by class, for all layers and each. The area of a dot is its share of the class's pairs."""
-    by_layer_and_class = spread.grid.groupby(["layer", "class"], sort=False)
-    layers = list(dict.fromkeys(spread.grid["layer"]))
+    layers = spread.grid.groupby("layer", sort=False)
     correlations = spread.correlation[spread.correlation["head"] == 0].set_index(["layer", "class"])["rho"]
     columns = min(len(layers), _PANELS_PER_ROW)
     rows = -(-len(layers) // columns)
     figure, grid = panels(TEXT, 1.75 * rows + 0.5, rows, columns, sharex=True, sharey=True)
-    for axes, layer in zip(grid.flat, layers, strict=False):
-        for name in dict.fromkeys(spread.grid["class"]):
-            if (layer, name) not in by_layer_and_class.groups:
-                continue
-            cells = by_layer_and_class.get_group((layer, name))
+    for axes, (layer, of_layer) in zip(grid.flat, layers, strict=False):
+        for name, cells in of_layer.groupby("class", sort=False):
             # The lowest cell has no lower edge on a logarithmic axis, and rare cells would cover what is frequent.
             share = cells["pairs"] / cells["pairs"].sum()
             is_drawn = (share >= _SMALLEST_SHARE) & (cells["weight"] > 0) & (cells["value_norm"] > 0)
@@ -165,7 +161,8 @@ def grid_figure(spread: WeightsAndNormsTables, *, title: str = "") -> Figure:
                 label=str(name) if axes is grid.flat[0] else None,
             )
         rho = correlations.get((layer, "all"), float("nan"))
-        axes.set_title(f"{f'layer {layer}' if layer else 'all layers'}, ρ = {rho:.2f}")
+        scope = "layer " + str(layer) if layer else "all layers"
+        axes.set_title(f"{scope}, ρ = {rho:.2f}")
         _log_scale(axes, "x", "y")
     for axes in grid.flat[len(layers) :]:
         axes.set_visible(False)
