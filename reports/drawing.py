@@ -73,7 +73,6 @@ STYLE: Any = {
     "savefig.dpi": 200,
 }
 
-
 styled = mpl.rc_context(STYLE)
 """Decorates functions that draw a figure."""
 

@@ -102,11 +102,8 @@ def _squared_norms(
     left: Int[Tensor, "batch keys"] | None = None,
     right: Int[Tensor, "batch keys"] | None = None,
 ) -> Float[Tensor, "batch rows keys"]:
-    """Compute ``c_ijᵀ K_j c_ij`` in blocks of queries that stay in the cache.
-
-    K_j is in ``grams``, and c_ij has the coefficients of all heads. If the keys are pairs of pieces, each of its two c
-    is that of the ``left`` or the ``right`` piece.
-    """
+    """Compute ``c_ijᵀ K_j c_ij`` with K from ``grams``; if keys are pairs, with the c of the two pieces of each."""
+    # The work is done in blocks of queries that stay in the cache.
     batch, _, rows, _ = coefficients.shape
     keys = grams.shape[1]
     out = coefficients.new_zeros(batch, rows, keys)

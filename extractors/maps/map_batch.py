@@ -36,7 +36,6 @@ the two best candidates had an error of at most 1.6e-5 in float32 (less than 7e-
 model it was at most 9e-6. `attentionology.extractors.model.doctor` measures it for any model.
 """
 
-
 Recompute = Callable[[Sequence[int], int | None], list[Float[Tensor, "layers heads n m"]]]
 """Computes maps of some sentences again in float64, see `MapBatch.exact`. There may be more layers than are needed."""
 

@@ -127,10 +127,7 @@ def core(model: Any) -> Any:
 
 @contextmanager
 def cross_attention_only(model: Any, names: CrossAttention | None, depth: int | None = None) -> Iterator[int | None]:
-    """Let the decoder end after the cross-attention of its first ``depth`` layers, or of all; yield the depth.
-
-    Cross-attention depends on nothing that follows. Without names, all is computed, and None is yielded.
-    """
+    """Let the decoder end after the cross-attention of its first ``depth`` layers, which depends on nothing later."""
     layers = nn.ModuleList() if names is None else layer_list(core(model), names.layers)
     if names is None or not layers:
         yield None

@@ -80,7 +80,6 @@ class Section:
 
 _FIGURE = Markup("\n<figure>{svg}<figcaption>{caption}</figcaption></figure>")
 
-
 _NAMED_HEAD = re.compile(r"(?<=\bhead )(\d+-\d+)(?![\d-])")
 
 
@@ -125,31 +124,17 @@ def write_report(
     """Write the tables and figures of all sections, ``report.html``, ``summary.json`` and ``run.json``."""
     check_names(sections)
     environment = template_environment()
-    rendered: list[dict[str, Any]] = []
-    for position, section in enumerate(sections, start=1):
-        svgs = _Placed(write_section(folder, section))
-        template_text = environment.from_string(Path(section.template).read_text(encoding="utf-8"))
-        shown = {table.name: table for table in section.shown}
-        html = template_text.render(run=run, suffix=section.suffix, **{"svgs": svgs, "shown": shown, **section.context})
-        html += "".join(
-            _FIGURE.format(svg=Markup(svg), caption=section.figures[name].get_label())  # noqa: S704  # written by us
-            for name, svg in svgs.items()
-            if name not in svgs.placed
-        )
-        html, headings = outlined(html, prefix=f"part-{position}", lower=int(len(sections) > 1))
-        escaped = Markup(html)  # noqa: S704  # escaped where it was rendered
-        about = {
-            "id": f"part-{position}",
-            "title": section.title,
-            "tab": section.tab or section.title,
-            "map": section.map,
-            "findings": section.findings,
-        }
-        rendered.append({**about, "html": escaped, "headings": headings})
+    lower = int(len(sections) > 1)  # the page puts a heading above those of each of several sections
+    rendered = [
+        _render(environment, folder, section, run, id_=f"part-{position}", lower=lower)
+        for position, section in enumerate(sections, start=1)
+    ]
+    # The sections of one analysis for several kinds of maps, which follow each other, are one part of the page.
+    parts = groupby(rendered, lambda entry: entry["tab"] if entry["map"] else entry["id"])
     page = environment.get_template(template).render(
         run=run,
         sections=rendered,
-        parts=[list(part) for _, part in groupby(rendered, lambda one: one["tab"] if one["map"] else one["id"])],
+        parts=[list(part) for _, part in parts],
         record=to_json(run),
         explorer=None if explorer is None else Markup(explorer),  # noqa: S704  # escaped by the caller
         page_styles=Markup(palette_styles() + bundled("page.css")),  # noqa: S704  # a file of this package
@@ -164,6 +149,31 @@ def write_report(
     (folder / "summary.json").write_text(to_json(summary), encoding="utf-8")
     record = {**run, "files": files_of_run(folder)}  # --overwrite deletes these files only
     (folder / RUN_RECORD).write_text(to_json(record), encoding="utf-8")
+
+
+def _render(
+    environment: Environment, folder: Path, section: Section, run: dict[str, Any], *, id_: str, lower: int
+) -> dict[str, Any]:
+    """Write the files of a section, and return what the page takes of it; ``lower`` is added to levels of headings."""
+    svgs = _Placed(write_section(folder, section))
+    template = environment.from_string(Path(section.template).read_text(encoding="utf-8"))
+    shown = {table.name: table for table in section.shown}
+    html = template.render(run=run, suffix=section.suffix, **{"svgs": svgs, "shown": shown, **section.context})
+    html += "".join(
+        _FIGURE.format(svg=Markup(svg), caption=section.figures[name].get_label())  # noqa: S704  # written by us
+        for name, svg in svgs.items()
+        if name not in svgs.placed
+    )
+    html, headings = outlined(html, prefix=id_, lower=lower)
+    return {
+        "id": id_,
+        "title": section.title,
+        "tab": section.tab or section.title,
+        "map": section.map,
+        "findings": section.findings,
+        "html": Markup(html),  # noqa: S704  # escaped where it was rendered
+        "headings": headings,
+    }
 
 
 def template_environment() -> Environment:
