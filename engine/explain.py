@@ -16,7 +16,7 @@ from ..analyses.explanation.analysis import ExplainFacts, ExplanationTests
 from ..analyses.explanation.options import ExplanationTestOptions, TextOptions
 from ..analyses.explanation.record import describe
 from ..analyses.explanation.results import ExplainResults
-from ..analyses.explanation.run import choose, examine_share, found, prepared, trained
+from ..analyses.explanation.run import choose, examine_share, find_facts, prepare, train_tested
 from ..analyses.explanation.run_options import ClassifierTrainingOptions, ExplainOptions, Loaded
 from ..analyses.explanation.section import explain_table
 from ..analyses.explanation.sources import save_model, threads_for
@@ -223,12 +223,12 @@ def execute(
         check_folder(options.shares.parts)
     cache = options.training.cache if out is None else cache_folder(options.training.cache, out)
     if out is None:
-        return _explanation(prepared(options, loaded, chosen, cache), None, command, shown_options or {})
+        return _explanation(prepare(options, loaded, chosen, cache), None, command, shown_options or {})
     texts = options.texts
     reads = paths_read(options.model.model, texts.data, texts.dev, texts.test, options.classifier.vectors)
     with RunFolder(out, overwrite=overwrite, reads=reads) as folder:
         shown = {**(shown_options or {}), **options.shares.described(), "out": str(out)}
-        explanation = _explanation(prepared(options, loaded, chosen, cache), folder.path, command, shown)
+        explanation = _explanation(prepare(options, loaded, chosen, cache), folder.path, command, shown)
     return replace(explanation, folder=out)
 
 
@@ -236,19 +236,19 @@ def count_share(options: ExplainOptions, out: Path) -> str:
     """Train the tested model if need be, examine a share of its texts, and return a sentence about its parts."""
     chosen = choose(options, Loaded())
     check_folder(options.shares.parts or out)
-    tested = prepared(options, Loaded(), chosen, cache_folder(options.training.cache, out))
+    tested = prepare(options, Loaded(), chosen, cache_folder(options.training.cache, out))
     with threads_for(tested.model):
-        return examine_share(trained(tested))
+        return examine_share(train_tested(tested))
 
 
 def _explanation(tested: Tested, folder: Path | None, command: str, shown_options: Mapping[str, Any]) -> Explanation:
     """Train the model if need be, run the tests, and write the report if there is a folder for it."""
     stages = tested.stages
     with threads_for(tested.model):
-        tested = trained(tested)
+        tested = train_tested(tested)
         texts, options = tested.texts.test, OptionSet()  # the analysis has no options: its facts hold what it needs
         with stages("results"):
-            counted = Counted(found(tested), {}, {})
+            counted = Counted(find_facts(tested), {}, {})
             parts = with_results([Part(ExplanationTests(), None, (), counted)], options)
         record = describe(tested, parts[0].results.left_out, command, shown_options)
         titles = Titles(record["model"]["name"], title_of_files([file.path for file in texts.files]))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..analyses.contract import Counted, OptionGroup, OptionSet, Titles
 from ..analyses.option_groups import names_in
-from ..analyses.probing.analysis import NAME, ProbeFacts, Probing, RightWords, found
+from ..analyses.probing.analysis import NAME, ProbeFacts, Probing, RightWords, counted_probes
 from ..analyses.probing.inputs import LoadedInputs, Workspace, read_inputs
 from ..analyses.probing.methods import RANDOM
 from ..analyses.probing.options import ProbeOptions, Role, TreebankOptions
@@ -233,7 +233,7 @@ def _run(
     test_treebank = inputs.treebanks["test"]
     title = title_of_files([file.path for file in test_treebank.files]) or "a treebank"
     titles = Titles(inputs.encoder.name, title)
-    counted = found(options, inputs, trained)
+    counted = counted_probes(options, inputs, trained)
     groups = OptionSet([options.counts])
     with workspace.stages("tables and figures"):
         parts = with_results([Part(Probing(), options.maps.map, (NAME,), counted)], groups)

@@ -78,7 +78,7 @@ def _check_that_all_are_read(options: ExplainOptions, chosen: Sequence[Explanati
             raise OptionError(f"{flag(name)} is for --tests {' or '.join(readers)}")
 
 
-def prepared(options: ExplainOptions, loaded: Loaded, chosen: Chosen, cache: Path | None) -> Tested:
+def prepare(options: ExplainOptions, loaded: Loaded, chosen: Chosen, cache: Path | None) -> Tested:
     """Read the texts and make the model. Texts that it cannot read and tests that it cannot take are left out."""
     stages = Stages()
     with stages("read the texts"):
@@ -120,7 +120,7 @@ def _model(options: ExplainOptions, source: ModelSource | None) -> AttentionMode
         raise OptionError(str(error)) from error
 
 
-def trained(tested: Tested) -> Tested:
+def train_tested(tested: Tested) -> Tested:
     """Train the tested model if it has to be trained."""
     if not tested.trains:
         return tested
@@ -128,7 +128,7 @@ def trained(tested: Tested) -> Tested:
     return replace(tested, model=tested.trained([training], "train")["base"])
 
 
-def found(tested: Tested) -> ExplainFacts:
+def find_facts(tested: Tested) -> ExplainFacts:
     """Examine the model, compare it with others, and put everything that was found together."""
     options = tested.options
     tested = replace(tested, table=_examined(tested))

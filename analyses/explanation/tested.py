@@ -32,7 +32,7 @@ class Tested:
     options: ExplainOptions  # the options of the run
     texts: ExplainTexts  # the texts by role, all of which the model can read
     source: ModelSource | None  # how models are made; None if the model was saved or loaded before
-    # the model whose attention is tested; before `attentionology.analyses.explanation.run.trained`, the untrained model
+    # the model whose attention is tested; untrained before `attentionology.analyses.explanation.run.train_tested`
     model: AttentionModel
     labels: npt.NDArray[np.int64]  # the class of each tested text, 0-based
     tests: tuple[ExplanationTest, ...]  # the tests that run

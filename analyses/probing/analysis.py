@@ -162,7 +162,7 @@ def attempts_of(counted: Counted[ProbeFacts]) -> list[Attempt]:
     ]
 
 
-def found(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes) -> Counted[ProbeFacts]:
+def counted_probes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes) -> Counted[ProbeFacts]:
     """Return everything that was trained and tested, as it is stored."""
     attempts, heads = trained.attempts, trained.single_heads
     alone: npt.NDArray[np.int64] = np.asarray(sum(head.correct_ for head in heads))
