@@ -66,7 +66,7 @@ def placed_sentences(path: str | Path, start: Place | None = None) -> Iterator[t
     path = Path(path)
     start = start or Place()
     _, _, sentences, documents, document = start
-    pending: list[str] = []  # comments from blocks without words, which belong to the next sentence
+    comments_before: list[str] = []  # from blocks without words; they belong to the next sentence
     faults: list[CorpusError] = []  # after the first one, reading goes on for the sake of further ones alone
     # Treebanks repeat the same few strings, which are stored once. The memory for this is bounded, because a reader may
     # keep none of the sentences. `sys.intern` would keep every string for good in Python 3.12.
@@ -77,20 +77,20 @@ def placed_sentences(path: str | Path, start: Place | None = None) -> Iterator[t
             for match in filter(None, map(_DOCUMENT.match, comments)):
                 documents += 1
                 document = match["id"] or f"{path}:doc{documents}"
-            if len(comments) < len(block.lines):
+            if len(comments) < len(block.lines):  # the block has words
                 sentences += 1
                 if len(cells) > _SHARED_CELLS:
                     cells.clear()
-                lines = SentenceLines(path, block, f"{path.name}:{sentences}", pending)
-                faults += lines.faults
-                pending = []
+                sentence_lines = SentenceLines(path, block, f"{path.name}:{sentences}", comments_before)
+                faults += sentence_lines.faults
+                comments_before = []
                 if not faults:
-                    place = Place(block.offset, block.end, sentences, documents, document)
-                    yield lines.sentence(document, cells), place
+                    place_after = Place(block.offset, block.end, sentences, documents, document)
+                    yield sentence_lines.sentence(document, cells), place_after
             elif fault := _lost_words(path, block):
                 faults.append(fault)
             else:
-                pending += filter(_DOCUMENT_COMMENT.match, comments)
+                comments_before += filter(_DOCUMENT_COMMENT.match, comments)
             if len(faults) > _LISTED:
                 break
     except CorpusError as error:  # the rest cannot be read, for example because it is not UTF-8

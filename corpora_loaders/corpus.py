@@ -65,7 +65,7 @@ class Tally:
         self._tagged: Counter[tuple[str, str]] = Counter()
         self._documents = Names()
         # These describe the file whose sentences are added now:
-        self._sentences = self._words = 0
+        self._file_sentences = self._file_words = 0
         self._origin: dict[str, str] = {}
         self._is_long = False  # a sentence of one word may really be "_"
         self._has_words = False
@@ -84,11 +84,11 @@ class Tally:
         tagged = zip(heads, sentence.relations, tags, strict=True)
         self._tagged.update((relation, tag) for head, relation, tag in tagged if head is not None)
         numbers["documents"] += sentence.document is not None and self._documents.add(sentence.document)
-        if not self._sentences:
+        if not self._file_sentences:
             comments = sentence.comments.items()
             self._origin = {key: value for key, value in comments if value and _ORIGIN.search(key)}
-        self._sentences += 1
-        self._words += len(sentence)
+        self._file_sentences += 1
+        self._file_words += len(sentence)
         self._is_long = self._is_long or len(sentence) > 1
         self._has_words = self._has_words or any(word != "_" for word in sentence.words)
         return sentence
@@ -99,8 +99,8 @@ class Tally:
             folder = Path(path).parent.name
             hint = f"; {folder} needs the text of the original corpus" if folder.startswith("UD_") else ""
             raise CorpusError(f"every form is '_': this corpus was released without its words{hint}", file=path)
-        file = CorpusFile(str(path), sha256, self._sentences, self._words, self._origin, source_of(path))
-        self._sentences = self._words = 0
+        file = CorpusFile(str(path), sha256, self._file_sentences, self._file_words, self._origin, source_of(path))
+        self._file_sentences = self._file_words = 0
         self._origin, self._is_long, self._has_words = {}, False, False
         return file
 

@@ -38,39 +38,39 @@ def cite_run(folder: Path) -> Citation:
 
 def methods(record: Mapping[str, Any]) -> str:
     """Return sentences for the section on methods, from the record of a run."""
-    model, options, sentences = record["model"], record["options"], record["sentences"]
+    model, options, reading = record["model"], record["options"], record["sentences"]
     revision = f"revision {model['revision']}, " if model["revision"] else ""
     files = " and ".join(map(_file, record["corpus"]["files"])) or "the text"
-    unit, skipped = record["corpus"]["unit"], len(sentences["skipped"])
+    unit, skipped = record["corpus"]["unit"], len(reading["skipped"])
     commit = f", commit {record['git_commit']}" if record["git_commit"] else ""
     maps = ", ".join(_names(options["map"]))
     relations, groups = _names(options.get("relations")), _names(options.get("group"))
-    parts = [
-        f"We read {sentences['read']:,} {unit} ({sentences['words']:,} words) of {files} with {model['name']} "
+    sentences = [
+        f"We read {reading['read']:,} {unit} ({reading['words']:,} words) of {files} with {model['name']} "
         f"({revision}{model['layers']} layers of {model['heads']} heads, SHA-256 of the weights "
         f"{model['weights_sha256'][:12]}), and analyzed its maps of the kind {maps} with attentionology "
         f"{record['versions']['attentionology']}{commit}, "
         f"transformers {record['versions']['transformers']} and torch {record['versions']['torch']}."
     ]
     if skipped:
-        parts.append(f"{skipped:,} {unit} were left out.")
+        sentences.append(f"{skipped:,} {unit} were left out.")
     if coreference := record.get("coreference"):
         account = coreference["account"]
-        parts.append(
+        sentences.append(
             f"{coreference['notes'][0]} {account['scored']:,} of the {account['anaphors']:,} mentions that have an "
             "antecedent were scored."
         )
     if options.get("trees") == "enhanced":
-        parts.append("Syntactic heads are those of the enhanced dependencies (column DEPS).")
+        sentences.append("Syntactic heads are those of the enhanced dependencies (column DEPS).")
     if relations:
-        parts.append(f"Before the run, we chose the relations {', '.join(relations)}.")
+        sentences.append(f"Before the run, we chose the relations {', '.join(relations)}.")
     if groups:
-        parts.append(f"Groups of relations are {'; '.join(groups)}.")
+        sentences.append(f"Groups of relations are {'; '.join(groups)}.")
     if options.get("replicates"):
-        parts.append(f"Intervals are from {options['replicates']:,} bootstrap replicates (seed {record['seed']}).")
+        sentences.append(f"Intervals are from {options['replicates']:,} bootstrap replicates (seed {record['seed']}).")
     if options.get("control"):
-        parts.append(f"The control is {options['control']}.")
-    return " ".join([*parts, f"The command was: {record['command']}"])
+        sentences.append(f"The control is {options['control']}.")
+    return " ".join([*sentences, f"The command was: {record['command']}"])
 
 
 def bibtex(record: Mapping[str, Any]) -> str:

@@ -114,13 +114,12 @@ def estimate_run(
     prepared = job.prepare(model=model, corpus=corpus)
     planned = plan_analyses(prepared)
     parts, passes = parts_of(planned.passes), list[PassEstimate]()
-    for number, current in enumerate(planned.passes):
-        analyses = [
-            analysis.name
-            for analysis, _, plan in planned.plans
-            if any(request in current.requests for request in plan.requests)
-        ]
-        sizes = [len(part) for part in parts if part.number == number]
+    for pass_number, current in enumerate(planned.passes):
+        analyses = []
+        for analysis, _, plan in planned.plans:
+            if any(request in current.requests for request in plan.requests):
+                analyses.append(analysis.name)
+        sizes = [len(part) for part in parts if part.number == pass_number]
         passes.append(_estimate_pass(current, analyses, sizes, prepared))
     counted = None
     if part_options.parts is not None:

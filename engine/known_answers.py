@@ -39,7 +39,7 @@ def known_checks(encoder: Encoder, model: str, corpus: str) -> Iterator[Check]:
 
 
 def sample_results(encoder: Encoder) -> Results:
-    """The results of the demo model on the sample treebank."""
+    """Return the results of the demo model on the sample treebank."""
     return _results(encoder, SAMPLE, sample)
 
 

@@ -93,13 +93,13 @@ def number_of_parts(inputs: int) -> int:
 def parts_of(passes: Sequence[Pass], fingerprint: str = "") -> list[CorpusPart]:
     """Cut all passes into parts; the fingerprint is that of the run (see `fingerprint`)."""
     parts = []
-    for number, current in enumerate(passes):
+    for pass_number, current in enumerate(passes):
         inputs = len(current.inputs)
         # A pass that may fail is one part: it reads few inputs, and its failure is kept, too.
         size = max(1, inputs) if current.optional else size_of_parts(inputs)
         for start in range(0, inputs, size):
             stop = min(start + size, inputs)
-            parts.append(CorpusPart(current.of_inputs(start, stop), number, start, stop, fingerprint))
+            parts.append(CorpusPart(current.of_inputs(start, stop), pass_number, start, stop, fingerprint))
     return parts
 
 

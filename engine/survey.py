@@ -91,13 +91,13 @@ def survey(
         >>> result.cells_table[["treebank", "status", "reason"]].values.tolist()
         [['sample', 'ok', ''], ['absent', 'failed', 'absent.conllu: there is no such file']]
     """
-    given = OptionSet.of(options, _GROUPS, "survey")
-    files, of_maps, of_model = given[CorpusOptions], given[MapOptions], given[ModelOptions]
+    groups = OptionSet.of(options, _GROUPS, "survey")
+    files, of_maps, of_model = groups[CorpusOptions], groups[MapOptions], groups[ModelOptions]
     if replace(files, tokens="syntactic", limit=None) != CorpusOptions():
         raise OptionError("of CorpusOptions, a survey uses only tokens and limit")
     if replace(of_model, device="cpu") != ModelOptions():
         raise OptionError("of ModelOptions, a survey uses only the device; revisions are given as NAME@REVISION")
-    if given[PartOptions].part is not None:
+    if groups[PartOptions].part is not None:
         raise OptionError("a share is counted by the command: attentionology survey … --parts FOLDER --part K/N")
     if reports and out is None:
         raise OptionError("the reports of cells are written beside that of the survey, which needs out")
@@ -109,13 +109,13 @@ def survey(
                 cells=CellOptions(
                     of_maps.merge, of_maps.normalize, files.tokens, files.limit, of_model.device, reports
                 ),
-                dependency=given[DependencyOptions],
-                control=given[ControlOptions],
-                count=given[CountOptions],
-                feed_forward=given[FeedForwardOptions],
-                limits=given[LimitOptions],
+                dependency=groups[DependencyOptions],
+                control=groups[ControlOptions],
+                count=groups[CountOptions],
+                feed_forward=groups[FeedForwardOptions],
+                limits=groups[LimitOptions],
                 seed=seed,
-                long_run=given[PartOptions],
+                long_run=groups[PartOptions],
             ),
             out=None if out is None else Path(out),
             overwrite=overwrite,
