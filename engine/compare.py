@@ -105,7 +105,7 @@ def compare(
     comparison = Comparison(tuple(contrasts), min_count, tuple(notes))
     shown_options = {"names": labels, "min_count": min_count, "relations": list(relations)}
     by_label = dict(zip(labels, runs, strict=True))
-    written = partial(_written, comparison, by_label, shown_options, "attentionology.compare(…)", Stages())
+    written = partial(_as_run, comparison, by_label, shown_options, "attentionology.compare(…)", Stages())
     return replace(comparison, written=cache(written))
 
 
@@ -210,12 +210,12 @@ def compare_folders(
             comparison = compare(*runs, names=labels, min_count=min_count, relations=relations)
         by_label = dict(zip(labels, runs, strict=True))
         shown = {**(shown_options or {}), "out": str(out)}
-        written = _written(comparison, by_label, shown, command, stages, out)
-        write_run(target.path, written)
-    return comparison, written.sections[0]
+        run = _as_run(comparison, by_label, shown, command, stages, out)
+        write_run(target.path, run)
+    return comparison, run.sections[0]
 
 
-def _written(
+def _as_run(
     comparison: Comparison,
     runs: Mapping[str, ComparedRun],
     shown_options: Mapping[str, Any],
