@@ -8,9 +8,9 @@ from typing import Any
 from markupsafe import Markup
 
 NAN = math.nan
-HEAD = {"layer": 3, "head": 4, "correct": 7, "direction": "mention->antecedent", "offset": -2}
+HEAD: dict[str, Any] = {"layer": 3, "head": 4, "correct": 7, "direction": "mention->antecedent", "offset": -2}
 
-COREFERENCE = {
+COREFERENCE: dict[str, Any] = {
     "map_facts": ["fact a", "fact b"],
     "account": {"scored": 1200, "anaphors": 1500, "documents": 1030, "forced": 1002},
     "candidates": {"all": "ALL", "preceding": "EARLIER"},
@@ -49,7 +49,7 @@ COREFERENCE = {
         for right, name in ((True, "SHE"), (False, "HE"))
     },
 }
-DEPENDENCY = {
+DEPENDENCY: dict[str, Any] = {
     "map_facts": ["fact a", "fact b"],
     "min_count": 11,
     "is_enhanced": False,

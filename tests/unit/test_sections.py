@@ -323,7 +323,7 @@ def test_conditions_decide_what_is_shown(analysis, changes, gone, come):
     assert [fragment for fragment in come if not among(fragment, *after)] == []
 
 
-RUN = {
+RUN: dict[str, Any] = {
     "command": "attentionology X",
     "started": "2020-01-01",
     "seconds": {"read": 1.25, "count": 2.5},
@@ -331,8 +331,8 @@ RUN = {
     "versions": {"attentionology": "VERSION"},
 }
 FILES = [{"name": "f1", "sha256": "abc"}, {"name": "f2", "sha256": "def"}]
-FILES_OF_PAGE = {"page_styles": "", "styles": "", "script": ""}
-COMPARED = {
+FILES_OF_PAGE: dict[str, Any] = {"page_styles": "", "styles": "", "script": ""}
+COMPARED: dict[str, Any] = {
     "runs": [
         {
             "name": "A",
@@ -356,7 +356,7 @@ COMPARED = {
         },
     ]
 }
-SURVEYED = {
+SURVEYED: dict[str, Any] = {
     "survey": {
         "models": [
             {"name": "m1", "revision": "r1", "weights_sha256": "w1"},
@@ -386,7 +386,7 @@ SURVEYED = {
     ],
 )
 def test_pages_about_several_runs_say_where_they_come_from(template, about, facts, provenance):
-    section = {"id": "part-1", "title": "TITLE", "tab": "TITLE", "map": "", "html": "[body]"}
+    section: dict[str, Any] = {"id": "part-1", "title": "TITLE", "tab": "TITLE", "map": "", "html": "[body]"}
     section |= {"headings": [{"id": "h", "level": 2, "text": "HEADING"}], "findings": []}
     page = template_environment().get_template(template)
     shown = page.render(
