@@ -4,10 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { address, bestHead, firstView, parameters, restore, withHead } from "../src/address";
 import { coloring } from "../src/color";
-import type { Explorer, Measure, SampledSentence } from "../src/data";
+import type { Explorer, Measure } from "../src/data";
 import { apart } from "../src/drawing/labels";
 import { averaged, mostAttended } from "../src/ensembles";
-import type { HeadMap } from "../src/inflate";
 import { NO_GUESS, shadeAt, UNSURE } from "../src/inflate";
 import type { Example } from "../src/judging";
 import { first } from "../src/judging";
@@ -17,40 +16,7 @@ import { commonScale, difference, sharedAmongWords } from "../src/scales";
 import { search } from "../src/search";
 import { disagreement, sorted } from "../src/sorting";
 import { barOf, beside, strengths } from "../src/strengths";
-
-function measure(id: string, values: (number | null)[], more: Partial<Measure> = {}): Measure {
-  return {
-    ...{ id, group: "Group", label: id, kind: "weight", unit: "%", values, low: null, high: null, n: 10, baseline: null },
-    ...{ center: null, categories: null, relation: null, direction: null, note: "", ...more },
-  };
-}
-
-function sentence(id: string, rows: string[], relations: (string | null)[] = []): SampledSentence {
-  const special = rows.map((row) => row.startsWith("["));
-  return {
-    ...{ id, document: null, file: "", line: null, rows, columns: null, special, special_columns: null },
-    ...{ heads: rows.map(() => null), relations, tags: rows.map(() => "NOUN"), mentions: [], links: [], maps: {}, guesses: {} },
-  };
-}
-
-const DATA: Explorer = {
-  ...{ model: "m", corpus: "c", unit: "sentences", layers: 2, heads: 2, cards: [], findings: [] },
-  measures: [
-    measure("obj", [0.1, 0.7, 0.4, 0.2], { relation: "obj", direction: "dep->head" }),
-    measure("errors", [0.5, 0.3, null, 0.9], { low_is_best: true }),
-  ],
-  sample: { kinds: ["weight", "norm"], note: "", sentences: [sentence("s1", ["[CLS]", "Cats", "sleep", "[SEP]"], [null, "nsubj", "root", null])] },
-};
-
-function map(values: number[][], step = 0): HeadMap {
-  return { values: Float32Array.from(values.flat()), rows: values.length, columns: values[0]?.length ?? 0, scale: 1, step };
-}
-
-function close(found: Iterable<number>, expected: number[]): void {
-  const list = [...found];
-  assert.equal(list.length, expected.length);
-  list.forEach((value, i) => assert.ok(Math.abs(value - (expected[i] ?? NaN)) < 1e-6, `${list} is not ${expected}`));
-}
+import { close, DATA, map, measure, sentence } from "./made";
 
 test("an address restores the view that it was made of", () => {
   const base = firstView(DATA);

@@ -1,0 +1,208 @@
+// What heads are asked in a sentence, what they answer, and which sentences are listed.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Mention, SampledSentence } from "../src/data";
+import { NO_GUESS, UNSURE } from "../src/inflate";
+import type { Example } from "../src/judging";
+import { directionsOf, examples, filtered, first, picksIn, reachOf, reversed } from "../src/judging";
+import { pickOf } from "../src/picks";
+import { search } from "../src/search";
+import { sorted } from "../src/sorting";
+import type { Decision, Task } from "../src/tasks";
+import { ALIGNMENT, COREFERENCE, decide, ordered, relationsOf, tasks, wordTasks } from "../src/tasks";
+import { DATA, map, sentence } from "./made";
+
+function mention(entity: string, start: number, end: number, head?: number): Mention {
+  return { entity, start, end, type: "", ...(head === undefined ? {} : { head }) };
+}
+
+const WORDS = ["[CLS]", ..."abcdefghijk".split(""), "[SEP]"];
+
+test("a mention is asked for its antecedents, of which the nearest is drawn, and a question for its answer", () => {
+  const mentions = [
+    ...[mention("A", 1, 1), mention("Q", 2, 2), mention("B", 3, 4), mention("A", 5, 5), mention("A", 5, 6, 5), mention("D", 5, 7, 5)],
+    ...[mention("B", 7, 8, 7), mention("C", 8, 8), mention("A", 9, 9), mention("Q", 10, 10), mention("D", 11, 11)],
+  ];
+  const usual = { relation: COREFERENCE, judged: true, optional: false };
+  assert.deepEqual(tasks({ ...sentence("s", WORDS), mentions }, COREFERENCE), [
+    { ...usual, rows: [1], targets: [5, 5, 9], gold: [5], optional: true },
+    { ...usual, rows: [2], targets: [10], gold: [10], optional: true },
+    { ...usual, rows: [4, 3], targets: [7], gold: [7], optional: true },
+    { ...usual, rows: [5], targets: [1], gold: [1] },
+    { ...usual, rows: [5, 6], targets: [1], gold: [1], judged: false },
+    { ...usual, rows: [7, 8], targets: [4], gold: [4] },
+    { ...usual, rows: [9], targets: [1, 5, 5], gold: [5] },
+    { ...usual, rows: [10], targets: [2], gold: [2] },
+    { ...usual, rows: [11], targets: [5], gold: [5] },
+  ]);
+});
+
+const PAIR: SampledSentence = {
+  ...sentence("p", ["x", "y", "z", "[SEP]"]),
+  ...{ columns: ["[CLS]", "u", "v"], special_columns: [true, false, false] },
+  links: [{ row: 0, column: 1, sure: true }, { row: 0, column: 2, sure: false }, { row: 1, column: 2, sure: false }],
+};
+
+test("a word of a translation is asked for its links, and none that is only possible is needed", () => {
+  const usual = { relation: ALIGNMENT, judged: true, nowhere: [0] };
+  const asked = [
+    { ...usual, rows: [0], targets: [1, 2], gold: [1, 2], sure: [1] },
+    { ...usual, rows: [1], targets: [2], gold: [2], sure: [] },
+    { ...usual, rows: [2], targets: [], gold: [], sure: [] },
+  ];
+  assert.deepEqual(tasks(PAIR, ALIGNMENT), asked);
+  assert.deepEqual(tasks({ ...PAIR, links: [] }, ALIGNMENT).map(({ judged }) => judged), [false, false, false]);
+  assert.deepEqual(tasks({ ...PAIR, columns: null }, ALIGNMENT), []);
+  const verdicts = (...guesses: number[]): unknown[] => decide(asked, Uint16Array.from(guesses), () => true).map(({ verdict }) => verdict);
+  assert.deepEqual(verdicts(1, 2, 0), ["right", "right", "right"]);
+  assert.deepEqual(verdicts(2, 0, 1), ["right", "right", "wrong"]);
+  assert.deepEqual(verdicts(0, 1, 2), ["wrong", "wrong", "wrong"]);
+});
+
+const TREE: SampledSentence = {
+  ...sentence("t", ["[CLS]", "a", "b", "c", "d", "."], [null, "nsubj:pass", "root", "OBJ", null, "punct"]),
+  heads: [null, 2, -1, 2, null, 2],
+};
+
+test("words of a relation, or of a total, are asked for their heads", () => {
+  const rows = (relation: string | null): number[] => tasks(TREE, relation).flatMap((task) => task.rows);
+  assert.deepEqual(rows(null), [1, 2, 3, 5]);
+  assert.deepEqual(rows("all"), [1, 2, 3, 5]);
+  assert.deepEqual(rows("all-nopunct"), [1, 2, 3]);
+  assert.deepEqual(rows("all-nopunct-noroot"), [1, 3]);
+  assert.deepEqual(rows("nsubj:pass"), [1]);
+  assert.deepEqual(rows("nsubj"), []);
+  assert.deepEqual(tasks(TREE, "root"), [{ rows: [2], targets: [], gold: [], relation: "root" }]);
+  assert.deepEqual(tasks(TREE, "OBJ"), [{ rows: [3], targets: [2], gold: [2], relation: "OBJ" }]);
+  const of = ({ rows: [row], targets, judged, relation }: Task): unknown => [row, targets, judged, relation];
+  assert.deepEqual(wordTasks(TREE).map(of), [
+    ...[[1, [2], true, "nsubj:pass"], [2, [], false, "root"], [3, [2], true, "OBJ"], [4, [], false, ""]],
+    [5, [2], true, "punct"],
+  ]);
+  const cases = [{ row: 3, right: [1, 2], name: "agreement", guesses: ["own"] }];
+  const asked = { rows: [3], targets: [1, 2], gold: [1, 2], relation: "agreement", syntactic: false };
+  assert.deepEqual(tasks({ ...TREE, cases }, "agreement"), [asked]);
+  const twice = { ...TREE, relations: [null, "obj", "root", "obj", null, "det"], cases: [...cases, ...cases, ...cases] };
+  const mentions = [mention("A", 1, 1), mention("A", 2, 2)];
+  const counted = [["agreement", 3], ["obj", 2], ["root", 1], ["det", 1], ["coreference", 1]];
+  assert.deepEqual(relationsOf([{ ...twice, mentions }]), counted);
+  assert.deepEqual(relationsOf([PAIR]), [["alignment", 3]]);
+});
+
+test("a guess is right or wrong only where it was asked for, can be seen and is decided", () => {
+  const task = (row: number, targets: number[], more: Partial<Task> = {}): Task => ({ rows: [row], targets, gold: targets, relation: "obj", ...more });
+  const before = reachOf({ ...DATA, causal: true }, "dep->head");
+  const one = (asked: Task, guess: number | null): unknown =>
+    decide([asked], guess === null ? null : Uint16Array.from([9, 9, 9, guess]), before).map((decision) => [decision.guess, decision.verdict]);
+  assert.deepEqual(one(task(3, [1]), 1), [[1, "right"]]);
+  assert.deepEqual(one(task(3, [1, 2]), 2), [[2, "right"]]);
+  assert.deepEqual(one(task(3, [1]), 2), [[2, "wrong"]]);
+  assert.deepEqual(one(task(3, []), 2), [[2, "wrong"]]);
+  assert.deepEqual(one(task(3, [4]), 2), [[2, null]]);
+  assert.deepEqual(one(task(3, [1]), UNSURE), [[null, null]]);
+  assert.deepEqual(one(task(3, [1]), NO_GUESS), [[null, "wrong"]]);
+  assert.deepEqual(one(task(3, [1]), null), [[null, null]]);
+  assert.deepEqual(one(task(3, [1], { judged: false }), 1), [[1, null]]);
+  assert.deepEqual(one(task(3, [1], { relation: COREFERENCE }), 1), [[1, "right"]]);
+  assert.deepEqual(one(task(3, [1], { relation: COREFERENCE }), NO_GUESS), [[null, null]]);
+  assert.deepEqual(one(task(3, [1], { relation: COREFERENCE, judged: false }), 1), [[null, null]]);
+  assert.deepEqual(one(task(3, [1], { relation: COREFERENCE, optional: true }), NO_GUESS), []);
+  assert.deepEqual(one(task(3, [1], { relation: COREFERENCE, optional: true }), 2), [[2, "wrong"]]);
+});
+
+test("a causal model sees the words before, and a reversed direction those after", () => {
+  const seen = (causal: boolean, direction: string): boolean[] => [1, 3].map((target) => reachOf({ ...DATA, causal }, direction)(2, target));
+  assert.deepEqual(seen(true, "dep->head"), [true, false]);
+  assert.deepEqual(seen(true, "head->dep"), [false, true]);
+  assert.deepEqual(seen(true, "both"), [true, true]);
+  assert.deepEqual(seen(false, "head->dep"), [true, true]);
+  assert.equal(reachOf({ ...DATA, causal: true }, "dep->head")(2, 2), false);
+  assert.equal(reachOf({ ...DATA, causal: true }, "head->dep")(2, 2), false);
+  assert.deepEqual(["head->dep", "antecedent->mention", "source->target"].map(reversed), [true, true, true]);
+  assert.deepEqual(["dep->head", "mention->antecedent", "target->source", "both", null].map(reversed), [false, false, false, false, false]);
+});
+
+test("a relation has the directions of its own guesses", () => {
+  const keys = ["weight/dep->head", "norm/head->dep", "weight/both", "weight/mention->antecedent", "weight/target->source", "weight/own"];
+  const guesses = Object.fromEntries(keys.map((key) => [key, ""]));
+  const cases = [{ row: 1, right: [2], name: "agreement", guesses: ["own"] }];
+  const of = (relation: string | null): string[] => directionsOf([{ ...TREE, guesses, cases }], relation);
+  assert.deepEqual(of("obj"), ["dep->head", "head->dep", "both"]);
+  assert.deepEqual(of(COREFERENCE), ["mention->antecedent"]);
+  assert.deepEqual(of(ALIGNMENT), ["target->source"]);
+  assert.deepEqual(of("agreement"), ["own"]);
+});
+
+// "He gave her books , which she liked": a verb with two arguments, one of which has a clause.
+const RELATIONS = [null, "nsubj", "root", "iobj", "obj", "punct", "obj", "nsubj", "acl", "advmod", "det"];
+const CLAUSE: SampledSentence = {
+  ...sentence("c", ["[CLS]", "he", "gave", "her", "books", ",", "which", "she", "liked", "here", "the"], RELATIONS),
+  ...{ heads: [null, 2, -1, 2, 2, 8, 8, 8, 4, 8, 3], tags: [null, "PRON", "VERB", "PRON", "NOUN", "PUNCT", "PRON", "PRON", "AUX", "ADV", "DET"] },
+};
+
+function decided(row: number, guess: number | null, more: Partial<Decision> = {}): Decision {
+  return { rows: [row], targets: [], gold: [], relation: "obj", guess, verdict: "wrong", ...more };
+}
+
+test("a wrong guess is the first of the kinds that it fits", () => {
+  const pick = (row: number, guess: number | null, more: Partial<Decision> = {}): string | null => pickOf(CLAUSE, decided(row, guess, more));
+  const found = [[8, 5], [8, 7], [8, 9], [1, 4], [4, 3], [9, 7], [6, 9], [6, 4], [9, 10], [10, 9], [1, 3], [10, 4], [10, 8], [8, 3]] as const;
+  assert.deepEqual(found.map(([row, guess]) => pick(row, guess)), [
+    ...["punctuation", "dependent", "dependent", "argument", "argument", "argument", "sibling", "grandparent", "neighbor"],
+    ...["neighbor", "argument", "other", "other", "other"],
+  ]);
+  assert.equal(pickOf({ ...CLAUSE, tags: [] }, decided(1, 4)), "argument");
+  assert.equal(pickOf({ ...CLAUSE, tags: CLAUSE.tags?.map(() => "NOUN") ?? [] }, decided(1, 4)), "sibling");
+  const none = [{ verdict: "right" }, { verdict: null }, { syntactic: false }, { relation: COREFERENCE }, { relation: ALIGNMENT }] as const;
+  for (const more of none) assert.equal(pick(1, 4, more), null);
+  assert.equal(pick(1, null), null);
+  const listed: Example = { sentence: CLAUSE, right: 1, judged: 3, decisions: [decided(1, 4), decided(8, 5), decided(6, 4), decided(4, 3)] };
+  assert.deepEqual(picksIn([listed]), [["punctuation", 1], ["argument", 2], ["grandparent", 1]]);
+});
+
+test("sentences are listed by what a head gets right or wrong in them, and by a search", () => {
+  const right: Example = { sentence: CLAUSE, right: 1, judged: 1, decisions: [decided(1, 2, { verdict: "right" })] };
+  const wrong: Example = { sentence: TREE, right: 0, judged: 1, decisions: [decided(1, 3)] };
+  const listed = (show: Parameters<typeof filtered>[1], text = ""): string[] =>
+    filtered([right, wrong], show, search(text) ?? (() => false)).map((example) => example.sentence.id);
+  assert.deepEqual([listed("all"), listed("right"), listed("wrong"), listed("all", "gave")], [["c", "t"], ["c"], ["t"], ["c"]]);
+  assert.deepEqual([listed("wrong:argument"), listed("wrong:sibling")], [[], ["t"]]);
+});
+
+test("the first sentence has 8 to 14 words, and a right and a wrong guess if there is one", () => {
+  const words = (n: number, right: number, judged: number, document: string | null = null): Example => {
+    const rows = ["[CLS]", ...Array.from({ length: n }, (_, i) => `w${i}`)];
+    return { sentence: { ...sentence(`${n}/${right}`, rows), document }, decisions: [], right, judged };
+  };
+  const chosen = (...list: Example[]): string | undefined => first(list)?.sentence.id;
+  assert.equal(chosen(words(3, 1, 2), words(8, 0, 2), words(9, 2, 2), words(14, 1, 2)), "14/1");
+  assert.equal(chosen(words(7, 1, 2), words(15, 1, 2), words(8, 0, 2)), "8/0");
+  assert.equal(chosen(words(15, 0, 2), words(14, 2, 2)), "14/2");
+  assert.equal(chosen(words(8, 1, 2), words(9, 1, 2)), "8/1");
+  assert.equal(chosen(words(7, 1, 2), words(15, 1, 2)), "7/1");
+  const list = [words(5, 0, 0, "x"), words(4, 0, 0, "x"), words(6, 0, 0, "y"), words(3, 0, 0), words(2, 0, 0, "x")];
+  assert.deepEqual(ordered(list).map((example) => example.sentence.rows.length - 1), [2, 3, 6, 4, 5]);
+});
+
+test("what a head decides is read from its guesses, and the weight below them sorts the sentences", async () => {
+  const one = { ...TREE, id: "one" };
+  const guesses: Record<string, number[]> = { one: [NO_GUESS, 2, 1, 1, NO_GUESS, 2], two: [NO_GUESS, 3, 1, 2, NO_GUESS, UNSURE] };
+  const data = { ...DATA, sample: { kinds: ["weight"], layer_kinds: ["mean"], note: "", sentences: [one, { ...TREE, id: "two" }] } };
+  const asked: unknown[] = [];
+  const maps = {
+    guess: async ({ id }: SampledSentence, key: string, head: number) => {
+      asked.push([id, key, head]);
+      return Uint16Array.from(guesses[id] ?? []);
+    },
+    head: async ({ id }: SampledSentence) => map(TREE.rows.map((_, row) => TREE.rows.map((_, column) => (id === "one" ? 1 : 2) * (10 * row + column)))),
+  } as never;
+  const question = { head: 3, kind: "mean", relation: null, direction: "dep->head" };
+  const found = await examples(data, maps, question);
+  assert.deepEqual(found.map(({ sentence: { id }, right, judged }) => [id, right, judged]), [["one", 2, 4], ["two", 1, 3]]);
+  assert.deepEqual(asked, [["one", "mean/dep->head", 2], ["two", "mean/dep->head", 2]]);
+  assert.deepEqual(await examples(data, maps, { ...question, relation: "iobj" }), []);
+  const order = async (direction: string, sort: Parameters<typeof sorted>[1] = "weight"): Promise<string[]> =>
+    (await sorted(found, sort, data, maps, { ...question, direction }, { ...question, kind: "weight" })).map((example) => example.sentence.id);
+  assert.deepEqual([await order("dep->head"), await order("both"), await order("dep->head", "documents")], [["two", "one"], ["two", "one"], ["one", "two"]]);
+});
