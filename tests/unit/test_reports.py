@@ -30,6 +30,7 @@ from attentionology.reports.drawing import (
     STYLE,
     by_layer,
     figure_formats,
+    finish,
     number_ticks,
     panels,
     save,
@@ -325,6 +326,18 @@ def test_pixels_have_the_colors_of_a_dark_page_too(tmp_path):
             PALETTE["sequential"][scheme][end] for end in (0, -1)
         ]
     assert len(re.findall(r'id="image', shown)) == 1
+
+
+@pytest.mark.parametrize(("labels", "columns"), [(["short", "words"], 2), (["short", "w" * 60], 1), (["w" * 200], 1)])
+def test_legends_have_as_many_columns_as_fit_and_titles_are_broken(labels, columns):
+    figure, ((axes,),) = panels(6, 2)  # inches, with room for 96 letters in a line
+    for label in labels:
+        axes.plot([0, 1], label=label)
+    finish(figure, axes, f"{'a' * 60} {'b' * 60}")
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == labels
+    assert vars(legend)["_ncols"] == columns  # Matplotlib does not tell it otherwise
+    assert figure.get_suptitle() == f"{'a' * 60}\n{'b' * 60}"
 
 
 def test_names_of_lines_are_moved_apart_around_their_mean():

@@ -97,6 +97,7 @@ test("a guess is right or wrong only where it was asked for, can be seen and is 
     decide([asked], guess === null ? null : Uint16Array.from([9, 9, 9, guess]), before).map((decision) => [decision.guess, decision.verdict]);
   assert.deepEqual(one(task(3, [1]), 1), [[1, "right"]]);
   assert.deepEqual(one(task(3, [1, 2]), 2), [[2, "right"]]);
+  assert.deepEqual(one(task(3, [1, 4]), 1), [[1, "right"]]);
   assert.deepEqual(one(task(3, [1]), 2), [[2, "wrong"]]);
   assert.deepEqual(one(task(3, []), 2), [[2, "wrong"]]);
   assert.deepEqual(one(task(3, [4]), 2), [[2, null]]);
@@ -190,12 +191,13 @@ test("what a head decides is read from its guesses, and the weight below them so
   const guesses: Record<string, number[]> = { one: [NO_GUESS, 2, 1, 1, NO_GUESS, 2], two: [NO_GUESS, 3, 1, 2, NO_GUESS, UNSURE] };
   const data = { ...DATA, sample: { kinds: ["weight"], layer_kinds: ["mean"], note: "", sentences: [one, { ...TREE, id: "two" }] } };
   const asked: unknown[] = [];
+  let stronger = "two";
   const maps = {
     guess: async ({ id }: SampledSentence, key: string, head: number) => {
       asked.push([id, key, head]);
       return Uint16Array.from(guesses[id] ?? []);
     },
-    head: async ({ id }: SampledSentence) => map(TREE.rows.map((_, row) => TREE.rows.map((_, column) => (id === "one" ? 1 : 2) * (10 * row + column)))),
+    head: async ({ id }: SampledSentence) => map(TREE.rows.map((_, row) => TREE.rows.map((_, column) => (id === stronger ? 2 : 1) * (10 * row + column)))),
   } as never;
   const question = { head: 3, kind: "mean", relation: null, direction: "dep->head" };
   const found = await examples(data, maps, question);
@@ -205,4 +207,6 @@ test("what a head decides is read from its guesses, and the weight below them so
   const order = async (direction: string, sort: Parameters<typeof sorted>[1] = "weight"): Promise<string[]> =>
     (await sorted(found, sort, data, maps, { ...question, direction }, { ...question, kind: "weight" })).map((example) => example.sentence.id);
   assert.deepEqual([await order("dep->head"), await order("both"), await order("dep->head", "documents")], [["two", "one"], ["two", "one"], ["one", "two"]]);
+  stronger = "one";
+  assert.deepEqual([await order("dep->head"), await order("head->dep")], [["one", "two"], ["one", "two"]]);
 });

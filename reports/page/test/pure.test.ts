@@ -129,9 +129,16 @@ test("the card of a head has the value, the interval, the number and the baselin
   const lines = (kinds: string[], head: number): string[] => strengths(data, card, head, { ...view, kinds }).map(({ label, text }) => `${label}: ${text}`);
   assert.deepEqual(lines(["weight"], 3), ["obj: 20.0 % [0.0, 100.0]", "to [CLS]: 50.0 %", "to next: 30.0 %", "to itself: 10.0 %"]);
   assert.deepEqual(lines(["norm"], 1), ["obj of norms: 60.0 %"]);
+  const cosine = measure("cosine", [0.1, 0.2, 0.3, 0.4], { kind: "cosine", group: "Mixing" });
+  const fact = { label: "cosine", text: "", measure: "cosine" };
+  const [line] = strengths({ ...data, measures: [cosine] }, { ...card, facts: [fact] }, 1, { ...view, kinds: ["weight"] });
+  assert.equal(line?.text, "20.0 %"); // a kind without maps cannot be chosen, so it is always shown
   assert.equal(beside(other, 1), "n = 1,234 · baseline 45.0 · rank 1 of 4");
   assert.deepEqual(barOf(other, 1), { length: "70.0%", mark: "45.0%" });
   assert.equal(barOf(measure("entropy", [0.5], { unit: "nats" }), 0), null);
+  for (const value of [null, -0.1, 1.1]) assert.equal(barOf(measure("obj", [value]), 0), null);
+  for (const more of [{ center: 0 }, { categories: ["a"] }]) assert.equal(barOf(measure("obj", [0.5], more), 0), null);
+  assert.deepEqual(barOf(measure("obj", [1]), 0), { length: "100.0%", mark: null });
 });
 
 test("heads that a text names are found, and ranges and dates are not", () => {

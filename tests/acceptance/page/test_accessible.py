@@ -14,6 +14,7 @@ from tests.unit.test_reports import RUN
 
 AXE = Path(__file__).resolve().parents[3] / "reports" / "page" / "node_modules" / "axe-core" / "axe.min.js"
 _CELLS = "".join(f"<td>{number:,}</td>" for number in range(10**6, 10**6 + 30))
+VIEWS = ("lines", "arcs", "matrix")
 WIDE = f"""<h2>A table</h2>
 <div class="scroll"><table><thead><tr>{"<th>n</th>" * 30}</tr></thead><tbody><tr>{_CELLS}</tr></tbody></table></div>
 <h2>A figure</h2><p>Text.</p>
@@ -52,6 +53,32 @@ def test_what_scrolls_is_a_stop_of_the_tab_key(open_page: Callable[..., Any], re
         page.wait_for_function("each => each.tabIndex === 0", arg=region.element_handle())
         assert region.evaluate("each => each.scrollWidth > each.clientWidth")
     assert page.get_by_role("region", name="Table: A table", exact=True).is_visible()
+
+
+# Texts of a drawing, and what they must not cover: each other, and the cells of a matrix.
+LAID = """svg => {
+  const box = each => each.getBoundingClientRect(), frame = box(svg);
+  const texts = [...svg.querySelectorAll("text")].filter(each => each.textContent.trim() && !each.closest(".cell"));
+  const cells = [...svg.querySelectorAll(".cell .swatch")];
+  const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 5;
+  const outside = texts.filter(each => box(each).left < frame.left - 2 || box(each).right > frame.right + 1
+    || box(each).top < frame.top - 3 || box(each).bottom > frame.bottom + 3);
+  const covered = texts.flatMap((each, i) => [...texts.slice(i + 1), ...cells]
+    .filter(other => meet(box(each), box(other))).map(other => `${each.textContent} on ${other.textContent}`));
+  return [texts.length, outside.map(each => each.textContent), covered];
+}"""
+
+
+@pytest.mark.parametrize(("selector", "view"), [(".matrix", "lines"), *((".drawing", view) for view in VIEWS)])
+def test_texts_lie_in_the_drawing_and_not_on_each_other(
+    open_page: Callable[..., Any], small_page: Path, selector: str, view: str
+) -> None:
+    page = open_page(small_page, f"#head=1-1&relation=obj&sentence=garden-03&view={view}&word=from-3&special=on")
+    page.locator(".drawing .word").first.wait_for()
+    drawn, outside, covered = page.locator(selector).first.evaluate(LAID)
+    assert drawn > 8
+    assert (outside, covered) == ([], [])
 
 
 @pytest.mark.slow

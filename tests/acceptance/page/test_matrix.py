@@ -45,6 +45,13 @@ def test_cells_show_the_numbers_of_the_data(open_page, small_page, small):
     assert len(set(darkness)) > 5
     order = np.argsort(measure["values"], kind="stable")
     assert (np.diff(np.array(darkness)[order]) >= 0).all()  # larger values are never lighter
+    scale = page.locator(".heads-section .scale")
+    assert scale.locator("span").all_text_contents() == ["0.0", "", "100.0 %", "n = 27 · baseline 40.0 %"]
+    assert scale.locator("i").get_attribute("style") == "left: 40%;"
+    light = re.findall(r"light-dark\(rgb\(([\d., ]+)\)", scale.locator(".ramp").get_attribute("style"))
+    sums = [sum(map(float, color.split(","))) for color in light]
+    assert len(sums) == 11
+    assert (np.diff(sums) < 0).all()  # from light to dark, all the way
 
 
 @pytest.mark.parametrize(("largest", "digits"), [(0.164, 2), (0.064, 3)])

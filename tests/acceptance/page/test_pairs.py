@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from attentionology.engine.align import align
 from attentionology.reports.explorer.data import SampledSentence
 from attentionology.reports.explorer.encoding import inflated
 from tests.acceptance.page.test_matrix import saved
-from tests.acceptance.page.waiting import assert_count
+from tests.acceptance.page.waiting import assert_count, follow
 
 PAIR, HEAD, LAYERS, HEADS = "pairs.txt:4", (2, 4), 2, 4
 ADDRESS = f"#head=2-4&kind=AWO-norm&sentence={PAIR}"
@@ -57,6 +58,13 @@ def verdicts(sentence: SampledSentence, kind: str, layer: int, head: int) -> lis
         special = (sentence.special_columns or ())[column]
         result.append(not any(gold.values()) if special else column in gold)
     return result
+
+
+def values_of_head(sentence: SampledSentence, kind: str) -> Any:
+    """The stored values of the head, from target words (rows) to source words (columns)."""
+    stored = np.frombuffer(inflated(sentence.maps[kind].data), dtype=np.uint8)
+    layer, head = HEAD
+    return stored.reshape(LAYERS, HEADS, -1, len(sentence.columns or ()))[layer - 1, head - 1]
 
 
 def words(page: Any) -> list[str]:
@@ -108,6 +116,23 @@ def test_a_source_word_at_hand_shows_the_links_to_it(open_page, page_path, pairs
     page.locator(".word.focus").wait_for()
     assert_count(page.locator(".links .gold"), sum(link.column == column for link in pairs[PAIR].links))
     assert "is attended to by" in page.locator(".drawn .readout").text_content()
+
+
+def test_a_word_at_hand_names_the_four_words_of_the_other_side_with_most(open_page, page_path, pairs):
+    pair = pairs[PAIR]
+    columns = [i for i, special in enumerate(pair.special_columns or ()) if not special]
+    values = values_of_head(pair, "AWO-weight").astype(int)[:, columns]
+    sources = [(pair.columns or ())[i] for i in columns]
+    address = ADDRESS.replace("norm", "weight")
+    page = open_page(page_path, address)
+    for side, near, far, table in (("from", pair.rows, sources, values), ("to", sources, pair.rows, values.T)):
+        for index, (word, of_word) in enumerate(zip(near, table, strict=True)):
+            position = index if side == "from" else columns[index]
+            follow(page, f"{address}&word={side}-{position + 1}")
+            readout = page.locator(".drawn .readout")
+            readout.get_by_text(re.compile(f"“{re.escape(word)}” (attends|is attended)")).wait_for()
+            named = re.findall("“([^“”]*)” [0-9]", readout.text_content())
+            assert named == [far[i] for i in np.argsort(-of_word, kind="stable")[:4]], (side, word)
 
 
 @pytest.mark.parametrize("kind", ["AWO-norm", "AWO-weight-all"])

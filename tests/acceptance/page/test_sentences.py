@@ -188,6 +188,10 @@ def test_arcs_show_each_guess_beside_the_annotation(open_page, small_page, small
         box = label.bounding_box()
         assert drawing["x"] <= box["x"]
         assert box["x"] + box["width"] <= drawing["x"] + drawing["width"] + 1
+    # The key names the annotation where at least one word has it: a root has no head.
+    for relation, shown in (("all", 1), ("root", 0)):
+        follow(page, f"#head=1-1&relation={relation}&direction=dep->head&sentence={name}&view=arcs")
+        assert_count(page.locator(".drawn .key .gold"), shown)
 
 
 def test_words_are_reached_by_keyboard(open_page, small_page):
