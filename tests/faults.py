@@ -760,8 +760,8 @@ _COUNTED = (
     ),
     Fault(
         "analyses/shared/ensembles.py",
-        "ensemble += search.right(heads) & ~choosing",
-        "ensemble += search.right(heads) & choosing",
+        "ensemble_is_right[split] |= search.right(heads) & ~is_choosing",
+        "ensemble_is_right[split] |= search.right(heads) & is_choosing",
         "tests/reference/test_ensembles.py::test_ensembles_are_those_of_a_naive_greedy_search",
     ),
     Fault(
@@ -820,8 +820,8 @@ _COUNTED = (
     ),
     Fault(
         "analyses/dependency/accuracy.py",
-        "self.left_out += torch.tensor([each[1:] for each in enhanced]).sum(0)",
-        "self.left_out += torch.tensor([each[1:] for each in enhanced])[0]",
+        "self.left_out += torch.tensor(left_out).sum(0)",
+        "self.left_out += torch.tensor(left_out)[0]",
         f"{_ENHANCED}test_a_run_counts_what_a_recount_does_and_says_what_was_left_out",
     ),
     Fault(

@@ -118,19 +118,21 @@ class DependencyAccuracy(OutcomeCounts):
         if batch.level != "word":
             raise ValueError("dependency accuracy needs word-level maps (level='word')")
         self.check_shape(batch.maps.shape[1:3])
-        enhanced = [enhanced_heads(each) for each in batch.sentences] if self.trees == "enhanced" else None
-        arcs = None if enhanced is None else [each.arcs for each in enhanced]
+        enhanced = [enhanced_heads(sentence) for sentence in batch.sentences] if self.trees == "enhanced" else None
+        arcs = None if enhanced is None else [heads.arcs for heads in enhanced]
         words = ScoredWords.of(batch.sentences, self._index, arcs, coarse=self.coarse)
-        at_offset = np.clip(words.number[:, None] + np.array(OFFSETS), 1, words.length[:, None])
-        baselines = at_offset == words.head[:, None]
-        if self.causal:
+        # Each baseline guesses the word at its offset, or the first or last word if the sentence ends before.
+        guessed = np.clip(words.number[:, None] + np.array(OFFSETS), 1, words.length[:, None])
+        is_right = guessed == words.head[:, None]  # word, offset
+        if self.causal:  # whether each direction can reach the head stands in two more columns
             is_before, is_after = (words.head > 0) & (words.head < words.number), words.head > words.number
-            baselines = np.concatenate([baselines, np.stack([is_before, is_after], 1)], 1)
+            is_right = np.concatenate([is_right, np.stack([is_before, is_after], 1)], 1)
         group, sentence, hits = words.relation, words.sentence, head_hits(batch, words, len(self.directions))
         if enhanced is not None:
-            group, sentence, hits, baselines = self._decisions(words, hits, baselines)
-            self.left_out += torch.tensor([each[1:] for each in enhanced]).sum(0)
-        self.add_outcomes(group, sentence, [each.id for each in batch.sentences], hits, baselines)
+            group, sentence, hits, is_right = self._decisions(words, hits, is_right)
+            left_out = [(heads.roots, heads.empty_nodes, heads.without_head) for heads in enhanced]
+            self.left_out += torch.tensor(left_out).sum(0)
+        self.add_outcomes(group, sentence, [each.id for each in batch.sentences], hits, is_right)
 
     def compute(self, asked: Asked | None = None) -> DependencyTables:
         """Return the tables, see `DependencyTables`.

@@ -39,13 +39,12 @@ def united(chosen: Sequence[Sequence[tuple[int, ...]]]) -> list[tuple[int, ...]]
 def tree_of(values: npt.NDArray[np.floating], number: Array) -> Array:
     """Return the head of each word, from 0, in the maximum spanning tree; −1 for the root, the word without a row."""
     # values: the value of each word as the head of each word but the root, shape (words but the root, words).
+    # number: the index of the word of each row.
     from ...probes.predictor import maximum_tree  # probes take time to import, and few runs build trees
 
-    # number: the index of the word of each row.
     n_words = values.shape[1]
-    word_of_node = np.concatenate(
-        [np.setdiff1d(np.arange(n_words), number), number]
-    )  # a tree starts at node 0: the root
+    root = np.setdiff1d(np.arange(n_words), number)
+    word_of_node = np.concatenate([root, number])  # a tree starts at node 0: the root
     scores = np.full((n_words, n_words), np.nan)
     scores[1:] = values[:, word_of_node]
     np.fill_diagonal(scores, np.nan)
@@ -64,33 +63,34 @@ def right_words(heads: Array, number: Array, gold: Array) -> npt.NDArray[np.bool
 def tree_counts(
     read: Read, shape: tuple[int, int, int], together: Sequence[tuple[int, ...]], replicates: int, seed: int
 ) -> dict[str, Any]:
-    """Build and score the trees of sentences, as plain data."""
+    """Return how many words the trees of heads, chains and ensembles have right, as plain data for JSON."""
     # together: the heads of the ensemble that was chosen on all sentences, then of those of both halves of each split;
     # nothing if there are no ensembles.
-    trees = [index for index, is_tree in enumerate(read.is_tree) if is_tree]
-    ids = [read.ids[index] for index in trees]
-    first = halves(ids, SPLITS, seed)
-    # The sentences that each ensemble is scored on: all of them, or those that did not choose it.
-    others = np.stack([~first, first], 1).reshape(-1, len(trees))
-    scored = np.concatenate([np.ones((1, len(trees)), dtype=bool), others])
-    by_head, by_chain, by_ensemble, total = _right_by_sentence(read, trees, math.prod(shape), together, scored)
+    sentences = [index for index, is_tree in enumerate(read.is_tree) if is_tree]
+    ids = [read.ids[index] for index in sentences]
+    first = halves(ids, SPLITS, seed)  # split, sentence
+    # The sentences that each ensemble is scored on: all of them, or the half that did not choose it.
+    other_halves = np.stack([~first, first], 1).reshape(-1, len(sentences))
+    scored = np.concatenate([np.ones((1, len(sentences)), dtype=bool), other_halves])
+    by_head, by_chain, by_ensemble, total = _right_by_sentence(read, sentences, math.prod(shape), together, scored)
     draws = poisson_weights(ids, replicates, seed)
     subsets = _counts(np.concatenate([scored[:1], first]), by_head, by_chain, total, shape)
     drawn = _counts(draws, by_head, by_chain, total, shape)
     rows: list[dict[str, Any]] = []
-    for score in range(2) if total.any() else ():
+    for score, score_name in enumerate(SCORES) if total.any() else ():
         rows.append(_head_row(score, subsets, drawn, shape))
         if together and together[0]:
             used_on = scored & np.array([bool(heads) for heads in together])[:, None]
-            right_of_others = {name: by_chain[:, score, [chain]] for chain, name in enumerate(CHAINS)}
-            # The ensemble of all sentences, the first one, is not compared, so any head may stand beside it.
-            right_of_others["head"] = by_head[:, score, [0, *_best_of_halves(subsets.correct[score], shape)]]
-            counts = _ensemble_row(by_ensemble[:, score], right_of_others, total, used_on.T, draws.astype(np.float64))
+            compared_with = {name: by_chain[:, score, [chain]] for chain, name in enumerate(CHAINS)}
+            # Ensemble 0, that of all sentences, is compared with no head, so that any head, such as 0, fills its place.
+            heads_of_ensembles = [0, *_best_of_halves(subsets.correct[score], shape)]
+            compared_with["head"] = by_head[:, score, heads_of_ensembles]
+            counts = _ensemble_row(by_ensemble[:, score], compared_with, total, used_on.T, draws.astype(np.float64))
             names = [named_reading(head, shape) for head in together[0]]
-            rows.append({"score": SCORES[score], "maps": "ensemble", "heads": names, **counts})
+            rows.append({"score": score_name, "maps": "ensemble", "heads": names, **counts})
     return {
-        "sentences": len(trees),
-        "left_out": len(read.ids) - len(trees),
+        "sentences": len(sentences),
+        "left_out": len(read.ids) - len(sentences),
         "shape": list(shape),
         "total": int(total.sum()),
         "correct": by_head.sum(0).tolist(),

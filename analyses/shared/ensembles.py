@@ -112,41 +112,42 @@ def scored_ensembles(
     most: int,
     shape: tuple[int, int, int],
 ) -> tuple[dict[str, Any], list[tuple[int, ...]]]:
-    """Choose ensembles of up to ``most`` heads on halves of the text, and score them on the others."""
-    # values, gold: see `Greedy`. unit: the index of the sentence or document of each word or mention.
-    # first: which of these units are in the first half of each split, shape (units, splits).
-    # draws: how often each bootstrap replicate draws each of them, shape (replicates, units).
-    # Returns the counts as plain data, and the heads that were chosen on the whole text, then on both halves of each
-    # split.
+    """Choose ensembles of up to ``most`` heads on halves of the text, and score them on the others.
+
+    The words may also be mentions; ``unit`` is the index of the sentence or document of each, ``first`` says which of
+    these units are in the first half of each split, shape (units, splits), and ``draws`` how often each bootstrap
+    replicate draws each of them, shape (replicates, units). See `Greedy` for ``values`` and ``gold``.
+
+    Returns plain counts, and the heads that were chosen on the whole text, then on both halves of each split.
+    """
     search = Greedy(values, gold, most)
     chosen = [search.chosen(np.ones(len(gold), dtype=bool))]
-    # Of each word over all halves: how often the ensemble and its first head alone are right, and how often it counts.
-    ensemble, single, scored = np.zeros((3, len(gold)), dtype=np.int64)
-    by_split = []
+    # In each split, a word is scored at most once, by the heads that were chosen on the half that it is not in.
+    ensemble_is_right, single_is_right, is_scored = np.zeros((3, SPLITS, len(gold)), dtype=bool)
     for split in range(SPLITS):
-        right_before, scored_before = ensemble.sum(), scored.sum()
         for half in (True, False):
-            choosing = first[unit, split] == half
-            heads = search.chosen(choosing) if choosing.any() else ()
+            is_choosing = first[unit, split] == half
+            heads = search.chosen(is_choosing) if is_choosing.any() else ()
             chosen.append(heads)
             if heads:
-                ensemble += search.right(heads) & ~choosing
-                single += search.right(heads[:1]) & ~choosing
-                scored += ~choosing
-        if scored_in_split := int(scored.sum() - scored_before):
-            by_split.append(int(ensemble.sum() - right_before) / scored_in_split)
-    gain_by_unit, scored_by_unit = (np.bincount(unit, counts, len(first)) for counts in (ensemble - single, scored))
-    drawn_gain, drawn_scored = draws @ gain_by_unit, draws @ scored_by_unit
+                ensemble_is_right[split] |= search.right(heads) & ~is_choosing
+                single_is_right[split] |= search.right(heads[:1]) & ~is_choosing
+                is_scored[split] |= ~is_choosing
+    counts_by_split = zip(ensemble_is_right.sum(1).tolist(), is_scored.sum(1).tolist(), strict=True)
+    accuracies = [n_right / n_scored for n_right, n_scored in counts_by_split if n_scored]
+    gain_by_word = ensemble_is_right.sum(0) - single_is_right.sum(0)
+    drawn_gain = draws @ np.bincount(unit, gain_by_word, len(first))
+    drawn_scored = draws @ np.bincount(unit, is_scored.sum(0), len(first))
     low, high = interval(drawn_gain[drawn_scored > 0] / drawn_scored[drawn_scored > 0])
     counts = {
         "total": len(gold),
         "heads": [named_reading(head, shape) for head in chosen[0]],
         "correct": int(search.right(chosen[0]).sum()),
-        "heldout_correct": int(ensemble.sum()),
-        "heldout_total": int(scored.sum()),
-        "heldout_min": min(by_split, default=0.0),
-        "heldout_max": max(by_split, default=0.0),
-        "single_correct": int(single.sum()),
+        "heldout_correct": int(ensemble_is_right.sum()),
+        "heldout_total": int(is_scored.sum()),
+        "heldout_min": min(accuracies, default=0.0),
+        "heldout_max": max(accuracies, default=0.0),
+        "single_correct": int(single_is_right.sum()),
         "gain_low": None if np.isnan(low) else low,
         "gain_high": None if np.isnan(high) else high,
     }
