@@ -133,26 +133,27 @@ class AntecedentGuesses:
 
     def __call__(self, batch: MapBatch) -> Int[Tensor, "batch 2 layers heads n"]:
         """Return the guesses in both `DIRECTIONS`. If two mentions have the same head word, the first one is kept."""
-        # Whether a guess is right is what `antecedent_hits` says. The guess is then the best antecedent, and otherwise
-        # the best of the other candidates.
+        # `antecedent_hits` decides exactly which guesses are right. A right guess is the best antecedent, and a wrong
+        # one is the best of the other candidates.
         choices = choices_of(batch, singletons=self.singletons)
-        hits = antecedent_hits(batch, choices, (self.policy,))[:, 0]
+        hits = antecedent_hits(batch, choices, (self.policy,)).squeeze(1)  # choice, direction, layer, head
         position = word_positions(batch)
         picks = torch.full((len(batch), len(DIRECTIONS), *batch.maps.shape[1:4]), -1)
-        for decision in reversed(range(len(choices))):
+        for decision in reversed(range(len(choices))):  # so that the first of two mentions is written last
             index, choice = choices[decision]
             window = batch.sentences[index]
             assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
             position_of_word = position[index]
-            row = int(position_of_word[choice.head - window.start])
+            mention = int(position_of_word[choice.head - window.start])
             wrong_words = choice.candidates(self.policy, window) - choice.gold
-            gold, others = (
+            right, wrong = (
                 position_of_word[torch.tensor(sorted(words), dtype=torch.long) - window.start]
                 for words in (choice.gold, wrong_words)
             )
             maps = batch.maps[index].cpu()
-            for direction, values in enumerate((maps[:, :, row], maps[:, :, :, row])):
-                best_gold = gold[values[..., gold].argmax(-1)]
-                best_other = others[values[..., others].argmax(-1)] if len(others) else best_gold
-                picks[index, direction, :, :, row] = torch.where(hits[decision, direction], best_gold, best_other)
+            for direction, values in enumerate((maps[:, :, mention], maps[:, :, :, mention])):  # layer, head, position
+                best_right = right[values[..., right].argmax(-1)]
+                best_wrong = wrong[values[..., wrong].argmax(-1)] if len(wrong) else best_right
+                guesses = torch.where(hits[decision, direction], best_right, best_wrong)
+                picks[index, direction, :, :, mention] = guesses
         return picks

@@ -89,7 +89,9 @@ def contrast_tables(
     correct = np.stack([subsets.correct[rows, :, policy].sum(0) for rows in groups])
     correct = correct.reshape(*correct.shape[:2], n_places)  # group, subset, place
     total = np.stack([subsets.total[rows].sum(0) for rows in groups])  # group, subset
-    every_head = _every_head(policy, pair, correct[:, 0].reshape(2, *shape), total[:, 0], groups, replicates)
+    # Subset 0 has all documents, and each of the others is one half of a split.
+    correct_of_all, total_of_all = correct[:, 0], total[:, 0]
+    every_head = _every_head(policy, pair, correct_of_all.reshape(2, *shape), total_of_all, groups, replicates)
 
     # Ties go to the higher layer, then to the higher head, then to the last direction, as for the best head.
     by_preference = np.moveaxis(np.arange(n_places).reshape(shape), 0, -1).ravel()
@@ -99,21 +101,20 @@ def contrast_tables(
         ascending = np.argsort(values[..., by_preference], axis=-1, kind="stable")
         return np.asarray(by_preference[ascending[..., ::-1]])
 
-    contrasts = _exact(correct[:, 0], total[:, 0])
+    contrasts = _exact(correct_of_all, total_of_all)
     # Axes: the half that chooses, the group, the split, and the place. The other half scores.
-    halves = np.stack([correct[:, 1:], correct[:, :1] - correct[:, 1:]])
-    sizes = np.stack([total[:, 1:], total[:, :1] - total[:, 1:]])
-    contrasts_in_halves = np.stack([_exact(*half) for half in zip(halves, sizes, strict=True)])
-    can_choose = np.asarray((sizes > 0).all(1))
+    correct_in_halves = np.stack([correct[:, 1:], correct[:, :1] - correct[:, 1:]])
+    total_in_halves = np.stack([total[:, 1:], total[:, :1] - total[:, 1:]])
+    contrasts_in_halves = np.stack([_exact(*half) for half in zip(correct_in_halves, total_in_halves, strict=True)])
+    can_choose = np.asarray((total_in_halves > 0).all(1))  # half, split: a group without decisions has no contrast
     rows = []
-    # A group without decisions has no contrast.
-    for sign, higher in ((1, pair[0]), (-1, pair[1])) if total[:, 0].all() else ():
+    for sign, higher in ((1, pair[0]), (-1, pair[1])) if total_of_all.all() else ():
         places = [place for place in ranked(sign * contrasts)[:SHOWN] if sign * contrasts[place] > 0]
         chosen_in_halves = ranked(sign * contrasts_in_halves)[..., : len(places)]
         for rank, row in enumerate(rows_of(every_head.iloc[places])):
             chosen = chosen_in_halves[..., rank]  # half, split
             same = int((chosen == places[rank])[can_choose].sum())
-            held_out = _heldout(chosen, can_choose, halves[::-1], sizes[::-1])
+            held_out = _heldout(chosen, can_choose, correct_in_halves[::-1], total_in_halves[::-1])
             rows.append({**row, "higher": higher, "rank": rank + 1, **held_out, "heldout_same": same})
     return every_head, pd.DataFrame(rows, columns=LARGEST_CONTRASTS.names)
 

@@ -163,36 +163,37 @@ class SurfaceStatistics(ExactMetric):
 
     def compute(self) -> SurfaceTables:
         """Return the tables. A value is NaN if no input has rows for it, as in a model without special tokens."""
-        inputs, rows = self.inputs.cpu(), self.rows.cpu()
+        inputs, rows = self.inputs.cpu(), self.rows.cpu()  # how many each measure is a mean over
         nan = torch.tensor(torch.nan, dtype=torch.float64)
 
-        def means(sums: Tensor, n: Tensor) -> npt.NDArray[np.float64]:  # (heads of all layers, measures)
-            by_head = floating(sums.cpu()).movedim(0, -1) / n.clamp(min=1)
-            return torch.where(n > 0, by_head, nan).flatten(0, 1).numpy()
+        def means(sums: Tensor, divisors: Tensor) -> npt.NDArray[np.float64]:  # (heads of all layers, measures)
+            by_head = floating(sums.cpu()).movedim(0, -1) / divisors.clamp(min=1)
+            return torch.where(divisors > 0, by_head, nan).flatten(0, 1).numpy()
 
         macro, pooled = means(self.macro, inputs), means(self.pooled, rows)
-        first_statistic = len(self.offsets)
+        n_offsets = len(self.offsets)  # the first measures are the offsets, all others the statistics
         layer, head = np.indices((self.n_layers, self.n_heads)).reshape(2, -1) + 1
         statistics = {
             name + suffix: table[:, column]
             for suffix, table in (("", macro), ("_pooled", pooled))
-            for column, name in enumerate(self.statistics, start=first_statistic)
+            for column, name in enumerate(self.statistics, start=n_offsets)
         }
         heads = pd.DataFrame({"layer": layer, "head": head, **statistics})
         offsets = pd.DataFrame(
             {
-                "layer": np.repeat(layer, first_statistic),
-                "head": np.repeat(head, first_statistic),
+                "layer": np.repeat(layer, n_offsets),
+                "head": np.repeat(head, n_offsets),
                 "offset": np.tile(self.offsets, len(heads)),
-                "attention": macro[:, :first_statistic].ravel(),
-                "attention_pooled": pooled[:, :first_statistic].ravel(),
-                "rows": np.tile(rows[:first_statistic], len(heads)),
+                "attention": macro[:, :n_offsets].ravel(),
+                "attention_pooled": pooled[:, :n_offsets].ravel(),
+                "rows": np.tile(rows[:n_offsets], len(heads)),
             }
         )
-        inputs, rows = inputs[first_statistic:], rows[first_statistic:]
-        counts = pd.DataFrame({"statistic": self.statistics, "inputs": inputs.numpy(), "rows": rows.numpy()})
-        sizes = torch.stack([inputs[0], rows[0]]).clamp(min=1)
-        uniform, uniform_pooled = (floating(self.uniform.cpu()) / sizes).tolist()
+        columns = {"inputs": inputs[n_offsets:].numpy(), "rows": rows[n_offsets:].numpy()}
+        counts = pd.DataFrame({"statistic": self.statistics, **columns})
+        # Every input and row has the statistic ``self``, which is the first one, so its counts are those of all.
+        n_all = torch.stack([inputs[n_offsets], rows[n_offsets]]).clamp(min=1)
+        uniform, uniform_pooled = (floating(self.uniform.cpu()) / n_all).tolist()
         layers = by_layer(heads, self.statistics).assign(uniform_entropy=uniform, uniform_entropy_pooled=uniform_pooled)
         return SurfaceTables(heads, layers, offsets, counts)
 
@@ -289,12 +290,8 @@ class SurfaceStatistics(ExactMetric):
                 *((n - abs(offset)).clamp(min=0) for offset in self.offsets),
                 *(n, n - 1, n - 1),  # itself, the previous and the next token
                 *(to_first, to_last, n, n, n),  # `TO_CLASSES`
-                *(
-                    first,
-                    last,
-                    to_first - first,
-                    to_last - last,
-                ),  # first to first, last to last, rest to first and last
+                # First to first, last to last, rest to first, rest to last.
+                *(first, last, to_first - first, to_last - last),
                 *(n, relative, first, relative_first),  # the entropies
                 *([n] if LEARNED_SINK in self.statistics else []),
             ],
