@@ -114,23 +114,24 @@ def estimate_run(
     prepared = job.prepare(model=model, corpus=corpus)
     planned = plan_analyses(prepared)
     parts, passes = parts_of(planned.passes), list[PassEstimate]()
-    for pass_number, current in enumerate(planned.passes):
+    for pass_number, corpus_pass in enumerate(planned.passes):
         analyses = []
         for analysis, _, plan in planned.plans:
-            if any(request in current.requests for request in plan.requests):
+            if any(request in corpus_pass.requests for request in plan.requests):
                 analyses.append(analysis.name)
-        sizes = [len(part) for part in parts if part.number == pass_number]
-        passes.append(_estimate_pass(current, analyses, sizes, prepared))
-    counted = None
+        part_sizes = [len(part) for part in parts if part.number == pass_number]
+        passes.append(_estimate_pass(corpus_pass, analyses, part_sizes, prepared))
+    n_counted = None  # the parts that an earlier run left in the folder
     if part_options.parts is not None:
         counter = PartCounter(job, prepared, part_options.parts, planned.passes)
-        counted = sum(map(counter.has, counter.parts))
+        n_counted = sum(map(counter.has, counter.parts))
     weights = sum(parameter.nbytes for parameter in prepared.setting.model.held.parameters())
-    models = 2 if any(each.copy is not None for each in passes) else 1  # at most one copy is there besides the model
-    while_reading = LIBRARIES + models * weights + max(each.maps for each in passes)
+    n_models = 2 if any(each.copy is not None for each in passes) else 1  # at most one copy is there besides the model
+    while_reading = LIBRARIES + n_models * weights + max(each.maps for each in passes)
     states = [each.states for each in passes]
     # While a part is added to others, its counts are there as read, as states, and in the sum.
-    while_adding = 0 if part_options.parts is None and part_options.in_this_process else 3 * max(states)
+    adds_parts = part_options.parts is not None or not part_options.in_this_process
+    while_adding = 3 * max(states) if adds_parts else 0
     return RunEstimate(
         unit=prepared.setting.corpus.unit,
         inputs=len(prepared.setting.corpus),
@@ -138,7 +139,7 @@ def estimate_run(
         weights=weights,
         device=prepared.setting.model.device.type,
         processes=part_options.workers if part_options.engine == "ray" else part_options.workers or 1,
-        counted=counted,
+        counted=n_counted,
         read=sum(each.inputs for each in passes),
         parts=len(parts),
         memory=while_reading + while_adding + sum(states),

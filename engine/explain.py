@@ -246,19 +246,20 @@ def _explanation(tested: Tested, folder: Path | None, command: str, shown_option
     stages = tested.stages
     with threads_for(tested.model):
         tested = train_tested(tested)
-        texts, options = tested.texts.test, OptionSet()  # the analysis has no options: its facts hold what it needs
+        # The analysis reads no maps, so it has no metrics and no logs, and its facts stand for its options.
+        texts, no_options = tested.texts.test, OptionSet()
         with stages("results"):
-            counted = Counted(find_facts(tested), {}, {})
-            parts = with_results([Part(ExplanationTests(), None, (), counted)], options)
+            counted = Counted(find_facts(tested), metrics={}, logs={})
+            parts = with_results([Part(ExplanationTests(), kind=None, requests=(), counted=counted)], no_options)
         record = describe(tested, parts[0].results.left_out, command, shown_options)
         titles = Titles(record["model"]["name"], title_of_files([file.path for file in texts.files]))
-        complete = complete_record(record, parts, options)
-        explanation = Explanation(parts, titles, complete, options=options, model=tested.model)
-        stored = partial(states_of, explanation, PassCounts(), record, {}, texts)
+        complete = complete_record(record, parts, no_options)
+        explanation = Explanation(parts, titles, complete, options=no_options, model=tested.model)
+        make_states = partial(states_of, explanation, PassCounts(), record, tables={}, inputs=texts)
         write_model = None
         if tested.source is not None:
             write_model = partial(save_model, tested.model, finetuned=tested.options.transformer.finetune)
-        explanation = replace(explanation, stored=stored, trained=write_model)
+        explanation = replace(explanation, stored=make_states, trained=write_model)
         if folder is not None:
             with stages("tables and figures"):
                 explanation = write_run(folder, explanation)

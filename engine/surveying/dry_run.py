@@ -23,7 +23,7 @@ def estimate_survey(plan: SurveyPlan) -> dict[str, Any]:
     """Read all treebanks, let each model read a few sentences, and return what the survey would read and need."""
     options, treebanks = plan.options, list(_treebanks(plan))
     readable = [treebank for treebank in treebanks if not treebank["obstacle"]]
-    models = list(_models(plan, readable))
+    models = list(_needs_of_models(plan, readable))
     usable = [model for model in models if not model["obstacle"]]
     passes = 1 + options.control.copies()  # over each treebank for each model: its own, and those of its copies
     other_models = 0  # bytes; one process keeps several models, and the memory of a run has that of the largest
@@ -89,26 +89,28 @@ def _treebanks(plan: SurveyPlan) -> Iterator[Sizes]:
             advance(1)
 
 
-def _models(plan: SurveyPlan, readable: Sequence[Sizes]) -> Iterator[Sizes]:
+def _needs_of_models(plan: SurveyPlan, readable: Sequence[Sizes]) -> Iterator[Sizes]:
     """Let each model read a few sentences, and yield what it needs, or what keeps it from reading."""
     no_sizes = {"weights": 0, "memory": 0, "memory_of_worker": 0, "disk": 0}
     if not readable:
         obstacle = "not loaded, because no treebank can be read"
         yield from ({"name": name, **no_sizes, "obstacle": obstacle} for name in plan.models)
         return
-    # Counts grow with the relations, so the sentences are those of the treebank with the most.
+    # Counts grow with the relations, so the models read the treebank with the most.
     largest = max(readable, key=lambda treebank: treebank["relations"])
     # What is in the folder of the parts already does not change what is needed.
     options = replace(plan.options, long_run=replace(plan.options.long_run, parts=None, part=None))
-    of_largest = {largest["name"]: plan.treebanks[largest["name"]]}
-    [(_, cells)] = CellCounter(replace(plan, options=options, treebanks=of_largest), estimate_run).treebanks()
-    for cell in cells:
-        if not cell.results:
-            yield {"name": cell.cell.model, **no_sizes, "obstacle": cell.failures[0].reason}
+    only_largest = {largest["name"]: plan.treebanks[largest["name"]]}
+    [(_, estimated)] = CellCounter(replace(plan, options=options, treebanks=only_largest), estimate_run).treebanks()
+    for of_model in estimated:  # one cell per model, because there is one treebank
+        model = of_model.cell.model
+        if not of_model.results:
+            yield {"name": model, **no_sizes, "obstacle": of_model.failures[0].reason}
             continue
-        estimate, disk = cell.results[0], 0.0
+        estimate, disk = of_model.results[0], 0.0
+        part_bytes = estimate.disk_of_parts / estimate.parts  # of a part of the largest treebank
         for treebank in readable:
-            of_part = estimate.disk_of_parts / estimate.parts * treebank["relations"] / max(1, largest["relations"])
-            disk += of_part * len(estimate.passes) * number_of_parts(treebank["sentences"])
+            bytes_here = part_bytes * treebank["relations"] / max(1, largest["relations"])
+            disk += bytes_here * len(estimate.passes) * number_of_parts(treebank["sentences"])
         sizes = {name: getattr(estimate, name) for name in ("weights", "memory", "memory_of_worker")}
-        yield {"name": cell.cell.model, **sizes, "disk": round(disk), "obstacle": ""}
+        yield {"name": model, **sizes, "disk": round(disk), "obstacle": ""}
