@@ -56,17 +56,18 @@ def load_probe(folder: str | Path, vectors: WordVectors | None = None) -> Probe:
         if "weights" in described and check(folder / WEIGHTS_FILE, ANYWHERE) != described["weights"]:
             raise DamagedError(f"{WEIGHTS_FILE} does not belong to {DESCRIPTION_FILE}")
         weights = load_file(folder / WEIGHTS_FILE)
-        expected, options = described["vectors"], described["options"]
-        options |= {"recipe": Recipe(**described["recipe"]), "random_state": described["random_state"]}
-        shape, kind, history = (described["layers"], described["heads"]), described["kind"], described["history"]
-        name = described["probe"]
+        vectors_in_training, arguments = described["vectors"], described["options"]
+        arguments |= {"recipe": Recipe(**described["recipe"]), "random_state": described["random_state"]}
+        shape = (described["layers"], described["heads"])
+        kind, history, name = described["kind"], described["history"], described["probe"]
     except StorageError as error:
         raise ValueError(f"{folder} is damaged: {error}") from error
     except (KeyError, TypeError, ValueError, SafetensorError) as error:
         raise ValueError(f"{folder} is not a saved probe, or it is damaged: {error!r}") from error
-    if expected and vectors and expected != {"dimensions": vectors.dimensions, "sha256": vectors.sha256}:
-        raise ValueError(f"the probe was trained with other vectors: sha256 {expected['sha256']}")
-    probe = make_probe(name, vectors, **options)
+    given_vectors = vectors and {"dimensions": vectors.dimensions, "sha256": vectors.sha256}
+    if vectors_in_training and given_vectors and vectors_in_training != given_vectors:
+        raise ValueError(f"the probe was trained with other vectors: sha256 {vectors_in_training['sha256']}")
+    probe = make_probe(name, vectors, **arguments)
     probe.shape_, probe.kind_, probe.history_ = shape, kind, history
     probe.scorer_ = probe.make_scorer(shape)
     try:

@@ -59,6 +59,7 @@ class WrittenLink(NamedTuple):
 
 Place = tuple[int, int, int]
 """A place in a file of links: the numbers of bytes, lines and sentence pairs before it."""
+_BEGINNING: Place = (0, 0, 0)
 
 
 class WrittenPair(NamedTuple):
@@ -81,17 +82,17 @@ class Sizes(NamedTuple):
 def first_read(
     name: str, path: str | Path, sizes: Sizes, first_number: int, *, one_based: bool, lenient: bool
 ) -> tuple[LinkSource, ReadFile[PairLinks]]:
-    """Read a file of links for the first time, and check it; see `load_links`."""
+    """Read a file of links for the first time, and check it; return its facts, and its pairs to be read again."""
     first_line = next((line.strip() for _, _, line in text_lines(path) if line.strip()), "")
     link_format = "naacl" if _NAACL.fullmatch(first_line) else "talp"  # whose reader says what is wrong with others
     counted_from = 1 if one_based or link_format == "naacl" else 0
     checks = LinkChecks(path, link_format, sizes, counted_from, lenient=lenient)
     file = ReadFile(read_links, str(path), (link_format, first_number, counted_from))
     try:
-        for written in written_pairs(path, link_format, (0, 0, 0), first_number):
+        for written in written_pairs(path, link_format, _BEGINNING, first_number):
             checks.add(written)
             if written.pair < len(sizes.source):
-                file.items = written.pair  # pairs before it may have no line
+                file.items = written.pair  # all before it count as read, because pairs without links may have no line
                 file.note(written.after)
     except CorpusError:
         for _ in text_lines(path):  # whatever makes the whole file unreadable is the better explanation
@@ -106,7 +107,7 @@ def read_links(
     path: str, place: Place | None, link_format: str, first_number: int, counted_from: int
 ) -> Iterator[tuple[PairLinks, None]]:
     """Yield the links of each pair, also those outside their pairs, and of pairs that have no line. See `ReadFile`."""
-    place = place or (0, 0, 0)
+    place = place or _BEGINNING
     _, _, next_pair = place
     for written in written_pairs(path, link_format, place, first_number):
         yield from repeat((PairLinks(), None), written.pair - next_pair)

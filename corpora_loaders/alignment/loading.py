@@ -127,9 +127,9 @@ def load_links(path: str | Path, bitext: Bitext, *, one_based: bool = False, len
         ([(0, 0), (1, 1)], 3)
     """
     sizes = Sizes([len(pair.source) for pair in bitext.pairs], [len(pair) for pair in bitext.pairs], bitext.total)
-    source, file = first_read("", path, sizes, bitext.first_number, one_based=one_based, lenient=lenient)
-    sized = zip(file(0, len(bitext)), sizes.source, sizes.target, strict=True)
-    links = tuple(of_pair.within(sources, targets) for of_pair, sources, targets in sized)
+    source, pairs_of_file = first_read("", path, sizes, bitext.first_number, one_based=one_based, lenient=lenient)
+    pairs_with_sizes = zip(pairs_of_file(0, len(bitext)), sizes.source, sizes.target, strict=True)
+    links = tuple(pair.within(n_source, n_target) for pair, n_source, n_target in pairs_with_sizes)
     facts = (source.path, source.sha256, source.format, source.one_based)
     return LinkFile(*facts, links, source.repeated, source.null_links, source.outside)
 

@@ -125,13 +125,14 @@ class TransformerAttention(nn.Module):
         self._reader = TextReader(self._encoder, level, batch_cells)
         self.layer, self.heads = scope_of(self._encoder, layer, heads, self._label)
         # The texts of a pair are always numbered, but models read these numbers only if their tokenizer gives them.
-        named = set(inspect.signature(model.forward).parameters) & set(tokenizer.model_input_names)
-        self._reads_segments = "token_type_ids" in named
+        inputs_given = set(inspect.signature(model.forward).parameters) & set(tokenizer.model_input_names)
+        self._reads_segments = "token_type_ids" in inputs_given
         self._layers = layer_modules(model) if self._encoder.family in ARCHITECTURES else []
-        if self._encoder.causal:  # it finds the last piece of padded texts by this
+        if self._encoder.causal:  # a causal model finds the last piece of padded texts by this
             model.config.pad_token_id = self._encoder.tokenizer.pad_token_id
-        self._position: Position = "first"
         self._replaced = ReplacedHeads(model, self.layer, self.heads, self._layers)
+        # Which piece the classifier reads, and how outputs are computed: valid for any model until they are tried out.
+        self._position: Position = "first"
         self.way: Way = "whole model"
         self._choose_way()
 
