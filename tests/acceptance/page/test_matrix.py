@@ -111,6 +111,9 @@ def test_pointing_at_a_head_shows_its_number(open_page, small_page, small):
     assert page.get_by_role("heading", name="Head 2-1", exact=True).is_visible()
     page.go_forward()
     assert page.get_by_role("heading", name="Head 4-5", exact=True).is_visible()
+    for head, key in (("3-3", "Shift"), ("5-1", "Control"), ("6-2", "Meta")):  # any of them adds a head
+        cell(page, head).click(modifiers=[key])
+        page.wait_for_function("head => location.hash.includes(`,${head}&`)", arg=head)
 
 
 def test_a_head_is_asked_what_it_is_best_at(open_page, small_page, small):
