@@ -67,6 +67,9 @@ test("values are shared among words, and drawn on one scale", () => {
   close(above.values, [0.25, 0, 0]);
   close(below.values, [0, 0.5, 0]);
   assert.equal(above.scale, 0.5);
+  const lower = difference(map([[1, 1], [0.5, 1]]), map([[0, 0], [0.25, 0]]), (row, column) => row > column);
+  close(lower.above.values, [0, 0, 0.25, 0]);
+  assert.equal(lower.above.scale, 0.25);
 });
 
 test("an ensemble averages maps as they are read, and guesses only what rounding cannot change", () => {
