@@ -239,15 +239,16 @@ class PartCounter:
         """Add the file of a part to the counts and to the log of its pass."""
         tensors, facts = read_tensors(self.folder / part.file_name)
         # The paths in the file are those at the time of counting, and the corpus may have been moved since.
-        moved = {old: new for old, new in zip(facts["files"], part.content[1], strict=True) if old != new}
+        _, files_now = part.content
+        moved = {old: new for old, new in zip(facts["files"], files_now, strict=True) if old != new}
         log.add(PassLog(**facts["log"], fit=TextFit(**facts["fit"])))
         for sentence_id, file, line, reason in facts["skipped"]:
             log.skip(Sentence(sentence_id, (), file=moved.get(file, file), line=line), reason)
         counts.failures |= {name: restored_failure(*failure) for name, failure in facts["failures"].items()}
-        classes = {request.name: request.metric.metric for request in part.run.requests}
+        metric_classes = {request.name: request.metric.metric for request in part.run.requests}
         for name, facts_of_request in facts["requests"].items():
             states = unpacked_states(tensors, facts_of_request, f"{name}/")
-            metric = states.restore(classes[name])
+            metric = states.restore(metric_classes[name])
             if moved and isinstance(metric, NamesFiles):
                 metric.rename_files(moved)
             if name in counts.metrics:

@@ -210,28 +210,28 @@ def count_grid(plan: SurveyPlan, reports: CellReports | None = None) -> Survey:
     options = plan.options
     grid, min_count = options.grid, options.count.min_count
     contrasts, results, curves = Contrasts(min_count), list[CellResult](), TrainingCurves(grid.models)
-    by_treebank: dict[tuple[str, str], dict[str, KeptCounts]] = {  # for each model and kind of map
+    kept: dict[tuple[str, str], dict[str, KeptCounts]] = {  # by treebank, for each model and kind of map
         (model, kind): {} for model in grid.models for kind in grid.maps
     }
     several_treebanks = len(plan.treebanks) > 1
-    count = partial(run_cell, transferred=several_treebanks, by_layer=bool(curves.checkpoints), reports=reports)
-    for treebank, cells in CellCounter(plan, count).treebanks():
-        of_models, records = list[Measurements](), dict[str, Mapping[str, Any]]()
+    count_cell = partial(run_cell, transferred=several_treebanks, by_layer=bool(curves.checkpoints), reports=reports)
+    for treebank, cells in CellCounter(plan, count_cell).treebanks():
+        measurements, records = list[Measurements](), dict[str, Mapping[str, Any]]()  # of the models that were counted
         for cell in cells:
             model = cell.cell.model
             families: dict[str, Sequence[Comparable]] = {}  # by the kind of map
             for run in cell.results:
                 families |= run.families
                 for kind, counts in run.kept.items():
-                    by_treebank[model, kind][treebank] = counts
+                    kept[model, kind][treebank] = counts
                 for kind, layers in run.layers.items():
                     curves.add(model, treebank, kind, run.families[kind][0].measured, layers)
             results.append(_result_of(cell))
             if cell.results:
                 records[model] = cell.results[0].record
-                of_models.append(Measurements(model, families))
-        contrasts.add(treebank, of_models, partial(_pairing, records))
-    transferred = [transfers(counts, min_count, model=model, map=kind) for (model, kind), counts in by_treebank.items()]
+                measurements.append(Measurements(model, families))
+        contrasts.add(treebank, measurements, partial(_pairing, records))
+    transferred = [transfers(counts, min_count, model=model, map=kind) for (model, kind), counts in kept.items()]
     return Survey(
         models=grid.models,
         treebanks=tuple(plan.treebanks),

@@ -935,8 +935,8 @@ _ABLATED = (
     ),
     Fault(
         "extractors/tokens/pieces.py",
-        "if piece != unk and token != _SPACE:",
-        "if piece != unk:",
+        "if piece_id != unk and token != _SPACE:",
+        "if piece_id != unk:",
         "tests/unit/test_text_fit.py::test_counts_are_those_of_the_tokenizer_word_by_word",
     ),
     Fault(

@@ -185,21 +185,22 @@ def heldout_error_rate(counts: AlignmentCounts) -> HeldOutRate:
 
 
 def _deviations(counts: AlignmentCounts, chosen: Sequence[tuple[int, int]]) -> Array:
-    """Return how far the error rate deviates in each replicate: of the heads that were chosen, and by the choice."""
-    in_replicates = slice(1 + counts.splits, None)
-    links_of_chosen = np.zeros((len(counts.links), 3), dtype=np.int64)
+    """Return how far the held-out error rate deviates in each replicate, by the scores of heads and by their choice."""
+    in_replicates = slice(1 + counts.splits, None)  # the counts are those of the corpus, of its halves, of replicates
+    links_of_chosen = np.zeros((len(counts.links), 3), dtype=np.int64)  # links, and hits of sure and possible ones
     for layer, head in chosen:
         links_of_chosen += counts.links[:, layer, head]
-    rates = error_rate(links_of_chosen, len(chosen) * counts.sure)
+    rates_of_chosen = error_rate(links_of_chosen, len(chosen) * counts.sure)
+    of_score = rates_of_chosen[in_replicates] - rates_of_chosen[0]
     all_rates = counts.error_rates()
     # The rate in the whole corpus of the head that each replicate would choose.
-    rates_of_choices = np.full(len(rates[in_replicates]), np.nan)
+    rates_of_choices = np.full(len(of_score), np.nan)
     for replicate, rates_of_heads in enumerate(all_rates[in_replicates]):
         if not np.isnan(rates_of_heads).all():
             rates_of_choices[replicate] = all_rates[0][lowest(rates_of_heads)]
     defined = rates_of_choices[~np.isnan(rates_of_choices)]
-    by_choice = rates_of_choices - (defined.mean() if defined.size else np.nan)  # around the usual choice
-    return np.asarray(rates[in_replicates] - rates[0] + by_choice)
+    of_choice = rates_of_choices - (defined.mean() if defined.size else np.nan)  # from the rate of the usual choice
+    return np.asarray(of_score + of_choice)
 
 
 def heldout_gain(counts: AlignmentCounts, baselines: Sequence[AlignmentCounts]) -> dict[str, float]:

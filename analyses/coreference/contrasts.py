@@ -55,21 +55,21 @@ def best_head_contrast(
     policy: int, pair: tuple[str, str], everything: list[int], labels: Groups, subsets: Counts, replicates: Counts
 ) -> dict[str, Any]:
     """Return the accuracies of the best head of the whole corpus in two groups of its documents."""
-    # everything: the indices of all counts.
-    total = int(subsets.total[everything, 0].sum())
-    chosen, columns = best_head(subsets.correct[everything, 0, policy].sum(0), total, DIRECTIONS)
+    # everything, labels: the indices of all counts, and those of each group of documents. Subset 0 is the whole corpus.
+    correct, total = subsets.correct[:, 0, policy], subsets.total[:, 0]
+    best, columns = best_head(correct[everything].sum(0), int(total[everything].sum()), DIRECTIONS)
     row = {"candidates": POLICIES[policy], **{name: columns[name] for name in ("layer", "head", "direction")}}
-    drawn_rates = []
+    drawn_counts = []  # for each group, the right and all decisions in each replicate
     for prefix, label in zip(("first", "second"), pair, strict=True):
         rows = labels[label]
-        right, n = int(subsets.correct[(rows, 0, policy, *chosen)].sum()), int(subsets.total[rows, 0].sum())
+        right, n = int(correct[(rows, *best)].sum()), int(total[rows].sum())
         row |= {prefix: label, f"{prefix}_correct": right, f"{prefix}_total": n, f"{prefix}_accuracy": rate(right, n)}
-        drawn_right = drawn(replicates.correct[(rows, slice(None), policy, *chosen)])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            drawn_rates.append(drawn_right / drawn(replicates.total[rows]))
+        drawn_right = drawn(replicates.correct[(rows, slice(None), policy, *best)])
+        drawn_counts.append((drawn_right, drawn(replicates.total[rows])))
     first, second = row["first_accuracy"], row["second_accuracy"]
-    drawn_first, drawn_second = drawn_rates
+    # A replicate that draws no decision of a group, or no right one of the second, is left out of an interval.
     with np.errstate(divide="ignore", invalid="ignore"):
+        drawn_first, drawn_second = (drawn_right / drawn_total for drawn_right, drawn_total in drawn_counts)
         differences, ratios = drawn_first - drawn_second, drawn_first / drawn_second
     row["difference"] = first - second
     row["difference_low"], row["difference_high"] = interval(differences[np.isfinite(differences)])

@@ -46,24 +46,25 @@ def ensemble_rows(
     """Choose and score ensembles of up to ``most`` heads for each type of mention, as plain data."""
     # parts: the batches of the windows, of which no further part is read after enough mentions.
     families, types, gold, values, shape = _read_mentions(parts, policy, singletons=singletons)
-    ids = list(dict.fromkeys(families))
-    unit = np.array([ids.index(family) for family in families], dtype=np.int64)
-    first = halves(ids, SPLITS, seed).T  # document, split
+    ids = list(dict.fromkeys(families))  # of families, whose documents are halved and drawn as one
+    family_index = np.array([ids.index(family) for family in families], dtype=np.int64)
+    in_first_half = halves(ids, SPLITS, seed).T  # family, split
     draws = poisson_weights(ids, replicates, seed).astype(np.float64)
     rows = []
-    for name in (ALL, *TYPES):
-        used = [index for index, kind in enumerate(types) if name in (ALL, kind)]
+    for type_name in (ALL, *TYPES):
+        used = [mention for mention, type_of_mention in enumerate(types) if type_name in (ALL, type_of_mention)]
         if len(used) < max(min_count, 1):
             continue
-        most_candidates = max(len(gold[index]) for index in used)
+        # Mentions have different numbers of candidates. No head picks a padded one, whose value is −∞.
+        most_candidates = max(len(gold[mention]) for mention in used)
         padded_values = np.full((len(used), len(values[0]), most_candidates), -np.inf, dtype=np.float32)
         padded_gold = np.zeros((len(used), most_candidates), dtype=bool)
-        for row, index in enumerate(used):
-            n_candidates = len(gold[index])
-            padded_values[row, :, :n_candidates] = values[index]
-            padded_gold[row, :n_candidates] = gold[index]
-        counts, _ = scored_ensembles(padded_values, padded_gold, unit[used], first, draws, most, shape)
-        rows.append({"candidates": policy, "type": name, **counts})
+        for row, mention in enumerate(used):
+            n_candidates = len(gold[mention])
+            padded_values[row, :, :n_candidates] = values[mention]
+            padded_gold[row, :n_candidates] = gold[mention]
+        counts, _ = scored_ensembles(padded_values, padded_gold, family_index[used], in_first_half, draws, most, shape)
+        rows.append({"candidates": policy, "type": type_name, **counts})
     return rows
 
 

@@ -41,19 +41,19 @@ def findings_of(
     # frequent: the rows of the best heads of relations with enough words. certain: those that beat every fixed offset.
     if not frequent:
         return
-    counted = f"{len(frequent)} relation{'s' if len(frequent) > 1 else ''} with at least {results.min_count} words"
+    relations = f"{len(frequent)} relation{'s' if len(frequent) > 1 else ''} with at least {results.min_count} words"
     by_gain = sorted(certain, key=lambda row: -row["heldout_gain"])
     if by_gain:
         named = "; ".join(map(_accuracy_and_gain, by_gain[:SHOWN]))
         text = (
-            f"For {len(by_gain)} of {counted}, one head finds the other word more often than the best fixed offset, "
+            f"For {len(by_gain)} of {relations}, one head finds the other word more often than the best fixed offset, "
             f"and heads that were chosen on one half of the text still do on the other. The largest held-out gains: "
             f"{named}."
         )
         yield Finding(text, _address(by_gain[0], kind))
     if missed := sorted((row for row in frequent if row not in certain), key=lambda row: -row["total"]):
         named = ", ".join(row["relation"] for row in missed[:6]) + (", …" if len(missed) > 6 else "")
-        text = f"For {len(missed)} of {counted}, no head is clearly better than the best fixed offset: {named}."
+        text = f"For {len(missed)} of {relations}, no head is clearly better than the best fixed offset: {named}."
         yield Finding(text, _address(missed[0], kind))
     yield from _beyond_tags(by_gain, kind)
     yield from _together(results, kind)
@@ -61,11 +61,11 @@ def findings_of(
         yield Finding(text, address(head=head, kind=kind))
     yield from _failing(results, frequent, kind)
     if "control_accuracy" in results.best:
-        which = f"the {counted}"
+        compared = f"the {relations}"
         if by_gain:
             beaten = f"{len(by_gain)} relations" if len(by_gain) > 1 else "one relation"
-            which = f"the {beaten} in which one head beats the offset"
-        yield _control(results, by_gain or frequent, which, kind)
+            compared = f"the {beaten} in which one head beats the offset"
+        yield _control(results, by_gain or frequent, compared, kind)
 
 
 def _accuracy_and_gain(row: Mapping[str, Any]) -> str:

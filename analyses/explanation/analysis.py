@@ -108,9 +108,10 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
         """Return the means over texts of all measures, a family for each test and unit."""
         facts = counted.facts
         with attending_to(facts.item):
-            (table, _), bootstrap = concluded(facts), facts.bootstrap()
+            table, _ = concluded(facts)
+            bootstrap = facts.bootstrap()
             test_of = {column: test for test, columns in measures_of(table).items() for column in columns}
-            test_of["correct"] = "decisions"
+            test_of["correct"] = "decisions"  # which no test owns
             families: dict[tuple[str, str], list[Measured]] = {}  # by test and unit
             for column in map(str, table.columns):
                 if column in test_of:
@@ -124,7 +125,7 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
                     quantity="means over texts",
                     counted="texts",
                     seed=facts.seed,
-                    unit="%" if unit == SHARE else unit.partition(",")[0],
+                    unit="%" if unit == SHARE else unit.partition(",")[0],  # without the range after the comma
                 )
                 for (test, unit), measured in families.items()
             )

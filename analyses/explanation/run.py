@@ -88,13 +88,14 @@ def prepare(options: ExplainOptions, loaded: Loaded, chosen: Chosen, cache: Path
             source = Classifiers(options, texts) if options.model.model is None else Transformers(options, texts)
     with stages("load the model"):
         model = loaded.model or _model(options, source)
-    tests, left_out = chosen
     if isinstance(model, TransformerAttention) and not options.shares.in_this_process:
         # Its hooks cannot be sent to another process, and it uses all threads by itself.
         raise OptionError("--workers is for small classifiers; the parts of a transformer can be shared with --part")
-    judged = [(test.name, test.impossible(model, options.tests)) for test in tests]
-    obstacles = {name: obstacle for name, obstacle in judged if obstacle is not None}
-    tests, left_out = tuple(test for test in tests if test.name not in obstacles), (*left_out, *obstacles.items())
+
+    chosen_tests, left_out = chosen
+    obstacles = {test.name: test.impossible(model, options.tests) for test in chosen_tests}
+    tests = tuple(test for test in chosen_tests if obstacles[test.name] is None)
+    left_out += tuple((name, obstacle) for name, obstacle in obstacles.items() if obstacle is not None)
     if not tests:
         raise OptionError("; ".join(f"--tests {name}: {why}" for name, why in left_out))
     if not options.trains(loaded):

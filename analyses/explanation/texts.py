@@ -87,7 +87,7 @@ def _given_texts(
     """Return the texts that were given for each role, and how many of them were left out as too short and too long."""
     choice = options.texts
     texts: dict[str, LabelledTexts] = {}
-    lengths: dict[str, tuple[int, int]] = {}
+    left_out: dict[str, tuple[int, int]] = {}
     for role, files, loaded_texts in (
         ("train", choice.data, loaded.data),
         ("dev", choice.dev, loaded.dev),
@@ -96,16 +96,18 @@ def _given_texts(
         if not files and loaded_texts is None:
             continue
         all_texts = _read(options, files or ()) if loaded_texts is None else loaded_texts
-        texts[role], short, long = all_texts.kept(choice.min_words, choice.max_words)
-        lengths[role] = (short, long)
-        problem, reads, first_reads = "", texts[role].reads, next(iter(texts.values())).reads
+        texts[role], n_short, n_long = all_texts.kept(choice.min_words, choice.max_words)
+        left_out[role] = (n_short, n_long)
+        # One model reads the texts of all roles, so they must be of the kind of those of the first role.
+        kind, first_kind = texts[role].reads, next(iter(texts.values())).reads
+        problem = ""
         if not texts[role]:
             problem = "no text has the length that is asked for" if len(all_texts) else "there is no text in it"
-        elif reads != first_reads:
-            problem = f"some files have {_READ[first_reads]}, and others have {_READ[reads]}"
+        elif kind != first_kind:
+            problem = f"some files have {_READ[first_kind]}, and others have {_READ[kind]}"
         if problem:
-            raise CorpusError(problem, file=(files or ("",))[0])
-    return texts, lengths
+            raise CorpusError(problem, file=files[0] if files else "")
+    return texts, left_out
 
 
 def _read(options: ExplainOptions, files: Sequence[str]) -> LabelledTexts:

@@ -84,7 +84,7 @@ def first_read(
 ) -> tuple[LinkSource, ReadFile[PairLinks]]:
     """Read a file of links for the first time, and check it; return its facts, and its pairs to be read again."""
     first_line = next((line.strip() for _, _, line in text_lines(path) if line.strip()), "")
-    link_format = "naacl" if _NAACL.fullmatch(first_line) else "talp"  # whose reader says what is wrong with others
+    link_format = "naacl" if _NAACL.fullmatch(first_line) else "talp"  # whose reader refuses a line of neither format
     counted_from = 1 if one_based or link_format == "naacl" else 0
     checks = LinkChecks(path, link_format, sizes, counted_from, lenient=lenient)
     file = ReadFile(read_links, str(path), (link_format, first_number, counted_from))
@@ -95,7 +95,7 @@ def first_read(
                 file.items = written.pair  # all before it count as read, because pairs without links may have no line
                 file.note(written.after)
     except CorpusError:
-        for _ in text_lines(path):  # whatever makes the whole file unreadable is the better explanation
+        for _ in text_lines(path):  # raises a fault of the whole file, such as its encoding, which explains more
             pass
         raise
     source = checks.finish(name)

@@ -159,24 +159,25 @@ def contribution_blocks(
     # The word of each piece if pieces are merged, and the piece itself otherwise.
     positions = torch.arange(n, device=v.device) if layer.groups is None else layer.groups.to[0].argmax(1)
     position_of = positions.tolist()
-    per_head = [p.view(heads, -1, p.shape[-1]) for p in projections]
+    per_head = [projection.view(heads, -1, projection.shape[-1]) for projection in projections]
     for keys in _runs(position_of, BLOCK_KEYS):
-        first, last = position_of[keys.start], position_of[keys.stop - 1] + 1
-        projected = [torch.bmm(v[keys].transpose(0, 1), p).transpose(0, 1) for p in per_head]
+        columns = slice(position_of[keys.start], position_of[keys.stop - 1] + 1)
+        projected = [torch.bmm(v[keys].transpose(0, 1), of_heads).transpose(0, 1) for of_heads in per_head]
         for queries in _runs(position_of, max(1, BLOCK_PAIRS // (keys.stop - keys.start))):
             factors = alpha[:, queries, keys] if scale is None else alpha[:, queries, keys] * scale[queries]
             by_key = factors.permute(2, 1, 0).contiguous()  # keys × queries × heads
-            vectors = [torch.bmm(by_key, p) for p in projected]
-            if layer.groups is not None:
-                column = positions[keys] - first
-                vectors = [y.new_zeros(last - first, *y.shape[1:]).index_add_(0, column, y) for y in vectors]
-            on_diagonal = [i for i in range(queries.start, queries.stop) if first <= position_of[i] < last]
-            if on_diagonal:
-                cells = (positions[on_diagonal] - first, torch.tensor(on_diagonal, device=v.device) - queries.start)
-                for y, residual in zip(vectors, residuals, strict=False):  # there may be no residuals
-                    y[cells] += residual[on_diagonal]
+            vectors = [torch.bmm(by_key, of_keys) for of_keys in projected]  # keys × queries × dim
+            if layer.groups is not None:  # the pieces of a key are added up
+                n_columns, column_of_key = columns.stop - columns.start, positions[keys] - columns.start
+                vectors = [y.new_zeros(n_columns, *y.shape[1:]).index_add_(0, column_of_key, y) for y in vectors]
+            with_residual = [i for i in range(n)[queries] if columns.start <= position_of[i] < columns.stop]
+            if with_residual:  # the queries whose own column is in this block
+                own_column = positions[with_residual] - columns.start
+                query_in_block = torch.tensor(with_residual, device=v.device) - queries.start
+                for block_vectors, residual in zip(vectors, residuals, strict=False):  # there may be no residuals
+                    block_vectors[own_column, query_in_block] += residual[with_residual]
             rows = slice(position_of[queries.start], position_of[queries.stop - 1] + 1)
-            yield Block(queries, rows, slice(first, last), vectors)
+            yield Block(queries, rows, columns, vectors)
         del projected  # the largest tensors here are freed before those of the next keys are made
 
 

@@ -126,10 +126,11 @@ def load_pretrained(
     *,
     decoder: bool = False,
 ) -> tuple[Any, Any, str, LoadedFiles]:
-    """Load a model with its tokenizer; the result is what the classes of models take, if it is no bfloat16 model."""
-    held_only = () if decoder else (torch.bfloat16,)  # computed with in float32, see `Encoder.from_pretrained`
-    allowed = (torch.float32, torch.float64, *held_only)
-    if dtype not in allowed:  # less would blur the comparisons that every count is made of
+    """Return a model on its device, its tokenizer, its name, and what is known of its files."""
+    # Weights can be held in bfloat16, but not computed with (see `Encoder.from_pretrained`): that would blur the
+    # comparisons that every count is made of.
+    allowed = (torch.float32, torch.float64) if decoder else (torch.float32, torch.float64, torch.bfloat16)
+    if dtype not in allowed:
         raise ValueError(f"dtype must be {' or '.join(map(str, allowed))}, not {dtype}")
     located = find_model(name_or_path, revision)
     tokenizer = load_tokenizer(located)
@@ -142,7 +143,7 @@ def load_pretrained(
         files = replace(files, warnings=(*files.warnings, warning))
     name = Path(name_or_path).resolve().name if files.endpoint is None else files.name
     try:
-        if torch.device(device).type == "meta":
+        if torch.device(device).type == "meta":  # to which PyTorch would move the model without an error
             raise RuntimeError("it computes shapes and no numbers")
         return model.to(device), tokenizer, name, files
     except (RuntimeError, AssertionError, NotImplementedError) as error:

@@ -189,31 +189,32 @@ def _align(tokenizer: Any, reserved: set[int], texts: Sequence[str], shift: int,
     """Match the pieces of an encoding with the words of its first text, before which ``shift`` spaces were put."""
     unk, unk_token = tokenizer.unk_token_id, tokenizer.unk_token or ""
     sides = zip(encoding.word_ids, encoding.sequence_ids, strict=True)
-    word_of_piece = [word if side == 0 else None for word, side in sides]
+    word_of_piece = [word if side == 0 else None for word, side in sides]  # special tokens and queries have none
     missing_words = sorted(set(range(len(texts))).difference(word_of_piece))
     if missing_words and unk is None:
         raise Unalignable(f"the tokenizer has no piece for word {missing_words[0] + 1} and no unknown token")
-    pieces: list[tuple[int | None, int, str]] = []  # the word, or None for a special token, the id, and the text
+    ids, tokens = list(encoding.ids), list(encoding.tokens)
     covered: list[tuple[int, int, int]] = []  # the word of each known piece, and its first character and the one after
     last_word = 0
     encoded = zip(word_of_piece, encoding.ids, encoding.tokens, encoding.offsets, strict=True)
-    for number, (word, piece, token, (start, end)) in enumerate(encoded, start=1):
+    for index, (word, piece_id, token, (start, end)) in enumerate(encoded):
         if word is not None:
             if word < last_word:
-                raise Unalignable(f"piece {number} ({token!r}) goes back to word {word + 1}")
+                raise Unalignable(f"piece {index + 1} ({token!r}) goes back to word {word + 1}")
             last_word = word
-            if piece in reserved and unk is None:
+            if piece_id in reserved and unk is None:
                 raise Unalignable(f"word {word + 1} is read as the special token {token!r}")
-            if piece in reserved:
-                piece, token = unk, unk_token
-            if piece != unk and token != _SPACE:  # which stands for the space before the character that it claims
+            if piece_id in reserved:
+                ids[index], tokens[index] = unk, unk_token
+            elif piece_id != unk and token != _SPACE:  # which stands for the space before the character that it claims
                 covered.append((word, start - shift, end - shift))
-        pieces.append((word, piece, token))
     for word in missing_words:
-        pieces.insert(_insertion_index(word, [other for other, _, _ in pieces]), (word, unk, unk_token))
-    positions, special = positions_of([word for word, _, _ in pieces])
-    unknown = [word for word, piece, _ in pieces if word is not None and piece == unk]  # a word for each such piece
-    ids, tokens = [piece for _, piece, _ in pieces], [token for _, _, token in pieces]
+        index = _insertion_index(word, word_of_piece)
+        word_of_piece.insert(index, word)
+        ids.insert(index, unk)
+        tokens.insert(index, unk_token)
+    positions, special = positions_of(word_of_piece)
+    unknown = [word for word, piece_id in zip(word_of_piece, ids, strict=True) if word is not None and piece_id == unk]
     # Only a pair has two segments, and a word that was added above has the id of the first one.
     segment_ids = [0] * len(missing_words) + encoding.type_ids if any(encoding.type_ids) else None
     substituted, lost = len(missing_words), _count_lost(texts, covered)

@@ -93,11 +93,11 @@ def regularizers(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
     assert isinstance(source, Classifiers)  # noqa: S101 the test is left out otherwise
     chosen: str = tested.options.classifier.regularizer
     trainings, left_out = [], []
-    for regularizer in (None, *REGULARIZERS):
-        if (name := regularizer or "none") != chosen:
-            make = partial(source.make, regularizer=regularizer)
+    for name in ("none", *REGULARIZERS):
+        if name != chosen:
+            make = partial(source.make, regularizer=None if name == "none" else name)
             try:
-                make(seed)
+                make(seed)  # only to learn whether the classifier can have this regularizer
             except ValueError as error:
                 left_out.append((f"regularizer {name}", str(error)))
             else:
@@ -108,7 +108,7 @@ def regularizers(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
         tables[name] = _measured(tested, model)
         score, _ = tested.score(name, "regularizer", probabilities(model, tested.words).numpy())
         scores.append(score)
-    compared = {}
+    compared = {}  # by regularizer, in the order in which they are shown
     for name in ("none", *REGULARIZERS):
         if name in tables:
             kept = [column for column in ("predicted", "correct", *_READS) if column in tables[name]]
