@@ -60,23 +60,24 @@ class HeadMeans:
     def of(self, encoder: Encoder) -> Float[Tensor, "layers heads inner"]:
         """Return the means, which a pass over the sentences gives when it is first needed."""
         if id(encoder) not in self._by_encoder:
-            self._by_encoder[id(encoder)] = encoder, self._computed(encoder)
+            self._by_encoder[id(encoder)] = encoder, self._mean_outputs(encoder)
         return self._by_encoder[id(encoder)][1]
 
-    def _computed(self, encoder: Encoder) -> Tensor:
-        """Return the means of what the heads of all layers give."""
-        pieces, sums = 0, torch.zeros(1, dtype=torch.int64)
+    def _mean_outputs(self, encoder: Encoder) -> Float[Tensor, "layers heads inner"]:
+        """Return the mean output of each head over all pieces of the sentences."""
+        n_pieces, sums = 0, torch.zeros(1, dtype=torch.int64)  # sums in fixed point, (layers, heads × inner)
         for batch in shared_batches(encoder, self.sentences, max_length=self.max_length):
             switch = HeadSwitch(encoder, batch.pieces)
+            # The outputs of each piece are (batch, layers, pieces, heads × inner), with zeros for padding.
             outputs = torch.stack(switch.outputs, dim=1).masked_fill(~switch.mask[:, None, :, None], 0)
-            if not pieces:  # the first batch says how large the outputs are
+            if not n_pieces:  # the first batch says how large the outputs are
                 sums = sums.new_zeros(outputs.shape[1], outputs.shape[-1])
             # One value per sentence is rounded, so that neither batches nor their order change the sums.
             sums = added(sums, outputs.double().sum(2))
-            pieces += int(switch.mask.sum())
-        if not pieces:
+            n_pieces += int(switch.mask.sum())
+        if not n_pieces:
             raise ExtractionError("none of the sentences that give the means of heads could be read")
-        return (floating(sums) / pieces).view(len(sums), encoder.n_heads, -1)
+        return (floating(sums) / n_pieces).view(len(sums), encoder.n_heads, -1)
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def ablation_tables(
     metrics: Sequence[HeadEffects], dependency: DependencyResults | None, *, min_count: int, seed: int
 ) -> AblationTables:
     """Make the tables of the effects on vectors and, if there are any, on predictions."""
-    frames = [_frame(metric) for metric in metrics]
+    frames = [_effects_frame(metric) for metric in metrics]
     keys = ["by", "group", "layer", "head"]
     cells = frames[0].rename(columns={"items": "total"})
     for frame in frames[1:]:
@@ -66,10 +66,10 @@ def _ordered(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     return table[[name for name in names if name in table]].reset_index(drop=True)
 
 
-def _frame(metric: HeadEffects) -> pd.DataFrame:
+def _effects_frame(metric: HeadEffects) -> pd.DataFrame:
     """Return the effects with the differences from other heads, one row per group that occurs and head."""
     effects = metric.compute()
-    by_ending = {
+    by_ending = {  # each array has the shape (groups, heads, measures)
         "": effects.mean,
         "_low": effects.low,
         "_high": effects.high,
@@ -78,15 +78,16 @@ def _frame(metric: HeadEffects) -> pd.DataFrame:
         "_difference_high": effects.difference_high,
     }
     rows = []
-    for index, (by, group) in enumerate(metric.groups):
-        if effects.items[index]:
-            for number, (layer, head) in enumerate(metric.heads):
-                row = {"by": by, "group": group, "layer": layer + 1, "head": head + 1, "items": effects.items[index]}
-                for m, name in enumerate(metric.measures):
-                    row |= {f"{name}{end}": values[index, number, m] for end, values in by_ending.items()}
+    for at_group, (by, group) in enumerate(metric.groups):
+        if items := effects.items[at_group]:
+            for at_head, (layer, head) in enumerate(metric.heads):
+                row = {"by": by, "group": group, "layer": layer + 1, "head": head + 1, "items": items}
+                for at_measure, measure in enumerate(metric.measures):
+                    place = at_group, at_head, at_measure
+                    row |= {f"{measure}{ending}": values[place] for ending, values in by_ending.items()}
                 rows.append(row)
-    names = [f"{name}{end}" for name in metric.measures for end in by_ending]
-    return pd.DataFrame(rows, columns=["by", "group", "layer", "head", "items", *names])
+    effect_columns = [f"{measure}{ending}" for measure in metric.measures for ending in by_ending]
+    return pd.DataFrame(rows, columns=["by", "group", "layer", "head", "items", *effect_columns])
 
 
 def _relations(

@@ -165,9 +165,11 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         if rules:
             rows = _relations_by_row(metric, facts.asked)
             best = best.join(rule_columns(rules, rows, *metric.split_counts(), metric.groups), on="relation")
-        looked = looked or {}
-        ensembles = [value for key, value in looked.items() if not key.startswith(SPANNING)]
-        of_trees = [value for key, value in looked.items() if key.startswith(SPANNING)]
+        # What was looked up has the texts that were read for it as its key. Merged runs read different texts, so that
+        # none of their ensembles and trees is that of all, and none is shown.
+        by_texts = looked or {}
+        ensembles = [value for key, value in by_texts.items() if not key.startswith(SPANNING)]
+        of_trees = [value for key, value in by_texts.items() if key.startswith(SPANNING)]
         return DependencyResults(
             cells=tables.cells,
             best=best,
@@ -179,7 +181,6 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
                 *_phrases(facts.asked, metric.groups),
             ),
             failures=_failures(counted, tables, options[FailureOptions].failures),
-            # The ensembles of merged runs were chosen on different sentences, so none of them is that of all.
             ensembles=ensemble_table(ensembles[0], ENSEMBLES) if len(ensembles) == 1 else None,
             rules=rules.compute() if rules else None,
             trees=metric.trees,

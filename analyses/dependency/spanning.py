@@ -103,25 +103,28 @@ def _right_by_sentence(
     read: Read, trees: Sequence[int], n_heads: int, together: Sequence[tuple[int, ...]], scored: npt.NDArray[np.bool_]
 ) -> tuple[Array, Array, Array, Array]:
     """Return how many words of each sentence the trees of heads, chains and ensembles have right, and all words."""
-    # trees: the indices of the sentences. scored: which of them each ensemble is scored on, (ensembles, sentences).
+    # trees: the indices in ``read`` of the sentences. together: the heads of each ensemble.
+    # scored: which sentences each ensemble is scored on, shape (ensembles, sentences).
     by_head = np.zeros((len(trees), 2, n_heads), dtype=np.int64)  # sentence, score, head
     by_chain = np.zeros((len(trees), 2, 2), dtype=np.int64)  # sentence, score, chain
     by_ensemble = np.zeros((len(trees), 2, len(together)), dtype=np.int64)  # sentence, score, ensemble
     total = np.zeros(len(trees), dtype=np.int64)
-    for row, index in enumerate(trees):
-        values, number, gold = read.candidates[index], read.numbers[index], read.gold[index]
-        is_scored = np.array([not is_punct(relation) for relation in read.relations[index]])
-        total[row] = is_scored.sum()
-        for head in range(by_head.shape[-1]):
-            by_head[row, :, head] = right_words(tree_of(values[:, head], number), number, gold)[:, is_scored].sum(1)
+    for sentence, index in enumerate(trees):
+        # The values of candidates, shape (words, heads, candidates), the indices of these words, and their gold heads.
+        values, words, gold = read.candidates[index], read.numbers[index], read.gold[index]
+        no_punct = np.array([not is_punct(relation) for relation in read.relations[index]])
+        total[sentence] = no_punct.sum()
+        for head in range(n_heads):
+            tree = tree_of(values[:, head], words)
+            by_head[sentence, :, head] = right_words(tree, words, gold)[:, no_punct].sum(1)
         for chain, step in enumerate((1, -1)):  # in the order of `CHAINS`
-            # The root is part of the chain, which without directions has all neighbors.
-            neighbors = np.arange(len(number) + 1) + step
-            by_chain[row, :, chain] = right_words(neighbors, number, gold)[:, is_scored].sum(1)
-        for choice, heads in enumerate(together):
-            if heads and scored[choice, row]:
-                mean = values[:, list(heads)].mean(1, dtype=np.float64)
-                by_ensemble[row, :, choice] = right_words(tree_of(mean, number), number, gold)[:, is_scored].sum(1)
+            # The root has a neighbor, too. So without directions, either chain links all neighbors.
+            neighbors = np.arange(len(words) + 1) + step
+            by_chain[sentence, :, chain] = right_words(neighbors, words, gold)[:, no_punct].sum(1)
+        for ensemble, heads in enumerate(together):
+            if heads and scored[ensemble, sentence]:
+                tree = tree_of(values[:, list(heads)].mean(1, dtype=np.float64), words)
+                by_ensemble[sentence, :, ensemble] = right_words(tree, words, gold)[:, no_punct].sum(1)
     return by_head, by_chain, by_ensemble, total
 
 

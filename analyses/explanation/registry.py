@@ -63,7 +63,7 @@ def in_items(text: str) -> str:
 def registered_tests() -> dict[str, ExplanationTest]:
     """All tests by name, in the order of `names_of_tests`; at last the one that describes the model."""
     tests = _tests()
-    return tests if _ITEM.get() == "word" else {name: _in_items(test) for name, test in tests.items()}
+    return tests if _ITEM.get() == "word" else {name: _test_in_items(test) for name, test in tests.items()}
 
 
 def list_tests() -> list[str]:
@@ -77,8 +77,8 @@ def list_tests() -> list[str]:
     return [name for name in registered_tests() if name != _DESCRIPTION]
 
 
-def _in_items(test: ExplanationTest) -> ExplanationTest:
-    """Return a test that speaks of the items of `attending_to`."""
+def _test_in_items(test: ExplanationTest) -> ExplanationTest:
+    """Return a copy of a test whose texts for people speak of sentences, not of words, if `attending_to` says so."""
     return replace(
         test,
         heading=in_items(test.heading),

@@ -140,7 +140,7 @@ def _part(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:
     values = {"there": shown, "epsilon": results.epsilon, **test.page_values(results)}
     captions = {drawing.name: _rendered(drawing.caption, values) for drawing in test.drawings}
     part = {"heading": test.heading, "captions": captions, "html": _rendered(test.page, values)}
-    return {**part, **_numbers(results, test)}
+    return {**part, **_measure_tables(results, test)}
 
 
 def _rendered(template: str, values: Mapping[str, Any]) -> Markup:
@@ -148,8 +148,8 @@ def _rendered(template: str, values: Mapping[str, Any]) -> Markup:
     return Markup(_PAGE.from_string(template).render(**values))  # noqa: S704 the values are escaped
 
 
-def _numbers(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:
-    """Return the tables of a test: over all texts, and by class; empty texts where there is none."""
+def _measure_tables(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:
+    """Return the tables of the measures of a test, over all texts and by predicted class; "" for one without rows."""
     summary = {(row["measure"], row["predicted"]): row for row in rows_of(results.summary)}
     # If there are too many classes for the page, their rows are only in the table on disk.
     classes = results.classes if len(results.classes) <= MAX_CLASSES else ()
@@ -160,13 +160,14 @@ def _numbers(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:
             row = summary.get((measure, group))
             if row is not None and (group == OVERALL or row["n"] + row["undefined"] > 0):
                 column = column_of(measure)
-                significance = summary.get((column.significance, group), {"mean": math.nan})
-                described = {"label": column.label, "unit": column.unit, "significant": significance["mean"]}
-                (whole if group == OVERALL else by_class).append({**row, **described})
-    shown, predicted = [*whole, *by_class], TableColumn("predicted", "text", "", "predicted")
+                share_significant = summary.get((column.significance, group), {"mean": math.nan})["mean"]
+                described = {**row, "label": column.label, "unit": column.unit, "significant": share_significant}
+                (whole if group == OVERALL else by_class).append(described)
+    all_rows = [*whole, *by_class]
+    predicted = TableColumn("predicted", "text", "", "predicted")
     return {
-        "whole": _measured(whole, shown) if whole else "",
-        "by_class": _measured(by_class, shown, predicted) if by_class else "",
+        "whole": _measured(whole, all_rows) if whole else "",
+        "by_class": _measured(by_class, all_rows, predicted) if by_class else "",
     }
 
 

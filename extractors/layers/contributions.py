@@ -84,15 +84,15 @@ def _head_grams(
     right: Float[Tensor, "batch keys heads inner_h"],
     gram: Float[Tensor, "inner inner"],
 ) -> Float[Tensor, "batch keys heads heads"]:
-    """Compute ``⟨v^h P^h, v'^g P^g⟩`` for all pairs of heads."""
+    """Compute ``⟨left_h P^h, right_g P^g⟩`` for all pairs of heads h and g, given the ``gram`` matrix ``P Pᵀ``."""
     batch, keys, heads, size = left.shape
     right = right.reshape(batch * keys, heads * size)
     # The sums over the columns of each head are a matrix product, which is faster than reducing short rows.
-    by_head = torch.eye(heads, dtype=gram.dtype, device=gram.device).repeat_interleave(size, dim=0)
+    head_of_column = torch.eye(heads, dtype=gram.dtype, device=gram.device).repeat_interleave(size, dim=0)
     out = left.new_empty(heads, batch * keys, heads)
     for h in range(heads):  # one at a time, to hold only batch × keys × inner numbers
-        through = left[:, :, h].reshape(batch * keys, size) @ gram[h * size : (h + 1) * size]
-        torch.mm(through.mul_(right), by_head, out=out[h])
+        projected = left[:, :, h].reshape(batch * keys, size) @ gram[h * size : (h + 1) * size]  # left_h P^h Pᵀ
+        torch.mm(projected.mul_(right), head_of_column, out=out[h])
     return out.transpose(0, 1).reshape(batch, keys, heads, heads)
 
 

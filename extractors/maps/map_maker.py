@@ -171,19 +171,19 @@ class _Stack:
             self.maps[index] = layer_map
 
     def finished(self, pieces: Sequence[Pieces], label: str) -> tuple[Maps, list[int]]:
-        """Check and normalize the maps, and set them to zero outside the sentences."""
+        """Check and normalize the maps, with zeros outside the sentences; return them with the sentences' lengths."""
         maker, by_layer = self.maker, self.maps
-        lengths = [len(p.special) if maker.level == "word" else len(p) for p in pieces]
-        inside = torch.arange(by_layer.shape[-1]) < torch.tensor(lengths)[:, None]
+        lengths = [len(of_sentence.special) if maker.level == "word" else len(of_sentence) for of_sentence in pieces]
+        inside = torch.arange(by_layer.shape[-1]) < torch.tensor(lengths)[:, None]  # batch × n
         if not self.merger:  # a merger leaves zeros there
             # Indices reach the few cells outside. A mask would be compared with every cell.
             sentence, position = torch.nonzero(~inside.to(by_layer.device), as_tuple=True)
             by_layer[:, sentence, :, position] = 0
             by_layer[:, sentence, :, :, position] = 0
-        maps = by_layer.transpose(0, 1)
-        if maker.kind.rows_sum_to_one and maker.kind.name != "weight":  # which has been checked as attention
-            errors = off_one(maps.sum(-1), sinks=False).amax((1, 2)).cpu()
-            check_row_sums(errors[inside].max(), "the map", label)
+        maps = by_layer.transpose(0, 1)  # batch × layers × heads × n × n
+        if maker.kind.rows_sum_to_one and maker.kind.name != "weight":  # weights are checked when they are read
+            largest_errors = off_one(maps.sum(-1), sinks=False).amax((1, 2)).cpu()  # batch × n, over layers and heads
+            check_row_sums(largest_errors[inside].max(), "the map", label)
         if maker.normalize == "row":
             for layer_map in by_layer:
                 layer_map.copy_(row_normalized(layer_map, inside.to(layer_map.device)))

@@ -33,7 +33,6 @@ T = TypeVar("T")
 
 SAMPLE = 12
 """How many sentences the model reads, drawn at random with a fixed seed."""
-
 GROSS_ERROR = 0.01
 """The relative error of float32 from which on maps are wrong, whatever is decided on them."""
 
@@ -197,6 +196,7 @@ class Examination:
             yield self._noted(name, *((False, result) if isinstance(result, str) else result))
 
     def _kind_checks(self, drawn: Sequence[Sentence], shorter: Sequence[Sentence]) -> Iterator[Check]:
+        """Compare each kind with float64, and note which kinds are refused; then yield a line for each reason."""
         for name in self.kinds:
             kind = get_kind(name)
             precision = _tried(partial(Precision.of, self.encoder, shorter if kind.reads_weights else drawn, name))
@@ -209,7 +209,7 @@ class Examination:
                 yield Check(f"map kind {name!r}", not precision.differing, f"{kind.description}; {precision}")
         for reason in dict.fromkeys(self.refused.values()):
             kinds = [kind for kind, why in self.refused.items() if why == reason]
-            yield Check(f"no maps of {', '.join(kinds)}", False if set(kinds) & set(self.wanted) else None, reason)
+            yield Check(f"no maps of {', '.join(kinds)}", None if set(kinds).isdisjoint(self.wanted) else False, reason)
 
 
 def _tried(run: Callable[[], T]) -> T | str:

@@ -119,7 +119,7 @@ def cross_map_batches(
     for level in {maker.level for maker in makers}:
         # At token level, every piece is a word, so that the same mergers only drop the special tokens of the target.
         at_level = pieces if level == "word" else [PairPieces(p.source.apart(), p.target.apart()) for p in pieces]
-        frames[level] = _frame(level, pairs, at_level)
+        frames[level] = _rows_and_columns(level, pairs, at_level)
         mergers[level, "AWI"] = merger = CrossMerger(at_level, forward.attentions[0])
         mergers[level, "AWO"] = merger.predicting()
     # Layer by layer, because what is recomputed of a layer for all makers is then dropped.
@@ -153,29 +153,30 @@ def _maps_of_layer(
     summed: dict[tuple[str, Level], Tensor] = {}  # by kind and level, because the settings differ in their rows alone
     maps = []
     for maker in makers:
-        layer_map, merger = CROSS_KINDS[maker.kind], mergers[maker.level, maker.setting]
-        key = maker.kind, maker.level
-        if maker.merge == "vector" and maker.level == "word":
-            maps.append(layer_map(layer.grouped(merger)))
+        make_map, merger = CROSS_KINDS[maker.kind], mergers[maker.level, maker.setting]
+        if maker.merge == "vector" and maker.level == "word":  # vectors are merged before there is a map to share
+            maps.append(make_map(layer.grouped(merger)))
         else:
+            key = maker.kind, maker.level
             if key not in summed:
-                summed[key] = merger.sum_columns(layer_map(layer))
-            maps.append(torch.matmul(merger.from_, summed[key]))
+                summed[key] = merger.sum_columns(make_map(layer))
+            maps.append(torch.matmul(merger.from_, summed[key]))  # the means over the pieces of target words
     return maps
 
 
-def _frame(
+def _rows_and_columns(
     level: Level, pairs: Sequence[SentencePair], pieces: Sequence[PairPieces]
 ) -> tuple[Int[Tensor, " batch"], tuple[tuple[str, ...], ...], Columns]:
-    """Return the number of rows of each pair, what the rows are, and what the columns are, whatever the kind of map."""
-    lengths = torch.tensor([pair.target.words for pair in pieces])
-    widths = torch.tensor([len(pair.source.special) for pair in pieces])
-    special = pad_sequence([torch.tensor(pair.source.special) for pair in pieces], batch_first=True)
+    """Return the number of rows of each pair and their labels, and the columns, which are those of all kinds of map."""
+    n_rows = torch.tensor([pair.target.words for pair in pieces])
+    n_columns = torch.tensor([len(pair.source.special) for pair in pieces])
+    is_special = pad_sequence([torch.tensor(pair.source.special) for pair in pieces], batch_first=True)
     if level == "word":
         row_labels = tuple(pair.words for pair in pairs)
         column_labels = tuple(p.source.labels(pair.source) for pair, p in zip(pairs, pieces, strict=True))
     else:
         targets = [pair.target for pair in pieces]
-        row_labels = tuple(tuple(compress(side.tokens, (word >= 0 for word in side.word_of))) for side in targets)
+        # Special tokens, which belong to no word, are columns but no rows.
+        row_labels = tuple(tuple(compress(target.tokens, [word >= 0 for word in target.word_of])) for target in targets)
         column_labels = tuple(tuple(pair.source.tokens) for pair in pieces)
-    return lengths, row_labels, Columns(widths, special, column_labels)
+    return n_rows, row_labels, Columns(n_columns, is_special, column_labels)

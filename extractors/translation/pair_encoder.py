@@ -108,14 +108,15 @@ class PairEncoder(LoadedModel):
     ) -> list[MapBatch]:
         """Return what several makers make of a batch of pairs, see `PairBatch.maps`."""
         map_makers = [maker for maker in makers if isinstance(maker, MapMaker)]
-        if len(map_makers) != (0 if self.method == "similarity" else len(makers)):
+        n_map_makers = 0 if self.method == "similarity" else len(makers)  # cosines need no `MapMaker`
+        if len(map_makers) != n_map_makers:
             raise ModelError(f"{self.label}: these maps are not made by the method {self.method!r}")
         if self.method == "similarity":
-            batch = _of_words(pairs, _cosines(self.encoder, pieces), "cosine", FLOAT32_NOISE)
-            return [batch] * len(makers)
-        words = tuple(Sentence(pair.id, (*pair.source, *pair.words)) for pair in pairs)
+            cosines = _of_words(pairs, _cosines(self.encoder, pieces), "cosine", FLOAT32_NOISE)
+            return [cosines] * len(makers)
+        joint_inputs = tuple(Sentence(pair.id, (*pair.source, *pair.words)) for pair in pairs)
         reads_weights = any(maker.reads_weights for maker in map_makers)
-        batches = map_batches(map_makers, SharedBatch(self.encoder, words, list(pieces), reads_weights))
+        batches = map_batches(map_makers, SharedBatch(self.encoder, joint_inputs, list(pieces), reads_weights))
         return [_of_words(pairs, _blocks(batch, pairs), batch.kind, batch.noise) for batch in batches]
 
 

@@ -30,21 +30,21 @@ _SPREAD = 3.0
 
 
 def exact(batch: TextBatch, *, epsilon: float = EPSILON) -> Rows:
-    """Compute the exact maximum, for two classes and logits that are linear in one row of attention."""
+    """Compute how far from the original attention can be without changing the output by more than ``epsilon``."""
     # The module `attentionology.analyses.explanation.exact_adversary` explains why it can be computed. The ceiling,
     # with all weight on one word, is below ln 2 if every weight of the original is above 0. The model must be
-    # `solvable`.
+    # `solvable`: it has two classes, whose logits are linear in one row of attention.
     model = batch.model
-    assert isinstance(model, LinearAttentionModel)  # noqa: S101 the caller looked
-    evidence, bias = model.evidence(batch.state)
-    best, ceiling = exact_jsd(
+    assert isinstance(model, LinearAttentionModel)  # noqa: S101 the caller has checked that it is solvable
+    evidence, bias = model.evidence(batch.state)  # the bias and what full attention to each word adds, by class
+    largest_jsd, ceiling = exact_jsd(
         (evidence[..., 1] - evidence[..., 0]).detach().double(),
         float((bias[1] - bias[0]).detach()),
         exactly_normalized(batch.alpha[:, 0]),
         batch.mask,
         epsilon,
     )
-    return single_words_out(batch, {"exact_jsd": best.numpy(), "ceiling_jsd": ceiling.numpy()})
+    return single_words_out(batch, {"exact_jsd": largest_jsd.numpy(), "ceiling_jsd": ceiling.numpy()})
 
 
 def by_gradient(batch: TextBatch, *, epsilon: float = EPSILON, attempts: int = 5, steps: int = 500) -> Rows:
