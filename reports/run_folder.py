@@ -93,19 +93,18 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Put the collected files in the place of the target, or remove them after an error."""
         partial, self.path = self.path, self.target
         with self._holding:
-            try:
-                if kind is None:
-                    for path in (*sorted(partial.rglob("*")), partial):
-                        flush(path)
-            except OSError as flush_error:  # which counts like an error in the block
-                error = flush_error
             if error is not None:
                 self._give_up(partial, error)
-                if kind is None:
-                    raise error
                 return
+            try:
+                for path in (*sorted(partial.rglob("*")), partial):
+                    flush(path)
+            except OSError as flush_error:  # which counts like an error in the block
+                self._give_up(partial, flush_error)
+                raise
             self._finish(partial)
 
     def _give_up(self, partial: Path, error: BaseException) -> None:
