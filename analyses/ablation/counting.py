@@ -86,10 +86,10 @@ class HeadEffects(ExactMetric):
         return total - is_other @ total / is_other.sum(1, keepdim=True).clamp(min=1)
 
     def _members(self, sentence: Sentence, words: Sequence[int]) -> Iterator[tuple[int, Tensor]]:
-        """Yield each group that has some of the words, given for each item, and which items these are."""
+        """Yield the index of each group that has some of the items, and which items these are, given their words."""
         if not words:
             return
-        groups: dict[int, list[bool]] = {0: [True] * len(words)}
+        membership: dict[int, list[bool]] = {self._index[EVERY]: [True] * len(words)}  # by the index of the group
         for item, word in enumerate(words):
             groups_of_word = []
             if sentence.relations and sentence.heads[word] is not None:
@@ -98,8 +98,8 @@ class HeadEffects(ExactMetric):
                 groups_of_word.append(("tag", sentence.tags[word]))
             for group in groups_of_word:
                 if group in self._index:
-                    groups.setdefault(self._index[group], [False] * len(words))[item] = True
-        for index, is_member in groups.items():
+                    membership.setdefault(self._index[group], [False] * len(words))[item] = True
+        for index, is_member in membership.items():
             yield index, torch.tensor(is_member)
 
     def absorb(self, other: HeadEffects) -> None:

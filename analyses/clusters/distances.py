@@ -163,19 +163,21 @@ class HeadDistances(Metric):
     def _blocks(self, inputs: list[Array32]) -> Iterator[Cells]:
         """Yield the cells of inputs of the same length, of shape (layers, heads, n, n) each, for `_sums_of_block`."""
         heads, n = len(self.doubled), inputs[0].shape[-1]
-        runs_of_input = math.ceil(n * n / _RUN)
-        run_length = math.ceil(n * n / runs_of_input)
+        cells_of_map = n * n
+        runs_of_input = math.ceil(cells_of_map / _RUN)
+        run_length = math.ceil(cells_of_map / runs_of_input)
         cells = np.empty((heads + heads // 2, len(inputs), runs_of_input * run_length), dtype=np.float32)
         of_heads = cells[:heads]
-        of_heads[..., n * n :] = 0  # fills the last run of each input
+        of_heads[..., cells_of_map:] = 0  # fills the last run of each input
         for index, maps in enumerate(inputs):
             if self.smoothing:
                 maps = (1 - self.smoothing) * maps + self.smoothing / n
-            np.multiply(maps, _FACTOR, out=of_heads[:, index, : n * n].reshape(maps.shape, copy=False))
+            np.multiply(maps, _FACTOR, out=of_heads[:, index, :cells_of_map].reshape(maps.shape, copy=False))
         np.maximum(of_heads, _SMALLEST, out=of_heads)
-        cells[heads:] = cells[: heads // 2]
+        cells[heads:] = cells[: heads // 2]  # closes the circle of heads, so that shifted heads are slices
         runs = runs_of_input * len(inputs)
-        runs_of_block = math.ceil(runs / max(1, round(heads * runs * run_length / _BLOCK)))
+        n_blocks = max(1, round(heads * runs * run_length / _BLOCK))
+        runs_of_block = math.ceil(runs / n_blocks)
         by_run = cells.reshape(len(cells), runs, run_length)
         for start in range(0, runs, runs_of_block):
             yield by_run[:, start : start + runs_of_block]

@@ -143,19 +143,20 @@ class CoreferenceFailures(ConfiguredSums):
 
 def _classes(document: Document, choice: Choice, mention_traits: Traits) -> list[int]:
     """Return the class of a mention by each aspect, as an index of `CLASSES`."""
-    sentences, words = distance(document, choice)
-    ordered = nearest_first(document, choice)
-    mentions = next(rank for rank, candidate in enumerate(ordered, start=1) if candidate.head in choice.gold)
-    antecedent: Mention = next(candidate for candidate in ordered if candidate.entity == choice.mention.entity)
+    candidates = nearest_first(document, choice)
+    antecedent: Mention = next(candidate for candidate in candidates if candidate.entity == choice.mention.entity)
+    # The distance to the nearest antecedent, in sentences, words and mentions.
+    n_sentences, n_words = distance(document, choice)
+    n_mentions = next(rank for rank, candidate in enumerate(candidates, start=1) if candidate.head in choice.gold)
     number, gender, _ = mention_traits
-    names = (
+    class_names = (  # in the order of `ASPECTS`
         "all",
-        bin_name(bin_of(sentences, SENTENCE_BINS), SENTENCE_BINS),
-        bin_name(bin_of(words, WORD_BINS), WORD_BINS),
-        bin_name(bin_of(mentions, MENTION_BINS), MENTION_BINS),
+        bin_name(bin_of(n_sentences, SENTENCE_BINS), SENTENCE_BINS),
+        bin_name(bin_of(n_words, WORD_BINS), WORD_BINS),
+        bin_name(bin_of(n_mentions, MENTION_BINS), MENTION_BINS),
         choice.mention.type,
         antecedent.type,
         GENDERS.get(gender, "another gender") if gender else "unknown",
         NUMBERS.get(number, "another number") if number else "unknown",
     )
-    return [_INDEX[item] for item in zip(ASPECTS, names, strict=True)]
+    return [_INDEX[aspect_and_name] for aspect_and_name in zip(ASPECTS, class_names, strict=True)]

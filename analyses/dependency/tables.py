@@ -76,7 +76,8 @@ def members_of(relations: Sequence[str], subsets: Counts, asked: Asked | None = 
     sum_names = (*TOTALS, *(name for name, _ in asked.unions))
     counted_apart = {name: [index] for index, name in enumerate(relations) if name in sum_names}
     single_relations = [index for index in range(len(relations)) if relations[index] not in counted_apart]
-    by_frequency = sorted(single_relations, key=lambda index: (-subsets.total[index, 0], relations[index]))
+    frequencies = subsets.total[:, 0]  # in the whole corpus, the first of the subsets
+    by_frequency = sorted(single_relations, key=lambda index: (-frequencies[index], relations[index]))
     no_punct = [index for index in by_frequency if not is_punct(relations[index])]
     no_punct_root = [index for index in no_punct if coarse_relation(relations[index]).lower() != "root"]
     totals = {ALL: by_frequency, ALL_NO_PUNCT: no_punct, ALL_NO_PUNCT_ROOT: no_punct_root}

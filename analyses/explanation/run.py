@@ -135,10 +135,11 @@ def find_facts(tested: Tested) -> ExplainFacts:
     tested = replace(tested, table=_examined(tested))
     compared: dict[str, Findings] = {}
     for test in in_order_of_use(tested.tests) if tested.trains else ():
-        compared[test.name] = test.compare(tested, {name: compared[name] for name in test.after if name in compared})
+        earlier = {name: compared[name] for name in test.after if name in compared}
+        compared[test.name] = test.compare(tested, earlier)
     findings = compared.values()
-    base, _ = tested.score("base", "base", tested.base.probabilities)
-    points = [points for of_test in findings for points in of_test.points]
+    base_predictions, _ = tested.score("base", "base", tested.base.probabilities)
+    curves = [points for of_test in findings for points in of_test.points]
     remarks = [note for of_test in findings for note in of_test.notes]
     return ExplainFacts(
         tests=tuple(test.name for test in tested.tests),
@@ -149,8 +150,11 @@ def find_facts(tested: Tested) -> ExplainFacts:
         examined=tested.table,
         compared={name: pd.DataFrame(of_test.columns) for name, of_test in compared.items() if of_test.columns},
         measured={name: of_test.measured for name, of_test in compared.items() if of_test.measured},
-        models=pd.concat([base, *(rows for of_test in findings for rows in of_test.models)], ignore_index=True),
-        points=pd.concat(points, ignore_index=True) if points else pd.DataFrame(),
+        models=pd.concat(
+            [base_predictions, *(predictions for of_test in findings for predictions in of_test.models)],
+            ignore_index=True,
+        ),
+        points=pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(),
         history=pd.DataFrame(tested.trainings.history),
         examples=highlighted_texts(tested),
         item="sentence" if tested.texts.test.of_sentences else "word",

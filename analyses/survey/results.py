@@ -109,19 +109,19 @@ class Survey(Saved):
 
     @property
     def warnings(self) -> list[str]:
-        """Which treebanks were left out, and the warnings of all cells, each once, after the first few of the cells."""
-        cells: dict[str, list[str]] = {}
+        """How many cells failed, what was left out, and each warning once, after the first few cells that have it."""
+        cells_by_warning: dict[str, list[str]] = {}
         for result in self.results:
             for warning in result.record["warnings"] if result.record else ():
-                cells.setdefault(warning, []).append(f"{result.cell.model} on {result.cell.treebank}")
+                cells_by_warning.setdefault(warning, []).append(f"{result.cell.model} on {result.cell.treebank}")
         warnings = []
-        for warning, names in cells.items():
-            more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-            warnings.append(f"{', '.join(names[:_MOST_NAMED])}{more}: {warning}")
-        warnings[:0] = [f"Left out: {reason}." for reason in grouped_reasons(self.left_out)]
-        failed = len({result.cell for result, _ in self.failures})
-        if failed:
-            warnings.insert(0, f"{failed} of {len(self.results)} cells failed, completely or partly; see below.")
+        n_failed = len({result.cell for result, _ in self.failures})
+        if n_failed:
+            warnings.append(f"{n_failed} of {len(self.results)} cells failed, completely or partly; see below.")
+        warnings += [f"Left out: {reason}." for reason in grouped_reasons(self.left_out)]
+        for warning, cells in cells_by_warning.items():
+            more = f" and {len(cells) - _MOST_NAMED} more" if len(cells) > _MOST_NAMED else ""
+            warnings.append(f"{', '.join(cells[:_MOST_NAMED])}{more}: {warning}")
         return warnings
 
     def __repr__(self) -> str:

@@ -132,16 +132,16 @@ def written_pairs(path: str | Path, link_format: str, start: Place, first_number
 def _read_talp(path: str | Path, start: Place) -> Iterator[WrittenPair]:
     """Read a file with one line per pair, with links such as ``3-4`` (sure) and ``3p4`` (possible)."""
     offset, lines, first_pair = start
-    for pair, (number, following, line) in enumerate(text_lines(path, offset=offset, lines=lines), first_pair):
+    for pair, (line_number, next_offset, line) in enumerate(text_lines(path, offset=offset, lines=lines), first_pair):
         links = []
         for written in line.split():
             match = _TALP.fullmatch(written)
             if match is None:
                 message = f"expected links such as 3-4 (sure) or 3p4 (possible), found {written[:40]!r}"
-                raise CorpusError(message, file=path, line=number)
+                raise CorpusError(message, file=path, line=line_number)
             source, separator, target = match.groups()
-            links.append(WrittenLink(int(source), int(target), separator == "-", number))
-        yield WrittenPair(pair, links, 0, (following, number, pair + 1))
+            links.append(WrittenLink(int(source), int(target), separator == "-", line_number))
+        yield WrittenPair(pair, links, null_links=0, after=(next_offset, line_number, pair + 1))
 
 
 def _read_naacl(path: str | Path, start: Place, first_number: int) -> Iterator[WrittenPair]:

@@ -87,16 +87,17 @@ class PairBatch:
             )
 
         @functools.lru_cache(maxsize=1)
-        def exact(index: int) -> list[MapBatch]:
+        def exact_of_pair(pair: int) -> list[MapBatch]:
             """Make the maps of one pair for all makers, which are usually asked for it one after the other."""
-            [(_, batches)] = self.exact(makers, [index])
-            return batches
+            [(_, exact_batches)] = self.exact(makers, [pair])
+            return exact_batches
 
-        def recompute(maker: int) -> Recompute:
-            return lambda indices, _first_layers: [exact(index)[maker].maps[0] for index in indices]
+        def recompute_by(maker: int) -> Recompute:
+            """Return the function that makes the maps of one maker again, in float64, when some pairs are asked for."""
+            return lambda pairs, _first_layers: [exact_of_pair(pair)[maker].maps[0] for pair in pairs]
 
         batches = self.reader.maps(makers, self.sentences, self.pieces)
-        return [replace(batch, recompute=recompute(maker)) for maker, batch in enumerate(batches)]
+        return [replace(batch, recompute=recompute_by(maker)) for maker, batch in enumerate(batches)]
 
     def exact(
         self, makers: Sequence[Any], indices: Iterable[int], depths: Mapping[int, int] | None = None
