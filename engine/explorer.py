@@ -65,19 +65,20 @@ def explorer_of(
         if contribution is not None:
             contributed.append((part, contribution))
     # Findings and summaries are about the first kind of map of each analysis, all else is about all kinds.
-    first_kinds = {part.analysis.name: part.kind for part, _ in reversed(contributed)}
+    first_kinds = {part.analysis.name: part.kind for part, _ in reversed(contributed)}  # the first one is written last
     of_first_kinds = [(part, each) for part, each in contributed if first_kinds[part.analysis.name] == part.kind]
-    findings = [each.findings for _, each in of_first_kinds]
+    findings = [contribution.findings for _, contribution in of_first_kinds]
     if contrasts:
         findings.append(tuple(kinds_findings(contrasts)))
 
     contributions = [contribution for _, contribution in contributed]
-    measures = [measure for each in contributions for measure in each.measures]
+    measures = [measure for contribution in contributions for measure in contribution.measures]
+    predictions = [prediction for contribution in contributions for prediction in contribution.predictions]
     layers = int(record["model"]["layers"])
     causal = bool(record["model"].get("causal"))  # runs of earlier versions do not say it
     heads = max((len(measure.values) // layers for measure in measures), default=int(record["model"]["heads"]))
     sample = _sample(samples, layers, heads, causal=causal)
-    shown = {sentence.id for sentence in sample.sentences} if sample else set()
+    shown_ids = {sentence.id for sentence in sample.sentences} if sample else set()
     return Explorer(
         model=titles.model,
         corpus=titles.corpus,
@@ -88,8 +89,8 @@ def explorer_of(
         measures=tuple(_for_all_heads(measure, layers, heads) for measure in measures),
         cards=_cards(contributed, of_first_kinds, layers, heads),
         findings=_findings(findings),
-        ensembles=tuple(ensemble for each in contributions for ensemble in each.ensembles),
-        predictions=tuple(one for each in contributions for one in each.predictions if one.sentence in shown),
+        ensembles=tuple(ensemble for contribution in contributions for ensemble in contribution.ensembles),
+        predictions=tuple(prediction for prediction in predictions if prediction.sentence in shown_ids),
         sample=sample,
     )
 

@@ -103,18 +103,19 @@ def compared_kinds(parts: Sequence[Part], titles: Titles, options: OptionSet) ->
 def sections_of(parts: Sequence[Part], titles: Titles, contrasts: Comparison | None = None) -> tuple[Section, ...]:
     """Return the sections of the report. An analysis of several kinds of maps has one table with all kinds."""
     sections: list[Section] = []
-    of_contrasts = sections_by_analysis(contrasts, name="contrasts") if contrasts else {}
+    contrast_sections = sections_by_analysis(contrasts, name="contrasts") if contrasts else {}
     for name in dict.fromkeys(part.analysis.name for part in parts):
-        of_analysis = [part for part in parts if part.analysis.name == name]
-        of_kinds = [part.section(titles) for part in of_analysis]
-        if len(of_kinds) == 1:
-            sections += of_kinds
+        parts_of_analysis = [part for part in parts if part.analysis.name == name]
+        kinds_and_sections = [(part.kind or "", part.section(titles)) for part in parts_of_analysis]
+        _, first_section = kinds_and_sections[0]
+        if len(kinds_and_sections) == 1:
+            sections.append(first_section)
             continue
-        with of_analysis[0].running("section()"):
-            sections += _with_kinds([(part.kind or "", each) for part, each in zip(of_analysis, of_kinds, strict=True)])
-        if name in of_contrasts:
-            title = f"{of_kinds[0].title}: how the maps differ"
-            sections.append(replace(of_contrasts[name], title=title, tab=of_kinds[0].tab))
+        with parts_of_analysis[0].running("section()"):
+            sections += _with_kinds(kinds_and_sections)
+        if name in contrast_sections:
+            title = f"{first_section.title}: how the maps differ"
+            sections.append(replace(contrast_sections[name], title=title, tab=first_section.tab))
     return tuple(sections)
 
 

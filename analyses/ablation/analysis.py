@@ -112,10 +112,10 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
         metrics = [counted.metric(name, HeadEffects) for name in facts.requests]
         min_count = options[CountOptions].min_count
         tables = ablation_tables(metrics, needed.get("dependency"), min_count=min_count, seed=facts.seed)
-        # Merged runs removed heads on different sentences, so that none of the curves is that of all.
-        looked = looked or {}
-        curves_of_runs = [rows for key, rows in looked.items() if not key.startswith(PREDICTED)]
-        predictions_of_runs = [rows for key, rows in looked.items() if key.startswith(PREDICTED)]
+        # What `follow_up` returned. Each merged run has an entry about its own sentences, so no curve is that of all.
+        rows_by_sentences = looked or {}
+        curves_of_runs = [rows for key, rows in rows_by_sentences.items() if not key.startswith(PREDICTED)]
+        predictions_of_runs = [rows for key, rows in rows_by_sentences.items() if key.startswith(PREDICTED)]
         curves = pruning_table(curves_of_runs[0], len(facts.heads)) if len(curves_of_runs) == 1 else None
         predictions = tuple(Predicted(**row) for rows in predictions_of_runs for row in rows)
         return AblationResults(tables, curves, facts.notes, predictions)

@@ -229,9 +229,9 @@ def head_guesses(batch: MapBatch, readings: int = len(DIRECTIONS)) -> Int[Tensor
     # Whether a guess is right is what `head_hits` says, which decides close races in float64. Where the gold word is
     # not picked, the guess is the best of the other candidates in float32: a close race between two wrong candidates is
     # not decided again.
-    any_relation = {relation: 0 for sentence in batch.sentences for relation in sentence.relations}
-    words = ScoredWords.of(batch.sentences, any_relation)
-    hits = head_hits(batch, words, readings).numpy()
+    all_relations = {relation: 0 for sentence in batch.sentences for relation in sentence.relations}
+    words = ScoredWords.of(batch.sentences, all_relations)
+    is_right = head_hits(batch, words, readings).numpy()  # scored word, reading, layer, head
     position = word_positions(batch).numpy()
     maps = batch.maps.cpu()
     guesses = np.full((len(batch), readings, *maps.shape[1:4]), -1, dtype=np.int64)
@@ -241,10 +241,10 @@ def head_guesses(batch: MapBatch, readings: int = len(DIRECTIONS)) -> Int[Tensor
         governor = position[index, words.head[scored] - 1]
         allowed = maps[index].masked_fill(barred_cells(batch.words[index]), -torch.inf).numpy()
         for reading, values in enumerate(read_in(allowed, readings)):  # layer, head, word, candidate
-            others = values.copy()
-            others[..., dependent, governor] = -np.inf
-            guess = np.where(np.isinf(others.max(-1)), -1, others.argmax(-1))
-            is_right = hits[scored, reading].transpose(1, 2, 0)  # layer, head, word
-            guess[..., dependent] = np.where(is_right, governor, guess[..., dependent])
+            wrong_candidates = values.copy()
+            wrong_candidates[..., dependent, governor] = -np.inf
+            guess = np.where(np.isinf(wrong_candidates.max(-1)), -1, wrong_candidates.argmax(-1))
+            gold_is_picked = is_right[scored, reading].transpose(1, 2, 0)  # layer, head, scored word
+            guess[..., dependent] = np.where(gold_is_picked, governor, guess[..., dependent])
             guesses[index, reading] = guess
     return torch.from_numpy(guesses)

@@ -133,27 +133,26 @@ def _facts(
     measures: Sequence[tuple[Measure, Measure]], certain: Sequence[Mapping[str, Any]], n_heads: int
 ) -> dict[str, tuple[Fact, ...]]:
     """Return, for each head, the relations in which it gains most, if the interval of its gain lies above 0."""
-    # Relations whose best head gains nothing on other text are left out: what their other heads gain may be luck,
-    # too.
-    rows = {row["relation"]: row for row in certain}
+    # measures: pairs of accuracies and gains. certain: the best heads that gain on other text. Relations without one
+    # are left out: what their other heads gain may be luck, too.
+    best_by_relation = {row["relation"]: row for row in certain}
     facts_by_gain: dict[str, list[tuple[float, Fact]]] = {}
     for accuracy, gains in measures:
-        row = rows.get(accuracy.relation or "")
-        if row is None:
+        best = best_by_relation.get(accuracy.relation or "")
+        if best is None:
             continue
+        best_head = head_name(best["layer"], best["head"]) if best["direction"] == accuracy.direction else None
         for index, (gain, low) in enumerate(zip(gains.values, gains.low or gains.values, strict=True)):  # noqa: PD011  # no table
             if gain is None or low is None or low <= 0:
                 continue
             head = head_name(index // n_heads + 1, index % n_heads + 1)
-            text = f"{_interval(accuracy, index)} of {row['total']:,} words, {points(gain)} over a fixed offset"
-            if head == head_name(row["layer"], row["head"]) and row["direction"] == accuracy.direction:
-                text += f"; it is the best head; held out, the best heads gain {held_out(row)}"
+            text = f"{_interval(accuracy, index)} of {best['total']:,} words, {points(gain)} over a fixed offset"
+            if head == best_head:
+                text += f"; it is the best head; held out, the best heads gain {held_out(best)}"
             facts_by_gain.setdefault(head, []).append((gain, Fact(accuracy.label, text, accuracy.id)))
-    facts = {}
-    for head, of_head in facts_by_gain.items():
+    for of_head in facts_by_gain.values():
         of_head.sort(key=lambda gain_and_fact: -gain_and_fact[0])
-        facts[head] = tuple(fact for _, fact in of_head[:SHOWN])
-    return facts
+    return {head: tuple(fact for _, fact in of_head[:SHOWN]) for head, of_head in facts_by_gain.items()}
 
 
 def _interval(measure: Measure, index: int) -> str:

@@ -119,15 +119,22 @@ def explain_figures(results: ExplainResults, title: str) -> dict[str, Figure]:
         drawings = [drawing for test in registered_tests().values() for drawing in test.drawings]
         drawn = {drawing.name: drawing.draw(results, title) for drawing in drawings}
         figures = {name: figure for name, figure in drawn.items() if figure is not None}
-        for figure in figures.values() if results.item != "word" else ():
-            # Labels and legends are texts of this package, except for the title and the names of classes.
-            for text in figure.findobj(Text):
-                if not text.get_text().startswith("predicted: ") and text.get_text() != figure.get_suptitle():
-                    text.set_text(in_items(text.get_text()))
+        if results.item != "word":
+            for figure in figures.values():
+                _put_items_for_words(figure)
     if has_values(results.history, "loss"):
         roles = dict(zip(results.models["model"], results.models["role"], strict=True)) if len(results.models) else {}
         figures["explain_training"] = training_figure(results.history, roles, title=title)
     return figures
+
+
+def _put_items_for_words(figure: Figure) -> None:
+    """Let labels and legends name the items that are attended to, where they say "word"."""
+    for text in figure.findobj(Text):
+        written = text.get_text()
+        # The title and the names of classes are not texts of this package.
+        if written != figure.get_suptitle() and not written.startswith("predicted: "):
+            text.set_text(in_items(written))
 
 
 def _part(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:

@@ -185,10 +185,10 @@ class OutcomeCounts(ConfiguredMetric):
         """
         incoming: Any = incoming_state.metric_state if isinstance(incoming_state, Metric) else incoming_state
         if self.replicates and int(incoming["configuration"]) == int(self.configuration):
-            self._check_totals(
-                self.counts[:, 0, -1] + incoming["counts"][:, 0, -1],
-                self.bootstrap[..., -1].long() + incoming["bootstrap"][..., -1].long(),
-            )
+            # The last outcome of each decision is 1, so its sums count decisions; subset 0 is the whole corpus.
+            decisions = self.counts[:, 0, -1] + incoming["counts"][:, 0, -1]
+            drawn = self.bootstrap[..., -1].long() + incoming["bootstrap"][..., -1].long()
+            self._check_totals(decisions, drawn)
         super().merge_state(incoming_state)
 
     def absorb(self, other: OutcomeCounts) -> None:

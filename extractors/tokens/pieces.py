@@ -186,14 +186,14 @@ def reserved_ids(tokenizer: Any) -> set[int]:
 
 
 def _align(tokenizer: Any, reserved: set[int], texts: Sequence[str], shift: int, encoding: Any) -> Pieces:
-    """Match the pieces of an encoding with the words of its first text, before which ``shift`` spaces were put."""
+    """Match the pieces of an encoding with words, each of whose ``texts`` was encoded with ``shift`` spaces before."""
     unk, unk_token = tokenizer.unk_token_id, tokenizer.unk_token or ""
     sides = zip(encoding.word_ids, encoding.sequence_ids, strict=True)
     word_of_piece = [word if side == 0 else None for word, side in sides]  # special tokens and queries have none
     missing_words = sorted(set(range(len(texts))).difference(word_of_piece))
     if missing_words and unk is None:
         raise Unalignable(f"the tokenizer has no piece for word {missing_words[0] + 1} and no unknown token")
-    ids, tokens = list(encoding.ids), list(encoding.tokens)
+    ids, tokens = list(encoding.ids), list(encoding.tokens)  # reserved ones are replaced below
     covered: list[tuple[int, int, int]] = []  # the word of each known piece, and its first character and the one after
     last_word = 0
     encoded = zip(word_of_piece, encoding.ids, encoding.tokens, encoding.offsets, strict=True)
@@ -208,17 +208,18 @@ def _align(tokenizer: Any, reserved: set[int], texts: Sequence[str], shift: int,
                 ids[index], tokens[index] = unk, unk_token
             elif piece_id != unk and token != _SPACE:  # which stands for the space before the character that it claims
                 covered.append((word, start - shift, end - shift))
-    for word in missing_words:
+    for word in missing_words:  # they are read as the unknown token
         index = _insertion_index(word, word_of_piece)
         word_of_piece.insert(index, word)
         ids.insert(index, unk)
         tokens.insert(index, unk_token)
     positions, special = positions_of(word_of_piece)
-    unknown = [word for word, piece_id in zip(word_of_piece, ids, strict=True) if word is not None and piece_id == unk]
+    unknown_at = [word for word, piece in zip(word_of_piece, ids, strict=True) if word is not None and piece == unk]
+    unknown, unknown_pieces = len(set(unknown_at)), len(unknown_at)
     # Only a pair has two segments, and a word that was added above has the id of the first one.
     segment_ids = [0] * len(missing_words) + encoding.type_ids if any(encoding.type_ids) else None
     substituted, lost = len(missing_words), _count_lost(texts, covered)
-    return Pieces(ids, tokens, positions, special, substituted, len(set(unknown)), segment_ids, len(unknown), lost)
+    return Pieces(ids, tokens, positions, special, substituted, unknown, segment_ids, unknown_pieces, lost)
 
 
 def _count_lost(texts: Sequence[str], covered: Iterable[tuple[int, int, int]]) -> int:

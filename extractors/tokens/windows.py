@@ -182,7 +182,8 @@ class _WindowsOf:
     is_strided: bool
     spans: Sequence[Sequence[tuple[int, int, int]]]  # of each document, see `_spans`
 
-    def __call__(self, number: int, document: Document) -> list[Window]:
+    def __call__(self, index: int, document: Document) -> list[Window]:
+        """Return the windows of a document, given its index in the corpus."""
         return [
             Window(
                 id=f"{document.id}@{start + 1}" if self.is_strided else document.id,
@@ -196,7 +197,7 @@ class _WindowsOf:
                 start=start,
                 seen=seen,
             )
-            for start, stop, seen in self.spans[number]
+            for start, stop, seen in self.spans[index]
         ]
 
 
