@@ -177,7 +177,7 @@ def _style(words: str) -> str:
 
 
 def _terminal_cell(column: TableColumn, row: Row, *, beside: bool) -> str:
-    """Return the text of a cell in its style for a terminal, with what stands beside the value if that is shown."""
+    """Return the text of a cell with the markup of its style; ``beside`` adds what belongs beside the value."""
     text = f"{column.text(row)} {column.text_beside(row) if beside else ''}".rstrip()
     style = _style(column.look(row))
     return f"[{style}]{escape(text)}[/]" if style else escape(text)

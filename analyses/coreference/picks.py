@@ -53,7 +53,7 @@ def relationships(
     heads = np.array([m.head for m in mentions]) - start
     entities = np.array([m.entity for m in mentions])
     forms = np.array([document.words[head + start].casefold() for head in heads])
-    # Few combinations of traits occur, so it is computed once which of them agree.
+    # Only a few combinations of traits occur, so each pair of them is compared once for all mentions.
     combinations = list(dict.fromkeys(by_mention.values()))
     do_agree = np.array([[agree(one, other) for other in combinations] for one in combinations])
     index_of_traits = {combination: index for index, combination in enumerate(combinations)}

@@ -11,7 +11,7 @@ import { search } from "../src/search";
 import { sorted } from "../src/sorting";
 import type { Decision, Task } from "../src/tasks";
 import { ALIGNMENT, COREFERENCE, decide, ordered, relationsOf, tasks, wordTasks } from "../src/tasks";
-import { DATA, map, sentence } from "./made";
+import { DATA, decided, map, sentence } from "./made";
 
 function mention(entity: string, start: number, end: number, head?: number): Mention {
   return { entity, start, end, type: "", ...(head === undefined ? {} : { head }) };
@@ -141,10 +141,6 @@ const CLAUSE: SampledSentence = {
   ...sentence("c", ["[CLS]", "he", "gave", "her", "books", ",", "which", "she", "liked", "here", "the"], RELATIONS),
   ...{ heads: [null, 2, -1, 2, 2, 8, 8, 8, 4, 8, 3], tags: [null, "PRON", "VERB", "PRON", "NOUN", "PUNCT", "PRON", "PRON", "AUX", "ADV", "DET"] },
 };
-
-function decided(row: number, guess: number | null, more: Partial<Decision> = {}): Decision {
-  return { rows: [row], targets: [], gold: [], relation: "obj", guess, verdict: "wrong", ...more };
-}
 
 test("a wrong guess is the first of the kinds that it fits", () => {
   const pick = (row: number, guess: number | null, more: Partial<Decision> = {}): string | null => pickOf(CLAUSE, decided(row, guess, more));

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import type { Explorer, Measure, SampledSentence } from "../src/data";
 import type { HeadMap } from "../src/inflate";
+import type { Decision } from "../src/tasks";
 
 export function measure(id: string, values: (number | null)[], more: Partial<Measure> = {}): Measure {
   return {
@@ -30,6 +31,10 @@ export const DATA: Explorer = {
 
 export function map(values: number[][], step = 0): HeadMap {
   return { values: Float32Array.from(values.flat()), rows: values.length, columns: values[0]?.length ?? 0, scale: 1, step };
+}
+
+export function decided(row: number, guess: number | null, more: Partial<Decision> = {}): Decision {
+  return { rows: [row], targets: [], gold: [], relation: "obj", guess, verdict: "wrong", ...more };
 }
 
 export function close(found: Iterable<number>, expected: number[]): void {

@@ -1,4 +1,4 @@
-// The modules that compute without a page: addresses, order, search, scales, ensembles and labels. `npm test` runs them.
+// What the page computes before it draws: addresses, order, searches, scales, ensembles and cards. `npm test` runs it.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -18,8 +18,7 @@ import { inflate, Maps, shadesOf } from "../src/inflate";
 import { ofLayer } from "../src/layers";
 import { rank } from "../src/rank";
 import { search } from "../src/search";
-import type { Decision } from "../src/tasks";
-import { close, DATA, map, measure, sentence } from "./made";
+import { close, DATA, decided, map, measure, sentence } from "./made";
 
 const PAIR: SampledSentence = {
   ...sentence("p", ["ein", "Haus", "[SEP]"]),
@@ -185,10 +184,6 @@ test("a view is that of the best head, and another measure brings its relation a
 
 function panel(values: number[][], more: Partial<Panel> = {}): Panel {
   return { ...{ key: "", title: "head 1-1", head: 0, kind: "weight", decisions: [], every: false, reversed: false, both: false, shares: true }, map: map(values), ...more };
-}
-
-function decided(row: number, guess: number | null, more: Partial<Decision> = {}): Decision {
-  return { rows: [row], targets: [], gold: [], relation: "obj", guess, verdict: "wrong", ...more };
 }
 
 test("a decision looks at its cell, and is as strong as the value there", () => {
