@@ -131,9 +131,8 @@ class AttentionClassifier(nn.Module):
         dimensions = config["dimensions"] = vectors.dimensions if vectors else config["dimensions"]
         tied = self.regularizer in ("residual", "tying")
         size = config["size"] = size_of(config["encoder"], dimensions, config["size"], as_embeddings=tied)
-        attended = (
-            size + dimensions if self.regularizer == "concat" else size
-        )  # the size of the states that are weighed
+        # The states that are weighed have the embedding of their word beside them, if the regularizer wants it.
+        attended = size + dimensions if self.regularizer == "concat" else size
         additive = config["attention"] == "additive"
         self.scale = 1.0 if additive else math.sqrt(attended)
         with INITIAL_WEIGHTS, torch.random.fork_rng(devices=[]):
@@ -180,14 +179,11 @@ class AttentionClassifier(nn.Module):
         classes = sorted(set(labels))
         words = [self.words_read(text) for text in texts]
         self.build(Vocabulary.of(words, min_count=min_count, vectors=vectors), classes, vectors)
-        dev_with_indices = None
-        if dev is not None:
-            dev_texts, dev_labels = dev
-            dev_with_indices = dev_texts, [classes.index(label) for label in dev_labels]
+        held_out = None if dev is None else (dev[0], [classes.index(label) for label in dev[1]])
         objective = CrossEntropy([classes.index(label) for label in labels], len(classes))
         seed = self.config["random_state"]
         with one_thread():
-            self.history_ = train(self, texts, objective, recipe, dev=dev_with_indices, seed=seed)
+            self.history_ = train(self, texts, objective, recipe, dev=held_out, seed=seed)
         return self
 
     def batches(self, texts: Sequence[Words]) -> Iterator[list[int]]:
@@ -294,7 +290,7 @@ class AttentionClassifier(nn.Module):
                 with safe_open(path, "pt") as file:
                     facts = json.loads(file.metadata()["classifier"])
                     tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 no mapping
-            kind = next(kind for kind in (cls, *cls.__subclasses__()) if kind.reads == facts.get("reads", "words"))
+            kind = {kind.reads: kind for kind in (cls, *cls.__subclasses__())}[facts.get("reads", "words")]
             model = kind(**facts["config"]).build(Vocabulary(tuple(facts["words"])), facts["classes"])
             model.load_state_dict(tensors)
         except (TypeError, RuntimeError) as error:

@@ -310,3 +310,7 @@ def test_a_model_that_was_saved_without_a_digest_is_still_read(tmp_path):
     save_file({"table.weight": torch.zeros(1)}, tmp_path / "changed", {"classifier": json.dumps(facts)})
     with pytest.raises(ValueError, match="holds no classifier"):
         AttentionClassifier.load(tmp_path / "changed")
+    other = json.dumps({**facts, "reads": "pictures"})
+    save_file(model.state_dict(), tmp_path / "other", {"classifier": other})
+    with pytest.raises(KeyError, match="pictures"):
+        AttentionClassifier.load(tmp_path / "other")
