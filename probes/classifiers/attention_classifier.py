@@ -6,7 +6,6 @@ of Serrano & Smith (2019); the regularizers are Tutek & Šnajder's (2020) and th
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import threading
@@ -16,7 +15,6 @@ from typing import Any, ClassVar, Literal, cast, get_args
 
 import torch
 from jaxtyping import Bool, Float, Int
-from safetensors import safe_open
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -24,10 +22,11 @@ from ...corpora_loaders import WordVectors
 from ...extractors.maps.batching import cut
 from ...extractors.replaceable.attention_model import Special, TextState, Words, query_of, state_of
 from ...extractors.threads import one_thread
-from ...storage.sealed import ANYWHERE, digest_in
-from ...storage.tensors import read_tensors, write_tensors
+from ...storage.sealed import ANYWHERE
+from ...storage.tensors import write_tensors
 from .encoders import ENCODERS, EncoderName, size_of
 from .regularizers import STRENGTHS, Regularizer, masked_word_penalty, state_penalty
+from .saved_classifier import Reads, read_classifier
 from .states import ClassifierState, WordStates, normalized
 from .training import PUBLISHED, ClassifierRecipe, CrossEntropy, train
 from .vocabulary import END, PAD, SPECIAL, START, UNKNOWN, Vocabulary
@@ -74,7 +73,7 @@ class AttentionClassifier(nn.Module):
     """
 
     special: Special = "keep"
-    reads: ClassVar[Literal["words", "queries", "sentences"]] = "words"
+    reads: ClassVar[Reads] = "words"
 
     def __init__(
         self,
@@ -283,19 +282,7 @@ class AttentionClassifier(nn.Module):
             OSError, SafetensorError, KeyError, ValueError: there is no such file, or it holds no classifier.
             DamagedError: the file has changed since it was written.
         """
-        try:
-            if digest_in(path):
-                tensors, facts = read_tensors(path, ANYWHERE)
-            else:  # the first versions wrote no digest
-                with safe_open(path, "pt") as file:
-                    facts = json.loads(file.metadata()["classifier"])
-                    tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 no mapping
-            kind = {kind.reads: kind for kind in (cls, *cls.__subclasses__())}[facts.get("reads", "words")]
-            model = kind(**facts["config"]).build(Vocabulary(tuple(facts["words"])), facts["classes"])
-            model.load_state_dict(tensors)
-        except (TypeError, RuntimeError) as error:
-            raise ValueError(f"{path} holds no classifier: {error}") from error
-        return model
+        return read_classifier(path, (cls, *cls.__subclasses__()))
 
     def _embedded(self, ids: Int[Tensor, "batch positions"]) -> Float[Tensor, "batch positions dim"]:
         """Return the embeddings of words by their rows in the vocabulary."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,7 @@ from ...corpora_loaders import WordVectors
 from ...extractors.replaceable.attention_model import Words
 from .attention_classifier import INITIAL_WEIGHTS, AttentionClassifier
 from .encoders import BiLSTM
+from .saved_classifier import Reads
 from .states import normalized
 from .vocabulary import PAD, Vocabulary
 
@@ -45,7 +46,7 @@ class HierarchicalClassifier(AttentionClassifier):
         torch.Size([2, 1, 3])
     """
 
-    reads: ClassVar[Literal["words", "queries", "sentences"]] = "sentences"
+    reads: ClassVar[Reads] = "sentences"
 
     def __init__(
         self, encoder: str = "han", attention: Any = "additive", regularizer: Any = None, **named: Any

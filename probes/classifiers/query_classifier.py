@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, cast
 
 import torch
 from jaxtyping import Float
@@ -24,6 +24,7 @@ from ...corpora_loaders import WordVectors
 from ...extractors.replaceable.attention_model import TextState, Words, WordsWithQuery, query_of, state_of
 from .attention_classifier import INITIAL_WEIGHTS, AttentionClassifier
 from .encoders import ENCODERS, last_state
+from .saved_classifier import Reads
 from .states import WordStates, normalized
 from .vocabulary import END, PAD, START, Vocabulary
 
@@ -51,7 +52,7 @@ class QueryClassifier(AttentionClassifier):
         torch.Size([2, 1, 4])
     """
 
-    reads: ClassVar[Literal["words", "queries", "sentences"]] = "queries"
+    reads: ClassVar[Reads] = "queries"
 
     evidence = None  # type: ignore[assignment]  # the logits are not linear in the attention
 
