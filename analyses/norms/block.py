@@ -33,7 +33,7 @@ from ..shared.counting import Counting
 from ..shared.exact_sums import ExactMetric, ExactSumError, added, floating
 from ..shared.grid import OctaveGrid
 from ..shared.metric import Metric
-from .feed_forward import map_changes, raised_shares
+from .feed_forward import map_changes, mean_changes, raised_shares
 
 PAIR_TYPES = ("special token", "pieces of a word", "same form", "punctuation", "relation", "adjacent", "other")
 """The types of pairs: one of both is a special token; both are pieces of one word; their words are equal but for case;
@@ -225,13 +225,8 @@ class FeedForwardBlock(ExactMetric):
 
     def _left_out(self) -> pd.DataFrame:
         """Return the change by LN without its largest dimensions, as the mean over sentences, by layer."""
-        sums, sentences = floating(self.changes.cpu()).numpy(), self.changed.tolist()
-        rows = []
-        for layer, (sums_of_layer, counts) in enumerate(zip(sums, sentences, strict=True), start=1):
-            for left_out, total, count in zip((0, *LEFT_OUT), sums_of_layer, counts, strict=True):
-                change = total / count if count else float("nan")
-                rows.append({"layer": layer, "left_out": left_out, "change": change, "sentences": count})
-        return pd.DataFrame(rows)
+        sums = floating(self.changes.cpu()).numpy()
+        return mean_changes(sums, self.changed.tolist(), "left_out", (0, *LEFT_OUT))
 
     def _pair_types(self) -> pd.DataFrame:
         """Return how many pairs have each type and relation, among those that FF amplifies most and all, by layer."""

@@ -93,12 +93,7 @@ class FeedForwardChange(ExactMetric):
     def compute(self) -> FeedForwardTables:
         """Return the tables."""
         sums, sentences = floating(self.sums.cpu()).numpy(), self.sentences.tolist()
-        changes = []
-        for layer, (sums_of_layer, counts) in enumerate(zip(sums, sentences, strict=True), start=1):
-            names = (*self.components, WHOLE_BLOCK)
-            for component, total, count in zip(names, sums_of_layer, counts, strict=True):
-                change = total / count if count else float("nan")
-                changes.append({"layer": layer, "component": component, "change": change, "sentences": count})
+        changes = mean_changes(sums, sentences, "component", (*self.components, WHOLE_BLOCK))
         amplified = [
             {"layer": layer + 1, "rank": rank, "from": i, "to": j, "amplification": value / _FIXED_POINT, "key": key}
             for layer, pairs in enumerate(self.top.tolist())
@@ -106,7 +101,7 @@ class FeedForwardChange(ExactMetric):
             if value > 0  # rows that no pair has taken hold −1
         ]
         columns = ["layer", "rank", "from", "to", "amplification", "key"]
-        return FeedForwardTables(pd.DataFrame(changes), pd.DataFrame(amplified, columns=columns))
+        return FeedForwardTables(changes, pd.DataFrame(amplified, columns=columns))
 
 
 def map_changes(maps: Float[np.ndarray, "layers stages n n"]) -> Float[np.ndarray, "layers stages"]:
@@ -120,6 +115,18 @@ def map_changes(maps: Float[np.ndarray, "layers stages n n"]) -> Float[np.ndarra
                 rho = np.corrcoef(rankdata(cells[:, seen], axis=1))
             changes[layer] = 1 - np.append(rho.diagonal(1), rho[0, -1])  # beside the diagonal are neighboring stages
     return changes
+
+
+def mean_changes(
+    sums: Float[np.ndarray, "layers names"], counts: Sequence[Sequence[int]], column: str, names: Sequence[Any]
+) -> pd.DataFrame:
+    """Return the mean change over sentences by layer and name, NaN without sentences; ``column`` has the names."""
+    rows = []
+    for layer, (sums_of_layer, counts_of_layer) in enumerate(zip(sums, counts, strict=True), start=1):
+        for name, total, count in zip(names, sums_of_layer, counts_of_layer, strict=True):
+            change = total / count if count else float("nan")
+            rows.append({"layer": layer, column: name, "change": change, "sentences": count})
+    return pd.DataFrame(rows)
 
 
 def raised_shares(maps: Float[Tensor, "layers stages n n"], ff: int) -> Float[Tensor, "layers n n"]:
