@@ -13,6 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from ...corpora_loaders.alignment import Link, PairLinks
+from ..shared.best_head import rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +36,23 @@ class LinkCounts:
     @property
     def error_rate(self) -> float:
         """The alignment error rate, between 0 and 1; NaN if there are neither links nor sure links."""
-        return 1 - _ratio(self.hits_sure + self.hits_possible, self.links + self.sure)
+        return 1 - rate(self.hits_sure + self.hits_possible, self.links + self.sure)
 
     @property
     def precision(self) -> float:
         """The share of the links that are possible; NaN without links."""
-        return _ratio(self.hits_possible, self.links)
+        return rate(self.hits_possible, self.links)
 
     @property
     def recall(self) -> float:
         """The share of the sure links that are in the hypothesis; NaN without sure links."""
-        return _ratio(self.hits_sure, self.sure)
+        return rate(self.hits_sure, self.sure)
 
     @property
     def f1(self) -> float:
         """The harmonic mean of precision and recall; NaN without links, sure links, or hits."""
         precision, recall = self.precision, self.recall
-        return _ratio(2 * precision * recall, precision + recall)
+        return rate(2 * precision * recall, precision + recall)
 
 
 def count_links(hypothesis: AbstractSet[Link], gold: PairLinks) -> LinkCounts:
@@ -72,8 +73,3 @@ def score_links(hypotheses: Iterable[AbstractSet[Link]], gold: Iterable[PairLink
         0.33333333333333337
     """
     return sum((count_links(links, pair) for links, pair in zip(hypotheses, gold, strict=True)), LinkCounts())
-
-
-def _ratio(part: int | float, whole: int | float) -> float:
-    """Return the share of a part, NaN if the whole is 0."""
-    return part / whole if whole else float("nan")

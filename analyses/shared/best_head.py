@@ -128,7 +128,7 @@ def drawn(counts: Array) -> Array:
     return np.asarray(counts.sum(0, dtype=np.int64))
 
 
-def rate(correct: int, total: int) -> float:
+def rate(correct: float, total: float) -> float:
     """Return the share of right decisions, NaN if there are no decisions."""
     return correct / total if total else float("nan")
 
