@@ -70,8 +70,15 @@ class Tested:
         task, shares = self.examination(model, tests, options, only), self.options.shares
         with self.stages(label), progress_bar(label, len(self.words), unit="texts") as advance:
             if shares.parts is None and shares.in_this_process:
-                tests_by_name, n = task.functions(), self.trainings.workers
-                table = examine(model, task.ids, self.words, tests_by_name, seed=task.seed, workers=n, advance=advance)
+                table = examine(
+                    model,
+                    task.ids,
+                    self.words,
+                    task.functions(),
+                    seed=task.seed,
+                    workers=self.trainings.workers,
+                    advance=advance,
+                )
             else:
                 tables, _ = examined_parts(task, shares, self.trainings.cache_log, advance)
                 table = pd.concat(tables).sort_index()

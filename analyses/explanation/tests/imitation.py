@@ -120,9 +120,9 @@ def curve_figure(results: ExplainResults, title: str) -> Figure | None:
 def draw_adversaries(axes: Axes, rows: pd.DataFrame, color: str, label: str, top: float) -> None:
     """Draw the curve of trained adversaries, with λ at its points, into axes that end at `MOST_JSD` and ``top``."""
     axes.plot(rows["jsd"], rows["tvd"], color=color, marker="o", markersize=4, label=label)
-    for label, x, y in _lambda_labels(rows, MOST_JSD, top):
+    for strengths, x, y in _lambda_labels(rows, MOST_JSD, top):
         side = "left" if x < 0.06 else "center"  # not across the axis
-        axes.annotate(label, (x, y), (0, 7), textcoords="offset points", ha=side, fontsize=7, color="#666666")
+        axes.annotate(strengths, (x, y), (0, 7), textcoords="offset points", ha=side, fontsize=7, color="#666666")
 
 
 def _lambda_labels(rows: pd.DataFrame, width: float, height: float) -> list[tuple[str, float, float]]:
