@@ -167,7 +167,7 @@ class AlignmentAccuracy(LinkAccuracy):
         sources = batch.links[self.series].numpy()  # (pairs, layers, heads, target words)
         sure, possible = batch.gold
         pairs, targets = np.arange(len(batch))[:, None, None, None], np.arange(sources.shape[-1])
-        # All bits of a possible link are in one number, so that links are looked up once. The source −1, no link, looks
+        # All bits of a pair of words are in one number, so that links are looked up once. The source −1, no link, looks
         # up the last row, where all bits are 0.
         bits = np.zeros(sure.shape, dtype=np.uint8)  # (pairs, source words + 1, target words)
         bits[:, :-1] = _LINK

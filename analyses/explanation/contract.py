@@ -104,7 +104,7 @@ class Drawing:
 
 
 def _nothing(*_: Any) -> Any:
-    """Return no columns, tables or values: what a test does that leaves a function out."""
+    """Return nothing: the default of the functions that a test leaves out."""
     return {}
 
 

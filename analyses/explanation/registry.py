@@ -148,7 +148,7 @@ def _of_subclass(kind: type[ExplanationTest]) -> ExplanationTest:
 def check_tests(tests: Iterable[ExplanationTest]) -> None:
     """Check that all tests can be part of one toolkit: that each name is given once, and that what they name exists."""
     tests = list(tests)
-    owners = {f"column {name!r}": "every table" for name in BASIC_COLUMNS}  # of what is defined
+    owners = {f"column {name!r}": "every table" for name in BASIC_COLUMNS}  # who defines each thing
     for test in tests:
         defined = [f"test {test.name!r}", *(f"column {name!r}" for name in test.columns)]
         defined += [f"table {name!r}" for name in test.tables]

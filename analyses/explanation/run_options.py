@@ -215,7 +215,7 @@ class ExplainOptions:
 
     def _check_texts(self, loaded: Loaded) -> None:
         """Check that there are texts for each step of the run, and none without a purpose."""
-        # An option without any file, (), is an error that `TextOptions.check` tells.
+        # `TextOptions.check` reports an option that names no file, `()`.
         texts = self.texts
         if self.trains(loaded) and not (texts.data or loaded.data) and texts.data != ():
             raise OptionError(

@@ -135,7 +135,7 @@ class WeightsAndNorms(ExactMetric):
         counts: Int[Tensor, "batch heads n"],
     ) -> None:
         """Add what is known of each token: its sum, its sum of squares, its extremes, and its number of values."""
-        # The measure is one of `DISPERSED`. If there is one head, it is the first one.
+        # The measure is one of `DISPERSED`. Values that all heads share are stored as those of the first head.
         device, measure, heads = self.whole.device, DISPERSED.index(name), slice(sums.shape[1])
         cell = (measure, layer, heads)
         has_values = counts > 0
