@@ -99,11 +99,11 @@ def ensemble_rows(
         sentence = np.repeat(np.arange(len(used)), list(map(len, used)))
         if len(sentence) < max(min_count, 1):
             continue
-        candidates = [values[words] for values, words in zip(read.candidates, used, strict=True) if words]
-        longest = max(values.shape[-1] for values in candidates)
+        longest = max(values.shape[-1] for values, words in zip(read.candidates, used, strict=True) if words)
         values = np.full((len(sentence), read.candidates[0].shape[1], longest), -np.inf, dtype=np.float32)
-        for of_sentence, end in zip(candidates, np.cumsum(list(map(len, candidates))), strict=True):
-            values[end - len(of_sentence) : end, :, : of_sentence.shape[-1]] = of_sentence
+        for of_sentence, words, end in zip(read.candidates, used, np.cumsum(list(map(len, used))), strict=True):
+            if words:
+                values[end - len(words) : end, :, : of_sentence.shape[-1]] = of_sentence[words]
         gold = np.concatenate([gold[words] for gold, words in zip(read.gold, used, strict=True)])
         is_gold = gold[:, None] == np.arange(longest)  # word, candidate
         row, heads_of_group[name] = scored_ensembles(values, is_gold, sentence, first, draws, most, shape)
