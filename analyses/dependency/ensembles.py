@@ -70,9 +70,8 @@ def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str], read
             number, places = words.number[scored] - 1, position[row, : len(sentence)]
             # Float64, because sums of float32 maps would depend on the batch that a sentence is read in.
             maps = batch.exact([row])[0].cpu().numpy()[..., places[:, None], places]
-            by_reading = np.stack(list(read_in(maps, readings)), 2)[
-                ..., number, :
-            ]  # layer, head, reading, word, candidate
+            # layer, head, reading, word, candidate
+            by_reading = np.stack(list(read_in(maps, readings)), 2)[..., number, :]
             values = by_reading.reshape(-1, *by_reading.shape[3:]).swapaxes(0, 1).astype(np.float32)
             values[np.arange(len(number)), :, number] = -np.inf  # no word is its own candidate
             read.ids.append(sentence.id)
