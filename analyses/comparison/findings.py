@@ -42,9 +42,8 @@ def comparison_findings(comparison: Comparison, reports: Mapping[str, str] | Non
 
 def clear_first(findings: Sequence[tuple[Sequence[Difference], Finding]]) -> tuple[Finding, ...]:
     """Return the first few findings, given with their differences; those about a clear difference come first."""
-    clear = [finding for rows, finding in findings if is_apart(clearest(rows)[0])]
-    others = [finding for rows, finding in findings if not is_apart(clearest(rows)[0])]
-    return tuple([*clear, *others][:_MOST])
+    ordered = sorted(findings, key=lambda each: not is_apart(clearest(each[0])[0]))
+    return tuple(finding for _, finding in ordered[:_MOST])
 
 
 def difference_text(
