@@ -20,7 +20,7 @@ from ...extractors import DIRECTIONS, MapBatch
 from ..shared.exact_sums import ConfiguredSums
 from .accuracy import check_relations
 from .decisions import READINGS, ScoredWords
-from .picks import PICKS, picks, relationships
+from .picks import HEAD, PICKS, picks, relationships
 from .tables import TOTALS, members_by_group
 
 TAGS = (*sorted(UPOS), "another tag")
@@ -46,7 +46,6 @@ CLASSES = tuple((aspect, name) for aspect, names in ASPECTS.items() for name in 
 
 _FIRST = {aspect: CLASSES.index((aspect, names[0])) for aspect, names in ASPECTS.items()}
 _EDGES = np.array([1, 2, 3, 4, 6, 11])  # the smallest distance in each class, on either side
-_GOLD = PICKS.index("head")
 
 
 class DependencyFailures(ConfiguredSums):
@@ -136,7 +135,7 @@ class DependencyFailures(ConfiguredSums):
         """Add the right decisions of each class; words of class −1 have none."""
         used = word_class >= 0
         cell, pair_of_word, n = _cells_by_sentence(group[used] * len(CLASSES) + word_class[used], sentence[used])
-        sums = _sums_by_pair(picked[used] == _GOLD, pair_of_word, n)
+        sums = _sums_by_pair(picked[used] == HEAD, pair_of_word, n)
         self.right.flatten(0, 1).index_add_(0, cell, sums)
         self.total.flatten(0, 1).index_add_(0, cell, torch.stack([n, n * n], 1))
 

@@ -40,7 +40,7 @@ before. *None* is the pick in a sentence of one word."""
 CORE = frozenset({"nsubj", "csubj", "obj", "iobj", "ccomp", "xcomp", "dobj", "nsubjpass", "csubjpass"})
 """The relations of core arguments, in Universal Dependencies and Stanford Dependencies."""
 
-_HEAD, _OTHER, _ITSELF = (PICKS.index(name) for name in ("head", "other", "itself"))
+HEAD, _OTHER, _ITSELF = (PICKS.index(name) for name in ("head", "other", "itself"))
 _OUT_OF_REACH, _NONE = (PICKS.index(name) for name in ("out of reach", "none"))
 
 
@@ -94,9 +94,9 @@ def picks(
         # Whether a word is out of reach is what float32 says even where a sentence is decided again in float64, so
         # that it does not depend on the doubts about other words.
         out_of_reach = (gold_values == 0) & (head >= 0)[:, None, None, None]
-        barred = (related == _HEAD) | (related == _ITSELF)
+        barred = (related == HEAD) | (related == _ITSELF)
         kinds = picked_kinds(batch, row, places, number, related, barred, is_right | out_of_reach)
         kinds[out_of_reach] = _OUT_OF_REACH
-        kinds[is_right] = _HEAD
+        kinds[is_right] = HEAD
         result[scored] = kinds
     return result
