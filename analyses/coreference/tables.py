@@ -193,14 +193,13 @@ def _distances(counts: Array, shape: tuple[int, ...]) -> pd.DataFrame:
     for unit, by_bin, bins in (("sentences", counts.sum(2), SENTENCE_BINS), ("words", counts.sum(1), WORD_BINS)):
         for name, bins_of_type in zip((ALL, *TYPES), [by_bin.sum(0), *by_bin], strict=True):
             for index, outcomes in enumerate(bins_of_type):
-                of_heads, of_baselines, total = np.split(outcomes, [n_heads, -1])
+                total = int(outcomes[-1])
+                of_heads, of_baselines = np.split(outcomes[:-1], [n_heads])
                 names = {"type": name, "unit": unit, "distance": bin_name(index, bins)}
                 by_policy = {"candidates": POLICIES, **{key: [value] * len(POLICIES) for key, value in names.items()}}
-                totals = np.repeat(total, len(POLICIES))
+                totals = np.full(len(POLICIES), total)
                 frames.append(cells_of_groups(of_heads.reshape(shape), totals, DIRECTIONS, by_policy))
-                baselines = pd.DataFrame(
-                    {"candidates": BASELINES, **names, "correct": of_baselines, "total": int(total[0])}
-                )
-                baselines["accuracy"] = [rate(correct, int(total[0])) for correct in of_baselines.tolist()]
+                baselines = pd.DataFrame({"candidates": BASELINES, **names, "correct": of_baselines, "total": total})
+                baselines["accuracy"] = [rate(correct, total) for correct in of_baselines.tolist()]
                 frames.append(baselines)
     return pd.concat(frames, ignore_index=True).astype({"layer": "Int64", "head": "Int64"})
