@@ -83,7 +83,8 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
         shown_of_failures = shown_failures(results.failures, min_count)
         failures_by_relation = by_relation(*shown_of_failures)
         shown += shown_of_failures
-        tables["dependency_failures"], tables["dependency_picks"] = results.failures
+        tables["dependency_failures"] = results.failures.failures
+        tables["dependency_picks"] = results.failures.picked
     if results.rules is not None:
         shown.append(against_tags(shown_best))
     if results.ensembles is not None:
@@ -91,7 +92,8 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
         tables["dependency_ensembles"] = results.ensembles
     if results.spanning_trees:
         shown.append(shown_trees(results.spanning_trees))
-        tables["dependency_trees"], tables["dependency_trees_best"], *_ = results.spanning_trees
+        tables["dependency_trees"] = results.spanning_trees.heads
+        tables["dependency_trees_best"] = results.spanning_trees.best
     if results.rules is not None:
         tables["dependency_rules"] = results.rules  # the last file
     relations = [row for row in shown_best.rows if row["is_frequent"] and row["relation"] not in (*TOTALS, "punct")]
