@@ -82,7 +82,7 @@ def tree_counts(
         if together and together[0]:
             used_on = scored & np.array([bool(heads) for heads in together])[:, None]
             compared_with = {name: by_chain[:, score, [chain]] for chain, name in enumerate(CHAINS)}
-            # Ensemble 0, that of all sentences, is compared with no head, so that any head, such as 0, fills its place.
+            # The first ensemble, of all sentences, is not compared with a head; head 0 only keeps the columns aligned.
             heads_of_ensembles = [0, *_best_of_halves(subsets.correct[score], shape)]
             compared_with["head"] = by_head[:, score, heads_of_ensembles]
             counts = _ensemble_row(by_ensemble[:, score], compared_with, total, used_on.T, draws.astype(np.float64))

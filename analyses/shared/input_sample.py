@@ -97,7 +97,7 @@ class InputSample(ExactMetric):
         smallest = {name: min(each.get(name, 0) for each in arguments) for name in _SIZES}
         equal_but(arguments, *_SIZES)
         joined = {name: smallest.get(name, value) for name, value in arguments[0].items()}
-        return {name: value for name, value in joined.items() if value or name not in _SIZES}  # 0 cells are not stored
+        return {name: value for name, value in joined.items() if value or name not in _SIZES}  # a size of 0 is left out
 
     def most_bytes(self) -> float:
         """Return the bytes of the states of a full sample, if its inputs are as long as those that are kept now."""
