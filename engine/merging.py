@@ -12,8 +12,8 @@ from typing import Any
 
 from ..analyses.contract import OptionError
 from ..analyses.shared.merged_facts import MergeError, merged_facts
-from ..analyses.shared.metric import StoredMetrics
 from ..analyses.shared.record import warnings_of
+from ..analyses.shared.stored_metrics import StoredMetrics
 from ..extractors.tokens.text_fit import TextFit
 from ..reports.help.options import flag
 from ..reports.provenance import git_commit, versions

@@ -14,8 +14,9 @@ import pandas as pd
 from ..analyses.contract import Analysis, Counted, OptionError, OptionSet, Titles
 from ..analyses.registry import find_analysis
 from ..analyses.shared.input_sample import InputSample
-from ..analyses.shared.metric import StateError, StoredMetrics
+from ..analyses.shared.metric import StateError
 from ..analyses.shared.options import CountOptions
+from ..analyses.shared.stored_metrics import StoredMetrics
 from ..corpora_loaders import Sentence
 from .passes import PassCounts
 from .results import Part, compared_kinds, complete_record, with_results

@@ -32,8 +32,9 @@ from attentionology.analyses.norms.mixing import MixingRatios
 from attentionology.analyses.norms.shares import NormShares
 from attentionology.analyses.norms.weights_and_norms import WeightsAndNorms
 from attentionology.analyses.shared.exact_sums import ExactSumError
-from attentionology.analyses.shared.metric import Metric, MetricStates
+from attentionology.analyses.shared.metric import Metric
 from attentionology.analyses.shared.resampling import sentence_keys
+from attentionology.analyses.shared.stored_metrics import MetricStates
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.statistics import STATISTICS, SurfaceStatistics
 from attentionology.corpora_loaders import Sentence

@@ -21,9 +21,9 @@ from attentionology.analyses.coreference.choices import POLICIES, choices_of
 from attentionology.analyses.dependency.decisions import READINGS, ScoredWords, head_guesses, head_hits
 from attentionology.analyses.plans import Guesses
 from attentionology.analyses.shared.input_sample import MOST_ROWS, InputSample
-from attentionology.analyses.shared.metric import MetricStates, added_up
 from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.analyses.shared.sampled_input import LEVELS, NO_GUESS
+from attentionology.analyses.shared.stored_metrics import MetricStates, added_up
 from attentionology.corpora_loaders import Sentence
 from attentionology.engine.stored_run import merged_samples, sample_inputs, shared_ids
 from attentionology.extractors import MapBatch

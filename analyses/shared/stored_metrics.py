@@ -1,0 +1,116 @@
+"""Counts as they are stored: the states of metrics apart from their code, restored and added up over runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from .metric import Metric, StateError
+
+AnyMetric = TypeVar("AnyMetric", bound=Metric)
+
+
+@dataclass(frozen=True)
+class MetricStates:
+    """Everything that a metric has counted, apart from its code."""
+
+    metric: str
+    # the arguments that the metric was made with, which JSON must give back unchanged or as lists
+    arguments: Mapping[str, Any]
+    tensors: Mapping[str, Tensor]
+
+    @classmethod
+    def of(cls, metric: Metric, arguments: Mapping[str, Any]) -> MetricStates:
+        """Return the states of a metric that was made with these arguments."""
+        states = {
+            name: torch.cat(state) if isinstance(state, list) else state for name, state in metric.metric_state.items()
+        }
+        return cls(type(metric).__name__, arguments, {name: state.cpu() for name, state in states.items()})
+
+    def restore(self, kind: type[AnyMetric]) -> AnyMetric:
+        """Make a metric with these states."""
+        if kind.__name__ != self.metric:
+            raise StateError(f"the states are those of {self.metric}, not of {kind.__name__}")
+        try:
+            metric = kind(**self.arguments)
+        except TypeError as error:
+            raise StateError(f"{self.metric} of this version takes other arguments: {error}") from None
+        expected = metric.metric_state
+        if expected.keys() != self.tensors.keys():
+            raise StateError(
+                f"{self.metric} of this version has the states {', '.join(expected)}, not {', '.join(self.tensors)}"
+            )
+        loaded: dict[str, Any] = {}
+        for name, state in expected.items():
+            stored = self.tensors[name]
+            if isinstance(state, Tensor) and (state.shape, state.dtype) != (stored.shape, stored.dtype):
+                raise StateError(
+                    f"the state {name} of {self.metric} has the shape {tuple(stored.shape)} and the type "
+                    f"{stored.dtype}, not {tuple(state.shape)} and {state.dtype}"
+                )
+            loaded[name] = [stored] if isinstance(state, list) else stored
+        metric.load_state_dict(loaded)
+        return metric
+
+
+class StoredMetrics(Mapping[str, MetricStates]):
+    """The stored metrics of one run, or of several runs whose counts are to be added up, by request."""
+
+    # A metric is made when it is first asked for, because only the analysis that asks knows its class.
+
+    def __init__(self, *runs: Mapping[str, MetricStates]) -> None:
+        self._runs = list(runs)
+        self._restored: dict[str, tuple[Metric, Mapping[str, Any]]] = {}
+
+    def __getitem__(self, name: str) -> MetricStates:
+        if name in self._restored:
+            return MetricStates.of(*self._restored[name])
+        if len(self._runs) > 1:
+            raise StateError(f"the counts {name!r} have not been added up yet")
+        return self._runs[0][name]
+
+    def __contains__(self, name: object) -> bool:
+        """Whether all runs have the counts: those of some runs alone are not the counts of all texts."""
+        return all(name in run for run in self._runs)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(name for run in self._runs for name in run))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def metric(self, name: str, kind: type[AnyMetric]) -> AnyMetric:
+        """Return the metric of a request, with the counts of all runs.
+
+        Args:
+            name: the name of the request.
+            kind: the class of the metric.
+
+        Raises:
+            StateError: the counts are those of another class or another version, or cannot be added up.
+        """
+        if name not in self._restored:
+            self._restored[name] = added_up([run[name] for run in self._runs if name in run], kind)
+        metric = self._restored[name][0]
+        if not isinstance(metric, kind):
+            raise StateError(f"the counts {name!r} are those of {type(metric).__name__}, not of {kind.__name__}")
+        return metric
+
+
+def added_up(stored: Sequence[MetricStates], kind: type[AnyMetric]) -> tuple[AnyMetric, Mapping[str, Any]]:
+    """Add up the counts of several runs, and return their metric with the arguments that it was made with."""
+    first, *others = stored
+    metric = first.restore(kind)
+    if all(other.arguments == first.arguments for other in others):
+        for other in others:
+            metric.merge_state(other.restore(kind))
+        return metric, first.arguments
+    arguments = kind.joined_arguments([each.arguments for each in stored])
+    total = kind(**arguments)
+    for each in stored:
+        total.absorb(each.restore(kind))
+    return total, arguments
