@@ -246,7 +246,7 @@ class SentenceLines:
 
     def _read_multiword(self, first: int, last: int, row: list[str], line: int) -> None:
         """Read the row of a multiword token that stands for the words from the first to the last, inclusive."""
-        overlaps = any(first <= last_of_other for _, last_of_other, _, _ in self._multiword)
+        overlaps = bool(self._multiword) and first <= self._multiword[-1][1]  # they are in order
         if self._next not in (None, first) or overlaps:
             name = f"multiword token {row[_ID][:40]}"
             self._fail(f"{name} overlaps another or is out of order{self._early_end()}", line)
