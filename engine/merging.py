@@ -84,7 +84,8 @@ def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunState
     tables: dict[str, Any] = {}
     for run in states:
         for name, table in run.tables.items():
-            tables.setdefault(name, {"columns": table["columns"], "rows": []})["rows"].extend(table["rows"])
+            rows = tables[name]["rows"] if name in tables else []
+            tables[name] = {"columns": table["columns"], "rows": [*rows, *table["rows"]]}
     with_other_words = {
         name for one, other in combinations(states, 2) for name in shared_ids(one.inputs, other.inputs).with_other_words
     }

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from attentionology import merge_runs
+from attentionology.engine.merging import merged_states
+from attentionology.engine.states import read_states
 from attentionology.scripts.cli import main
 from tests import tiny
 from tests.corpora import sample_blocks, write_blocks
@@ -177,6 +180,16 @@ def test_the_record_of_a_merged_run_has_those_of_all_runs(folder, small, other, 
         assert seconds == pytest.approx(sum(record["seconds"].get(name, 0) for record in records), abs=1e-9)
     assert "count parts" in run.record["seconds"]
     assert again.record["merged"][0]["merged"] == run.record["merged"]
+
+
+def test_a_merged_table_has_the_columns_of_the_last_run(small, other):
+    runs = {"first": small, "last": other}
+    states = [
+        replace(read_states(path), tables={"cuts": {"columns": [name], "rows": [[name]]}})
+        for name, path in runs.items()
+    ]
+    merged = merged_states(states, list(runs))
+    assert merged.tables == {"cuts": {"columns": ["last"], "rows": [["first"], ["last"]]}}
 
 
 def test_damage_is_noticed(folder, tmp_path, capsys):
