@@ -78,7 +78,8 @@ def alternative(figure: Figure) -> str:
     """Say what a figure shows: its title, and for each of its axes the title, the labels and the series."""
     title = figure.get_suptitle()
     legends = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-    parts = [part for part in dict.fromkeys([title, *map(_describe, figure.axes)]) if part]
+    described = dict.fromkeys(text for axes in figure.axes if (text := _describe(axes)))
+    parts = [title, *described] if title else list(described)
     further = [label for label in dict.fromkeys(legends) if not any(label in part for part in parts)]
     if further:
         parts.append("Legend: " + ", ".join(further))

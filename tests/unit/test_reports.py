@@ -39,7 +39,7 @@ from attentionology.reports.drawing import (
 from attentionology.reports.format import interval, percent, shown_rows
 from attentionology.reports.page import bundled, save_figures, write_report, write_section
 from attentionology.reports.page.outline import outlined
-from attentionology.reports.page.svg import palette_styles, themed
+from attentionology.reports.page.svg import alternative, palette_styles, themed
 from attentionology.reports.shapes import apart, heads_map
 from attentionology.reports.tables import records, to_json
 from tests.maps import RELATIONS, counted_words
@@ -280,6 +280,16 @@ def test_a_figure_is_what_matplotlib_itself_writes(tmp_path):
     for ending in ("svg", "png"):
         assert (tmp_path / f"saved.{ending}").read_bytes() == (tmp_path / f"plain.{ending}").read_bytes()
     assert "of two lines" in (tmp_path / "saved.svg").read_text()
+
+
+def test_the_alternative_of_a_figure_has_its_title_and_each_description_of_axes_once():
+    figure, grid = panels(3, 2, 1, 3)
+    for axes, title in zip(grid.flat, ("Heads", "Heads", "Layers"), strict=True):
+        axes.set_title(title)
+    figure.suptitle("Heads")
+    assert alternative(figure) == "Figure: Heads. Heads. Layers."
+    figure.suptitle("")
+    assert alternative(figure) == "Figure: Heads. Layers."
 
 
 def test_figures_on_a_page_follow_its_colors(tmp_path):
