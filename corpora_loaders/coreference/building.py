@@ -77,11 +77,12 @@ class Brackets:
         number, parts = part
         if number > 1:
             incomplete = self._parts.get((entity, parts), [])
-            earlier = next((other for other in reversed(incomplete) if len(other.spans) == number - 1), None)
-            if earlier is None:
+            indices = reversed(range(len(incomplete)))
+            index = next((index for index in indices if len(incomplete[index].spans) == number - 1), None)
+            if index is None:
                 self.fault(f"a mention of entity {entity!r} has part {number} without part {number - 1}", line)
                 return
-            incomplete.remove(earlier)
+            earlier = incomplete.pop(index)
             mention = replace(earlier, spans=(*earlier.spans, *mention.spans))
         if number == parts:
             self._marked.append(mention)

@@ -8,6 +8,8 @@ import pytest
 
 from attentionology.corpora_loaders import CorpusError
 from attentionology.corpora_loaders.coreference import load_documents
+from attentionology.corpora_loaders.coreference.building import Brackets
+from attentionology.corpora_loaders.coreference.document import Account
 from tests.corpora import empty, word
 
 HEADER = "# newdoc id = {doc}\n# global.Entity = eid-etype-head-other\n"
@@ -159,6 +161,15 @@ def test_mentions_that_differ_in_an_empty_node_are_two(load):
     corpus = load(content + "\n")
     assert [(m.line, m.spans) for m in corpus.documents[0].mentions] == [(3, ((0, 1),)), (4, ((0, 1),))]
     assert corpus.counts()["mentions_repeated"] == 1  # the one that is marked on the word twice
+
+
+def test_a_part_goes_on_the_last_mention_that_lacks_it_even_if_an_earlier_one_is_equal():
+    brackets = Brackets("file.conllu", Account(), lenient=False)
+    for start in (0, 1, 0):
+        brackets.read("(e)", "e", (start, start + 1), 1, part=(1, 2))
+    for start in (3, 4, 5):
+        brackets.read("(e)", "e", (start, start + 1), 1, part=(2, 2))
+    assert [mention.spans for mention in brackets.finish()] == [((0, 1), (3, 4)), ((1, 2), (4, 5)), ((0, 1), (5, 6))]
 
 
 def test_parts_without_words_are_no_parts(load):
