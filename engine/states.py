@@ -12,7 +12,7 @@ import functools
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -108,11 +108,12 @@ def read_states(folder: Path) -> RunStates:
         digests = None if overview["format"] == 1 else overview["sha256"]
         if digests is None and _UNBOUND not in record["warnings"]:
             record = {**record, "warnings": [*record["warnings"], _UNBOUND]}
-        analyses = [AnalysisStates(**entry) for entry in overview["analyses"]]
         file_names = overview["requests"].items()
         model, corpus = overview["titles"]
         return RunStates(  # JSON has lists where the states have tuples
-            analyses=tuple(replace(analysis, requests=tuple(analysis.requests)) for analysis in analyses),
+            analyses=tuple(
+                AnalysisStates(**{**entry, "requests": tuple(entry["requests"])}) for entry in overview["analyses"]
+            ),
             metrics={request: _read_metric(states_folder / name, request, digests) for request, name in file_names},
             failures={request: (kind, message) for request, (kind, message) in overview["failures"].items()},
             options=overview["options"],

@@ -95,6 +95,11 @@ def test_an_index_that_lacks_an_entry_is_refused(runs, tmp_path):
         write_json(changed / INDEX, {key: value for key, value in index.items() if key != name}, INDEX)
         with pytest.raises(StateError):
             load_run(changed)
+    for analysis in index["analyses"]:
+        del analysis["requests"]
+    write_json(changed / INDEX, index, INDEX)
+    with pytest.raises(StateError, match="has no entry 'requests'"):
+        load_run(changed)
 
 
 def test_runs_of_version_0_2_are_read_with_a_warning(runs, tmp_path):
