@@ -68,12 +68,17 @@ class Shown:
             return self.views
         return tuple(tuple(view.without_special() for view in of_sentence) for of_sentence in self.views)
 
-    def __repr__(self) -> str:
+    @property
+    def description(self) -> str:
+        """Which heads of which model are drawn, and on how many sentences."""
         titles = list(dict.fromkeys(view.title for view in self.views[0]))
         heads = f"heads {', '.join(titles[:-1])} and {titles[-1]}" if len(titles) > 1 else f"head {titles[0]}"
         model = f"{self.model}, a causal model," if self.causal else self.model
         sentences = "1 sentence" if len(self.views) == 1 else f"{len(self.views)} sentences"
-        return f"Shown({heads} of {model} on {sentences})"
+        return f"{heads} of {model} on {sentences}"
+
+    def __repr__(self) -> str:
+        return f"Shown({self.description})"
 
     def __str__(self) -> str:
         return self.text()
@@ -176,6 +181,6 @@ class Shown:
 
     def _page(self) -> str:
         """Return a page with the drawing and the largest values as text, which needs no network."""
-        title = repr(self).removeprefix("Shown(").removesuffix(")")
+        title = self.description
         text = f"<details><summary>As text</summary><pre>{escape(self.text(120))}</pre></details>"
         return page(f"{title[0].upper()}{title[1:]}", f"{self._mounted('shown', follow=True)}\n{text}")

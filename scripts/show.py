@@ -95,6 +95,5 @@ class Show:
             say(shown.text(min(120, shutil.get_terminal_size().columns)))
         else:
             shown.save(self.out)
-            description = repr(shown).removeprefix("Shown(").removesuffix(")")
-            say(f"{description}: {self.out}")
+            say(f"{shown.description}: {self.out}")
         return 0
