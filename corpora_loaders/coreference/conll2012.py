@@ -192,7 +192,7 @@ class _DocumentRows:
         first_row = self.sentences[0][0] if self.sentences[0] else row
         if min(len(first_row.columns), len(row.columns)) < _FULL:
             return ""
-        (name, part), first_part = row.columns[:2], first_row.columns[1]
+        name, part = row.columns[:2]
         if sentence:
             is_other = name != sentence[0].columns[0]
         else:
@@ -203,8 +203,8 @@ class _DocumentRows:
             is_other = len(self.labels) > 1 and not name_sentences
         if is_other:
             return f"document {name!r}"
-        are_numbers = WHOLE_NUMBER.fullmatch(part) and WHOLE_NUMBER.fullmatch(first_part)
-        return f"part {part} of document {name!r}" if are_numbers and int(part) != int(first_part) else ""
+        are_numbers = WHOLE_NUMBER.fullmatch(part) and WHOLE_NUMBER.fullmatch(first_row.columns[1])
+        return f"part {part} of document {name!r}" if are_numbers and int(part) != int(first_row.columns[1]) else ""
 
 
 def _rows_of_documents(path: Path, layout: _Layout, start: Place) -> Iterator[tuple[_DocumentRows, Place]]:
