@@ -39,9 +39,8 @@ def plan_survey(options: SurveyOptions) -> SurveyPlan:
     """Find the models and treebanks of a survey. Treebanks that a pattern names are fetched."""
     models = {name: _model_options(name, options.cells.device) for name in options.grid.models}
     paths, left_out = dict[str, None](), dict[str, str]()  # each treebank once
-    for name_or_pattern in options.grid.treebanks:
-        is_one = not is_pattern(name_or_pattern)
-        matches = Matches((name_or_pattern,), {}) if is_one else matching_treebanks(name_or_pattern)
+    for entry in options.grid.treebanks:  # names and patterns
+        matches = matching_treebanks(entry) if is_pattern(entry) else Matches((entry,), {})
         paths |= dict.fromkeys(matches.names)
         left_out |= matches.left_out
     # The name of a treebank is that of its file unless two would have one name.
