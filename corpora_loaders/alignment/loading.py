@@ -239,9 +239,8 @@ class PairSource:
         path, names = self.files[0].path, [name for name, _ in self.hypotheses]
         lines = zip(*(file(start, stop) for file in self.files), strict=True)
         gold = repeat(None, stop - start) if self.gold is None else self.gold(start, stop)
-        hypotheses: Iterator[tuple[PairLinks, ...]] = repeat(
-            (), stop - start
-        )  # for each pair, the links of each system
+        # For each pair, the links of each system.
+        hypotheses: Iterator[tuple[PairLinks, ...]] = repeat((), stop - start)
         if self.hypotheses:
             hypotheses = zip(*(file(start, stop) for _, file in self.hypotheses), strict=True)
         for lines_of_pair, gold_links, links_of_systems in zip(lines, gold, hypotheses, strict=True):

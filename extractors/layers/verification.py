@@ -137,9 +137,8 @@ def check_attention(
     The masks are True where there is a piece, and False on padding. If heads have learned ``sinks`` (gpt-oss), which
     take a share of the attention and are no position, rows may sum to less.
     """
-    inside = keys.to(attentions[0].dtype)[
-        :, None, :, None
-    ]  # a column of ones and zeros, which sums rows when multiplied
+    # A column of ones and zeros, which sums rows when multiplied.
+    inside = keys.to(attentions[0].dtype)[:, None, :, None]
     errors = [off_one(torch.matmul(alpha, inside).squeeze(-1), sinks=sinks).amax(1) for alpha in attentions]
     error = torch.stack(errors).amax(0)[queries].max()  # over layers, heads and queries
     if not float(error) <= ROW_SUM_TOLERANCE:

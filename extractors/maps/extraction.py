@@ -78,9 +78,8 @@ def extract(
     filled = ExtractionLog() if log is None else log
     options = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": filled}
     texts = as_sentences(sentences)
-    made = extract_many(
-        encoder, texts, [maker], **options
-    )  # outside of the generator, so that the call checks the texts
+    # Outside of the generator, so that the call checks the texts.
+    made = extract_many(encoder, texts, [maker], **options)
     total = len(texts) if isinstance(texts, Sized) else None
 
     def batches() -> Iterator[MapBatch]:
