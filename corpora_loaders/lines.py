@@ -47,7 +47,7 @@ def located_lines(path: str | Path, *, offset: int = 0, lines: int = 0) -> Itera
     name it as if the zip file were a folder: ``glove.zip/glove.50d.txt``. A byte-order mark is dropped. Only ``\\n``
     and ``\\r\\n`` end a line, because corpora contain Unicode line separators inside their texts.
 
-    Reading begins at an offset, before which there are so many lines. An offset is a number of bytes of the text. In a
+    Reading begins at ``offset``, which has ``lines`` lines before it. An offset is a number of bytes of the text. In a
     compressed file it counts what has been decompressed, so that everything before it is decompressed once more.
     """
     path = Path(path)

@@ -145,8 +145,7 @@ def load_treebank(
 
 
 def read_trees(path: str, place: Any, tokens: TokenChoice, name: str | None) -> Iterator[tuple[Sentence, Any]]:
-    """Yield the sentences of a file, each with the place after it; see `ReadFile`. Without a name of the format, it is
-    detected."""
+    """Yield the sentences of a file, whose format is detected if ``name`` is None. See `ReadFile`."""
     read = (format_of(path) if name is None else get_format(name)).read_trees
     if read in (None, read_conllu):  # read_conllu says what is wrong with formats without trees
         with_places: Iterator[tuple[Sentence, Any]] = placed_sentences(path, place)

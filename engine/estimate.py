@@ -191,7 +191,7 @@ def _estimate_pass(current: Pass, analyses: list[str], parts: Sequence[int], pre
 
 
 def _growth(metric: Metric, times: float) -> float:
-    """Return by what factor counts grow with so many times more inputs: tensors stay, and lists grow up to a bound."""
+    """Return the factor by which counts grow with ``times`` as many inputs: tensors stay, lists grow up to a bound."""
     of_lists = _bytes_of_lists(metric)
     return max(1.0, min(times, metric.most_bytes() / of_lists)) if of_lists else 1.0
 

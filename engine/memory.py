@@ -61,7 +61,10 @@ def bytes_of_maps(layers: int, heads: int, *, longest: int, batch_cells: int) ->
 
 
 def check_memory(states: int, maps: int, device: torch.device) -> None:
-    """Check that counts and maps of so many bytes fit into memory. On a GPU, the maps are in its own memory."""
+    """Check that ``states`` bytes of counts and ``maps`` bytes of maps fit into memory.
+
+    On a GPU, the maps are in its own memory.
+    """
     on_cpu = device.type == "cpu"
     free = available_memory()
     if free is not None and states + (maps if on_cpu else 0) > free:

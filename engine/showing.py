@@ -144,7 +144,7 @@ def explore(
 
 
 def _sentences(text: str | Sentence | Sequence[str | Sentence]) -> list[Sentence]:
-    """Return the sentences that one or several texts or sentences are."""
+    """Return one or several texts as sentences."""
     texts = [text] if isinstance(text, str | Sentence) else text
     return [Sentence.from_text(item) if isinstance(item, str) else item for item in texts]
 

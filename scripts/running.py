@@ -55,7 +55,7 @@ def run_job(
 def run_command(
     execute: Callable[..., Run], asked: object, default: Path, output: OutputOptions, command: str, **shown_options: Any
 ) -> None:
-    """Run the job or the options that are asked for by the function of a command, and print the results."""
+    """Run a job or options with ``execute``, and print the results."""
     out = output.out or default
     shown_options = {"overwrite": output.overwrite, "json": output.json, **shown_options}
     run = execute(asked, out=out, overwrite=output.overwrite, command=command, shown_options=shown_options)

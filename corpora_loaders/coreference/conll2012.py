@@ -162,7 +162,7 @@ class _DocumentRows:
             raise self.fault(f"{message}; is the file complete?", line)
 
     def _starts_sentence(self, number_cell: str, line: int) -> bool:
-        """Note the word number of a row, by which joined, cut and lost sentences are noticed; return if one starts."""
+        """Note a row's number, which shows joined, cut or lost sentences; return whether the row starts a sentence."""
         number = int(number_cell) if WHOLE_NUMBER.fullmatch(number_cell) else None
         last, self.last = self.last, number
         if number is None or last is None or self.first is None:  # there is nothing to compare
@@ -247,7 +247,7 @@ def _name(begin: re.Match[str]) -> str:
 
 
 def _built(document: _DocumentRows, layout: _Layout, account: Account, lenient: bool) -> Document:
-    """Return the document that these rows are."""
+    """Build the document from its rows."""
     rows = [row for sentence in document.sentences for row in sentence]
     if layout.word == 0 and document.name and all(row.columns[0] in document.name for row in rows):
         message = "there is no column of words: the first of two columns repeats the name of the document"

@@ -249,7 +249,7 @@ def load_documents(
 def read_documents(
     path: str, place: Any, lenient: bool, name: str | None, account: Account | None = None
 ) -> Iterator[tuple[Document, Any]]:
-    """Yield the documents of a file, see `ReadFile`; its format has this name, or is detected."""
+    """Yield the documents of a file, whose format is detected if ``name`` is None. See `ReadFile`."""
     corpus_format = format_of(path) if name is None else get_format(name)
     return corpus_format.read_documents(path, account or Account(), lenient=lenient, place=place)
 

@@ -229,7 +229,7 @@ def _passes(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Forward]:
     return [encoder.forward(batch) for batch in batches]
 
 
-def _check_given(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
+def _check_every_layer(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
     [forward] = _passes(encoder, sentences[:1])  # which checks that each layer gives one
     finite = all(bool(torch.isfinite(alpha).all()) for alpha in forward.attentions)
     found = f"{len(forward.attentions)} full matrices through eager attention"
@@ -291,7 +291,7 @@ def _at_the_ends(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[float
 
 
 _ATTENTION_CHECKS = {
-    "attention from every layer": _check_given,
+    "attention from every layer": _check_every_layer,
     "rows sum to 1": _check_row_sums,
     "nothing on padding": _check_padding,
     "same maps again, alone and in any batch": _check_same_maps,

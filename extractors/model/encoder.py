@@ -164,7 +164,7 @@ class Encoder(LoadedModel):
     def _in_turns(
         self, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"], first_layers: int | None
     ) -> InTurns | None:
-        """Return the attention of a decoder, computed a few layers at a time; None if it need or can not be so."""
+        """Return a decoder's attention, computed a few layers at a time; None if that is not needed or not possible."""
         n_layers = first_layers or self.n_layers
         bytes_of_layer = self.n_heads * ids.numel() * ids.shape[1] * self.dtype.itemsize
         layers_per_turn = max(1, forward_pass.MOST // bytes_of_layer)

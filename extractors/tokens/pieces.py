@@ -186,7 +186,7 @@ def reserved_ids(tokenizer: Any) -> set[int]:
 
 
 def _align(tokenizer: Any, reserved: set[int], texts: Sequence[str], shift: int, encoding: Any) -> Pieces:
-    """Match the pieces of an encoding with words, each of whose ``texts`` was encoded with ``shift`` spaces before."""
+    """Match pieces with words, given each word's text, encoded after ``shift`` spaces."""
     unk, unk_token = tokenizer.unk_token_id, tokenizer.unk_token or ""
     sides = zip(encoding.word_ids, encoding.sequence_ids, strict=True)
     word_of_piece = [word if side == 0 else None for word, side in sides]  # special tokens and queries have none
