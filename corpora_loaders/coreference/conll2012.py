@@ -162,7 +162,7 @@ class _DocumentRows:
             raise self.fault(f"{message}; is the file complete?", line)
 
     def _starts_sentence(self, number_cell: str, line: int) -> bool:
-        """Note a row's number, which shows joined, cut or lost sentences; return whether the row starts a sentence."""
+        """Note a word number, which shows joined, cut or lost sentences; return whether the row starts a sentence."""
         number = int(number_cell) if WHOLE_NUMBER.fullmatch(number_cell) else None
         last, self.last = self.last, number
         if number is None or last is None or self.first is None:  # there is nothing to compare
