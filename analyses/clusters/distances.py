@@ -31,7 +31,7 @@ import math
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -138,13 +138,14 @@ class HeadDistances(Metric):
         """
         check_shape(batch, self.n_layers, self.n_heads)
         inside = torch.arange(batch.maps.shape[-1]) < batch.lengths[:, None]
-        deviations = (batch.maps.sum(-1) - 1).abs().amax((1, 2)).cpu()
+        deviations = (batch.maps.sum(-1) - 1).abs().amax((1, 2)).cpu()  # (batch, n), the largest of all heads
         check_rows(float(deviations[inside].max()))
-        threads = torch.get_num_threads()
-        heads = len(self.doubled)
-        with one_thread(), ThreadPoolExecutor(threads) as pool:
-            blocks = (block for inputs in _groups_of_equal_length(batch, heads) for block in self._blocks(inputs))
-            sums = torch.stack(list(pool.map(functools.partial(_sums_of_block, heads=heads), blocks))).sum(0)
+        n_heads = len(self.doubled)
+        sums_of_block = functools.partial(_sums_of_block, n_heads=n_heads)
+        n_threads = torch.get_num_threads()  # before it is set to one: each block is the work of one thread
+        with one_thread(), ThreadPoolExecutor(n_threads) as pool:
+            blocks = chain.from_iterable(map(self._blocks, _groups_of_equal_length(batch, n_heads)))
+            sums = torch.stack(list(pool.map(sums_of_block, blocks))).sum(0)
         self.doubled += _doubled_divergences(sums).to(self.doubled.device)
         self.rows += int(batch.lengths.sum())
 
@@ -162,60 +163,62 @@ class HeadDistances(Metric):
 
     def _blocks(self, inputs: list[Array32]) -> Iterator[Cells]:
         """Yield the cells of inputs of the same length, of shape (layers, heads, n, n) each, for `_sums_of_block`."""
-        heads, n = len(self.doubled), inputs[0].shape[-1]
-        cells_of_map = n * n
-        runs_of_input = math.ceil(cells_of_map / _RUN)
-        run_length = math.ceil(cells_of_map / runs_of_input)
-        cells = np.empty((heads + heads // 2, len(inputs), runs_of_input * run_length), dtype=np.float32)
-        of_heads = cells[:heads]
-        of_heads[..., cells_of_map:] = 0  # fills the last run of each input
+        n_heads, n = len(self.doubled), inputs[0].shape[-1]
+        # The cells of a map are cut into runs of equal length, the last of which is filled with zeros.
+        runs_per_map = math.ceil(n * n / _RUN)
+        run_length = math.ceil(n * n / runs_per_map)
+        cells = np.empty((n_heads + n_heads // 2, len(inputs), runs_per_map * run_length), dtype=np.float32)
+        once = cells[:n_heads]  # each head once; the first half of the heads follows again
+        once[..., n * n :] = 0
         for index, maps in enumerate(inputs):
             if self.smoothing:
                 maps = (1 - self.smoothing) * maps + self.smoothing / n
-            np.multiply(maps, _FACTOR, out=of_heads[:, index, :cells_of_map].reshape(maps.shape, copy=False))
-        np.maximum(of_heads, _SMALLEST, out=of_heads)
-        cells[heads:] = cells[: heads // 2]  # closes the circle of heads, so that shifted heads are slices
-        runs = runs_of_input * len(inputs)
-        n_blocks = max(1, round(heads * runs * run_length / _BLOCK))
-        runs_of_block = math.ceil(runs / n_blocks)
-        by_run = cells.reshape(len(cells), runs, run_length)
-        for start in range(0, runs, runs_of_block):
-            yield by_run[:, start : start + runs_of_block]
+            np.multiply(maps, _FACTOR, out=once[:, index, : n * n].reshape(maps.shape, copy=False))
+        np.maximum(once, _SMALLEST, out=once)
+        cells[n_heads:] = cells[: n_heads // 2]  # closes the circle of heads, so that shifted heads are slices
+        n_runs = runs_per_map * len(inputs)
+        n_blocks = max(1, round(n_heads * n_runs * run_length / _BLOCK))
+        runs_per_block = math.ceil(n_runs / n_blocks)
+        runs = cells.reshape(len(cells), n_runs, run_length)
+        for start in range(0, n_runs, runs_per_block):
+            yield runs[:, start : start + runs_per_block]
 
 
-def _groups_of_equal_length(batch: MapBatch, heads: int) -> Iterator[list[Array32]]:
+def _groups_of_equal_length(batch: MapBatch, n_heads: int) -> Iterator[list[Array32]]:
     """Yield the maps of several inputs of the same length at a time."""
     for n, inputs in groupby((maps for _, maps in batch.unpadded()), key=lambda maps: maps.shape[-1]):
-        at_once = max(1, round(_BLOCK / (heads * n**2)))
+        at_once = max(1, round(_BLOCK / (n_heads * n**2)))
         while group := list(islice(inputs, at_once)):
             yield group
 
 
-def _sums_of_block(cells: Cells, heads: int) -> Int[Tensor, "shifts heads"]:
+def _sums_of_block(cells: Cells, n_heads: int) -> Int[Tensor, "shifts heads"]:
     """Return what each head alone, and each pair of heads by its shift, adds up to over a block, in fixed point."""
     # With f(x) = x · ln(F · x), where F is `_FACTOR` and the cells hold F · x: row 0 has Σ f(p) + ln 2 · Σ p of each
     # head p, and row d has Σ f(p + q), where q is the head d places after p in the circle. If q is opposite p, in a
     # circle of an even number of heads, each pair would come twice, and the second half of this last row stays 0.
-    _, runs, run = cells.shape
-    farthest = heads // 2
-    shifted = np.moveaxis(sliding_window_view(cells, heads, axis=0), -1, 1)  # [d]: the heads d places on; no copies
-    by_run = np.zeros((1 + farthest, heads, runs), dtype=np.float32)  # of each run, Σ F x · log₂(F x)
-    at_once = max(1, min(farthest, _COMPARED // (heads * runs * run)))
-    scratch = np.empty((2, at_once, heads, runs, run), dtype=np.float32)  # for F x and log₂(F x), overwritten each time
-    last_not_opposite = (heads - 1) // 2
+    _, n_runs, run_length = cells.shape
+    farthest = n_heads // 2
+    shifted = np.moveaxis(sliding_window_view(cells, n_heads, axis=0), -1, 1)  # [d]: the heads d places on; no copies
+    sums_of_runs = np.zeros((1 + farthest, n_heads, n_runs), dtype=np.float32)  # Σ F x · log₂(F x)
+    n_shifts = max(1, min(farthest, _COMPARED // (n_heads * n_runs * run_length)))  # that are compared at a time
+    # F x and log₂(F x) are overwritten each time.
+    scratch = np.empty((2, n_shifts, n_heads, n_runs, run_length), dtype=np.float32)
+    end = (n_heads - 1) // 2 + 1  # of the shifts that do not lead to the opposite head
     # The first `n_first` heads of the circle are compared with those `start` to `stop` − 1 places on.
-    steps = [(heads, d, min(d + at_once, last_not_opposite + 1)) for d in range(1, last_not_opposite + 1, at_once)]
-    if last_not_opposite < farthest:
+    steps = [(n_heads, start, min(start + n_shifts, end)) for start in range(1, end, n_shifts)]
+    if n_heads % 2 == 0:  # half of the heads, each with its opposite one
         steps.append((farthest, farthest, farthest + 1))
     for n_first, start, stop in steps:
         values, logarithms = scratch[:, : stop - start, :n_first]
         np.add(cells[:n_first], shifted[start:stop, :n_first], out=values)
         _log2(values, out=logarithms)
-        np.vecdot(values, logarithms, out=by_run[start:stop, :n_first])
-    values, logarithms = cells[:heads], scratch[1, 0]
+        np.vecdot(values, logarithms, out=sums_of_runs[start:stop, :n_first])
+    # Each head alone.
+    values, logarithms = cells[:n_heads], scratch[1, 0]
     _log2(values, out=logarithms)
-    np.vecdot(values, logarithms, out=by_run[0])
-    totals = by_run.astype(np.float64)
+    np.vecdot(values, logarithms, out=sums_of_runs[0])
+    totals = sums_of_runs.astype(np.float64)
     totals[0] += values.sum(-1, dtype=np.float64)  # log₂ 2 · Σ F p
     return fixed(torch.from_numpy(totals * (math.log(2) / _FACTOR))).sum(-1)
 

@@ -57,12 +57,12 @@ def geography(distances: pd.DataFrame, *, clusters: int = CLUSTERS, seed: int = 
     np.fill_diagonal(square, 0)
     layers, numbers = np.array([name.split("-") for name in distances.index], dtype=int).T
     points, stress = _scaled(square, seed)
+    x, y = points.T
     merges = linkage(squareform(square), method="average") if heads > 1 else np.empty((0, 4))
-    members, silhouette = _clustered(square, merges, clusters)
+    cluster_of_head, silhouette = _clustered(square, merges, clusters)
     to_others = square + np.diag(np.full(heads, np.inf))  # no head is the nearest to itself
     is_nearest = to_others <= to_others.min(1, keepdims=True)
-    x, y = points.T
-    embedding = pd.DataFrame({"layer": layers, "head": numbers, "x": x, "y": y, "cluster": members})
+    embedding = pd.DataFrame({"layer": layers, "head": numbers, "x": x, "y": y, "cluster": cluster_of_head})
     if heads > 1:
         embedding["nearest"] = distances.index[is_nearest.argmax(1)].where(is_nearest.sum(1) == 1, "")
         embedding["nearest_distance"] = to_others.min(1)
@@ -108,30 +108,33 @@ def _neighbors(square: Array, is_nearest: npt.NDArray[np.bool_], layers: Indices
     # keeps the sizes of the layers, so the observed assignment is one of the possible ones and is counted among them;
     # p can therefore never be 0.
     sizes = np.unique(layers, return_counts=True)[1]
-    first, second = np.nonzero(np.triu(layers[:, None] == layers[None, :], 1))  # pairs of heads of the same layer
-    across_pairs = len(layers) * (len(layers) - 1) // 2 - len(first)
-    if len(sizes) < 2 or not len(first):
+    # The two heads of each pair of the same layer, by their indices.
+    first_heads, second_heads = np.nonzero(np.triu(layers[:, None] == layers[None, :], 1))
+    n_within = len(first_heads)
+    n_across = len(layers) * (len(layers) - 1) // 2 - n_within
+    if len(sizes) < 2 or not n_within:
         return pd.DataFrame(columns=["question", "found", "shuffled", "p", "within", "across"])
     part_of_nearest = is_nearest / is_nearest.sum(1, keepdims=True)
     parts_of_pair = part_of_nearest + part_of_nearest.T
-    total = square.sum() / 2
+    total = float(square.sum() / 2)  # of all pairs
 
     def statistics(order: Indices) -> tuple[float, float, float]:
         """Return the share of nearest heads in the same layer, and the mean distances within and across layers.
 
         The heads are assigned to the layers in the given order.
         """
-        heads, partners = order[first], order[second]
-        within = float(square[heads, partners].sum())
-        share = float(parts_of_pair[heads, partners].sum()) / len(layers)
-        return share, within / len(first), (float(total) - within) / across_pairs
+        pairs = order[first_heads], order[second_heads]
+        sum_within = float(square[pairs].sum())
+        share = float(parts_of_pair[pairs].sum()) / len(layers)
+        return share, sum_within / n_within, (total - sum_within) / n_across
 
     rng = np.random.default_rng(seed)
     share, within, across = statistics(np.arange(len(layers)))
     random = np.array([statistics(rng.permutation(len(layers))) for _ in range(PERMUTATIONS)])
-    observed = np.array([share, across - within])
-    shuffled = np.stack([random[:, 0], random[:, 2] - random[:, 1]], axis=1)
-    p = (1 + (shuffled >= observed - 1e-12).sum(0)) / (1 + PERMUTATIONS)
+    random_shares, random_within, random_across = random.T
+    observed = np.array([share, across - within])  # one value for each of the two questions below
+    shuffled = np.stack([random_shares, random_across - random_within], axis=1)
+    p = (1 + (shuffled >= observed - 1e-12).sum(0)) / (1 + PERMUTATIONS)  # values that differ by rounding are equal
     return pd.DataFrame(
         {
             "question": ["nearest head is in the same layer (share)", "distance across minus within layers (nats)"],

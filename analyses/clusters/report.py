@@ -31,8 +31,6 @@ from .distances import HeadDistanceTables
 from .geography import Geography
 
 _MOST_NAMED = 72  # heads; of more, those with the largest gains have names
-_FAR = 0.97  # larger distances than this share of all are as light as this one
-_ROW = 0.1  # the height in inches of a row with a name
 
 
 @styled
@@ -41,50 +39,50 @@ def distances_figure(distances: pd.DataFrame, geography: Geography, heads: pd.Da
     # Heads that attend alike are dark blocks. The names of heads have the colors of their layers.
     columns = [name for name in ("layer", "head", "relation", "relation_gain") if name in heads]
     points = geography.embedding.merge(heads[columns], on=["layer", "head"], how="left")
-    count, n_layers = len(points), int(points["layer"].max())
-    figure = Figure(figsize=(TEXT, 1.3 + max(1.0, _ROW * min(count, _MOST_NAMED))), layout="constrained")
+    n_heads, n_layers = len(points), int(points["layer"].max())
+    matrix_height = max(1.0, 0.1 * min(n_heads, _MOST_NAMED))  # in inches, 0.1 for each name
+    figure = Figure(figsize=(TEXT, 1.3 + matrix_height), layout="constrained")
     grid = figure.add_gridspec(1, 2, width_ratios=(1, 4), wspace=0)
     tree, axes = figure.add_subplot(grid[0]), figure.add_subplot(grid[1])
-    order = list(range(count))
+    order = list(range(n_heads))
     if len(geography.merges):
         drawn = dendrogram(
             geography.merges, orientation="left", ax=tree, no_labels=True, color_threshold=0,
             above_threshold_color=GREY,
         )  # fmt: skip
         order = drawn["leaves"]
-    tree.set_ylim(10 * count, 0)  # the matrix has its first row on top
+    tree.set_ylim(10 * n_heads, 0)  # a dendrogram has 10 units for each head; the matrix has its first row on top
     tree.set_xlabel("distance (nats)")
     tree.spines["left"].set_visible(False)
     matrix = distances.to_numpy()[order][:, order]
-    far = float(np.quantile(matrix, _FAR))  # a head that is like no other would leave all others alike
+    # The largest 3 % have one color, as a head that is like no other would leave all others alike.
+    lightest = float(np.quantile(matrix, 0.97))
     # Thousands of cells are drawn as pixels, because each of them as a shape would make the page heavy.
     # They are not resampled, so that each has a color of the palette, which a dark page can replace.
-    image = axes.imshow(matrix, cmap=REVERSED, vmin=0, vmax=far or 1.0, aspect="auto", interpolation="none")
+    image = axes.imshow(matrix, cmap=REVERSED, vmin=0, vmax=lightest or 1.0, aspect="auto", interpolation="none")
     rows = rows_of(points.iloc[order])
-    named = _named(rows)
+    # Every row has a name or, of each few neighbors, the one with the largest gain.
+    step = -(-n_heads // _MOST_NAMED)
+    gains = pd.Series([row.get("relation_gain") for row in rows], dtype=float).fillna(-1.0).to_numpy()
+    named_rows = [start + int(gains[start : start + step].argmax()) for start in range(0, n_heads, step)]
     axes.yaxis.tick_right()
-    axes.set_yticks(named, [_name(rows[position]) for position in named], fontsize=6.5)
+    axes.set_yticks(named_rows, [_name(rows[index]) for index in named_rows], fontsize=6.5)
     axes.set_xticks([])
     axes.tick_params(length=0, pad=2)
     shades = layer_shades(n_layers)
-    for position, label in zip(named, axes.get_yticklabels(), strict=True):
-        row = rows[position]
+    for index, label in zip(named_rows, axes.get_yticklabels(), strict=True):
+        row = rows[index]
         label.set_color(shades[row["layer"] - 1])
         label.set_url(PAGE + address(head=head_name(row["layer"], row["head"])))
     figure.colorbar(
         image, ax=[tree, axes], label="Jensen-Shannon divergence (nats)", location="bottom", aspect=50, extend="max"
     )
-    shown = sorted({1, (n_layers + 1) // 2, n_layers})
-    layers = [Line2D([], [], ls="", marker="s", color=shades[layer - 1], label=f"layer {layer}") for layer in shown]
-    finish(figure, axes, title, layers)
+    legend = [
+        Line2D([], [], ls="", marker="s", color=shades[layer - 1], label=f"layer {layer}")
+        for layer in sorted({1, (n_layers + 1) // 2, n_layers})
+    ]
+    finish(figure, axes, title, legend)
     return figure
-
-
-def _named(rows: list[dict[str, object]]) -> list[int]:
-    """Return the positions of the rows with names: all, or of each few neighbors the one with the largest gain."""
-    step = -(-len(rows) // _MOST_NAMED)
-    gains = pd.Series([row.get("relation_gain") for row in rows], dtype=float).fillna(-1.0).to_numpy()
-    return [start + int(gains[start : start + step].argmax()) for start in range(0, len(rows), step)]
 
 
 def _name(row: dict[str, object]) -> str:
@@ -126,8 +124,6 @@ def clusters_section(results: ClusterResults, titles: Titles | None = None) -> S
     geography, distances = results.geography, results.distances
     columns = [name for name in ("layer", "head", "label", "labels", "relation") if name in results.heads]
     embedding = geography.embedding.merge(results.heads[columns], on=["layer", "head"])
-    names = label_names(results.specials)
-    figures = {"head_distances": distances_figure(distances.per_row, geography, results.heads, title=title)}
     return Section(
         title="Which attention heads attend alike",
         template=Path(__file__).with_name("section.html.j2"),
@@ -139,7 +135,7 @@ def clusters_section(results: ClusterResults, titles: Titles | None = None) -> S
             "neighbors": geography.neighbors.to_dict("records"),
             "clusters": embedding["cluster"].nunique(),
         },
-        shown=(neighbors_table(results), _clusters_table(embedding, names)),
+        shown=(neighbors_table(results), _clusters_table(embedding, label_names(results.specials))),
         summary={
             "head_embedding": records(embedding),
             "head_neighbours": records(geography.neighbors),
@@ -153,7 +149,7 @@ def clusters_section(results: ClusterResults, titles: Titles | None = None) -> S
             "head_embedding": embedding,
             "head_neighbours": geography.neighbors,
         },
-        figures=figures,
+        figures={"head_distances": distances_figure(distances.per_row, geography, results.heads, title=title)},
     )
 
 
@@ -164,12 +160,13 @@ def neighbors_table(results: ClusterResults) -> ShownTable:
         f"Stress of the map in two dimensions: {number(geography.stress, 2)}. Number of clusters: "
         f"{geography.embedding['cluster'].nunique()}, mean silhouette {number(geography.silhouette, 2)}."
     )
+    further_notes = () if results.notes_shown else results.notes
     return ShownTable(
         "head_neighbours",
         f"Which heads attend alike (Jensen-Shannon divergence, {results.distances.rows:,} rows)",
         HEAD_NEIGHBOURS.columns,
         rows_of(geography.neighbors),
-        notes=(summary, *(() if results.notes_shown else results.notes)),
+        notes=(summary, *further_notes),
     )
 
 
@@ -205,17 +202,14 @@ def cluster_rows(embedding: pd.DataFrame, names: Mapping[str, str]) -> list[dict
     return rows
 
 
-_NEAREST = 5
-
-
 def explored_clusters(results: ClusterResults, kind: str) -> Contribution:
     """Return the clusters, the nearest heads, and whether the heads of a layer are alike."""
     geography, distances = results.geography, results.distances.per_row
     embedding = geography.embedding.sort_values(["layer", "head"])
-    columns = ["layer", "head", "label"]
-    rows = cluster_rows(embedding.merge(results.heads[columns], on=["layer", "head"]), label_names(results.specials))
-    clusters = sorted({int(cluster) for cluster in embedding["cluster"]})
+    labeled = embedding.merge(results.heads[["layer", "head", "label"]], on=["layer", "head"])
+    rows = cluster_rows(labeled, label_names(results.specials))
     names = {int(row["cluster"]): f"{row['cluster']}: {', '.join(row['labels'][:2])}" for row in rows}
+    clusters = sorted(names)
     (measure,) = head_measures(
         HEAD_EMBEDDING,
         embedding,
@@ -224,20 +218,14 @@ def explored_clusters(results: ClusterResults, kind: str) -> Contribution:
         values=tuple(clusters.index(int(cluster)) for cluster in embedding["cluster"]),
         categories=tuple(names[cluster] for cluster in clusters),
     )
-    square = distances.to_numpy(dtype=float)
-    order = np.argsort(square + np.diag(np.full(len(square), np.inf)), axis=1, kind="stable")
-    heads = list(distances.index)
-    nearest = {
-        head: tuple(heads[other] for other in order[row][: min(_NEAREST, len(heads) - 1)])
-        for row, head in enumerate(heads)
-    }
+    nearest = {head: tuple(row.drop(head).sort_values(kind="stable").index[:5]) for head, row in distances.iterrows()}
     facts = {}
-    for name, cluster in zip(names_of(embedding), embedding["cluster"], strict=True):
+    for head, cluster in zip(names_of(embedding), embedding["cluster"], strict=True):
         text = names[int(cluster)]
-        if nearest[name]:
-            distance = float(square[heads.index(name), heads.index(nearest[name][0])])
-            text += f"; nearest head {nearest[name][0]}, divergence {distance:.3f} nats"
-        facts[name] = (Fact("cluster", text, measure.id),)
+        if nearest[head]:
+            closest = nearest[head][0]
+            text += f"; nearest head {closest}, divergence {distances.loc[head, closest]:.3f} nats"
+        facts[head] = (Fact("cluster", text, measure.id),)
     return Contribution((measure,), _findings(results, measure), facts=facts, nearest=nearest)
 
 
