@@ -525,8 +525,8 @@ _DRAWN = (
     ),
     Fault(
         "analyses/norms/figures.py",
-        "ends.append((float(values.iloc[-1]), name, color))",
-        "ends.append((float(values.iloc[0]), name, color))",
+        "labels_of_variants.append((float(values.iloc[-1]), name, color))",
+        "labels_of_variants.append((float(values.iloc[0]), name, color))",
         f"{_FIGURES}test_mixing_ratios",
     ),
     Fault(

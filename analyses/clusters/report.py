@@ -218,7 +218,9 @@ def explored_clusters(results: ClusterResults, kind: str) -> Contribution:
         values=tuple(clusters.index(int(cluster)) for cluster in embedding["cluster"]),
         categories=tuple(names[cluster] for cluster in clusters),
     )
-    nearest = {head: tuple(row.drop(head).sort_values(kind="stable").index[:5]) for head, row in distances.iterrows()}
+    nearest = {
+        str(head): tuple(row.drop(head).sort_values(kind="stable").index[:5]) for head, row in distances.iterrows()
+    }
     facts = {}
     for head, cluster in zip(names_of(embedding), embedding["cluster"], strict=True):
         text = names[int(cluster)]

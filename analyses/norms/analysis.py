@@ -63,26 +63,29 @@ class Norms(Analysis[NormFacts, NormResults], row=NORMS):
             )
         masking = Masking(rate, setting.seed) if rate else None
         ff_bias = options[FeedForwardOptions].ff_bias
-        maker, n_layers, n_heads = NormMaker(ff_bias), ("n_layers", encoder.n_layers), ("n_heads", encoder.n_heads)
-        shares, spread = CountWith(NormShares, (n_layers, n_heads)), CountWith(WeightsAndNorms, (n_layers, n_heads))
-        vocabulary = 1 + max(encoder.tokenizer.get_vocab().values())
-        frequency = CountWith(FrequencyCorrelation, (("vocabulary", vocabulary), ("ranks", ranks)))
+        maker = NormMaker(ff_bias)
+        n_layers = ("n_layers", encoder.n_layers)
+        shape = (n_layers, ("n_heads", encoder.n_heads))
+        ranking = (("vocabulary", 1 + max(encoder.tokenizer.get_vocab().values())), ("ranks", ranks))
         mixing = CountWith(MixingRatios, (n_layers,))
         requests = [
-            Request("norms-shares", "norms", corpus, maker, shares),
-            Request("norms-spread", "norms", corpus, maker, spread),
-            Request("norms-frequency", "norms", corpus, maker, frequency),
+            Request("norms-shares", "norms", corpus, maker, CountWith(NormShares, shape)),
+            Request("norms-spread", "norms", corpus, maker, CountWith(WeightsAndNorms, shape)),
+            Request("norms-frequency", "norms", corpus, maker, CountWith(FrequencyCorrelation, ranking)),
             Request("norms-mixing", "context mixing", corpus, maker, mixing, masking=masking),
         ]
         stages = ""
         first_sentences = corpus.sentences[: norms_options.ff_sentences]
-        if n_first := len(first_sentences):
+        n_first = len(first_sentences)
+        if n_first:
             stages = "norms-stages"
-            label, stage_maker = "feed-forward block", StageMaker(ff_bias)
+            stage_maker = StageMaker(ff_bias)
             change = CountStages(encoder.n_layers)
-            requests.append(Request(stages, label, first_sentences, stage_maker, change, optional=True))
             block = CountBlock(encoder.n_layers, tuple(corpus.relations))
-            requests.append(Request("norms-block", label, first_sentences, stage_maker, block, optional=True))
+            requests += [
+                Request(name, "feed-forward block", first_sentences, stage_maker, counting, optional=True)
+                for name, counting in ((stages, change), ("norms-block", block))
+            ]
             if n_first < len(corpus):
                 notes.append(f"What the feed-forward block changes is measured on the first {n_first:,} {corpus.unit}.")
         rates = tuple(layer.expansion_rate() for layer in layers.weights)
@@ -103,13 +106,15 @@ class Norms(Analysis[NormFacts, NormResults], row=NORMS):
         """Make all tables."""
         facts = counted.facts
         frequency = counted.metric("norms-frequency", FrequencyCorrelation)
-        change = amplified = block = spread = None
+        # Runs of earlier versions have no states of the spread and of the block.
+        spread = None
         if "norms-spread" in counted.metrics:
             spread = counted.metric("norms-spread", WeightsAndNorms).compute()
+        change = amplified = block = None
         if facts.stages:
             tables = _stages(counted)
-            change, amplified = tables.change, with_examples(tables.amplified, looked)
-            # Runs of earlier versions have no such states.
+            change = tables.change
+            amplified = with_examples(tables.amplified, looked)
             if "norms-block" in counted.metrics and "norms-block" not in counted.failures:
                 block = counted.metric("norms-block", FeedForwardBlock).compute()
         rates = facts.expansion

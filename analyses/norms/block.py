@@ -44,7 +44,6 @@ _DEGREES = 720
 """The number of steps of angles from 0 to 180°."""
 
 _MOST_DIMENSIONS = max(LEFT_OUT)
-_AMPLIFIED = 100
 _SPECIAL = [TOKEN_CLASSES.index(name) for name in ("[CLS]", "[SEP]")]
 
 
@@ -98,14 +97,15 @@ class FeedForwardBlock(ExactMetric):
         """Add a batch. Sentences of a single piece have no pairs."""
         if not bool(batch.maps.isfinite().all()):
             raise ExactSumError("a norm is not finite")
-        device, n_layers = self.norms.device, len(self.norms)
-        mask = (batch.classes >= 0).cpu()
-        for layer in range(n_layers):
-            for side, norms in enumerate((batch.ff_norms, batch.residual_norms)):
-                cells = _NORMS.cells(norms[:, layer].cpu()[mask])
-                self.norms[layer, side] += torch.bincount(cells, minlength=len(_NORMS)).to(device)
-            steps = (batch.angles[:, layer].cpu()[mask] * (_DEGREES / 180)).long().clamp(max=_DEGREES - 1)
-            self.angles[layer] += torch.bincount(steps, minlength=_DEGREES).to(device)
+        device = self.norms.device
+        is_token = (batch.classes >= 0).cpu()
+        for layer in range(len(self.norms)):
+            for index, norms in enumerate((batch.ff_norms, batch.residual_norms)):
+                norm_cells = _NORMS.cells(norms[:, layer].cpu()[is_token])
+                self.norms[layer, index] += torch.bincount(norm_cells, minlength=len(_NORMS)).to(device)
+            angles = batch.angles[:, layer].cpu()[is_token]
+            angle_cells = (angles * (_DEGREES / 180)).long().clamp(max=_DEGREES - 1)
+            self.angles[layer] += torch.bincount(angle_cells, minlength=_DEGREES).to(device)
         self.sizes = added(self.sizes, batch.sizes.cpu())
         self.gammas = torch.maximum(self.gammas, batch.gammas.to(self.gammas))
         self.sentences += len(batch.lengths)
@@ -130,14 +130,15 @@ class FeedForwardBlock(ExactMetric):
         raised = raised_shares(maps, self.components.index("FF"))
         for layer in range(len(maps)):
             # Pairs that cannot see each other have no cell before or after FF.
-            seen = maps[layer].sum(0).fill_diagonal_(0) > 0
-            values, all_types = raised[layer][seen].numpy(), types[seen]
-            n_most = -(-len(values) // _AMPLIFIED)  # rounded up
-            most = np.argsort(-values, kind="stable")[:n_most]
-            amplified_types = all_types[most[values[most] > 0]]
-            for side, of_pairs in enumerate((amplified_types, all_types)):
-                counts = torch.bincount(of_pairs, minlength=self.pairs.shape[-1])
-                self.pairs[layer, side] += counts.to(self.pairs.device)
+            is_pair = maps[layer].sum(0).fill_diagonal_(0) > 0
+            increases = raised[layer][is_pair].numpy()
+            types_of_pairs = types[is_pair]
+            n_most = -(-len(increases) // 100)  # one pair in a hundred, rounded up
+            most_raised = np.argsort(-increases, kind="stable")[:n_most]
+            types_of_amplified = types_of_pairs[most_raised[increases[most_raised] > 0]]
+            for index, counted_types in enumerate((types_of_amplified, types_of_pairs)):
+                counts = torch.bincount(counted_types, minlength=self.pairs.shape[-1])
+                self.pairs[layer, index] += counts.to(self.pairs.device)
 
     def _types(self, batch: StageBatch, row: int, length: int) -> Int[Tensor, "n n"]:
         """Return the index of the type of all pairs of pieces; those of relations come after all others."""
@@ -180,27 +181,17 @@ class FeedForwardBlock(ExactMetric):
         # The last cell has no end, and the middle of the first one says nothing.
         middles = np.append((edges[:-1] + edges[1:]) / 2, edges[-1])
         degrees = (np.arange(_DEGREES) + 0.5) * (180 / _DEGREES)
-        norms, angles = self.norms.cpu().numpy(), self.angles.cpu().numpy()
         rows = []
-        for layer in range(len(norms)):
-            quantities = {
-                "FF": (norms[layer, 0], middles),
-                "residual": (norms[layer, 1], middles),
-                "angle": (angles[layer], degrees),
-            }
-            for name, (counts, values) in quantities.items():
+        layers = zip(self.norms.cpu().numpy(), self.angles.cpu().numpy(), strict=True)
+        for layer, (norms, angles) in enumerate(layers, start=1):
+            for quantity, counts, values in (
+                ("FF", norms[0], middles), ("residual", norms[1], middles), ("angle", angles, degrees),
+            ):  # fmt: skip
                 if counts.any():
-                    low, median, high = _quartiles(counts, values)
-                    rows.append(
-                        {
-                            "layer": layer + 1,
-                            "quantity": name,
-                            "median": median,
-                            "low": low,
-                            "high": high,
-                            "tokens": int(counts.sum()),
-                        }
-                    )
+                    # The first value that a quarter, half and three quarters of all counted values do not exceed.
+                    below = np.cumsum(counts)
+                    low, median, high = (values[np.searchsorted(below, p * below[-1])] for p in (0.25, 0.5, 0.75))
+                    rows.append((layer, quantity, median, low, high, int(counts.sum())))
         return pd.DataFrame(rows, columns=["layer", "quantity", "median", "low", "high", "tokens"])
 
     def _dimensions(self) -> pd.DataFrame:
@@ -230,38 +221,22 @@ class FeedForwardBlock(ExactMetric):
 
     def _pair_types(self) -> pd.DataFrame:
         """Return how many pairs have each type and relation, among those that FF amplifies most and all, by layer."""
-        kinds = [(name, "") for name in PAIR_TYPES] + [("relation", relation) for relation in self.relations]
-        # Relations stand where their type stands, frequent ones first: the order of the list depends on merges.
+        types = [(name, "") for name in PAIR_TYPES] + [("relation", relation) for relation in self.relations]
         totals = self.pairs[:, 1].sum(0).tolist()
-
-        def sort_key(index: int) -> tuple[int, int, str]:
-            name, relation = kinds[index]
-            return PAIR_TYPES.index(name), -totals[index] if relation else 0, relation
-
-        order = sorted(range(len(kinds)), key=sort_key)
+        # Relations stand where their type stands, frequent ones first: the order of `relations` depends on merges.
+        keys = [
+            (PAIR_TYPES.index(name), -total if relation else 0, relation)
+            for (name, relation), total in zip(types, totals, strict=True)
+        ]
+        order = sorted(range(len(types)), key=keys.__getitem__)
         rows = []
         for layer, (amplified, pairs) in enumerate(self.pairs.cpu().numpy(), start=1):
             for index in order:
                 if pairs[index]:
-                    name, relation = kinds[index]
-                    rows.append(
-                        {
-                            "layer": layer,
-                            "type": name,
-                            "relation": relation,
-                            "amplified": int(amplified[index]),
-                            "share": amplified[index] / amplified.sum() if amplified.any() else float("nan"),
-                            "pairs": int(pairs[index]),
-                            "share_of_all": pairs[index] / pairs.sum(),
-                        }
-                    )
+                    share = amplified[index] / amplified.sum() if amplified.any() else float("nan")
+                    share_of_all = pairs[index] / pairs.sum()
+                    rows.append((layer, *types[index], int(amplified[index]), share, int(pairs[index]), share_of_all))
         return pd.DataFrame(rows, columns=["layer", "type", "relation", "amplified", "share", "pairs", "share_of_all"])
-
-
-def _quartiles(counts: npt.NDArray[np.int64], values: npt.NDArray[np.float64]) -> list[float]:
-    """Return the first value that at least a quarter, half and three quarters of all counted values do not exceed."""
-    below = np.cumsum(counts)
-    return [float(values[np.searchsorted(below, share * below[-1])]) for share in (0.25, 0.5, 0.75)]
 
 
 @dataclass(frozen=True)

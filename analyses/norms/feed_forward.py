@@ -75,19 +75,20 @@ class FeedForwardChange(ExactMetric):
             raise ExactSumError("a norm is not finite")
         keys = sentence_keys([sentence.id for sentence in batch.sentences]).view(np.int64)
         ff = self.components.index("FF")
-        for row, length in enumerate(batch.lengths.tolist()):
+        n_top = self.top.shape[1]
+        for index, length in enumerate(batch.lengths.tolist()):
             if length < 2:
                 continue
-            maps = batch.maps[row, :, :, :length, :length].cpu().double()
+            maps = batch.maps[index, :, :, :length, :length].cpu().double()
             changes = torch.from_numpy(map_changes(maps.numpy()))
             is_defined = changes.isfinite()
             self.sums = added(self.sums, torch.where(is_defined, changes, 0)[None])
             self.sentences += is_defined.to(self.sentences.device)
             raised = raised_shares(maps, ff).masked_fill(torch.eye(length, dtype=torch.bool), -1)  # i ≠ j
-            n_top = self.top.shape[1]
-            amplification, cell = raised.flatten(1).topk(min(n_top, length * (length - 1)))
-            fixed, key = (amplification * _FIXED_POINT).round().long(), torch.full_like(cell, int(keys[row]))
-            pairs = torch.stack([fixed, key, cell // length, cell % length], dim=-1)
+            amplifications, cells = raised.flatten(1).topk(min(n_top, length * (length - 1)))  # (layers, pairs) each
+            in_fixed_point = (amplifications * _FIXED_POINT).round().long()
+            key = torch.full_like(cells, int(keys[index]))
+            pairs = torch.stack([in_fixed_point, key, cells // length, cells % length], dim=-1)  # i and j of each cell
             self.top = _best(torch.cat([self.top, pairs.to(self.top.device)], dim=1), n_top)
 
     def compute(self) -> FeedForwardTables:

@@ -100,22 +100,23 @@ def mixing_figure(mixing: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw the mixing ratio by layer: all variants over all tokens, and attnresln-n by class of tokens."""
     single_layers = mixing[mixing["layer"] > 0].set_index("layer").sort_index(kind="stable")
     figure, ((left, right),) = panels(TEXT, 3.0, columns=2)
-    ends = []
+    labels_of_variants = []  # a label stands at the end of its line, and has its color
     for variant, (name, color, marker, style) in _VARIANTS.items():
         is_line = (single_layers["variant"] == variant) & (single_layers["class"] == "all")
         values = single_layers[is_line]["mean"] * 100
         layer_line(left, values, color, marker, f"_{variant}", style)
         if len(values):
-            ends.append((float(values.iloc[-1]), name, color))
-    direct_labels(left, ends, 6)
+            labels_of_variants.append((float(values.iloc[-1]), name, color))
+    direct_labels(left, labels_of_variants, 6)
     layer_norm = single_layers[single_layers["variant"] == "attnresln-n"]
-    of_classes = []
-    for token, group in layer_norm.groupby("class", sort=False):
-        layer_line(right, group["mean"] * 100, *CLASSES[str(token)], f"_{token}")
-        of_classes.append((float(100 * group["mean"].iloc[-1]), str(token), CLASSES[str(token)][0]))
+    labels_of_classes = []
+    for token_class, group in layer_norm.groupby("class", sort=False):
+        color, marker = CLASSES[str(token_class)]
+        layer_line(right, group["mean"] * 100, color, marker, f"_{token_class}")
+        labels_of_classes.append((float(100 * group["mean"].iloc[-1]), str(token_class), color))
     left.set_ylim(0, 100)
     right.set_ylim(bottom=0)
-    direct_labels(right, of_classes, 0.06 * right.get_ylim()[1])
+    direct_labels(right, labels_of_classes, 0.06 * right.get_ylim()[1])
     by_layer(left, single_layers.index, "mixing ratio (%)")
     by_layer(right, single_layers.index, "mixing ratio (%)")
     left.set_title("all tokens", loc="left")
@@ -141,11 +142,11 @@ def grid_figure(spread: WeightsAndNormsTables, *, title: str = "") -> Figure:
     """Draw α against ‖f(x)‖ by class, for all layers and each. The area of a dot is its share of the class's pairs."""
     layers = spread.grid.groupby("layer", sort=False)
     correlations = spread.correlation[spread.correlation["head"] == 0].set_index(["layer", "class"])["rho"]
-    columns = min(len(layers), _PANELS_PER_ROW)
-    rows = -(-len(layers) // columns)
-    figure, grid = panels(TEXT, 1.75 * rows + 0.5, rows, columns, sharex=True, sharey=True)
-    for axes, (layer, of_layer) in zip(grid.flat, layers, strict=False):
-        for name, cells in of_layer.groupby("class", sort=False):
+    n_columns = min(len(layers), _PANELS_PER_ROW)
+    n_rows = -(-len(layers) // n_columns)
+    figure, grid = panels(TEXT, 1.75 * n_rows + 0.5, n_rows, n_columns, sharex=True, sharey=True)
+    for axes, (layer, cells_of_layer) in zip(grid.flat, layers, strict=False):
+        for name, cells in cells_of_layer.groupby("class", sort=False):
             # The lowest cell has no lower edge on a logarithmic axis, and rare cells would cover what is frequent.
             share = cells["pairs"] / cells["pairs"].sum()
             is_drawn = (share >= _SMALLEST_SHARE) & (cells["weight"] > 0) & (cells["value_norm"] > 0)
@@ -191,12 +192,11 @@ def frequency_figure(points: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw the frequency rank of tokens against ‖f(x)‖, the weight that they receive, and their mixing ratio."""
     figure, grid = panels(TEXT, 2.5, columns=3)
     for axes, (column, label, factor) in zip(grid.flat, _AGAINST_RANK, strict=True):
-        for special, name, (color, marker) in ((False, "words", (BLUE, "o")), (True, "[CLS], [SEP]", (ORANGE, "s"))):
-            chosen = points[points["special"] == special]
-            axes.scatter(
-                chosen["rank"], chosen[column] * factor, s=5, color=color, marker=marker, alpha=0.5, linewidths=0
-            )
-            axes.scatter([], [], s=12, color=color, marker=marker, label=name)
+        for is_special, name, color, marker in ((False, "words", BLUE, "o"), (True, "[CLS], [SEP]", ORANGE, "s")):
+            tokens = points[points["special"] == is_special]
+            values = tokens[column] * factor
+            axes.scatter(tokens["rank"], values, s=5, color=color, marker=marker, alpha=0.5, linewidths=0)
+            axes.scatter([], [], s=12, color=color, marker=marker, label=name)  # a larger dot for the legend
         _log_scale(axes, "x")
         axes.set_ylim(bottom=0)
         axes.set_xlabel("frequency rank")
@@ -237,8 +237,8 @@ def pairs_figure(pairs: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw the types of the pairs that FF amplifies most, layer by layer, beside those of all pairs."""
     figure, axes = panel(TEXT, 2.8)
     shares = pairs.pivot_table(index="layer", columns="type", values="share", aggfunc="sum").fillna(0)
-    of_all = pairs.pivot_table(index="layer", columns="type", values="share_of_all", aggfunc="sum").fillna(0)
-    shares.loc[0] = of_all.mean()  # the bar of all pairs, left of the layers
+    shares_of_all = pairs.pivot_table(index="layer", columns="type", values="share_of_all", aggfunc="sum").fillna(0)
+    shares.loc[0] = shares_of_all.mean()  # the bar of all pairs, left of the layers
     shares = shares.sort_index()
     bottom = pd.Series(0.0, index=shares.index)
     for name in PAIR_TYPES:

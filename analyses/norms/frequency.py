@@ -74,7 +74,7 @@ class FrequencyCorrelation(ExactMetric):
 
     def update(self, batch: NormBatch) -> None:
         """Add a batch of norms."""
-        mask = batch.mask.cpu()
+        is_token = batch.mask.cpu()
         measures = torch.stack(  # (batch, n, measures)
             [
                 batch.value_norms.mean((1, 2)),
@@ -84,19 +84,21 @@ class FrequencyCorrelation(ExactMetric):
             ],
             dim=-1,
         )
-        values = measures.cpu()[mask].float()
+        values = measures.cpu()[is_token].float()
         if not bool(values.isfinite().all()):
             raise ExactSumError("a norm or mixing ratio is not finite")
         ids = batch.ids.cpu()
-        if int(ids[mask].max()) >= len(self.counts):
-            raise ValueError(f"the vocabulary id {int(ids[mask].max())} is not below {len(self.counts)}")
-        self.counts += torch.bincount(ids[mask], minlength=len(self.counts)).to(self.counts.device)
+        largest_id = int(ids[is_token].max())
+        if largest_id >= len(self.counts):
+            raise ValueError(f"the vocabulary id {largest_id} is not below {len(self.counts)}")
+        self.counts += torch.bincount(ids[is_token], minlength=len(self.counts)).to(self.counts.device)
         self.sentences += len(batch.lengths)
         # The lowest bit is dropped, so that hashes are not negative as int64.
         keys = (sentence_keys([sentence.id for sentence in batch.sentences]) >> np.uint64(1)).astype(np.int64)
-        keys_of_tokens, positions = torch.from_numpy(keys)[:, None].expand_as(ids), mask.cumsum(1) - 1
+        key_of_token = torch.from_numpy(keys)[:, None].expand_as(ids)
+        positions = is_token.cumsum(1) - 1
         special = torch.isin(batch.classes.cpu(), torch.tensor(_SPECIAL)).long()
-        tokens = torch.stack([keys_of_tokens, positions, ids, special], dim=-1)[mask]
+        tokens = torch.stack([key_of_token, positions, ids, special], dim=-1)[is_token]  # (tokens of the batch, 4)
         chunks = [*self._chunks(), *_within([_sorted(tokens, values)], int(self.level))]
         self._hold(chunks)
         if _size(chunks) > self.most_tokens:
@@ -131,15 +133,15 @@ class FrequencyCorrelation(ExactMetric):
         self._thin()
         tokens, values = (state.cpu().numpy() for state in self._compact())
         counts = self.counts.cpu().numpy()
-        ranks = self.ranks
-        if ranks is None:
-            ranks = frequency_ranks({int(token): int(counts[token]) for token in np.flatnonzero(counts)})
-        rank_of = np.full(len(counts), max(ranks.values(), default=0) + 1)
-        for token, rank in ranks.items():
-            if token < len(rank_of):
-                rank_of[token] = rank
+        known_ranks = self.ranks
+        if known_ranks is None:
+            known_ranks = frequency_ranks({int(token): int(counts[token]) for token in np.flatnonzero(counts)})
+        ranks_by_id = np.full(len(counts), max(known_ranks.values(), default=0) + 1)
+        for token, rank in known_ranks.items():
+            if token < len(ranks_by_id):
+                ranks_by_id[token] = rank
         _, _, ids, special = tokens.T
-        return rank_of[ids], special.astype(bool), values
+        return ranks_by_id[ids], special.astype(bool), values
 
     def sampled(self) -> tuple[int, int]:
         """Return the number of sentences in the sample, and the number of all sentences."""

@@ -57,16 +57,19 @@ class MixingRatios(ExactMetric):
         lowest, highest = self.lowest.cpu().numpy(), self.highest.cpu().numpy()
         present = [index for index in range(len(TOKEN_CLASSES)) if tokens[index]]
         all_layers = list(range(self.n_layers))
+        # Each row of the table is about one layer or all, and one class or all.
+        layer_choices = [(0, all_layers), *((layer + 1, [layer]) for layer in all_layers)]
+        class_choices = [(ALL, present), *((TOKEN_CLASSES[index], [index]) for index in present)]
         rows = []
         for variant_index, variant in enumerate(MIXING_VARIANTS):
-            for number, layers in [(0, all_layers), *((layer + 1, [layer]) for layer in all_layers)]:
-                for name, classes in [(ALL, present), *((TOKEN_CLASSES[index], [index]) for index in present)]:
+            for number, layers in layer_choices:
+                for name, classes in class_choices:
                     cells = np.ix_([variant_index], layers, classes)
                     count = int(tokens[classes].sum())
                     rows.append(
                         {
                             "variant": variant,
-                            "layer": number,  # from 1; 0 is all layers together
+                            "layer": number,
                             "class": name,
                             "mean": sums[cells].sum() / (count * len(layers)) if count else float("nan"),
                             "min": lowest[cells].min(initial=float("inf")),

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ...reports.explorer.contribution import Contribution
-from ...reports.explorer.data import Fact, Finding
+from ...reports.explorer.data import Fact, Finding, Measure
 from ...reports.format import head_name, rows_of
 from ...reports.page import Section
 from ...reports.tables import records
@@ -35,9 +35,15 @@ def norms_section(results: NormResults, titles: Titles | None = None) -> Section
     for further in (results.spread, results.block):
         if further is not None:
             tables |= {f"norms_{name}": table for name, table in further._asdict().items()}
+    present = {name: table for name, table in tables.items() if table is not None}
+    summary = {}
+    for name, table in present.items():
+        if name not in _TOO_LONG:
+            # Of a table of heads, the rows that are about all heads together.
+            summary[name] = records(table[table["head"] == 0] if "head" in table else table)
     columns = ["weight", "value_norm", "norm", "norm_share", "sentences"]
     over_heads = results.shares.groupby(["layer", "class"], sort=False, as_index=False)[columns].mean()
-    present = {name: table for name, table in tables.items() if table is not None}
+    summary["norms_shares"] = records(over_heads)
     return Section(
         title=f"What attention moves in {titles.model}: norms of vectors",
         template=Path(__file__).with_name("section.html.j2"),
@@ -49,8 +55,7 @@ def norms_section(results: NormResults, titles: Titles | None = None) -> Section
             "notes": results.notes,
         },
         shown=shown_tables(results, mixing, frequency, expansion),
-        summary={name: records(_summarized(table)) for name, table in present.items() if name not in _TOO_LONG}
-        | {"norms_shares": records(over_heads)},
+        summary=summary,
         tables=present,
         figures=norm_figures(results, titles.figure),
     )
@@ -60,50 +65,42 @@ _TOO_LONG = ("norms_shares", "norms_grid", "norms_frequency_points")
 """The tables that are too long for the summary of the run."""
 
 
-def _summarized(table: pd.DataFrame) -> pd.DataFrame:
-    """Return those rows of a table of heads that are about all heads together."""
-    return table[table["head"] == 0] if "head" in table else table
-
-
 def with_published(results: NormResults) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Return mixing, frequency and expansion, with a column ``published`` if the papers have numbers of this model."""
     mixing, frequency, expansion = results.mixing, results.frequency, results.expansion
     published = results.published
     if published is None:
         return mixing, frequency, expansion
-    means = {(variant, 0, "all"): mean / 100 for variant, (mean, _, _) in published.mixing.items()}
-    means |= {
-        ("attnresln-n", layer, name): value / 100
-        for name, values in published.mixing_by_layer.items()
-        for layer, value in enumerate(values, start=1)
-    }
+    nan = float("nan")
+    # By variant, layer and class. The papers give ratios in %.
+    ratios = {(variant, 0, "all"): mean / 100 for variant, (mean, _, _) in published.mixing.items()}
+    for name, ratios_by_layer in published.mixing_by_layer.items():
+        ratios |= {("attnresln-n", layer, name): ratio / 100 for layer, ratio in enumerate(ratios_by_layer, start=1)}
     keys = zip(mixing["variant"], mixing["layer"], mixing["class"], strict=True)
-    mixing = mixing.assign(published=[means.get(key, float("nan")) for key in keys])
+    mixing = mixing.assign(published=[ratios.get(key, nan) for key in keys])
+    # By measure and choice of tokens.
     rhos: dict[tuple[str, str], float] = {}
-    for measure, (of_all, of_words) in published.frequency.items():
-        rhos |= {(measure, "all"): of_all, (measure, "words"): of_words}
-    pairs = zip(frequency["measure"], frequency["tokens"], strict=True)
-    frequency = frequency.assign(published=[rhos.get(pair, float("nan")) for pair in pairs])
+    for measure, (rho_of_all, rho_of_words) in published.frequency.items():
+        rhos |= {(measure, "all"): rho_of_all, (measure, "words"): rho_of_words}
+    choices = zip(frequency["measure"], frequency["tokens"], strict=True)
+    frequency = frequency.assign(published=[rhos.get(choice, nan) for choice in choices])
     rates = dict(enumerate(published.expansion_by_layer, start=1))
-    return mixing, frequency, expansion.assign(published=[rates.get(n, float("nan")) for n in expansion["layer"]])
+    return mixing, frequency, expansion.assign(published=[rates.get(layer, nan) for layer in expansion["layer"]])
 
 
 def explored_norms(results: NormResults) -> Contribution:
     """Return the shares of all heads by weight and by norm, and the class of tokens for which both differ most."""
-    measures = tuple(
-        measure
-        for name, heads in results.shares.groupby("class", sort=False)
-        for measure in head_measures(SHARES, heads, "norms/{column}/{class}", {"class": str(name)})
-    )
+    measures: list[Measure] = []
+    for name, shares_of_class in results.shares.groupby("class", sort=False):
+        measures += head_measures(SHARES, shares_of_class, "norms/{column}/{class}", {"class": str(name)})
     facts = {}
-    by_head: dict[str, list[dict[str, Any]]] = {}
-    for row in rows_of(results.shares):
-        by_head.setdefault(head_name(row["layer"], row["head"]), []).append(row)
-    for head, rows in by_head.items():
-        row = max(rows, key=_difference)
+    for _, shares_of_head in results.shares.groupby(["layer", "head"], sort=False):
+        row = max(rows_of(shares_of_head), key=_difference)
         text = f"to {row['class']}: {share(row['weight'])} by weight, {share(row['norm_share'])} by norm"
-        facts[head] = (Fact("weight and norm", text, f"norms/norm_share/{row['class']}"),)
-    return Contribution(measures, _findings(results), facts=facts)
+        facts[head_name(row["layer"], row["head"])] = (
+            Fact("weight and norm", text, f"norms/norm_share/{row['class']}"),
+        )
+    return Contribution(tuple(measures), _findings(results), facts=facts)
 
 
 def _difference(row: dict[str, Any]) -> float:

@@ -55,9 +55,9 @@ class NormShares(ExactMetric):
         row_weights = batch.rows[:, None, None] / row_sums.clamp(min=1e-30)
         shares = torch.einsum("blhij,blhi->blhj", batch.alpha, row_weights) * values
         sizes = members.sum(1)  # how many tokens of each class a sentence has
+        measures = (batch.received, values, batch.received * values, shares)  # (batch, layers, heads, n) each
         weight, value_norm, norm, norm_share = (
-            torch.einsum("blhj,bjc->blhc", of_tokens, members)
-            for of_tokens in (batch.received, values, batch.received * values, shares)
+            torch.einsum("blhj,bjc->blhc", measure, members) for measure in measures
         )
         value_norm = value_norm / sizes.clamp(min=1)[:, None, None]
         self.sums = added(self.sums, torch.stack([weight, value_norm, norm, norm_share], dim=1).cpu())

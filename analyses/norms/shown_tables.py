@@ -16,8 +16,6 @@ from .columns import AMPLIFIED, DIMENSIONS, DISPERSION, MIXING, PAIRS, SHARES
 from .paper import Published
 from .weights_and_norms import WeightsAndNormsTables
 
-_SPECIAL = ("[CLS]", "[SEP]")
-_BY_LAYER = ("attn-w", "attnresln-n", "atbffresln-n")
 _BY_CLASS = "attnresln-n"
 _SHOWN_PAIRS = 5
 _SHOWN_RELATIONS = 10
@@ -106,20 +104,17 @@ def layers_table(results: NormResults) -> ShownTable:
     for row in rows_of(results.mixing[results.mixing["class"] == "all"]):
         if row["layer"]:
             rows[row["layer"]][row["variant"]] = row["mean"]
-    for row in rows_of(results.change) if results.change is not None else []:
-        rows[row["layer"]][row["component"]] = row["change"]
-    present = [name for name in _SPECIAL if name in set(results.shares["class"])]
-    columns = [
-        TableColumn("layer", "number from 1", "", "layer"),
-        *(
-            TableColumn(f"{column}:{name}", "share", "", f"{sign} {name}")
-            for name in present
-            for column, sign in (("weight", "α"), ("norm_share", "‖αf‖"))
-        ),
-        *(TableColumn(variant, "share", "", variant) for variant in _BY_LAYER),
-        TableColumn("expansion", "number", "", "expansion", digits=2),
-        *(TableColumn(component, "number", "", component) for component in ("FF", "FFB") if results.change is not None),
-    ]
+    columns = [TableColumn("layer", "number from 1", "", "layer")]
+    for name in ("[CLS]", "[SEP]"):
+        if name in set(results.shares["class"]):
+            columns.append(TableColumn(f"weight:{name}", "share", "", f"α {name}"))
+            columns.append(TableColumn(f"norm_share:{name}", "share", "", f"‖αf‖ {name}"))
+    columns += [TableColumn(name, "share", "", name) for name in ("attn-w", "attnresln-n", "atbffresln-n")]
+    columns.append(TableColumn("expansion", "number", "", "expansion", digits=2))
+    if results.change is not None:
+        for row in rows_of(results.change):
+            rows[row["layer"]][row["component"]] = row["change"]
+        columns += [TableColumn(component, "number", "", component) for component in ("FF", "FFB")]
     notes = (
         "α and ‖αf‖ are shares of attention weights and of norms (%). Mixing ratios are in %. FF and FFB are the "
         "change of the map by the feed-forward network and by the whole block, 1 − ρ.",
@@ -184,15 +179,13 @@ def _by_layer(table: pd.DataFrame, column: str, value: str, title: str, *, name:
     names = list(dict.fromkeys(table[column]))
     wide = table.pivot_table(index="layer", columns=column, values=value, dropna=False)[names]
     wide.columns = [f"{value}:{position}" for position in range(len(names))]
-    columns = [
-        TableColumn(
-            "layer", "number from 1", "", "layer", cell=lambda row: f"{row['layer']:.0f}" if row["layer"] else "all"
-        ),
-        *(
-            TableColumn(key, "number", "", str(heading), digits=digits)
-            for key, heading in zip(wide.columns, names, strict=True)
-        ),
-    ]
+
+    def layer_cell(row: Row) -> str:
+        return f"{row['layer']:.0f}" if row["layer"] else "all"
+
+    columns = [TableColumn("layer", "number from 1", "", "layer", cell=layer_cell)]
+    for key, heading in zip(wide.columns, names, strict=True):
+        columns.append(TableColumn(key, "number", "", str(heading), digits=digits))
     return ShownTable(name, title, columns, rows_of(wide.reset_index()))
 
 
@@ -205,13 +198,13 @@ def _correlation(correlation: pd.DataFrame) -> ShownTable:
 def _pairs(pairs: pd.DataFrame) -> ShownTable:
     """Return the shares of the types of pairs among those that are amplified most, layer by layer, and among all."""
     sums = pairs.groupby(["layer", "type"], sort=False)[["share", "share_of_all"]].sum(min_count=1).reset_index()
-    of_all = sums.groupby("type")["share_of_all"].mean()
+    mean_shares_of_all = sums.groupby("type")["share_of_all"].mean()
     rows = []
     for name in PAIR_TYPES:
-        of_type = sums[sums["type"] == name]
-        if len(of_type):
-            by_layer = {f"share:{row['layer']}": row["share"] for row in rows_of(of_type)}
-            rows.append({"type": name, "share_of_all": float(of_all[name]), **by_layer})
+        sums_of_type = sums[sums["type"] == name]
+        if len(sums_of_type):
+            shares = {f"share:{row['layer']}": row["share"] for row in rows_of(sums_of_type)}
+            rows.append({"type": name, "share_of_all": float(mean_shares_of_all[name]), **shares})
     columns = [
         TableColumn("type", "text", "", "type of pair"),
         TableColumn("share_of_all", "share", "", "of all pairs"),

@@ -87,7 +87,8 @@ class WeightsAndNorms(ExactMetric):
             raise ExactSumError("a norm is not finite")
         n_layers, n_heads = self.counts.shape[1:]
         for layer in range(n_layers):
-            inputs, norms = batch.input_norms[:, layer, None].cpu().double(), batch.value_norms[:, layer].cpu().double()
+            inputs = batch.input_norms[:, layer, None].cpu().double()  # (batch, 1, n), because all heads share them
+            norms = batch.value_norms[:, layer].cpu().double()  # (batch, heads, n)
             is_token = mask[:, None].expand_as(norms)
             # A token has one norm, which is its own sum and its own extremes.
             self._add_values("input_norm", layer, inputs, inputs**2, inputs, inputs, is_token[:, :1].long())
@@ -96,18 +97,20 @@ class WeightsAndNorms(ExactMetric):
             seen = (alpha > 0) & is_token[..., None] & is_token[:, :, None]
             weights = torch.where(seen, alpha, 0).double()
             # All pairs with one key have the same ‖f(x)‖, so sums over queries serve α and ‖αf(x)‖.
-            sums, squares, count = weights.sum(2), weights.square().sum(2), seen.sum(2)
-            low, high = torch.where(seen, alpha, torch.inf).amin(2).double(), weights.amax(2)
-            self._add_values("weight", layer, sums, squares, low, high, count)
-            self._add_values("norm", layer, sums * norms, squares * norms**2, low * norms, high * norms, count)
+            sums, squares, counts = weights.sum(2), weights.square().sum(2), seen.sum(2)
+            low = torch.where(seen, alpha, torch.inf).amin(2).double()
+            high = weights.amax(2)
+            self._add_values("weight", layer, sums, squares, low, high, counts)
+            self._add_values("norm", layer, sums * norms, squares * norms**2, low * norms, high * norms, counts)
             # The class and the norm of a key, and the weight of a pair, decide on the cell within those of a head.
-            of_keys = classes[:, None] * _GRID + NORMS.cells(batch.value_norms[:, layer].cpu())
-            cells = WEIGHTS.cells(alpha) * len(NORMS) + of_keys.unsqueeze(2)
+            cell_of_key = classes[:, None] * _GRID + NORMS.cells(batch.value_norms[:, layer].cpu())
+            cells = WEIGHTS.cells(alpha) * len(NORMS) + cell_of_key.unsqueeze(2)  # (batch, heads, queries, keys)
             for head in range(n_heads):
                 pairs = torch.bincount(cells[:, head][seen[:, head]])
-                (filled,) = pairs.nonzero(as_tuple=True)
-                offset = (layer * n_heads + head) * len(TOKEN_CLASSES) * _GRID
-                self.cells.append(torch.stack([offset + filled, pairs[filled]], dim=1).to(self.counts.device))
+                (filled_cells,) = pairs.nonzero(as_tuple=True)
+                first_cell = (layer * n_heads + head) * len(TOKEN_CLASSES) * _GRID
+                entries = torch.stack([first_cell + filled_cells, pairs[filled_cells]], dim=1)
+                self.cells.append(entries.to(self.counts.device))
         self._compact()
 
     def _compact(self) -> Int[Tensor, "cells 2"]:
@@ -201,24 +204,26 @@ class _Cells(NamedTuple):
     norm: npt.NDArray[np.int64]
     pairs: npt.NDArray[np.int64]
 
-    def where(self, is_chosen: npt.NDArray[np.bool_]) -> _Cells:
-        """Return those of the cells that are chosen."""
+    def where(self, name: str, number: int) -> _Cells:
+        """Return the cells of a layer, head or group, which is given by its number from 1, or all cells for 0."""
+        if number == 0:
+            return self
+        is_chosen = getattr(self, name) == number - 1
         return _Cells(*(column[is_chosen] for column in self))
 
 
 def _correlations(cells: _Cells, n_layers: int, n_heads: int) -> pd.DataFrame:
     """Return Spearman's ρ of α and ‖f(x)‖ for each layer, head and class."""
     rows = []
-    for layer in range(n_layers + 1):  # number 0 is all layers, heads or classes together
-        of_layer = cells.where(cells.layer == layer - 1) if layer else cells
+    for layer in range(n_layers + 1):  # 0 is all layers, heads or classes together
+        cells_of_layer = cells.where("layer", layer)
         for head in range(n_heads + 1):
-            of_head = of_layer.where(of_layer.head == head - 1) if head else of_layer
-            for number, name in enumerate((ALL, *TOKEN_CLASSES)):
-                of_class = of_head.where(of_head.group == number - 1) if number else of_head
-                if len(of_class.pairs):
-                    rho = spearman_of_counts(of_class.weight, of_class.norm, of_class.pairs)
-                    pairs = of_class.pairs.sum()
-                    rows.append({"layer": layer, "head": head, "class": name, "rho": rho, "pairs": pairs})
+            cells_of_head = cells_of_layer.where("head", head)
+            for group, name in enumerate((ALL, *TOKEN_CLASSES)):
+                chosen = cells_of_head.where("group", group)
+                if len(chosen.pairs):
+                    rho = spearman_of_counts(chosen.weight, chosen.norm, chosen.pairs)
+                    rows.append({"layer": layer, "head": head, "class": name, "rho": rho, "pairs": chosen.pairs.sum()})
     return pd.DataFrame(rows, columns=["layer", "head", "class", "rho", "pairs"])
 
 
@@ -241,15 +246,15 @@ def spearman_of_counts(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], count
 
 def _grid(cells: _Cells) -> pd.DataFrame:
     """Return the pairs by layer and class on a coarser grid, all heads together."""
-    # The first cell has all that is smaller than the grid, so steps are joined from the second cell on.
+    # The first cell has all that is smaller than the grid, so steps are joined from the second cell on. A step belongs
+    # to the last of the joined cells that do not start after it.
     weight_starts = np.array([0, *range(1, len(WEIGHTS), _JOINED_WEIGHTS)])
     norm_starts = np.array([0, *range(1, len(NORMS), _JOINED_NORMS)])
-    weight = np.searchsorted(weight_starts, cells.weight, "right") - 1
-    norm = np.searchsorted(norm_starts, cells.norm, "right") - 1
-    table = pd.DataFrame({"class": cells.group, "weight": weight, "value_norm": norm, "pairs": cells.pairs})
-    by_layer = pd.concat([table.assign(layer=0), table.assign(layer=cells.layer + 1)])
-    names = ["layer", "class", "weight", "value_norm"]
-    grid = by_layer.groupby(names)["pairs"].sum().reset_index()
+    weights = np.searchsorted(weight_starts, cells.weight, "right") - 1
+    norms = np.searchsorted(norm_starts, cells.norm, "right") - 1
+    table = pd.DataFrame({"class": cells.group, "weight": weights, "value_norm": norms, "pairs": cells.pairs})
+    all_and_each_layer = pd.concat([table.assign(layer=0), table.assign(layer=cells.layer + 1)])
+    grid = all_and_each_layer.groupby(["layer", "class", "weight", "value_norm"])["pairs"].sum().reset_index()
     return grid.assign(
         **{"class": [TOKEN_CLASSES[index] for index in grid["class"]]},
         weight=WEIGHTS.edges[weight_starts[grid["weight"]]],
