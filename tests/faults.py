@@ -742,8 +742,8 @@ _COUNTED = (
     ),
     Fault(
         "analyses/dependency/spanning.py",
-        "np.stack([~first, first], 1)",
-        "np.stack([first, ~first], 1)",
+        "np.stack([~in_first_half, in_first_half], 1)",
+        "np.stack([in_first_half, ~in_first_half], 1)",
         "tests/reference/test_spanning_trees.py::test_best_head_and_ensemble_are_chosen_on_the_other_half",
     ),
     Fault(

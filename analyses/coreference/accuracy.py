@@ -120,9 +120,9 @@ class CoreferenceAccuracy(OutcomeCounts):
             groups[row] = self.labels.index(document.labels) * len(TYPES) + kind
             sentences, words = distance(document, choice)
             bins[row] = kind, bin_of(sentences, SENTENCE_BINS), bin_of(words, WORD_BINS)
-        units = np.array([index for index, _ in choices], dtype=np.int64)
-        families = [window.source.family or window.source.id for window in windows]
-        outcomes = self.add_outcomes(groups, units, families, hits, baselines)
+        window_of_choice = np.array([index for index, _ in choices], dtype=np.int64)
+        families = [window.source.family or window.source.id for window in windows]  # halved and drawn as one
+        outcomes = self.add_outcomes(groups, window_of_choice, families, hits, baselines)
         self.distances.index_put_(tuple(torch.from_numpy(bins.T)), outcomes.to(self.distances), accumulate=True)
 
     def compute(self) -> CoreferenceTables:

@@ -79,24 +79,28 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
         check_limit(mentions_by_group(corpus), options[CountOptions].replicates)
         windows = _windows(options[CoreferenceOptions], setting, corpus)
         singletons = options[CoreferenceOptions].singletons == "keep"
-        maker, groups = setting.maps, tuple(groups_of_documents(corpus))
+        groups = tuple(groups_of_documents(corpus))
 
         def request(name: str, label: str, replicates: int, copy: int | None = None) -> Request:
-            arguments = {"corpus": groups, "singletons": singletons, "seed": setting.seed}
-            counting = CountMaps(CoreferenceAccuracy, tuple({**arguments, "replicates": replicates}.items()))
-            return Request(f"{name}/{setting.maps.kind}", label, windows, maker, counting, copy)
+            arguments = {"corpus": groups, "singletons": singletons, "seed": setting.seed, "replicates": replicates}
+            counting = CountMaps(CoreferenceAccuracy, tuple(arguments.items()))
+            return Request(f"{name}/{setting.maps.kind}", label, windows, setting.maps, counting, copy)
 
         model = request("coreference", "coreference", options[CountOptions].replicates)
-        n = options[ControlOptions].copies()
-        copies = [request(f"coreference-random{k + 1}", f"random weights {k + 1}/{n}", 0, k) for k in range(n)]
+        n_copies = options[ControlOptions].copies()
+        copies = [
+            request(f"coreference-random{copy + 1}", f"random weights {copy + 1}/{n_copies}", 0, copy)
+            for copy in range(n_copies)
+        ]
         requests = [model, *copies]
         failures = ""
         if options[FailureOptions].failures:
             options[FailureOptions].check_heads(setting.encoder.n_layers, setting.encoder.n_heads)
             failures = f"coreference-failures/{setting.maps.kind}"
-            named = {"candidates": options[CoreferenceOptions].candidates, "singletons": singletons}
-            counting = CountMaps(CoreferenceFailures, tuple({**named, "seed": setting.seed}.items()))
-            requests.append(Request(failures, "failures", windows, maker, counting))
+            candidates = options[CoreferenceOptions].candidates
+            arguments = {"candidates": candidates, "singletons": singletons, "seed": setting.seed}
+            counting = CountMaps(CoreferenceFailures, tuple(arguments.items()))
+            requests.append(Request(failures, "failures", windows, setting.maps, counting))
         facts = CoreferenceFacts(
             model=model.name,
             copies=tuple(copy.name for copy in copies),
@@ -118,21 +122,24 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
         self, options: OptionSet, plan: Plan[CoreferenceFacts], counted: Counted[CoreferenceFacts], read: Reader
     ) -> CoreferenceLookup:
         """Look up which mentions were scored, a few decisions of the best head, and what ensembles of heads find."""
-        request, chosen = plan.requests[0], options[CoreferenceOptions]
-        windows, singletons = request.inputs, chosen.singletons == "keep"
+        coreference_options = options[CoreferenceOptions]
+        candidates, singletons = coreference_options.candidates, coreference_options.singletons == "keep"
+        request = plan.requests[0]  # of the model
+        windows = request.inputs
         assert isinstance(windows, Windows)  # noqa: S101  # the plan has cut them
         skipped = {skip.sentence.id for skip in counted.logs[request.name].skipped}
         read_windows = (window for window in windows.sentences if window.id not in skipped)
         scored = account(windows.corpus, read_windows, singletons=singletons)
-        head = _best_head(chosen, counted)
+        head = _best_head(coreference_options, counted)
         if head is None:
             return CoreferenceLookup(scored, head, ())
+
         ensembles: tuple[list[dict[str, Any]], ...] = ()
         if most := options[EnsembleOptions].ensembles:
             starts = range(0, len(windows), _WINDOWS_AT_ONCE)
             rows = ensemble_rows(
                 (read(windows[start : start + _WINDOWS_AT_ONCE], request.maker) for start in starts),
-                chosen.candidates,
+                candidates,
                 singletons=singletons,
                 most=most,
                 min_count=options[CountOptions].min_count,
@@ -140,16 +147,18 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
                 seed=plan.facts.seed,
             )
             ensembles = (rows,)
+
         decisions: list[Decision] = []
         right: list[Decision] = []  # examples from as many documents as possible
         wrong: list[Decision] = []
         for start in range(0, min(len(windows), _MOST_WINDOWS), _WINDOWS_AT_ONCE):
             for batch in read(windows[start : start + _WINDOWS_AT_ONCE], request.maker):
-                decisions += decisions_of(batch, head, chosen.candidates, singletons=singletons)
+                decisions += decisions_of(batch, head, candidates, singletons=singletons)
             right, wrong = spread(decisions, right=True), spread(decisions, right=False)
-            if all(len({decision.document.id for decision in each}) == EXAMPLES for each in (right, wrong)):
+            documents_of_both = [{decision.document.id for decision in examples} for examples in (right, wrong)]
+            if all(len(documents) == EXAMPLES for documents in documents_of_both):
                 break
-        shown = tuple(shown_example(decision, chosen.candidates) for decision in (*right, *wrong))
+        shown = tuple(shown_example(decision, candidates) for decision in (*right, *wrong))
         return CoreferenceLookup(scored, head, shown, ensembles)
 
     def results(
@@ -167,7 +176,7 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
         failures = None
         if facts.failures:
             counts = counted.metric(facts.failures, CoreferenceFailures)
-            best, cells = (each[each["candidates"] == counts.candidates] for each in (tables.best, tables.cells))
+            best, cells = (table[table["candidates"] == counts.candidates] for table in (tables.best, tables.cells))
             failures = failure_tables(counts, best, cells, options[FailureOptions].failures)
         return CoreferenceResults(
             tables=tables._replace(best=with_control(tables.best, controls, key=("candidates", "type"))),
@@ -223,9 +232,10 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
         """Warn of too few mentions or documents."""
         account = results.account
         if not account["scored"]:
-            advice = " Read more of the documents at once with --max-length, or leave out --stride 0."
-            more = advice if account["anaphors"] else ""
-            return [f"No mention could be scored; {account['anaphors']:,} have an antecedent in the corpus.{more}"]
+            text = f"No mention could be scored; {account['anaphors']:,} have an antecedent in the corpus."
+            if account["anaphors"]:
+                text += " Read more of the documents at once with --max-length, or leave out --stride 0."
+            return [text]
         if account["documents"] < _FEW_DOCUMENTS:
             return [
                 f"Documents with mentions that were scored: {account['documents']}. Intervals and held-out accuracies "

@@ -48,24 +48,19 @@ def antecedent_hits(
         for row, (index, choice) in enumerate(part):
             window = batch.sentences[index]
             assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
-            mention[row], gold[row], allowed[row] = _masks(choice, window, position[index], n, policies)
+            mention[row] = position[index, choice.head - window.start]
+            gold[row] = _mask(choice.gold, window, position[index], n)
+            for policy, name in enumerate(policies):
+                allowed[row, policy] = _mask(choice.candidates(name, window), window, position[index], n)
         hits, close = _compare(batch.maps, batch.noise, windows, mention, gold, allowed)
-        unclear = sorted(set(windows[close].tolist()))
-        for index in unclear:
+        # A window with a choice that float32 leaves open is decided again in float64: one window at a time, and without
+        # a variable that keeps its maps alive, because float64 takes twice the memory.
+        for index in sorted(set(windows[close].tolist())):
             rows = torch.nonzero(windows == index).flatten()
-            # One window at a time, and no variable that keeps its maps alive, because float64 takes twice the memory.
             hits[rows] = _argmax(batch.exact([index])[0], mention[rows], gold[rows], allowed[rows])
         parts.append(hits)
     shape = (len(policies), len(DIRECTIONS), *batch.maps.shape[1:3])
     return torch.cat(parts) if parts else torch.zeros(0, *shape, dtype=torch.bool)
-
-
-def _masks(
-    choice: Choice, window: Window, position: Int[Tensor, " words"], n: int, policies: Sequence[str]
-) -> tuple[Tensor, Bool[Tensor, " n"], Bool[Tensor, "policies n"]]:
-    """Return the position of the mention's head word, and masks of antecedents and of candidates by policy."""
-    allowed = torch.stack([_mask(choice.candidates(policy, window), window, position, n) for policy in policies])
-    return position[choice.head - window.start], _mask(choice.gold, window, position, n), allowed
 
 
 def _mask(words: frozenset[int], window: Window, position: Int[Tensor, " words"], n: int) -> Bool[Tensor, " n"]:
@@ -118,7 +113,7 @@ def _argmax(
         by_policy = values[:, :, :, None].masked_fill(~allowed, -torch.inf)
         # NumPy promises the first of equal values, torch does not.
         picked.append(torch.from_numpy(by_policy.numpy().argmax(-1)))  # layers, heads, choices, policies
-    picks = torch.stack(picked, -1).permute(2, 3, 4, 0, 1)
+    picks = torch.stack(picked, -1).permute(2, 3, 4, 0, 1)  # choices, policies, directions, layers, heads
     return gold[torch.arange(len(mention))[:, None, None, None, None], picks]
 
 
@@ -145,10 +140,10 @@ class AntecedentGuesses:
             assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
             position_of_word = position[index]
             mention = int(position_of_word[choice.head - window.start])
-            wrong_words = choice.candidates(self.policy, window) - choice.gold
+            # The positions of the antecedents, and of all other candidates.
             right, wrong = (
                 position_of_word[torch.tensor(sorted(words), dtype=torch.long) - window.start]
-                for words in (choice.gold, wrong_words)
+                for words in (choice.gold, choice.candidates(self.policy, window) - choice.gold)
             )
             maps = batch.maps[index].cpu()
             for direction, values in enumerate((maps[:, :, mention], maps[:, :, :, mention])):  # layer, head, position

@@ -29,7 +29,6 @@ Traits = tuple[str, str, str]
 """Number, gender and person of a mention, each empty if it is unknown."""
 
 _NUMBER_BY_TAG = {"NN": "Sing", "NNP": "Sing", "NNS": "Plur", "NNPS": "Plur"}
-_NAMES = ("Number", "Gender", "Person")
 
 
 def column_name(method: str) -> str:
@@ -49,19 +48,20 @@ def baseline_picks(
     """Return the candidate that each of `BASELINES` picks, None if it picks none."""
     ordered = nearest_first(document, choice)
     anaphor = choice.mention
-
     form, head = _form(document, anaphor), _head_form(document, anaphor)
     same_form = [candidate for candidate in ordered if _form(document, candidate) == form]
     same_head = [candidate for candidate in ordered if _head_form(document, candidate) == head]
     agreeing = [candidate for candidate in ordered if agree(by_mention[candidate], by_mention[anaphor])]
+
+    # The random candidate depends on nothing but the mention and the seed.
     key = f"{document.id} {anaphor.start} {anaphor.stop} {anaphor.entity}".encode()
-    number = int.from_bytes(hashlib.blake2b(key, digest_size=8, key=seed.to_bytes(8, "little")).digest(), "little")
-    in_text_order = choice.before
-    return (
+    digest = hashlib.blake2b(key, digest_size=8, key=seed.to_bytes(8, "little")).digest()
+    random_number = int.from_bytes(digest, "little")
+    return (  # in the order of `BASELINES`
         ordered[0],
         next(iter(same_head), None),
         (same_form or same_head or agreeing or ordered)[0],
-        in_text_order[number % len(in_text_order)],
+        choice.before[random_number % len(choice.before)],
     )
 
 
@@ -82,8 +82,10 @@ def nearest_first(document: Document, choice: Choice) -> list[Mention]:
 
 
 def traits(document: Document, start: int = 0, stop: int | None = None) -> dict[Mention, Traits]:
-    """Return number, gender and person of each mention of a document that has words."""
-    # Of the mentions that start in a stretch of the document, and of those of all questions.
+    """Return number, gender and person of the mentions that have words.
+
+    These are the mentions of all questions, and those that start at the words from ``start`` to ``stop``.
+    """
     feats = [feats_of_word for sentence in document.sentences for feats_of_word in sentence.feats]
     tags = [tag for sentence in document.sentences for tag in sentence.xpos]
     indices = document.starting(start, len(document.words) + 1 if stop is None else stop)
@@ -97,7 +99,7 @@ def traits(document: Document, start: int = 0, stop: int | None = None) -> dict[
             continue
         if has_features:
             values = dict(pair.split("=", 1) for pair in feats[mention.head].split("|") if "=" in pair)
-            number, gender, person = (values.get(name, "") for name in _NAMES)
+            number, gender, person = (values.get(name, "") for name in ("Number", "Gender", "Person"))
         else:
             number, gender, person = _from_lexicon(document, mention, tags[mention.head] if tags else "")
         by_mention[mention] = (number, gender, person or ("" if mention.type == "pronoun" else "3"))

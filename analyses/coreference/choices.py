@@ -53,7 +53,7 @@ class Choice:
 
 def choices(window: Window, *, singletons: bool = False, lost: Counter[str] | None = None) -> Iterator[Choice]:
     """Yield a choice for each mention of a window that has an antecedent in it and was not in the window before."""
-    # lost: counts the mentions that have none by reason.
+    # lost: a counter to which every mention that gets no choice for lack of candidates adds the reason.
     document = window.source
     lost = Counter() if lost is None else lost
 
@@ -113,13 +113,13 @@ def account(corpus: Documents, windows: Iterable[Window], *, singletons: bool = 
     # `forced` are scored mentions without a wrong candidate before them. The other names are those of `REASONS`.
     lost: Counter[str] = Counter()
     scored = forced = documents = 0
-    last = None
+    last_document = None
     for window in windows:
         for choice in choices(window, singletons=singletons, lost=lost):
             scored += 1
             forced += choice.heads == choice.gold
-            documents += window.source.id != last  # the windows of a document follow each other
-            last = window.source.id
+            documents += window.source.id != last_document  # the windows of a document follow each other
+            last_document = window.source.id
     anaphors = corpus.facts.anaphors
     lost["no words"] += corpus.facts.anaphors_without_words
     lost["no answer"] += corpus.facts.unanswered

@@ -52,13 +52,13 @@ Groups = Mapping[str, list[int]]
 
 
 def best_head_contrast(
-    policy: int, pair: tuple[str, str], everything: list[int], labels: Groups, subsets: Counts, replicates: Counts
+    policy: int, pair: tuple[str, str], all_rows: list[int], labels: Groups, subsets: Counts, replicates: Counts
 ) -> dict[str, Any]:
     """Return the accuracies of the best head of the whole corpus in two groups of its documents."""
-    # everything, labels: the indices of all counts, and those of each group of documents. Subset 0 is the whole corpus.
+    # all_rows, labels: the indices of all counts, and those of each group of documents. Subset 0 is the whole corpus.
     correct, total = subsets.correct[:, 0, policy], subsets.total[:, 0]
-    best, columns = best_head(correct[everything].sum(0), int(total[everything].sum()), DIRECTIONS)
-    row = {"candidates": POLICIES[policy], **{name: columns[name] for name in ("layer", "head", "direction")}}
+    best, best_columns = best_head(correct[all_rows].sum(0), int(total[all_rows].sum()), DIRECTIONS)
+    row = {"candidates": POLICIES[policy], **{name: best_columns[name] for name in ("layer", "head", "direction")}}
     drawn_counts = []  # for each group, the right and all decisions in each replicate
     for prefix, label in zip(("first", "second"), pair, strict=True):
         rows = labels[label]
@@ -108,7 +108,8 @@ def contrast_tables(
     contrasts_in_halves = np.stack([_exact(*half) for half in zip(correct_in_halves, total_in_halves, strict=True)])
     can_choose = np.asarray((total_in_halves > 0).all(1))  # half, split: a group without decisions has no contrast
     rows = []
-    for sign, higher in ((1, pair[0]), (-1, pair[1])) if total_of_all.all() else ():
+    sides = ((1, pair[0]), (-1, pair[1])) if total_of_all.all() else ()  # a group without decisions has no contrast
+    for sign, higher in sides:
         places = [place for place in ranked(sign * contrasts)[:SHOWN] if sign * contrasts[place] > 0]
         chosen_in_halves = ranked(sign * contrasts_in_halves)[..., : len(places)]
         for rank, row in enumerate(rows_of(every_head.iloc[places])):
@@ -132,8 +133,8 @@ def _heldout(chosen: Array, can_choose: Array, correct: Array, total: Array) -> 
     # can_choose: whether this half has decisions of both groups, shape (2 halves, splits).
     # correct: the right decisions on the other half, shape (2 halves, 2 groups, splits, places).
     # total: the numbers of decisions there, shape (2 halves, 2 groups, splits).
-    of_chosen = np.take_along_axis(correct, chosen[:, None, :, None], axis=-1)[..., 0]  # half, group, split
-    right = np.where(can_choose[:, None], of_chosen, 0).sum(0)  # group, split
+    right_in_halves = np.take_along_axis(correct, chosen[:, None, :, None], axis=-1)[..., 0]  # half, group, split
+    right = np.where(can_choose[:, None], right_in_halves, 0).sum(0)  # group, split
     n = np.where(can_choose[:, None], total, 0).sum(0)
     is_scored = (n > 0).all(0)  # of each split
     differences = right[0, is_scored] / n[0, is_scored] - right[1, is_scored] / n[1, is_scored]
@@ -165,15 +166,15 @@ def _every_head(
     }
     for prefix, right, n in zip(("first", "second"), correct, total.tolist(), strict=True):
         columns |= {f"{prefix}_correct": right.ravel(), f"{prefix}_total": n}
-        columns[f"{prefix}_accuracy"] = right.ravel() / n if n else np.nan
-    estimate = np.asarray(columns["first_accuracy"] - columns["second_accuracy"] + np.zeros(len(head)))
+        columns[f"{prefix}_accuracy"] = right.ravel() / n if n else np.full(len(head), np.nan)
+    estimate = columns["first_accuracy"] - columns["second_accuracy"]
     drawn_total = np.stack([drawn(replicates.total[rows]) for rows in groups])
     is_drawn = (drawn_total > 0).all(0)  # whether a replicate draws decisions of both groups
-    first, second = (
-        drawn(replicates.correct[rows, :, policy]).reshape(-1, len(head))[is_drawn] / n[is_drawn, None]
-        for rows, n in zip(groups, drawn_total, strict=True)
+    drawn_first, drawn_second = (  # replicate, head
+        drawn(replicates.correct[rows, :, policy]).reshape(-1, len(head))[is_drawn] / drawn_n[is_drawn, None]
+        for rows, drawn_n in zip(groups, drawn_total, strict=True)
     )
-    drawn_differences = first - second  # replicate, head
+    drawn_differences = drawn_first - drawn_second
     low, high = zip(*intervals(drawn_differences.T), strict=True)
     error, margin = simultaneous_margin(estimate, drawn_differences)
     return pd.DataFrame(

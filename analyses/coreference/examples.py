@@ -72,8 +72,8 @@ def decisions_of(
             continue
         position = np.flatnonzero(batch.words[index].numpy())
         values = maps[index] if direction == DIRECTIONS[0] else maps[index].T
-        row = values[position[choice.head - window.start]]
-        weights = {word: float(row[position[word - window.start]]) for word in sorted(candidates)}
+        by_position = values[position[choice.head - window.start]]  # the weights of the mention
+        weights = {word: float(by_position[position[word - window.start]]) for word in sorted(candidates)}
         yield Decision(window.source, choice, weights, right)
 
 

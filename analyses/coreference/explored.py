@@ -61,7 +61,7 @@ def explored_coreference(results: CoreferenceResults, metric: CoreferenceAccurac
         if row["total"] >= results.min_count and side_of_baseline(row) > 0:
             phrase = f"finds the antecedents of {_type(row)} better than the rules do, by {_gains(row)}"
             phrases.setdefault(name, (phrase,))
-        elif row is rows[0]:
+        elif row is rows[0]:  # all types together
             phrase = f"is the best head for {_type(row)}, but not clearly better than the rules ({_gains(row)})"
             phrases[name] = (phrase,)
     return Contribution(
@@ -101,10 +101,10 @@ def _together(rows: Sequence[Mapping[str, Any]], results: CoreferenceResults, ki
     better = sorted(filter(finds_more, ensembles), key=lambda row: -row["gain"])
     counted = f"{len(ensembles)} rows of the table of ensembles ({', '.join(_type(row) for row in ensembles)})"
     if better:
-        named = "; ".join(found_together(_type(row), row) for row in better)
+        gains = "; ".join(found_together(_type(row), row) for row in better)
         text = (
             f"In {len(better)} of {counted}, averaged maps of several heads find more antecedents than one head, where "
-            f"both are chosen on one half of the documents and scored on the other: {named}."
+            f"both are chosen on one half of the documents and scored on the other: {gains}."
         )
     else:
         text = (
@@ -135,13 +135,13 @@ def _measures(row: Mapping[str, Any], cells: pd.DataFrame, metric: CoreferenceAc
     policy = POLICIES.index(str(cells["candidates"].iloc[0]))
     _, replicates = metric.split_counts()
     total = drawn(replicates.total[members])
-    correct = drawn(replicates.correct[members, :, policy])
-    used = total > 0
+    correct = drawn(replicates.correct[members, :, policy])  # replicate, direction, layer, head
+    is_drawn = total > 0
     for index, direction in enumerate(DIRECTIONS):
         table = cells[(cells["type"] == row["type"]) & (cells["direction"] == direction)]
         low = high = None
-        if used.any():
-            low, high = bounds(correct[used, index] / total[used, None, None])
+        if is_drawn.any():
+            low, high = bounds(correct[is_drawn, index] / total[is_drawn, None, None])
         yield from head_measures(
             CELLS,
             table,

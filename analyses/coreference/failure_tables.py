@@ -104,25 +104,27 @@ def failure_tables(
     for row in rows_of(best[best["total"] > 0]):
         kind = row["type"]
         right_by_class, by_pick = (counts[name][:, GROUPS.index(kind)] for name in ("right", "picked"))
-        mentions = right_by_class[0, :, -1]  # of each cluster
+        mentions = right_by_class[0, :, -1]  # the number of mentions of each cluster, which every class has last
         for layer, head, way in chosen_heads(row, cells[cells["type"] == kind], chosen):
-            of_head = {"type": kind, "layer": layer, "head": head, "direction": way}
+            head_columns = {"type": kind, "layer": layer, "head": head, "direction": way}
             # The index of the head and of each baseline among all that guess, with the beginning of its columns.
             guessers = {"": int(np.ravel_multi_index((DIRECTIONS.index(way), layer - 1, head - 1), metric.shape))}
             guessers |= {f"{column_name(name)}_": n_heads + BASELINES.index(name) for name in _BESIDE}
             for (aspect, name), right in zip(CLASSES, right_by_class, strict=True):
-                n = right[:, -1]
+                n = right[:, -1]  # of each cluster
                 # All mentions of a type are of this type.
                 if n.any() and (aspect != "type" or kind == ALL):
-                    row_of_class = {**of_head, "by": aspect, "class": name, "total": int(n.sum())}
-                    failures.append(row_of_class | measured(guessers, "correct", "accuracy", *_sums(right, n)))
+                    row_of_class = {**head_columns, "by": aspect, "class": name, "total": int(n.sum())}
+                    sums = _sums_over_clusters(right, n)
+                    failures.append(row_of_class | measured(guessers, "correct", "accuracy", *sums))
             for name, picks in zip(PICKS, by_pick, strict=True):
                 if picks[:, list(guessers.values())].any():
-                    row_of_pick = {**of_head, "picked": name, "total": int(mentions.sum())}
-                    picked.append(row_of_pick | measured(guessers, "count", "share", *_sums(picks, mentions)))
+                    row_of_pick = {**head_columns, "picked": name, "total": int(mentions.sum())}
+                    sums = _sums_over_clusters(picks, mentions)
+                    picked.append(row_of_pick | measured(guessers, "count", "share", *sums))
     return FailureTables(pd.DataFrame(failures, columns=FAILURES.names), pd.DataFrame(picked, columns=PICKED.names))
 
 
-def _sums(x: Array, n: Array) -> tuple[Array, Array]:
+def _sums_over_clusters(x: Array, n: Array) -> tuple[Array, Array]:
     """Return what `measured` takes: the sums over clusters of x, x² and x · n by guesser, and those of n and n²."""
     return np.stack([x.sum(0), (x * x).sum(0), n @ x]), np.array([n.sum(), n @ n])

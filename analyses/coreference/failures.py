@@ -104,10 +104,10 @@ class CoreferenceFailures(ConfiguredSums):
             in_window = [choice for index_of_choice, choice in choices if index_of_choice == index]
             by_mention = traits(document, window.start, window.stop)
             related[index] = relationships(window, in_window, by_mention)
-            for kind_of_word, choice in zip(related[index], in_window, strict=True):
+            for kinds_of_words, choice in zip(related[index], in_window, strict=True):
                 picked = baseline_picks(document, choice, by_mention, self.seed)
                 heads = [None if mention is None else mention.head for mention in picked]
-                baselines.append([NONE if head is None else kind_of_word[head - window.start] for head in heads])
+                baselines.append([NONE if head is None else kinds_of_words[head - window.start] for head in heads])
                 classes.append(_classes(document, choice, by_mention[choice.mention]))
                 families.append(document.family or document.id)
         head_picks = picks(batch, choices, related, self.candidates).reshape(len(choices), -1)

@@ -122,9 +122,9 @@ def distance_figure(distances: pd.DataFrame, best: pd.DataFrame, policy: str, *,
             & (by_distance["direction"] == best_row["direction"])
         ]
         _line(axes, of_head, BLUE, "o", f"best head, {best_head(best_row)} (95 % interval of independent mentions)")
-        there = of_head[of_head["total"] > 0]
-        limits = [binomtest(row["correct"], row["total"]).proportion_ci(method="wilson") for row in rows_of(there)]
-        ends = 100 * np.array([(one.low, one.high) for one in limits]).reshape(-1, 2)
+        filled = of_head[of_head["total"] > 0]  # the distances at which there are mentions
+        limits = [binomtest(row["correct"], row["total"]).proportion_ci(method="wilson") for row in rows_of(filled)]
+        ends = 100 * np.array([(limit.low, limit.high) for limit in limits]).reshape(-1, 2)
         axes.vlines(np.flatnonzero(of_head["total"] > 0), *ends.T, color=BLUE, lw=1.5, alpha=0.6, zorder=2)
         for name in BASELINES:
             rows = by_distance[by_distance["candidates"] == name]
@@ -152,17 +152,18 @@ def _baseline_label(name: str) -> str:
 def contrasts_figure(tables: CoreferenceTables, best: pd.DataFrame, policy: str, *, title: str = "") -> Figure:
     """Draw the accuracy of every head in one group against that in another, in a panel for each comparison."""
     # The comparisons are those of pro- and anti-stereotypical sentences or, if there are none, those of pronouns.
-    largest, heads = (by_comparison(each, policy) for each in (tables.largest_contrasts, tables.head_contrasts))
+    largest = by_comparison(tables.largest_contrasts, policy)
+    heads = by_comparison(tables.head_contrasts, policy)
     pairs = [pair for pair in largest if pair in STEREOTYPES] or list(largest)
     best_row = rows_of(best[best["type"] == "all"])[0]
     best_head = tuple(best_row[name] for name in ("direction", "layer", "head"))
     figure, (grid,) = panels(TEXT if len(pairs) > 1 else COLUMN, 2.9 if len(pairs) > 1 else 3.4, columns=len(pairs))
     for axes, pair in zip(grid, pairs, strict=True):
-        named = {
+        colors = {
             (row["direction"], row["layer"], row["head"]): BLUE if row["higher"] == pair[0] else ORANGE
             for row in rows_of(largest[pair])
         }
-        _panel(axes, heads[pair], {best_head: BLACK, **named})
+        _panel(axes, heads[pair], {best_head: BLACK, **colors})
         axes.set_xlabel(f"{pair[0]} (%)")
         axes.set_ylabel(f"{pair[1].split(', ')[-1]} (%)")
     for direction, marker in _MARKERS.items():
@@ -171,13 +172,13 @@ def contrasts_figure(tables: CoreferenceTables, best: pd.DataFrame, policy: str,
     return figure
 
 
-def _panel(axes: Axes, heads: pd.DataFrame, named: dict[_Head, str]) -> None:
-    """Draw all heads as points, the named ones in their colors and with their names."""
+def _panel(axes: Axes, heads: pd.DataFrame, colors: dict[_Head, str]) -> None:
+    """Draw all heads as points, and those that have a color with their names."""
     axes.plot([0, 100], [0, 100], color=GREY, lw=0.8, zorder=1)
-    labels: list[tuple[float, float, str, str]] = []  # of the named heads: x, y, text, color
+    labels: list[tuple[float, float, str, str]] = []  # x, y, text, color
     for row in rows_of(heads):
         x, y = 100 * row["first_accuracy"], 100 * row["second_accuracy"]
-        color = named.get((row["direction"], row["layer"], row["head"]))
+        color = colors.get((row["direction"], row["layer"], row["head"]))
         marker = _MARKERS[row["direction"]]
         style: dict[str, Any] = {"mfc": "none", "ms": 3, "zorder": 3}
         if color:

@@ -36,7 +36,11 @@ def coreference_section(results: CoreferenceResults, titles: Titles | None = Non
     titles = titles or Titles()
     counted, title = results.tables, titles.figure
     examples = [asdict(example) for example in results.examples]
-    candidates = [{**row, "candidate": one["text"], **one} for row in examples for one in row["candidates"]]
+    candidates = [
+        {**example, "candidate": candidate["text"], **candidate}
+        for example in examples
+        for candidate in example["candidates"]
+    ]
     tables = {
         "coreference": counted.cells,
         "coreference_best": _beside_paper(counted.best, results.published),

@@ -70,14 +70,16 @@ CANDIDATES = {
     "mentions": "head words of all other mentions",
     "words": "all other words",
 }
-_TYPES = ("all", "pronoun", "proper", "nominal")
 
 
 def shown_tables(results: CoreferenceResults) -> list[ShownTable]:
     """Return the tables of the page."""
     tables = [best_table(results), _others(results)]
     if results.published:
-        tables.append(_published(results.published))
+        columns = [TableColumn("method", "text", "", "method")]
+        columns += [TableColumn(name, "count", "", name) for name in ("all", "pronoun", "proper", "nominal")]
+        rows = [{"method": method, **by_type} for method, by_type in results.published.items()]
+        tables.append(ShownTable("coreference_published", "The paper’s numbers (%)", columns, rows))
     contrasts = results.tables.contrasts
     if len(contrasts):
         rows = rows_of(contrasts[contrasts["candidates"] == results.candidates])
@@ -140,13 +142,6 @@ def _others(results: CoreferenceResults) -> ShownTable:
     headings = ("candidates", "mentions", "n", "attention head", "direction", "accuracy", "held-out", "random weights")
     rows = _rows(other, results)
     return ShownTable("coreference_others", "Other candidates (%)", BEST.only(*headings), rows, style=_style)
-
-
-def _published(published: Mapping[str, Mapping[str, int]]) -> ShownTable:
-    """Return the numbers of the paper."""
-    columns = [TableColumn("method", "text", "", "method"), *(TableColumn(name, "count", "", name) for name in _TYPES)]
-    rows = [{"method": method, **by_type} for method, by_type in published.items()]
-    return ShownTable("coreference_published", "The paper’s numbers (%)", columns, rows)
 
 
 def shown_contrasts(tables: CoreferenceTables, policy: str) -> list[dict[str, Any]]:

@@ -103,7 +103,9 @@ def tables(
             _best(policy, name, rows, subsets, replicates) for policy in policies for name, rows in types.items()
         ).astype({"layer": "Int64", "head": "Int64", "tied": "Int64"}),
         baselines=pd.DataFrame(
-            _baseline(b, name, rows, subsets, replicates) for b in range(len(BASELINES)) for name, rows in types.items()
+            _baseline(index, name, rows, subsets, replicates)
+            for index in range(len(BASELINES))
+            for name, rows in types.items()
         ),
         distances=_distances(distances, subsets.correct.shape[2:]),
         groups=_cells("group", labels, subsets),
@@ -193,13 +195,14 @@ def _distances(counts: Array, shape: tuple[int, ...]) -> pd.DataFrame:
     for unit, by_bin, bins in (("sentences", counts.sum(2), SENTENCE_BINS), ("words", counts.sum(1), WORD_BINS)):
         for name, bins_of_type in zip((ALL, *TYPES), [by_bin.sum(0), *by_bin], strict=True):
             for index, outcomes in enumerate(bins_of_type):
-                total = int(outcomes[-1])
-                of_heads, of_baselines = np.split(outcomes[:-1], [n_heads])
+                right_of_heads, right_of_baselines = np.split(outcomes[:-1], [n_heads])
+                total = int(outcomes[-1])  # the last outcome of every decision is 1
                 names = {"type": name, "unit": unit, "distance": bin_name(index, bins)}
-                by_policy = {"candidates": POLICIES, **{key: [value] * len(POLICIES) for key, value in names.items()}}
+                names_by_policy = {key: [value] * len(POLICIES) for key, value in names.items()}
+                keys = {"candidates": POLICIES, **names_by_policy}
                 totals = np.full(len(POLICIES), total)
-                frames.append(cells_of_groups(of_heads.reshape(shape), totals, DIRECTIONS, by_policy))
-                baselines = pd.DataFrame({"candidates": BASELINES, **names, "correct": of_baselines, "total": total})
-                baselines["accuracy"] = [rate(correct, total) for correct in of_baselines.tolist()]
-                frames.append(baselines)
+                frames.append(cells_of_groups(right_of_heads.reshape(shape), totals, DIRECTIONS, keys))
+                columns = {"candidates": BASELINES, **names, "correct": right_of_baselines, "total": total}
+                accuracies = [rate(right, total) for right in right_of_baselines.tolist()]
+                frames.append(pd.DataFrame({**columns, "accuracy": accuracies}))
     return pd.concat(frames, ignore_index=True).astype({"layer": "Int64", "head": "Int64"})

@@ -91,7 +91,7 @@ class DependencyAccuracy(OutcomeCounts):
         super().__init__(
             [*names, *members],
             (len(self.directions), n_layers, n_heads),
-            len(OFFSETS) + 2 * causal,
+            len(OFFSETS) + 2 * causal,  # see `update` on the two more
             replicates=replicates,
             seed=seed,
             configuration=("dependency", coarse, *of_trees),
@@ -127,12 +127,13 @@ class DependencyAccuracy(OutcomeCounts):
         if self.causal:  # whether each direction can reach the head stands in two more columns
             is_before, is_after = (words.head > 0) & (words.head < words.number), words.head > words.number
             is_right = np.concatenate([is_right, np.stack([is_before, is_after], 1)], 1)
-        group, sentence, hits = words.relation, words.sentence, head_hits(batch, words, len(self.directions))
+        group, sentence = words.relation, words.sentence
+        hits = head_hits(batch, words, len(self.directions))
         if enhanced is not None:
             group, sentence, hits, is_right = self._decisions(words, hits, is_right)
             left_out = [(heads.roots, heads.empty_nodes, heads.without_head) for heads in enhanced]
             self.left_out += torch.tensor(left_out).sum(0)
-        self.add_outcomes(group, sentence, [each.id for each in batch.sentences], hits, is_right)
+        self.add_outcomes(group, sentence, [sentence.id for sentence in batch.sentences], hits, is_right)
 
     def compute(self, asked: Asked | None = None) -> DependencyTables:
         """Return the tables, see `DependencyTables`.
@@ -154,8 +155,8 @@ class DependencyAccuracy(OutcomeCounts):
         members = [np.flatnonzero(is_member[words.relation]) for is_member in self._members]
         arc = np.concatenate([np.arange(len(words.relation)), *members])
         n_relations = len(self.groups) - len(self._members)
-        sums = [np.full(len(arcs), n_relations + index) for index, arcs in enumerate(members)]
-        group = np.concatenate([words.relation, *sums])
+        groups_of_members = [np.full(len(arcs), n_relations + index) for index, arcs in enumerate(members)]
+        group = np.concatenate([words.relation, *groups_of_members])
 
         # A decision is one number, made of its group, its sentence and its word.
         n_sentences, n_numbers = int(words.sentence.max(initial=0)) + 1, int(words.number.max(initial=0)) + 1

@@ -21,7 +21,6 @@ from ..shared.best_head import with_control
 from ..shared.comparable import Comparable, measured_heads
 from ..shared.counting import CountMaps, CountWith
 from ..shared.ensembles import ensemble_table
-from ..shared.failures import FailureTables
 from ..shared.merged_facts import key_of_texts
 from ..shared.options import ControlOptions, CountOptions, EnsembleOptions, FailureOptions
 from ..shared.record import MapFacts, control_record, map_facts
@@ -37,7 +36,7 @@ from .rules import DependencyRules, rule_columns
 from .section import DependencyResults, best_table, dependency_section
 from .spanning import SPANNING, tree_counts, united
 from .spanning_tables import spanning_trees
-from .tables import TOTALS, Asked, DependencyTables, members_of
+from .tables import TOTALS, Asked, members_of
 
 _UNIVERSAL = frozenset(
     "acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl fixed "
@@ -67,49 +66,57 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[DependencyFacts]:
         """Plan one request for the model, and one for each copy."""
-        corpus, maker, kind = setting.corpus, setting.maps, setting.maps.kind
-        chosen, replicates = options[DependencyOptions], options[CountOptions].replicates
-        coarse, trees, failing = chosen.coarse, chosen.trees, options[FailureOptions].failures
-        relations = _checked_relations(corpus, chosen)
-        asked = _asked(chosen, words_by_group(relations, coarse=coarse))
-        check_limit(words_by_group(relations, coarse=coarse), replicates)
-        if trees == "enhanced" and (failing or options[EnsembleOptions].ensembles or chosen.spanning_trees):
+        corpus, maker = setting.corpus, setting.maps
+        dependency_options = options[DependencyOptions]
+        coarse, trees = dependency_options.coarse, dependency_options.trees
+        replicates = options[CountOptions].replicates
+        relations = _checked_relations(corpus, dependency_options)
+        words_of_groups = words_by_group(relations, coarse=coarse)
+        asked = _asked(dependency_options, words_of_groups)
+        check_limit(words_of_groups, replicates)
+        has_failures = bool(options[FailureOptions].failures)
+        need_one_head = has_failures or options[EnsembleOptions].ensembles or dependency_options.spanning_trees
+        if trees == "enhanced" and need_one_head:
             raise OptionError(
                 "--failures, --ensembles and --spanning-trees need basic trees, in which a word has one head; leave "
                 "out --trees enhanced"
             )
 
         # Only what is not the default is named, so that states of other models are those of former versions.
-        reading = {"causal": True} if setting.encoder.causal else {"both": True} if chosen.both else {}
+        readings = {"both": True} if dependency_options.both else {}
+        if setting.encoder.causal:
+            readings = {"causal": True}
         gold = {} if trees == "basic" else {"trees": trees, "unions": asked.unions}
-        of_words = {"relations": tuple(relations), "coarse": coarse}
+        groups = {"relations": tuple(relations), "coarse": coarse}
 
         def request(name: str, label: str, replicates: int, copy: int | None = None) -> Request:
-            arguments = {**of_words, "seed": setting.seed, **reading, **gold, "replicates": replicates}
+            arguments = {**groups, "seed": setting.seed, **readings, **gold, "replicates": replicates}
             counting = CountMaps(DependencyAccuracy, tuple(arguments.items()))
-            return Request(f"{name}/{kind}", label, corpus, maker, counting, copy)
+            return Request(f"{name}/{maker.kind}", label, corpus, maker, counting, copy)
 
         model = request("dependency", "dependency", replicates)
-        n = options[ControlOptions].copies()
-        copies = [request(f"dependency-random{k + 1}", f"random weights {k + 1}/{n}", 0, k) for k in range(n)]
+        n_copies = options[ControlOptions].copies()
+        copies = [
+            request(f"dependency-random{copy + 1}", f"random weights {copy + 1}/{n_copies}", 0, copy)
+            for copy in range(n_copies)
+        ]
         requests = [model, *copies]
-        failures = f"dependency-failures/{kind}" if failing else ""
+        failures = f"dependency-failures/{maker.kind}" if has_failures else ""
         if failures:
             options[FailureOptions].check_heads(setting.encoder.n_layers, setting.encoder.n_heads)
-            arguments = {**of_words, "unions": asked.unions, **({"both": True} if reading else {})}
+            arguments = {**groups, "unions": asked.unions, **({"both": True} if readings else {})}
             counting = CountMaps(DependencyFailures, tuple(arguments.items()))
             requests.append(Request(failures, "failures", corpus, maker, counting))
         has_tags = trees == "basic" and any(tag in UPOS for _, tag in corpus.counted.tagged)
-        rules = f"dependency-rules/{kind}" if has_tags else ""
+        rules = f"dependency-rules/{maker.kind}" if has_tags else ""
         if rules:
             pairs = tuple(sorted(corpus.counted.tagged))
             arguments = {"pairs": pairs, "coarse": coarse, "seed": setting.seed, "replicates": replicates}
-            requests.append(
-                Request(rules, "rules", corpus, maker, CountWith(DependencyRules, tuple(arguments.items())))
-            )
-        names = tuple(copy.name for copy in copies)
-        described = map_facts(maker, setting.encoder.n_heads)
-        facts = DependencyFacts(model.name, names, described, setting.seed, asked, failures, rules)
+            counting_rules = CountWith(DependencyRules, tuple(arguments.items()))
+            requests.append(Request(rules, "rules", corpus, maker, counting_rules))
+        copy_names = tuple(copy.name for copy in copies)
+        maps = map_facts(maker, setting.encoder.n_heads)
+        facts = DependencyFacts(model.name, copy_names, maps, setting.seed, asked, failures, rules)
         return Plan(tuple(requests), facts)
 
     def guesses(self, options: OptionSet, setting: Setting) -> Guesses | None:
@@ -126,7 +133,9 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         most, has_trees = options[EnsembleOptions].ensembles, options[DependencyOptions].spanning_trees
         if not most and not has_trees:
             return None
-        request, facts, replicates = plan.requests[0], plan.facts, options[CountOptions].replicates
+        facts = plan.facts
+        replicates = options[CountOptions].replicates
+        request = plan.requests[0]  # of the model
         metric = counted.metric(facts.model, DependencyAccuracy)
         shape = (metric.n_layers, metric.n_heads, len(metric.directions))
         batches = read(request.inputs[:SENTENCES], request.maker)
@@ -134,7 +143,7 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         sentences = read_values(batches, name_of, len(metric.directions))
         key = key_of_texts(sentences.ids)
         looked: dict[str, Any] = {}  # by the texts that were read
-        together: list[tuple[int, ...]] = []
+        ensembles: list[tuple[int, ...]] = []  # each with its heads
         if most:
             rows = _relations_by_row(metric, facts.asked)
             looked[key], chosen = ensemble_rows(
@@ -147,9 +156,9 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
                 seed=facts.seed,
             )
             # Trees are scored without punctuation, so heads that find it are of no use to them.
-            together = united([heads for name, heads in chosen.items() if not is_punct(name)])
+            ensembles = united([heads for name, heads in chosen.items() if not is_punct(name)])
         if has_trees:
-            looked[f"{SPANNING}{key}"] = tree_counts(sentences, shape, together, replicates, facts.seed)
+            looked[f"{SPANNING}{key}"] = tree_counts(sentences, shape, ensembles, replicates, facts.seed)
         return looked
 
     def results(
@@ -168,8 +177,12 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         # What was looked up has the texts that were read for it as its key. Merged runs read different texts, so that
         # none of their ensembles and trees is that of all, and none is shown.
         by_texts = looked or {}
-        ensembles = [value for key, value in by_texts.items() if not key.startswith(SPANNING)]
-        of_trees = [value for key, value in by_texts.items() if key.startswith(SPANNING)]
+        ensembles = [counts for key, counts in by_texts.items() if not key.startswith(SPANNING)]
+        trees = [counts for key, counts in by_texts.items() if key.startswith(SPANNING)]
+        failures = None
+        if facts.failures:
+            counts = counted.metric(facts.failures, DependencyFailures)
+            failures = failure_tables(counts, tables.best, tables.cells, options[FailureOptions].failures)
         return DependencyResults(
             cells=tables.cells,
             best=best,
@@ -180,11 +193,11 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
                 *_gold(metric),
                 *_phrases(facts.asked, metric.groups),
             ),
-            failures=_failures(counted, tables, options[FailureOptions].failures),
+            failures=failures,
             ensembles=ensemble_table(ensembles[0], ENSEMBLES) if len(ensembles) == 1 else None,
             rules=rules.compute() if rules else None,
             trees=metric.trees,
-            spanning_trees=spanning_trees(*of_trees) if len(of_trees) == 1 else None,
+            spanning_trees=spanning_trees(*trees) if len(trees) == 1 else None,
         )
 
     def section(self, results: DependencyResults, titles: Titles) -> Section:
@@ -255,17 +268,7 @@ def _asked(options: DependencyOptions, known: Collection[str]) -> Asked:
 def _relations_by_row(metric: DependencyAccuracy, asked: Asked) -> dict[str, frozenset[str]]:
     """Return the relations that each row of the table of best heads counts."""
     members = members_of(metric.groups, metric.split_counts()[0], asked)
-    return {name: frozenset(metric.groups[index] for index in of) for name, of in members.items()}
-
-
-def _failures(
-    counted: Counted[DependencyFacts], tables: DependencyTables, heads: Sequence[str]
-) -> FailureTables | None:
-    """Return where heads fail and what they pick instead, if that was counted."""
-    if not counted.facts.failures:
-        return None
-    counts = counted.metric(counted.facts.failures, DependencyFailures)
-    return failure_tables(counts, tables.best, tables.cells, heads)
+    return {name: frozenset(metric.groups[index] for index in rows) for name, rows in members.items()}
 
 
 def _phrases(asked: Asked, groups_of_words: Sequence[str]) -> tuple[str, ...]:

@@ -171,23 +171,23 @@ def _compare(
             if READINGS[reading] == "both":
                 # The noise of a sum of two values that are not negative is no larger, relatively, than theirs.
                 candidates = candidates + candidates.transpose(1, 2)
-            for used in rounds:
-                gold, others = _gold_and_best_other(
+            for in_round in rounds:
+                gold, best_other = _gold_and_best_other(
                     candidates,
-                    ((sentence * n + row) * n + column)[used],
-                    (sentence * n + dependent)[used],
+                    ((sentence * n + row) * n + column)[in_round],
+                    (sentence * n + dependent)[in_round],
                     axis=1 if is_read_by_column else 2,
                 )
-                largest = torch.maximum(gold, others)
+                largest = torch.maximum(gold, best_other)
                 # Values that are 0 are equal whatever the rounding: a causal head gives 0 to all that stands after a
                 # word. The first candidate is then picked, and the sentence need not be computed again.
                 is_zero = largest == 0
-                close = ((gold - others).abs_() <= largest.abs_().mul_(batch.noise)) & ~is_zero
+                close = ((gold - best_other).abs_() <= largest.abs_().mul_(batch.noise)) & ~is_zero
                 in_layer = close.view(len(close), -1, n_heads).any(2)
                 numbers = torch.arange(start + 1, start + 1 + in_layer.shape[1], device=device)
-                last_in_doubt[used] = torch.maximum(last_in_doubt[used], (in_layer * numbers).amax(1))
-                right = (gold > others) | (is_zero & is_first[used])
-                is_right[used, reading, layers] = right.view(len(right), -1, n_heads)
+                last_in_doubt[in_round] = torch.maximum(last_in_doubt[in_round], (in_layer * numbers).amax(1))
+                right = (gold > best_other) | (is_zero & is_first[in_round])
+                is_right[in_round, reading, layers] = right.view(len(right), -1, n_heads)
     return is_right.cpu(), last_in_doubt.cpu()
 
 
@@ -200,9 +200,9 @@ def _gold_and_best_other(
     cells = candidates.view(-1, candidates.shape[-1])
     gold = cells.index_select(0, gold_cell)
     cells.index_fill_(0, gold_cell, -torch.inf)
-    others = candidates.amax(axis).flatten(0, 1).index_select(0, line)
+    best_other = candidates.amax(axis).flatten(0, 1).index_select(0, line)
     cells.index_copy_(0, gold_cell, gold)
-    return gold, others
+    return gold, best_other
 
 
 def _argmax(
@@ -218,7 +218,7 @@ def _argmax(
     by_layer = []
     for layer in maps:
         allowed = layer.cpu().masked_fill(barred, -torch.inf).numpy()
-        picked = np.stack([each.argmax(-1) for each in read_in(allowed, readings)])  # reading, head, word
+        picked = np.stack([values.argmax(-1) for values in read_in(allowed, readings)])  # reading, head, word
         by_layer.append(picked[..., dependent.numpy()] == governor.numpy())
     right = np.stack(by_layer)  # layer, reading, head, word
     return torch.from_numpy(np.ascontiguousarray(right.transpose(3, 1, 0, 2)))

@@ -60,14 +60,15 @@ def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str], read
     """Keep the values of all heads for the words of sentences, with the name that each relation is counted under."""
     read = Read([], [], [], [], [], [])
     for batch in batches:
-        any_relation = {relation: 0 for sentence in batch.sentences for relation in sentence.relations}
-        words = ScoredWords.of(batch.sentences, any_relation)
+        all_relations = {relation: 0 for sentence in batch.sentences for relation in sentence.relations}
+        words = ScoredWords.of(batch.sentences, all_relations)
         position = word_positions(batch).numpy()
         for row, sentence in enumerate(batch.sentences):
             scored = (words.sentence == row) & (words.head > 0)
             if not scored.any():
                 continue
-            number, places = words.number[scored] - 1, position[row, : len(sentence)]
+            number = words.number[scored] - 1  # from 0
+            places = position[row, : len(sentence)]
             # Float64, because sums of float32 maps would depend on the batch that a sentence is read in.
             maps = batch.exact([row])[0].cpu().numpy()[..., places[:, None], places]
             # layer, head, reading, word, candidate
@@ -89,22 +90,25 @@ def ensemble_rows(
 ) -> Chosen:  # fmt: skip
     """Choose and score ensembles of up to ``most`` heads for each group with enough words."""
     # The shape has the numbers of layers, heads and readings.
-    first = halves(read.ids, SPLITS, seed).T  # sentence, split
+    in_first_half = halves(read.ids, SPLITS, seed).T  # sentence, split
     draws = poisson_weights(read.ids, replicates, seed).astype(np.float64)
     rows, heads_of_group = [], {}
     for name, members in groups.items():
         # The words of each sentence that belong to the group, as indices into what was read of it.
-        used = [[i for i, relation in enumerate(relations) if relation in members] for relations in read.relations]
-        sentence = np.repeat(np.arange(len(used)), list(map(len, used)))
+        used = [
+            [word for word, relation in enumerate(relations) if relation in members] for relations in read.relations
+        ]
+        sentence = np.repeat(np.arange(len(used)), list(map(len, used)))  # of each word
         if len(sentence) < max(min_count, 1):
             continue
+        # The candidates are the words of a sentence. No head picks a padded one, whose value is −∞.
         longest = max(values.shape[-1] for values, words in zip(read.candidates, used, strict=True) if words)
-        values = np.full((len(sentence), read.candidates[0].shape[1], longest), -np.inf, dtype=np.float32)
-        for of_sentence, words, end in zip(read.candidates, used, np.cumsum(list(map(len, used))), strict=True):
-            if words:
-                values[end - len(words) : end, :, : of_sentence.shape[-1]] = of_sentence[words]
-        gold = np.concatenate([gold[words] for gold, words in zip(read.gold, used, strict=True)])
+        padded = np.full((len(sentence), read.candidates[0].shape[1], longest), -np.inf, dtype=np.float32)
+        for index in np.unique(sentence):
+            values = read.candidates[index][used[index]]
+            padded[sentence == index, :, : values.shape[-1]] = values
+        gold = np.concatenate([heads[words] for heads, words in zip(read.gold, used, strict=True)])
         is_gold = gold[:, None] == np.arange(longest)  # word, candidate
-        row, heads_of_group[name] = scored_ensembles(values, is_gold, sentence, first, draws, most, shape)
+        row, heads_of_group[name] = scored_ensembles(padded, is_gold, sentence, in_first_half, draws, most, shape)
         rows.append({"relation": name, **row})
     return Chosen(rows, heads_of_group)

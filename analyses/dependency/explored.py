@@ -87,11 +87,11 @@ def _measures(
 ) -> Iterator[tuple[Measure, Measure]]:
     """Yield the accuracy and the gain of all heads for one relation, in each direction."""
     # members: the indices of the counts of the relation.
-    total = drawn(replicates.total[members])
-    is_drawn = total > 0
-    total = total[is_drawn, None, None]
-    offset = drawn(replicates.baselines[members])[is_drawn, OFFSETS.index(row["offset"]), None, None]
-    correct = drawn(replicates.correct[members])[is_drawn]
+    drawn_total = drawn(replicates.total[members])
+    is_drawn = drawn_total > 0  # whether a replicate draws the relation
+    total = drawn_total[is_drawn, None, None]
+    by_offset = drawn(replicates.baselines[members])[is_drawn, OFFSETS.index(row["offset"]), None, None]
+    correct = drawn(replicates.correct[members])[is_drawn]  # replicate, direction, layer, head
     heads = "syntactic head" if metric.trees == "basic" else "syntactic head, or one of several with this relation,"
     facts = {"relation": row["relation"], "heads": heads, "offset": f"{row['offset']:+d}"}
     for index, direction in enumerate(metric.directions):
@@ -100,7 +100,7 @@ def _measures(
         if is_drawn.any():
             rates = correct[:, index] / total
             low, high = bounds(rates)
-            gain_low, gain_high = bounds(rates - offset / total)
+            gain_low, gain_high = bounds(rates - by_offset / total)
         shown = partial(
             head_measures,
             id_=f"dependency/{row['relation']}/{direction}/{{column}}/{kind}",
@@ -138,21 +138,21 @@ def _facts(
     best_by_relation = {row["relation"]: row for row in certain}
     facts_by_gain: dict[str, list[tuple[float, Fact]]] = {}
     for accuracy, gains in measures:
-        best = best_by_relation.get(accuracy.relation or "")
-        if best is None:
+        if (best := best_by_relation.get(accuracy.relation or "")) is None:
             continue
         best_head = head_name(best["layer"], best["head"]) if best["direction"] == accuracy.direction else None
-        for index, (gain, low) in enumerate(zip(gains.values, gains.low or gains.values, strict=True)):  # noqa: PD011  # no table
-            if gain is None or low is None or low <= 0:
-                continue
-            head = head_name(index // n_heads + 1, index % n_heads + 1)
-            text = f"{_interval(accuracy, index)} of {best['total']:,} words, {points(gain)} over a fixed offset"
-            if head == best_head:
-                text += f"; it is the best head; held out, the best heads gain {held_out(best)}"
-            facts_by_gain.setdefault(head, []).append((gain, Fact(accuracy.label, text, accuracy.id)))
-    for of_head in facts_by_gain.values():
-        of_head.sort(key=lambda gain_and_fact: -gain_and_fact[0])
-    return {head: tuple(fact for _, fact in of_head[:SHOWN]) for head, of_head in facts_by_gain.items()}
+        values = gains.values  # noqa: PD011  # no table
+        # Without a bootstrap there are no lower bounds, and the gain itself must be above 0.
+        for index, (gain, low) in enumerate(zip(values, gains.low or values, strict=True)):
+            if gain is not None and low is not None and low > 0:
+                head = head_name(index // n_heads + 1, index % n_heads + 1)
+                text = f"{_interval(accuracy, index)} of {best['total']:,} words, {points(gain)} over a fixed offset"
+                if head == best_head:
+                    text += f"; it is the best head; held out, the best heads gain {held_out(best)}"
+                facts_by_gain.setdefault(head, []).append((gain, Fact(accuracy.label, text, accuracy.id)))
+    for gains_and_facts in facts_by_gain.values():
+        gains_and_facts.sort(key=lambda gain_and_fact: -gain_and_fact[0])
+    return {head: tuple(fact for _, fact in largest_first[:SHOWN]) for head, largest_first in facts_by_gain.items()}
 
 
 def _interval(measure: Measure, index: int) -> str:

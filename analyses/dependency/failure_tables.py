@@ -107,17 +107,17 @@ def failure_tables(
         right_by_class, by_pick, total_by_class = (counts[name][group] for name in ("right", "picked", "total"))
         total = total_by_class[CLASSES.index(("words", "all"))]
         for layer, head, reading in chosen_heads(row, cells_of_relation[relation], chosen):
-            of_head = {"relation": relation, "layer": layer, "head": head, "direction": reading, "offset": offset}
+            head_columns = {"relation": relation, "layer": layer, "head": head, "direction": reading, "offset": offset}
             # The index of the head and of the offset among all that guess, with the beginning of their columns.
             guessers = {"": int(np.ravel_multi_index((READINGS.index(reading), layer - 1, head - 1), metric.shape))}
             guessers["offset_"] = int(np.prod(metric.shape)) + OFFSETS.index(offset)
             for (aspect, name), right, n in zip(CLASSES, right_by_class, total_by_class, strict=True):
                 if n[0]:
-                    row_of_class = {**of_head, "by": aspect, "class": name, "total": int(n[0])}
+                    row_of_class = {**head_columns, "by": aspect, "class": name, "total": int(n[0])}
                     failures.append(row_of_class | measured(guessers, "correct", "accuracy", right, n))
             for name, picks in zip(PICKS, by_pick, strict=True):
                 if picks[0, list(guessers.values())].any():
-                    row_of_pick = {**of_head, "picked": name, "total": int(total[0])}
+                    row_of_pick = {**head_columns, "picked": name, "total": int(total[0])}
                     picked.append(row_of_pick | measured(guessers, "count", "share", picks, total))
     return FailureTables(pd.DataFrame(failures, columns=FAILURES.names), pd.DataFrame(picked, columns=PICKED.names))
 

@@ -59,8 +59,8 @@ def best_heads_figure(
     if ensembles is not None and len(ensembles):
         accuracies = dict(zip(ensembles["relation"], ensembles["heldout_accuracy"], strict=True))
         for row in rows:
-            row["of_ensemble"] = accuracies.get(row["relation"], math.nan)
-        mark("of_ensemble", "^", GREEN, "ensemble, scored on the other half", mfc="none")
+            row["ensemble_accuracy"] = accuracies.get(row["relation"], math.nan)
+        mark("ensemble_accuracy", "^", GREEN, "ensemble, scored on the other half", mfc="none")
     axes.set_xlim(0, 100)
     axes.set_xlabel("words whose head is found (%)")
     names = [f"{row['relation']} (n = {row['total']:,})" for row in rows]

@@ -44,16 +44,16 @@ def findings_of(
     relations = f"{len(frequent)} relation{'s' if len(frequent) > 1 else ''} with at least {results.min_count} words"
     by_gain = sorted(certain, key=lambda row: -row["heldout_gain"])
     if by_gain:
-        named = "; ".join(map(_accuracy_and_gain, by_gain[:SHOWN]))
+        gains = "; ".join(map(_accuracy_and_gain, by_gain[:SHOWN]))
         text = (
             f"For {len(by_gain)} of {relations}, one head finds the other word more often than the best fixed offset, "
             f"and heads that were chosen on one half of the text still do on the other. The largest held-out gains: "
-            f"{named}."
+            f"{gains}."
         )
         yield Finding(text, _address(by_gain[0], kind))
     if missed := sorted((row for row in frequent if row not in certain), key=lambda row: -row["total"]):
-        named = ", ".join(row["relation"] for row in missed[:6]) + (", …" if len(missed) > 6 else "")
-        text = f"For {len(missed)} of {relations}, no head is clearly better than the best fixed offset: {named}."
+        names = ", ".join(row["relation"] for row in missed[:6]) + (", …" if len(missed) > 6 else "")
+        text = f"For {len(missed)} of {relations}, no head is clearly better than the best fixed offset: {names}."
         yield Finding(text, _address(missed[0], kind))
     yield from _beyond_tags(by_gain, kind)
     yield from _together(results, kind)
@@ -115,7 +115,7 @@ def _beyond_tags(certain: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Fi
     finds = "it also clearly finds"
     if len(certain) == 1:
         where = "In the one relation"
-        finds = finds if heads_better else "it does not clearly find"
+        finds = "it also clearly finds" if heads_better else "it does not clearly find"
     text = (
         f"{where} in which a head beats the fixed offset, {finds} more than rules that know parts of speech, such as "
         "“the nearest verb before a noun” (all chosen on one half and scored on the other)"
@@ -138,10 +138,10 @@ def _together(results: DependencyResults, kind: str) -> Iterator[Finding]:
         text = f"For none of {counted}, averaged maps of several heads clearly find more words than one head."
         yield Finding(text, _address(best[rows[0]["relation"]], kind))
         return
-    named = "; ".join(found_together(row["relation"], row, " words") for row in better[:SHOWN])
+    gains = "; ".join(found_together(row["relation"], row, " words") for row in better[:SHOWN])
     text = (
         f"For {len(better)} of {counted}, averaged maps of several heads find more words than one head, where both are "
-        f"chosen on one half of the sentences and scored on the other. The largest gains: {named}."
+        f"chosen on one half of the sentences and scored on the other. The largest gains: {gains}."
     )
     yield Finding(text, _address(best[better[0]["relation"]], kind))
 
@@ -155,18 +155,18 @@ def _failing(results: DependencyResults, frequent: Sequence[Mapping[str, Any]], 
     clear_mistakes = [(row, mistake) for row, mistake in mistakes if mistake is not None]
     if not clear_mistakes:
         return
-    named = []
+    texts = []
     for row, mistake in clear_mistakes[:SHOWN]:
         of_head = share(mistake["share"], mistake["share_low"], mistake["share_high"])
         of_offset = share(mistake["offset_share"], mistake["offset_low"], mistake["offset_high"])
-        named.append(
+        texts.append(
             f"for {row['relation']}, head {head_name(row['layer'], row['head'])} picks {_MISTAKES[mistake['picked']]} "
             f"for {of_head} of {row['total']:,} words (the best fixed offset: {of_offset})"
         )
     row, mistake = clear_mistakes[0]
     # The explorer does not know what is out of reach.
     shown = "wrong" if mistake["picked"] in ("out of reach", "none") else f"wrong:{mistake['picked']}"
-    text = f"The most frequent mistakes of the best heads: {'; '.join(named)}."
+    text = f"The most frequent mistakes of the best heads: {'; '.join(texts)}."
     yield Finding(text, f"{_address(row, kind)}&show={shown}")
 
 

@@ -51,7 +51,9 @@ class DependencyRules(OutcomeCounts):
     def __init__(
         self, pairs: Iterable[tuple[str, str]], *, coarse: bool = False, replicates: int = 1000, seed: int = 0
     ) -> None:
-        self.pairs = _counted_pairs(pairs, coarse)
+        # Relations are universal ones if ``coarse``, and all other tags have one name.
+        counted = {(coarse_relation(name) if coarse else name, tag if tag in TAGS else TAGS[-1]) for name, tag in pairs}
+        self.pairs = tuple(sorted(counted))
         self.coarse = coarse
         super().__init__(
             [f"{relation} {tag}" for relation, tag in self.pairs],
@@ -202,9 +204,3 @@ def _total_of_rules(correct: Array, rule: Array) -> Array:
     counts = np.broadcast_to(correct, (*shape, correct.shape[-1]))
     values: Array = np.take_along_axis(counts, np.broadcast_to(rule, shape)[..., None], -1)[..., 0].sum(-1)
     return values
-
-
-def _counted_pairs(pairs: Iterable[tuple[str, str]], coarse: bool) -> tuple[tuple[str, str], ...]:
-    """Return the sorted pairs with universal relations if ``coarse``, and with one name for all other tags."""
-    counted = {(coarse_relation(name) if coarse else name, tag if tag in TAGS else TAGS[-1]) for name, tag in pairs}
-    return tuple(sorted(counted))

@@ -61,32 +61,32 @@ def right_words(heads: Array, number: Array, gold: Array) -> npt.NDArray[np.bool
 
 
 def tree_counts(
-    read: Read, shape: tuple[int, int, int], together: Sequence[tuple[int, ...]], replicates: int, seed: int
+    read: Read, shape: tuple[int, int, int], ensembles: Sequence[tuple[int, ...]], replicates: int, seed: int
 ) -> dict[str, Any]:
     """Return how many words the trees of heads, chains and ensembles have right, as plain data for JSON."""
-    # together: the heads of the ensemble that was chosen on all sentences, then of those of both halves of each split;
-    # nothing if there are no ensembles.
+    # ensembles: the heads of that which was chosen on all sentences, then of those of both halves of each split;
+    # nothing if there are none.
     sentences = [index for index, is_tree in enumerate(read.is_tree) if is_tree]
     ids = [read.ids[index] for index in sentences]
-    first = halves(ids, SPLITS, seed)  # split, sentence
+    in_first_half = halves(ids, SPLITS, seed)  # split, sentence
     # The sentences that each ensemble is scored on: all of them, or the half that did not choose it.
-    other_halves = np.stack([~first, first], 1).reshape(-1, len(sentences))
+    other_halves = np.stack([~in_first_half, in_first_half], 1).reshape(-1, len(sentences))
     scored = np.concatenate([np.ones((1, len(sentences)), dtype=bool), other_halves])
-    by_head, by_chain, by_ensemble, total = _right_by_sentence(read, sentences, math.prod(shape), together, scored)
+    by_head, by_chain, by_ensemble, total = _right_by_sentence(read, sentences, math.prod(shape), ensembles, scored)
     draws = poisson_weights(ids, replicates, seed)
-    subsets = _counts(np.concatenate([scored[:1], first]), by_head, by_chain, total, shape)
+    subsets = _counts(np.concatenate([scored[:1], in_first_half]), by_head, by_chain, total, shape)
     drawn = _counts(draws, by_head, by_chain, total, shape)
     rows: list[dict[str, Any]] = []
     for score, score_name in enumerate(SCORES) if total.any() else ():
         rows.append(_head_row(score, subsets, drawn, shape))
-        if together and together[0]:
-            used_on = scored & np.array([bool(heads) for heads in together])[:, None]
+        if ensembles and ensembles[0]:
+            is_scored = scored & np.array([bool(heads) for heads in ensembles])[:, None]  # ensemble, sentence
             compared_with = {name: by_chain[:, score, [chain]] for chain, name in enumerate(CHAINS)}
             # The first ensemble, of all sentences, is not compared with a head; head 0 only keeps the columns aligned.
             heads_of_ensembles = [0, *_best_of_halves(subsets.correct[score], shape)]
             compared_with["head"] = by_head[:, score, heads_of_ensembles]
-            counts = _ensemble_row(by_ensemble[:, score], compared_with, total, used_on.T, draws.astype(np.float64))
-            names = [named_reading(head, shape) for head in together[0]]
+            counts = _ensemble_row(by_ensemble[:, score], compared_with, total, is_scored.T, draws.astype(np.float64))
+            names = [named_reading(head, shape) for head in ensembles[0]]
             rows.append({"score": score_name, "maps": "ensemble", "heads": names, **counts})
     return {
         "sentences": len(sentences),
@@ -100,14 +100,14 @@ def tree_counts(
 
 
 def _right_by_sentence(
-    read: Read, trees: Sequence[int], n_heads: int, together: Sequence[tuple[int, ...]], scored: npt.NDArray[np.bool_]
+    read: Read, trees: Sequence[int], n_heads: int, ensembles: Sequence[tuple[int, ...]], scored: npt.NDArray[np.bool_]
 ) -> tuple[Array, Array, Array, Array]:
     """Return how many words of each sentence the trees of heads, chains and ensembles have right, and all words."""
-    # trees: the indices in ``read`` of the sentences. together: the heads of each ensemble.
+    # trees: the indices in ``read`` of the sentences. ensembles: the heads of each.
     # scored: which sentences each ensemble is scored on, shape (ensembles, sentences).
     by_head = np.zeros((len(trees), 2, n_heads), dtype=np.int64)  # sentence, score, head
     by_chain = np.zeros((len(trees), 2, 2), dtype=np.int64)  # sentence, score, chain
-    by_ensemble = np.zeros((len(trees), 2, len(together)), dtype=np.int64)  # sentence, score, ensemble
+    by_ensemble = np.zeros((len(trees), 2, len(ensembles)), dtype=np.int64)  # sentence, score, ensemble
     total = np.zeros(len(trees), dtype=np.int64)
     for sentence, index in enumerate(trees):
         # The values of candidates, shape (words, heads, candidates), the indices of these words, and their gold heads.
@@ -121,7 +121,7 @@ def _right_by_sentence(
             # The root has a neighbor, too. So without directions, either chain links all neighbors.
             neighbors = np.arange(len(words) + 1) + step
             by_chain[sentence, :, chain] = right_words(neighbors, words, gold)[:, no_punct].sum(1)
-        for ensemble, heads in enumerate(together):
+        for ensemble, heads in enumerate(ensembles):
             if heads and scored[ensemble, sentence]:
                 tree = tree_of(values[:, list(heads)].mean(1, dtype=np.float64), words)
                 by_ensemble[sentence, :, ensemble] = right_words(tree, words, gold)[:, no_punct].sum(1)
@@ -169,13 +169,14 @@ def _best_of_halves(correct: Array, shape: tuple[int, int, int]) -> list[int]:
 
 
 def _ensemble_row(
-    by_choice: Array, others: Mapping[str, Array], total: Array, used_on: Array, draws: Array
+    by_choice: Array, compared_with: Mapping[str, Array], total: Array, is_scored: Array, draws: Array
 ) -> dict[str, Any]:
     """Return the counts of the ensemble for a score."""
     # by_choice: the right words of each sentence, shape (sentences, choices): of the ensemble that was chosen on all
-    # sentences, then of those of both halves of each split. others: the same of what it is compared with, by name.
-    # used_on: which sentences each choice is scored on, shape (sentences, choices).
-    right, words = (by_choice * used_on)[:, 1:], (total[:, None] * used_on)[:, 1:]
+    # sentences, then of those of both halves of each split. compared_with: the same of other maps, by name.
+    # is_scored: which sentences each choice is scored on, shape (sentences, choices).
+    # The ensembles of halves: the words that they have right on the other half, and all words there.
+    right, words = (by_choice * is_scored)[:, 1:], (total[:, None] * is_scored)[:, 1:]
     right_by_split, words_by_split = (counts.sum(0).reshape(-1, 2).sum(1) for counts in (right, words))
     by_split = rates(right_by_split, words_by_split)
     drawn_words = draws @ words.sum(1)
@@ -191,10 +192,10 @@ def _ensemble_row(
         "heldout_min": float(by_split.min()) if by_split.size else math.nan,
         "heldout_max": float(by_split.max()) if by_split.size else math.nan,
     }
-    for name, of_other in others.items():
+    for name, right_of_other in compared_with.items():
         if name in CHAINS:
-            row[f"{name}_accuracy"] = rate(int(of_other.sum()), int(total.sum()))
-        gains = right - (of_other * used_on)[:, 1:]
+            row[f"{name}_accuracy"] = rate(int(right_of_other.sum()), int(total.sum()))
+        gains = right - (right_of_other * is_scored)[:, 1:]
         low, high = interval(rates(draws @ gains.sum(1), drawn_words))
         row[f"{name}_gain"] = rate(int(gains.sum()), int(words.sum()))
         row |= {f"{name}_gain_low": low, f"{name}_gain_high": high}

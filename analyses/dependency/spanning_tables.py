@@ -138,7 +138,8 @@ class SpanningTrees(NamedTuple):
 def spanning_trees(counts: Mapping[str, Any]) -> SpanningTrees:
     """Return the tables of the counts of `tree_counts`."""
     shape, total = tuple(counts["shape"]), counts["total"]
-    directed, undirected = (np.moveaxis(np.reshape(each, shape), -1, 0) for each in counts["correct"])
+    # The right words of each direction, layer and head, by the two scores.
+    directed, undirected = (np.moveaxis(np.reshape(by_head, shape), -1, 0) for by_head in counts["correct"])
     direction, layer, head = (axis.ravel() for axis in np.indices(directed.shape))
     heads = pd.DataFrame(
         {

@@ -18,10 +18,10 @@ from ...extractors import DIRECTIONS, MapBatch
 Kinds = npt.NDArray[np.int8]
 
 
-def read_in(maps: Any, n: int) -> Iterator[Any]:
-    """Yield maps (…, n, n) as they are read by rows: as they are, turned, and if n is 3 the sum of both."""
+def read_in(maps: Any, readings: int) -> Iterator[Any]:
+    """Yield maps (…, n, n) as they are read by rows: as they are, turned, and as a third reading the sum of both."""
     turned = maps.swapaxes(-1, -2)
-    yield from (maps, turned) if n == len(DIRECTIONS) else (maps, turned, maps + turned)
+    yield from (maps, turned) if readings == len(DIRECTIONS) else (maps, turned, maps + turned)
 
 
 def picked_kinds(
