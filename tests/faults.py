@@ -974,8 +974,8 @@ _TRANSFERRED = (
     ),
     Fault(
         "analyses/survey/transfer.py",
-        "of_choice[orders[names[0]]]",
-        "of_choice[orders[names[1]]]",
+        "of_choice[orders[chosen_on]]",
+        "of_choice[orders[scored_on]]",
         f"{_TRANSFER}test_intervals_are_those_of_a_loop_over_replicates",
     ),
     Fault(

@@ -52,7 +52,7 @@ class SurveyContrast:
 class _Pool:
     """What two sides have on all treebanks so far."""
 
-    family: Comparable
+    family: Comparable  # of the first side on the first treebank, for its name and unit
     pairings: set[Pairing] = field(default_factory=set)
     sums: dict[str, tuple[Measured, Measured]] = field(default_factory=dict)  # of both sides, by relation
     treebanks: dict[str, int] = field(default_factory=dict)  # how many are in the sums, by relation
@@ -67,15 +67,17 @@ class Contrasts:
         self._pools: dict[tuple[About, Side, Side], _Pool] = {}
 
     def add(
-        self, treebank: str, cells: Sequence[Measurements], pairing: Callable[[str, str], Pairing] | None = None
+        self,
+        treebank: str,
+        cells: Sequence[Measurements],
+        pairing_of: Callable[[str, str], Pairing] = lambda first_model, other_model: "paired",
     ) -> None:
-        """Compare all kinds of maps and all models on one treebank."""
-        # pairing: whether two models read the same sentences; all did if it is None.
+        """Compare all kinds of maps and all models on one treebank; two models may have read different sentences."""
         for cell in cells:
-            first, *others = cell.families or ("",)
-            for kind in others:
-                sides = Side(cell.model, first, first), Side(cell.model, kind, kind)
-                self._compare(treebank, "maps", cell.families[first], cell.families[kind], sides, "paired")
+            first_kind, *other_kinds = cell.families or ("",)
+            for kind in other_kinds:
+                sides = Side(cell.model, first_kind, first_kind), Side(cell.model, kind, kind)
+                self._compare(treebank, "maps", cell.families[first_kind], cell.families[kind], sides, "paired")
         kinds = list(dict.fromkeys(kind for cell in cells for kind in cell.families))
         for kind in kinds:
             first_cell, *other_cells = [cell for cell in cells if kind in cell.families]
@@ -83,8 +85,8 @@ class Contrasts:
             first_side = Side(first_cell.model, kind, f"{first_cell.model}{in_parentheses}")
             for cell in other_cells:
                 sides = first_side, Side(cell.model, kind, f"{cell.model}{in_parentheses}")
-                paired = pairing(first_cell.model, cell.model) if pairing else "paired"
-                self._compare(treebank, "models", first_cell.families[kind], cell.families[kind], sides, paired)
+                pairing = pairing_of(first_cell.model, cell.model)
+                self._compare(treebank, "models", first_cell.families[kind], cell.families[kind], sides, pairing)
 
     def _compare(
         self,
@@ -96,21 +98,24 @@ class Contrasts:
         pairing: Pairing,
     ) -> None:
         """Keep the contrasts of two sides on a treebank, and add them to what the sides have on all treebanks."""
-        for of_treebank in contrasts_of("dependency", first, second, sides, pairing, min_count=self.min_count):
+        for compared in contrasts_of("dependency", first, second, sides, pairing, min_count=self.min_count):
             pool = self._pools.setdefault((about, *sides), _Pool(first[0]))
-            pool.pairings.add(of_treebank.pairing)
-            for row in of_treebank.differences:
+            pool.pairings.add(compared.pairing)
+            for row in compared.differences:
                 if row.first is None or row.second is None or min(row.first.n, row.second.n) < self.min_count:
                     continue
                 if not math.isnan(row.difference) and len(row.first.deviations):
                     # An order of its own, as if the name of the treebank were part of the ids of its sentences.
                     order = replicate_order(treebank, len(row.first.deviations))
-                    summed = [replace(side, deviations=side.deviations[order]) for side in (row.first, row.second)]
+                    first_sum, second_sum = (
+                        replace(measured, deviations=measured.deviations[order]) for measured in (row.first, row.second)
+                    )
                     if row.group in pool.sums:
-                        summed = [_sum(*both) for both in zip(pool.sums[row.group], summed, strict=True)]
-                    pool.sums[row.group] = (summed[0], summed[1])
+                        earlier_first, earlier_second = pool.sums[row.group]
+                        first_sum, second_sum = _sum(earlier_first, first_sum), _sum(earlier_second, second_sum)
+                    pool.sums[row.group] = first_sum, second_sum
                     pool.treebanks[row.group] = pool.treebanks.get(row.group, 0) + 1
-            self.within.append(SurveyContrast(about, _without_deviations(of_treebank), treebank))
+            self.within.append(SurveyContrast(about, _without_deviations(compared), treebank))
 
     def means(self) -> list[SurveyContrast]:
         """Return the differences of means over treebanks, for each pair that several treebanks have."""
@@ -127,8 +132,8 @@ class Contrasts:
             first = replace(pool.family, measured=tuple(first_means))
             second = replace(pool.family, measured=tuple(second_means))
             pairing: Pairing = next(iter(pool.pairings)) if len(pool.pairings) == 1 else "partly paired"
-            of_means = contrast("dependency", first, second, first_side, second_side, pairing, min_count=self.min_count)
-            results.append(SurveyContrast(about, _without_deviations(of_means), treebanks=treebanks))
+            compared = contrast("dependency", first, second, first_side, second_side, pairing, min_count=self.min_count)
+            results.append(SurveyContrast(about, _without_deviations(compared), treebanks=treebanks))
         return results
 
 

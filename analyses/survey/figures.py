@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,104 +50,112 @@ _DARK = 0.6
 
 @styled
 def accuracies_figure(maker: MatrixMaker, relation: str) -> Figure | None:
-    """Draw the held-out accuracy of one relation for each model and map (rows) on each treebank (columns)."""
-    # Returns the figure; None if no cell has the relation.
+    """Draw the held-out accuracy of one relation for each model and map (rows) on each treebank (columns), if any."""
     survey, rows = maker.survey, maker.accuracies(relation)
     matrix: list[list[Entry]] = [[row[treebank] for treebank in survey.treebanks] for row in rows]
     values = np.array([[entry.value for entry in entries] for entries in matrix])
     if not np.isfinite(values).any():
         return None
-    several = len(survey.maps) > 1
-    labels = [f"{row['model']} ({row['map']})" if several else row["model"] for row in rows]
-    columns = short_names(survey.treebanks)
-    height = 1.3 + 0.24 * len(labels)
-    figure, axes = panel(2.2 + 0.55 * len(survey.treebanks), height)
+    figure, axes = panel(2.2 + 0.55 * len(survey.treebanks), 1.3 + 0.24 * len(rows))
     image = heatmap(axes, 100 * values, 0, 100)
+    title = relation
     for y, entries in enumerate(matrix):
         for x, entry in enumerate(entries):
-            dark = entry.value > _DARK
+            if entry.weak:
+                title = f"{relation}\nin parentheses: fewer than {survey.min_count} words"
             text = f"({entry.text})" if entry.weak else entry.text
-            axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
-    axes.set_yticks(range(len(labels)), labels)
-    axes.set_xticks(range(len(survey.treebanks)), [columns[name] for name in survey.treebanks], rotation=35, ha="right")
-    axes.tick_params(length=0)
+            _write(axes, x, y, text, is_dark=entry.value > _DARK)
+    several = len(survey.maps) > 1
+    labels = [f"{row['model']} ({row['map']})" if several else row["model"] for row in rows]
+    axes.set_yticks(range(len(rows)), labels)
+    _name_columns(axes, survey)
     figure.colorbar(image, ax=axes, label="held-out accuracy (%)")
-    few = any(entry.weak for entries in matrix for entry in entries)
-    about = f"in parentheses: fewer than {survey.min_count} words" if few else ""
-    axes.set_title("\n".join(filter(None, [relation, about])), loc="left")
+    axes.set_title(title, loc="left")
     return figure
+
+
+def _write(axes: Axes, x: int, y: int, text: str, *, is_dark: bool) -> None:
+    """Write the text of a cell in the middle of it, so that it stands out against its color."""
+    axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if is_dark else "black")
+
+
+def _name_columns(axes: Axes, survey: Survey) -> None:
+    """Name the columns of a heatmap by the treebanks."""
+    names = list(short_names(survey.treebanks).values())
+    axes.set_xticks(range(len(names)), names, rotation=35, ha="right")
+    axes.tick_params(length=0)
 
 
 @styled
 def differences_figure(survey: Survey) -> Figure | None:
-    """Draw the differences of one relation with their intervals, one row for each contrast and treebank."""
-    # If there are too many rows to read, only the means over treebanks are drawn.
-    # Returns the figure; None if no contrast has the relation, or if there are too many even so.
-    rows = [*_rows(survey, survey.contrasts), *_rows(survey, survey.means)]
+    """Draw the differences of the survey's relation with their intervals, a row for each contrast and treebank, if any.
+
+    If these are too many to read, only the means over treebanks are drawn, and none if these are too many as well.
+    """
+    means = _differences(survey, survey.means)
+    rows = [*_differences(survey, survey.contrasts), *means]
     pairs = list(dict.fromkeys(pair for pair, _, _ in rows))
-    rows.sort(key=lambda row: pairs.index(row[0]))
+    rows.sort(key=lambda row: pairs.index(row[0]))  # the mean of a pair comes after its treebanks
     if len(rows) > _MOST_CONTRASTS:
-        rows = _rows(survey, survey.means)
+        rows = means
     if not rows or len(rows) > _MOST_CONTRASTS:
         return None
     figure, axes = panel(TEXT, 1.15 + 0.2 * len(rows))
-    difference_rows(axes, [row for _, _, row in rows], 100, names=[f"{pair}, {place}" for pair, place, _ in rows])
+    names = [f"{pair}, {treebank}" for pair, treebank, _ in rows]
+    difference_rows(axes, [difference for _, _, difference in rows], 100, names=names)
     axes.set_xlabel("difference of held-out accuracies (percentage points)")
     finish(figure, axes, survey.relation)
     return figure
 
 
-def _rows(survey: Survey, contrasts: Sequence[SurveyContrast]) -> list[tuple[str, str, Difference]]:
+def _differences(survey: Survey, contrasts: Sequence[SurveyContrast]) -> list[tuple[str, str, Difference]]:
     """Return the differences of the survey's relation that have intervals, with the names of the pair and treebank."""
     models, treebanks = short_names(survey.models), short_names(survey.treebanks)
     return [
         (pair_name(one.contrast, models), treebanks.get(one.treebank, MEAN), row)
         for one in contrasts
         for row in one.contrast.differences
-        if row.group == survey.relation and row.low == row.low
+        if row.group == survey.relation and not math.isnan(row.low)
     ]
 
 
 @styled
 def transfer_figure(survey: Survey) -> Figure | None:
-    """Draw the losses of heads: treebanks that chose them as rows, those that score them as columns."""
-    # Returns the figure, with mean losses at the left and those of all words at the right; None if there are none.
-    of_means, of_relation = transfer_table(survey).rows, transfer_relation_table(survey).rows
-    keys = list(dict.fromkeys((row["model"], row["map"]) for row in of_means))[:_MOST_MATRICES]
-    if not keys:
+    """Draw the losses of heads, if any: treebanks that chose them as rows, those that score them as columns.
+
+    Each model and kind of map has two panels: means over relations, and the losses of one relation.
+    """
+    tables = {
+        "mean over relations": transfer_table(survey).rows,
+        transfer_relation(survey): transfer_relation_table(survey).rows,
+    }
+    models_and_maps = list(dict.fromkeys((row["model"], row["map"]) for row in tables["mean over relations"]))
+    models_and_maps = models_and_maps[:_MOST_MATRICES]
+    if not models_and_maps:
         return None
-    names = list(short_names(survey.treebanks).values())
-    size = 0.5 * len(names)
-    figure, grid = panels(2 * (1.3 + size), 0.5 + len(keys) * (1.0 + 0.6 * size), len(keys), 2)
-    # The rows of each panel: those of one model and kind of map in one of the tables.
-    rows_of_panels = {
-        (line, side): [row for row in rows if (row["model"], row["map"]) == key]
-        for side, rows in enumerate((of_means, of_relation))
-        for line, key in enumerate(keys)
-    }
-    matrices = {
-        panel_key: np.array([[100 * row[on(treebank)].value for treebank in survey.treebanks] for row in rows])
-        for panel_key, rows in rows_of_panels.items()
-    }
-    finite = np.concatenate([matrix[np.isfinite(matrix)] for matrix in matrices.values()])
+    size = 0.5 * len(survey.treebanks)
+    figure, grid = panels(2 * (1.3 + size), 0.5 + len(models_and_maps) * (1.0 + 0.6 * size), len(models_and_maps), 2)
+    drawn = []  # for each panel, its axes, its title, its rows of a table, and their losses: (chosen on, scored on)
+    for (model, kind), line in zip(models_and_maps, grid, strict=True):
+        name = f"{model} ({kind})" if len(survey.maps) > 1 else model
+        for axes, (title, table) in zip(line, tables.items(), strict=True):
+            rows = [row for row in table if (row["model"], row["map"]) == (model, kind)]
+            losses = np.array([[100 * row[on(treebank)].value for treebank in survey.treebanks] for row in rows])
+            drawn.append((axes, f"{name}: {title}", rows, losses))
+    finite = np.concatenate([losses[np.isfinite(losses)] for *_, losses in drawn])
     low, high = (float(finite.min()), max(0.0, float(finite.max()))) if finite.size else (-1.0, 0.0)
     image = None
-    for (line, side), rows in rows_of_panels.items():
-        axes, matrix = grid[line, side], matrices[line, side]
+    for axes, title, rows, losses in drawn:
         if not rows:
             axes.set_visible(False)
             continue
-        image = heatmap(axes, matrix, low, high)
-        for y, x in zip(*np.nonzero(np.isfinite(matrix)), strict=True):
-            dark = matrix[y, x] > low + _DARK * (high - low)
+        image = heatmap(axes, losses, low, high)
+        for y, x in zip(*np.nonzero(np.isfinite(losses)), strict=True):
             text = rows[y][on(survey.treebanks[x])].text
-            axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
+            _write(axes, x, y, text, is_dark=losses[y, x] > low + _DARK * (high - low))
         axes.set_yticks(range(len(rows)), [row["chosen_on"] for row in rows])
-        axes.set_xticks(range(len(names)), names, rotation=35, ha="right")
-        axes.tick_params(length=0)
-        model, kind = keys[line]
-        name = f"{model} ({kind})" if len(survey.maps) > 1 else model
-        axes.set_title(f"{name}: {'mean over relations' if side == 0 else transfer_relation(survey)}", loc="left")
+        _name_columns(axes, survey)
+        axes.set_title(title, loc="left")
         axes.set_ylabel("chosen on")
         axes.set_xlabel("scored on")
     if image is not None:
@@ -158,35 +167,35 @@ def transfer_figure(survey: Survey) -> Figure | None:
 def training_figure(survey: Survey, model: str) -> Figure:
     """Draw held-out accuracies over the checkpoints of a model, by relation and by layer, for each treebank."""
     table = survey.training_table
-    table = table[(table["model"] == model) & (table["map"] == next(iter(table["map"])))]
+    kind = table["map"].iloc[0]  # the curves of other kinds of maps are in the table only
+    table = table[(table["model"] == model) & (table["map"] == kind)]
     treebanks = list(dict.fromkeys(table["treebank"]))[:_MOST_PANELS]
     figure, grid = panels(0.8 + 2.6 * len(treebanks), 5.0, 2, len(treebanks), sharex=True, sharey="row")
-    colors = _curves_shown(survey, table[table["about"] == "relation"])
+    color_of_relation = _curves_shown(survey, table[table["about"] == "relation"])
     layers = sorted({int(layer) for layer in table["layer"].dropna()})
-    shades = layer_shades(len(layers))
-    for column, treebank in enumerate(treebanks):
+    color_of_layer = dict(zip(layers, layer_shades(len(layers)), strict=True))
+    for treebank, by_relation, by_layer in zip(treebanks, *grid, strict=True):
         rows = table[table["treebank"] == treebank]
-        for relation, color in colors.items():
-            _curve(grid[0, column], rows[rows["relation"] == relation], color, relation)
-        for layer, color in zip(layers, shades, strict=True):
-            _curve(grid[1, column], rows[rows["layer"] == layer], color, f"layer {layer}")
-        grid[0, column].set_title(short_names(survey.treebanks)[treebank], loc="left")
-        grid[1, column].set_xlabel("step")
-        steps = rows["step"].astype(float)
+        for relation, color in color_of_relation.items():
+            _curve(by_relation, rows[rows["relation"] == relation], color, relation)
+        for layer, color in color_of_layer.items():
+            _curve(by_layer, rows[rows["layer"] == layer], color, f"layer {layer}")
+        by_relation.set_title(short_names(survey.treebanks)[treebank], loc="left")
+        by_layer.set_xlabel("step")
+        steps = np.unique(rows["step"].astype(float))
         positive = steps[steps > 0]
         if len(positive) and positive.max() > _LOGARITHMIC * positive.min():
             # Step 0 has no place on a logarithmic axis, so the axis is linear up to the first step after it.
             linear = {"linthresh": float(positive.min())} if (steps == 0).any() else {}
-            grid[0, column].set_xscale("symlog" if linear else "log", **linear)
-        labeled = [sorted(set(steps))[position] for position in ticks(steps.nunique())]
-        for axes in grid[:, column]:
+            by_relation.set_xscale("symlog" if linear else "log", **linear)  # both panels share the axis
+        labeled = [float(steps[position]) for position in ticks(len(steps))]
+        for axes in (by_relation, by_layer):
             axes.set_xticks(labeled, [f"{step:,.10g}" for step in labeled], rotation=35, ha="right")
             axes.set_xticks([], minor=True)
     for axes, about in zip(grid[:, 0], ("relation", "layer, mean over relations"), strict=True):
         axes.set_ylabel(f"held-out accuracy (%)\nby {about}")
     for axes in grid[:, -1]:
         axes.legend(frameon=False, fontsize=6, loc="center left", bbox_to_anchor=(1, 0.5))
-    kind = table["map"].iloc[0] if len(table) else ""
     name = f"{model} ({kind})" if len(survey.maps) > 1 else model
     figure.suptitle(name, fontsize=8, x=0.01, ha="left")
     return figure

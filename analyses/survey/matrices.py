@@ -74,9 +74,9 @@ class MatrixMaker:
     """Looks up the matrices of a survey by relation. Rows have an `Entry` for each treebank, by its name."""
 
     def __init__(self, survey: Survey, folder: Path | None = None) -> None:
-        # Heads lead to the reports of the cells from the pages of the folder.
+        # The pages of the folder link heads to the reports of the cells.
         self.survey, self._folder = survey, folder
-        self._pages = {(each.cell, kind): page for each in survey.results for kind, page in each.reports.items()}
+        self._pages = {(result.cell, kind): page for result in survey.results for kind, page in result.reports.items()}
         self._models = short_names(survey.models)
         self._accuracies: dict[tuple[str, str, str, str], Entry] = {}  # by model, kind of map, treebank and relation
         self._failed: set[tuple[str, str, str]] = set()  # model, kind of map, and treebank
@@ -85,23 +85,21 @@ class MatrixMaker:
             self._failed |= {(cell.model, failure.kind, cell.treebank) for failure in result.failures}
             for kind, best in result.best.items():
                 for row in rows_of(best):
-                    view = self.view(cell, kind, row) if row["correct"] else ""
-                    entry = _accuracy(row, survey.min_count)._replace(address=view)
+                    entry = _accuracy_entry(row, survey.min_count, self.view(cell, kind, row) if row["correct"] else "")
                     self._accuracies[cell.model, kind, cell.treebank, row["relation"]] = entry
-        # By relation, by the name of the contrast, and by treebank.
+        # By relation, by the name of the pair of models or maps, and by treebank.
         self._differences: dict[str, dict[str, dict[str, Entry]]] = {}
-        for one in (*survey.contrasts, *survey.means):
-            name = pair_name(one.contrast, self._models)
-            for difference in one.contrast.differences:
-                entry = Entry(
+        for survey_contrast in (*survey.contrasts, *survey.means):
+            name = pair_name(survey_contrast.contrast, self._models)
+            for difference in survey_contrast.contrast.differences:
+                by_treebank = self._differences.setdefault(difference.group, {}).setdefault(name, {})
+                by_treebank[survey_contrast.treebank or MEAN] = Entry(
                     difference.difference,
                     percent(difference.difference, sign=True),
                     interval(difference.low, difference.high),
                     weak=not difference.tested,
                     strong=difference.significant,
                 )
-                by_name = self._differences.setdefault(difference.group, {})
-                by_name.setdefault(name, {})[one.treebank or MEAN] = entry
 
     def view(self, cell: Cell, kind: str, row: Row) -> str:
         """Return the address of the head of a row in the report of a cell; empty if there is no report."""
@@ -134,10 +132,10 @@ class MatrixMaker:
         return [{"difference": name, **empty, **entries} for name, entries in by_name.items()]
 
 
-def _accuracy(row: Mapping[str, Any], min_count: int) -> Entry:
-    """Return the held-out accuracy of a row of the table of best heads."""
+def _accuracy_entry(row: Mapping[str, Any], min_count: int, address: str) -> Entry:
+    """Return the held-out accuracy of a row of the table of best heads, whose head has this address."""
     head = f"{head_name(row['layer'], row['head'])} {ARROWS[row['direction']]}, " if row["correct"] else ""
     is_rare = row["total"] < min_count
     n = f"(n = {row['total']:,})" if is_rare else f"n = {row['total']:,}"
     details = f"{head}{n}, offset {percent(row['offset_accuracy'])}"
-    return Entry(row["heldout_accuracy"], percent(row["heldout_accuracy"]), details, weak=is_rare)
+    return Entry(row["heldout_accuracy"], percent(row["heldout_accuracy"]), details, weak=is_rare, address=address)

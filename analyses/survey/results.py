@@ -11,9 +11,9 @@ import pandas as pd
 
 from ...corpora_loaders.releases import grouped_reasons
 from ...reports.saved import Saved
-from .columns import SURVEY_TRAINING, SURVEY_TRANSFER, SURVEY_TRANSFER_MEANS
+from .columns import SURVEY_CONTRASTS, SURVEY_MEANS, SURVEY_TRAINING, SURVEY_TRANSFER, SURVEY_TRANSFER_MEANS
 from .contrasts import SurveyContrast
-from .tables import CellFailure, CellResult, cells_table, contrasts_table, means_table, rows_table, survey_table
+from .tables import CellFailure, CellResult, cells_table, contrasts_table, rows_table, survey_table
 
 _MOST_NAMED = 3
 """The number of cells that a warning names."""
@@ -68,13 +68,13 @@ class Survey(Saved):
 
     @cached_property
     def contrasts_table(self) -> pd.DataFrame:
-        """All differences, see `attentionology.analyses.survey.tables.contrasts_table`."""
-        return contrasts_table(self.contrasts)
+        """All differences within treebanks, one row per relation and pair of sides."""
+        return contrasts_table(self.contrasts, SURVEY_CONTRASTS)
 
     @cached_property
     def means_table(self) -> pd.DataFrame:
-        """The differences of means over treebanks, see `attentionology.analyses.survey.tables.means_table`."""
-        return means_table(self.means)
+        """The differences of means over treebanks, one row per relation and pair of sides."""
+        return contrasts_table(self.means, SURVEY_MEANS)
 
     @cached_property
     def cells_table(self) -> pd.DataFrame:
@@ -105,11 +105,11 @@ class Survey(Saved):
     def left_out_heads(self) -> list[dict[str, Any]]:
         """For each cell with enhanced dependencies, how many of their heads were left out."""
         counted = [result for result in self.results if result.record and "dependency" in result.record]
-        return [{**vars(each.cell), **(each.record or {})["dependency"]["left_out"]} for each in counted]
+        return [{**vars(result.cell), **(result.record or {})["dependency"]["left_out"]} for result in counted]
 
     @property
     def warnings(self) -> list[str]:
-        """How many cells failed, what was left out, and each warning once, after the first few cells that have it."""
+        """How many cells failed, what was left out, and each warning once, behind the names of the first few cells."""
         cells_by_warning: dict[str, list[str]] = {}
         for result in self.results:
             for warning in result.record["warnings"] if result.record else ():

@@ -33,9 +33,10 @@ _MOST_ENTRIES = 60_000
 
 def survey_section(survey: Survey, folder: Path | None = None) -> Section:
     """Make the tables, the figures and the section of the page, which may be in a folder."""
-    maker, relations, fit = MatrixMaker(survey, folder), relations_of(survey), fit_table(survey)
-    entries = len(survey.treebanks) * (len(survey.models) * len(survey.maps) + len(survey.means)) or 1
-    shown = relations[: max(1, _MOST_ENTRIES // entries)]
+    maker, fit = MatrixMaker(survey, folder), fit_table(survey)
+    relations = relations_of(survey)
+    entries_of_relation = len(survey.treebanks) * (len(survey.models) * len(survey.maps) + len(survey.means)) or 1
+    shown = relations[: max(1, _MOST_ENTRIES // entries_of_relation)]
     if survey.relation in relations and survey.relation not in shown:
         shown[-1] = survey.relation
     figures = {
@@ -50,7 +51,7 @@ def survey_section(survey: Survey, folder: Path | None = None) -> Section:
         for number, model in enumerate(trained_models[:_CURVES], start=1)
     }
     figures |= training_figures
-    further = {
+    tables_if_any = {
         "survey_transfer": survey.transfer_table,
         "survey_transfer_means": survey.transfer_means_table,
         "survey_training": survey.training_table,
@@ -75,7 +76,7 @@ def survey_section(survey: Survey, folder: Path | None = None) -> Section:
             "has_fit": bool(fit.rows),
             "has_contrasts": bool(survey.contrasts or survey.means),
             "min_count": survey.min_count,
-            "has_reports": folder is not None and any(each.reports for each in survey.results),
+            "has_reports": folder is not None and any(result.reports for result in survey.results),
             "has_transfer": bool(survey.transfer_rows),
             "transfer_findings": list(transfer_findings(survey.transfer_means_table)),
             "transfer_relation": transfer_relation(survey),
@@ -96,7 +97,7 @@ def survey_section(survey: Survey, folder: Path | None = None) -> Section:
             "survey_contrasts": survey.contrasts_table,
             "survey_means": survey.means_table,
             "survey_cells": survey.cells_table,
-            **{name: table for name, table in further.items() if len(table)},
+            **{name: table for name, table in tables_if_any.items() if len(table)},
         },
         figures={name: figure for name, figure in figures.items() if figure is not None},
         findings=survey_findings(survey),
@@ -106,16 +107,16 @@ def survey_section(survey: Survey, folder: Path | None = None) -> Section:
 def survey_findings(survey: Survey) -> tuple[Finding, ...]:
     """Return for each pair of models or kinds of maps in how many relations one finds clearly more, and where most."""
     # A pair with means over treebanks is not listed by treebank again.
-    with_means = {(one.about, one.contrast.first, one.contrast.second) for one in survey.means}
-    found = []
-    for one in (*survey.means, *survey.contrasts):
-        contrast = one.contrast
+    pairs_with_means = {(mean.about, mean.contrast.first, mean.contrast.second) for mean in survey.means}
+    findings = []
+    for survey_contrast in (*survey.means, *survey.contrasts):
+        about, contrast, treebank = survey_contrast.about, survey_contrast.contrast, survey_contrast.treebank
         rows = [row for row in contrast.tested if row.group not in TOTALS]
-        if not rows or (one.treebank and (one.about, contrast.first, contrast.second) in with_means):
+        if not rows or (treebank and (about, contrast.first, contrast.second) in pairs_with_means):
             continue
-        several = max(one.treebanks.values(), default=1)
-        where = f" of {one.treebank}" if one.treebank else f", as means over up to {several} treebanks"
-        noun, model = ("the map ", f"{contrast.first.run}: ") if one.about == "maps" else ("", "")
+        n_treebanks = max(survey_contrast.treebanks.values(), default=1)
+        where = f" of {treebank}" if treebank else f", as means over up to {n_treebanks} treebanks"
+        noun, model = ("the map ", f"{contrast.first.run}: ") if about == "maps" else ("", "")
         text = difference_text(contrast, rows, heads=True, noun=noun, where=where)
-        found.append((rows, Finding(f"{model}{text}", "#contrasts")))
-    return clear_first(found)
+        findings.append((rows, Finding(f"{model}{text}", "#contrasts")))
+    return clear_first(findings)

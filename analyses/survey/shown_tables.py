@@ -26,7 +26,8 @@ def in_terminal(survey: Survey, width: int) -> RenderableType:
     """Return the matrix of one relation, models and maps as rows, and below it what a reader has to know."""
     lines = [f"Survey of {grid_size(survey.models, survey.treebanks, survey.maps)}.", *_differences_in_words(survey)]
     if survey.left_out_heads:
-        roots, empty_nodes = (sum(each[name] for each in survey.left_out_heads) for name in ("roots", "empty_nodes"))
+        roots = sum(left_out["roots"] for left_out in survey.left_out_heads)
+        empty_nodes = sum(left_out["empty_nodes"] for left_out in survey.left_out_heads)
         lines.append(
             "The gold are the enhanced dependencies; left out in all cells together: "
             f"{roots:,} heads that are the root, {empty_nodes:,} that are empty nodes."
@@ -34,8 +35,8 @@ def in_terminal(survey: Survey, width: int) -> RenderableType:
     lines += transfer_findings(survey.transfer_means_table)
     lines += [f"Warning: {warning}" for warning in survey.warnings]
     for result, failure in survey.failures:
-        where = f"{result.cell.model} on {result.cell.treebank}" + (f" ({failure.kind})" if failure.kind else "")
-        lines.append(f"Failed: {where}: {failure.reason}")
+        kind = f" ({failure.kind})" if failure.kind else ""
+        lines.append(f"Failed: {result.cell.model} on {result.cell.treebank}{kind}: {failure.reason}")
     matrix, fit = accuracies_table(MatrixMaker(survey), survey.relation), fit_table(survey)
     tables = [matrix, fit] if fit.rows else [matrix]
     return Group(*(part for table in tables for part in (table.terminal(width), "")), *map(escape, lines))
@@ -47,7 +48,7 @@ def accuracies_table(maker: MatrixMaker, relation: str) -> ShownTable:
     columns = [
         TableColumn("model", "text", "", "model", wraps=True),
         *([TableColumn("map", "text", "", "map")] if len(survey.maps) > 1 else []),
-        *(_entries(treebank, short[treebank], shaded=True) for treebank in survey.treebanks),
+        *(_entry_column(treebank, short[treebank], shaded=True) for treebank in survey.treebanks),
     ]
     notes = (
         "In each entry: the best head, the number of words (n), and the accuracy of the best fixed offset. n in "
@@ -63,32 +64,26 @@ def differences_table(maker: MatrixMaker, relation: str) -> ShownTable:
     survey, short = maker.survey, short_names(maker.survey.treebanks)
     columns = [
         TableColumn("difference", "text", "", "difference", wraps=True),
-        *(_entries(treebank, short[treebank]) for treebank in survey.treebanks),
-        *([_entries(MEAN, MEAN)] if survey.means else []),
+        *(_entry_column(treebank, short[treebank]) for treebank in survey.treebanks),
+        *([_entry_column(MEAN, MEAN)] if survey.means else []),
     ]
     rows = maker.differences(relation)
     return ShownTable("survey_differences", f"{relation}: differences (points)", columns, rows)
 
 
-def _entries(key: str, heading: str, *, shaded: bool = False) -> TableColumn:
+def _entry_column(key: str, heading: str, *, shaded: bool = False) -> TableColumn:
     """Return the column of the entries that rows have under a key."""
-
-    def entry(row: Row) -> Entry:
-        found: Entry = row[key]
-        return found
-
-    shade: Callable[[Row], float] | None = (lambda row: entry(row).shade) if shaded else None
     return TableColumn(
         "",
         "entry",
         "",
         heading,
-        cell=lambda row: entry(row).text,
-        beside=lambda row: entry(row).details,
+        cell=lambda row: row[key].text,
+        beside=lambda row: row[key].details,
         beside_in="any",
-        look=lambda row: entry(row).look,
-        shade=shade,
-        link=lambda row: entry(row).address,
+        look=lambda row: row[key].look,
+        shade=(lambda row: row[key].shade) if shaded else None,
+        link=lambda row: row[key].address,
         wraps=True,
     )
 
@@ -97,8 +92,8 @@ def failures_table(survey: Survey) -> ShownTable:
     """Return the cells that could not be counted, with the reasons."""
     columns = [TableColumn(name, "text", "", name, wraps=name == "reason") for name in _OF_FAILURES]
     rows = [
-        dict(zip(_OF_FAILURES, (result.cell.model, result.cell.treebank, each.kind or "all", each.reason), strict=True))
-        for result, each in survey.failures
+        {**vars(result.cell), "map": failure.kind or "all", "reason": failure.reason}
+        for result, failure in survey.failures
     ]
     return ShownTable("survey_failures", "What failed", columns, rows)
 
@@ -138,14 +133,13 @@ def contrasts_table(survey: Survey) -> ShownTable:
 def transfer_table(survey: Survey) -> ShownTable:
     """Return the mean losses: treebanks that choose heads as rows, and those that score them as columns."""
     rows = {(row["model"], row["map"], row["chosen_on"], row["scored_on"]): row for row in survey.transfer_mean_rows}
-    columns = [*_columns_of_choice(survey), *_columns_of_scores(survey), _entries(on(""), "mean")]
+    columns = [*_columns_of_choice(survey), *_columns_of_scores(survey), _entry_column(on(""), "mean")]
     title = "Mean loss over relations of the heads that another treebank chose (points)"
     return ShownTable("survey_transfer", title, columns, [_losses(survey, rows, key) for key in _choices(rows)])
 
 
 def transfer_relation_table(survey: Survey, view: Callable[[Cell, str, Row], str] = lambda *_: "") -> ShownTable:
-    """Return the losses for the words of all relations together, or for the survey's relation if these have no row."""
-    # `view` returns the address of the head of a row in the report of a cell.
+    """Return the losses for one relation, see `transfer_relation`; ``view`` links a head to the report of its cell."""
     relation = transfer_relation(survey)
     rows = {
         (row["model"], row["map"], row["chosen_on"], row["scored_on"]): row
@@ -155,7 +149,7 @@ def transfer_relation_table(survey: Survey, view: Callable[[Cell, str, Row], str
     heads = {
         (model, kind, chosen_on): {**row, "view": view(Cell(model, chosen_on), kind, row)}
         for (model, kind, chosen_on, _), row in rows.items()
-    }
+    }  # by whatever treebank scores, because the head is the same
     columns = [
         *_columns_of_choice(survey),
         replace(HEAD, link=lambda row: row["view"]),
@@ -168,7 +162,7 @@ def transfer_relation_table(survey: Survey, view: Callable[[Cell, str, Row], str
 
 
 def transfer_relation(survey: Survey) -> str:
-    """Return the relation whose losses are shown beside the means: all words together, if they have a row."""
+    """Return the relation whose losses are shown beside the means: all words if they have a row, or the survey's."""
     return ALL if any(row["relation"] == ALL for row in survey.transfer_rows) else survey.relation
 
 
@@ -189,7 +183,7 @@ def _columns_of_choice(survey: Survey) -> list[TableColumn]:
 
 def _columns_of_scores(survey: Survey) -> list[TableColumn]:
     short = short_names(survey.treebanks)
-    return [_entries(on(treebank), short[treebank]) for treebank in survey.treebanks]
+    return [_entry_column(on(treebank), short[treebank]) for treebank in survey.treebanks]
 
 
 def _choices(rows: Mapping[tuple[str, str, str, str], Row]) -> list[tuple[str, str, str]]:

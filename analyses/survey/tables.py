@@ -12,7 +12,7 @@ import pandas as pd
 from ...extractors.tokens.text_fit import TextFit
 from ...reports.columns import Schema
 from ..comparison.results import row_of
-from .columns import SURVEY, SURVEY_CELLS, SURVEY_CONTRASTS, SURVEY_MEANS
+from .columns import SURVEY, SURVEY_CELLS
 from .contrasts import SurveyContrast
 
 
@@ -86,38 +86,28 @@ def cells_table(results: Iterable[CellResult]) -> pd.DataFrame:
     return _table([pd.DataFrame(rows)] if rows else [], SURVEY_CELLS)
 
 
-def contrasts_table(contrasts: Sequence[SurveyContrast]) -> pd.DataFrame:
-    """Return all differences within treebanks, one row per relation and pair of sides."""
-    return _differences(contrasts, SURVEY_CONTRASTS)
-
-
-def means_table(means: Sequence[SurveyContrast]) -> pd.DataFrame:
-    """Return the differences of means over treebanks, one row per relation and pair of sides."""
-    return _differences(means, SURVEY_MEANS)
-
-
 def rows_table(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pd.DataFrame:
     """Return rows as a table with the columns of a schema."""
     return _table([pd.DataFrame(rows)] if rows else [], schema)
 
 
-def _differences(contrasts: Sequence[SurveyContrast], schema: Schema) -> pd.DataFrame:
-    """Return a row for each difference of each contrast, with the columns of a schema."""
+def contrasts_table(survey_contrasts: Sequence[SurveyContrast], schema: Schema) -> pd.DataFrame:
+    """Return a row for each difference of each contrast, that is for each relation, with the columns of a schema."""
     rows = [
         {
-            **row_of(one.contrast, row),
-            "about": one.about,
-            "treebank": one.treebank,
-            "treebanks": one.treebanks.get(row.group),
+            **row_of(survey_contrast.contrast, difference),
+            "about": survey_contrast.about,
+            "treebank": survey_contrast.treebank,
+            "treebanks": survey_contrast.treebanks.get(difference.group),
         }
-        for one in contrasts
-        for row in one.contrast.differences
+        for survey_contrast in survey_contrasts
+        for difference in survey_contrast.contrast.differences
     ]
     return _table([pd.DataFrame(rows).rename(columns=_OF_COMPARISON)] if rows else [], schema)
 
 
 def _read(record: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what was read in a cell, as columns; nothing if the whole cell failed."""
+    """Return the columns about what was read in a cell, given its run record; almost none if the whole cell failed."""
     if record is None:
         return {"weights_sha256": "", "fits": ""}
     model, sentences = record["model"], record["sentences"]

@@ -40,11 +40,12 @@ class TrainingStep(NamedTuple):
 
 
 def checkpoints_of(models: Sequence[str]) -> dict[str, list[TrainingStep]]:
-    """Return the checkpoints of each model that has at least three, in the order of their steps."""
-    # models: the names of models: `ID@REVISION`, or folders whose names end in a word for a step and a number.
-    # Returns the checkpoints by the name of the model without its step. Models with equal steps have no curve, because
-    # the order of their revisions is not known.
-    found: dict[str, list[TrainingStep]] = {}
+    """Return the checkpoints of each model that has at least three, in the order of their steps.
+
+    Names of models are ``ID@REVISION``, or those of folders that end in a word for a step and a number. Checkpoints are
+    returned by the name without the step.
+    """
+    checkpoints_by_model: dict[str, list[TrainingStep]] = {}
     for name in models:
         model, at, revision = name.rpartition("@")
         if at and model and "/" not in revision:
@@ -56,10 +57,12 @@ def checkpoints_of(models: Sequence[str]) -> dict[str, list[TrainingStep]]:
         if match:
             number, unit = match.groups(default="")
             step = float(number) * _FACTORS[unit.lower()]
-            found.setdefault(model, []).append(TrainingStep(name, int(step) if step.is_integer() else step))
+            checkpoint = TrainingStep(name, int(step) if step.is_integer() else step)
+            checkpoints_by_model.setdefault(model, []).append(checkpoint)
     return {
         model: sorted(checkpoints, key=lambda checkpoint: checkpoint.step)
-        for model, checkpoints in found.items()
+        for model, checkpoints in checkpoints_by_model.items()
+        # Models with equal steps have no curve, because the order of their revisions is not known.
         if len({checkpoint.step for checkpoint in checkpoints}) == len(checkpoints) >= FEWEST_CHECKPOINTS
     }
 
@@ -72,22 +75,24 @@ class LayerAccuracies(NamedTuple):
 
 
 def layer_accuracies(groups: Mapping[str, list[int]], counts: tuple[Counts, Counts], min_count: int) -> LayerAccuracies:
-    """Return the mean held-out accuracies of layers over the relations with at least ``min_count`` words."""
+    """Return the mean held-out accuracies of layers over the relations with at least ``min_count`` words.
+
+    The groups are the rows of each relation in the counts, which are those over subsets and over replicates.
+    """
     subsets, replicates = counts
-    n = {name: int(subsets.total[rows, 0].sum()) for name, rows in groups.items()}
-    names = [name for name in groups if n[name] >= max(1, min_count)]
+    n_words = {name: int(subsets.total[rows, 0].sum()) for name, rows in groups.items()}  # subset 0 is the corpus
+    frequent = [name for name in groups if n_words[name] >= max(1, min_count)]
     layers = []
     for layer in range(subsets.correct.shape[-2]):
         # A layer is treated as a model of one layer, so that its head is chosen, scored and resampled in the same way.
-        layer_subsets, layer_replicates = (
-            replace(each, correct=each.correct[..., layer : layer + 1, :]) for each in (subsets, replicates)
-        )
-        rates = [heldout_rate(groups[name], layer_subsets, layer_replicates) for name in names]
+        layer_subsets = replace(subsets, correct=subsets.correct[..., layer : layer + 1, :])
+        layer_replicates = replace(replicates, correct=replicates.correct[..., layer : layer + 1, :])
+        rates = [heldout_rate(groups[name], layer_subsets, layer_replicates) for name in frequent]
         rates = [rate for rate in rates if not math.isnan(rate.value)]
         value = float(np.mean([rate.value for rate in rates])) if rates else math.nan
         deviations = np.mean([rate.deviations for rate in rates], axis=0) if rates else np.zeros(0)
-        layers.append(Measured(str(layer + 1), value, sum(n[name] for name in names), deviations))
-    return LayerAccuracies(len(names), tuple(layers))
+        layers.append(Measured(str(layer + 1), value, sum(n_words[name] for name in frequent), deviations))
+    return LayerAccuracies(len(frequent), tuple(layers))
 
 
 class TrainingCurves:
@@ -95,7 +100,7 @@ class TrainingCurves:
 
     def __init__(self, models: Sequence[str]) -> None:
         self.checkpoints = checkpoints_of(models)
-        self._found: dict[tuple[str, str, str], list[Row]] = {}  # by model, treebank and kind of map
+        self._rows: dict[tuple[str, str, str], list[Row]] = {}  # by model, treebank and kind of map
 
     def add(self, model: str, treebank: str, kind: str, measured: Sequence[Measured], layers: LayerAccuracies) -> None:
         """Add what a model has on a treebank with one kind of map."""
@@ -104,19 +109,19 @@ class TrainingCurves:
             {"about": "layer", "layer": int(one.group), "relations": layers.relations, **_accuracy(one)}
             for one in layers.layers
         ]
-        self._found[model, treebank, kind] = rows
+        self._rows[model, treebank, kind] = rows
 
     def rows(self) -> list[Row]:
         """Return all rows: by model, treebank, kind of map, and relation or layer, and then by step."""
         rows: list[Row] = []
         for model, checkpoints in self.checkpoints.items():
-            for treebank, kind in dict.fromkeys(key[1:] for key in self._found):
+            for treebank, kind in dict.fromkeys((treebank, kind) for _, treebank, kind in self._rows):
                 curves: dict[tuple[Any, ...], list[Row]] = {}
                 for name, step in checkpoints:
-                    for row in self._found.get((name, treebank, kind), ()):
-                        key = (row["about"], row.get("relation"), row.get("layer"))
+                    for row in self._rows.get((name, treebank, kind), ()):
+                        curve = curves.setdefault((row["about"], row.get("relation"), row.get("layer")), [])
                         point = {"model": model, "checkpoint": name, "step": step, "treebank": treebank, "map": kind}
-                        curves.setdefault(key, []).append({**point, **row})
+                        curve.append({**point, **row})
                 rows += [row for curve in curves.values() for row in curve]
         return rows
 

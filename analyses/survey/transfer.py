@@ -75,9 +75,10 @@ def kept_counts(
     measured: Iterable[Measured],
     counts: tuple[Counts, Counts],
 ) -> KeptCounts:
-    """Keep what transfer needs of the counts over the corpus and its replicates, the latter in a temporary file."""
+    """Keep what transfer needs of the counts over subsets of the corpus and over replicates; see `KeptCounts`."""
     subsets, replicates = counts
-    # They take 26 MB for 45 relations and 144 heads, for each model, treebank and kind of map of the survey.
+    # The counts over replicates go to a temporary file, because they take 26 MB for 45 relations and 144 heads, for
+    # each model, treebank and kind of map of the survey.
     drawn_correct = replicates.correct.astype(np.min_scalar_type(int(replicates.correct.max(initial=0))))
     if drawn_correct.size:
         with TemporaryFile() as file:
@@ -87,8 +88,8 @@ def kept_counts(
     return KeptCounts(
         groups,
         frozenset(in_means),
-        {name: subsets.correct[rows, 0].sum(0) for name, rows in groups.items()},
-        {one.group: one for one in measured},
+        {name: subsets.correct[rows, 0].sum(0) for name, rows in groups.items()},  # subset 0 is the whole corpus
+        {heldout.group: heldout for heldout in measured},
         {name: best_in_replicates(rows, replicates) for name, rows in groups.items()},
         Counts(drawn_correct, np.zeros(0), replicates.total),
     )
@@ -115,14 +116,13 @@ def transfers(treebanks: Mapping[str, KeptCounts], min_count: int, **labels: str
     """
     rows, means = list[Row](), list[Row]()
     # An order of its own, as if the name of the treebank were part of the ids of its sentences.
-    orders = {name: replicate_order(name, each.replicates.total.shape[1]) for name, each in treebanks.items()}
+    orders = {name: replicate_order(name, kept.replicates.total.shape[1]) for name, kept in treebanks.items()}
     for chosen_on in treebanks:
-        others = [name for name in treebanks if name != chosen_on]
-        pairs = [_transferred((chosen_on, name), treebanks, orders, min_count) for name in others]
+        pairs = [_transferred(chosen_on, name, treebanks, orders, min_count) for name in treebanks if name != chosen_on]
         rows += [{**labels, **row} for pair in pairs for row in pair.rows]
         means += [{**labels, **pair.mean} for pair in pairs]
-        if scored := [pair for pair in pairs if pair.mean["relations"]]:
-            means.append({**labels, "chosen_on": chosen_on, "scored_on": "", **_mean_over_treebanks(scored)})
+        if pairs_with_mean := [pair for pair in pairs if pair.mean["relations"]]:
+            means.append({**labels, "chosen_on": chosen_on, "scored_on": "", **_mean_over_treebanks(pairs_with_mean)})
     return rows, means
 
 
@@ -134,28 +134,33 @@ def _mean_over_treebanks(pairs: Sequence[_Transferred]) -> Row:
 
 
 def _transferred(
-    names: tuple[str, str], treebanks: Mapping[str, KeptCounts], orders: Mapping[str, Array], min_count: int
+    chosen_on: str,
+    scored_on: str,
+    treebanks: Mapping[str, KeptCounts],
+    orders: Mapping[str, Array],
+    min_count: int,
 ) -> _Transferred:
-    """Score the heads of the first treebank on the second."""
-    choice, score = (treebanks[name] for name in names)
-    treebank_columns = dict(zip(("chosen_on", "scored_on"), names, strict=True))
+    """Score the heads of one treebank on another, whose replicates have these orders."""
+    choice, score = treebanks[chosen_on], treebanks[scored_on]
     rows = list[Row]()
     rows_in_mean, deviations_in_mean = list[Row](), list[Array]()
     for relation in choice.groups:
         if relation not in score.groups:
             continue
         head = argbest(choice.correct[relation])
-        correct, heldout = score.correct[relation], score.heldout[relation]  # the latter of the heads that it chooses
+        direction, layer, head_in_layer = head
+        correct = score.correct[relation]
+        heldout = score.heldout[relation]  # the accuracy of heads that the scoring treebank chooses itself
+        accuracy = rate(int(correct[head]), heldout.n)
         of_score, (low, high) = score.scores(relation, head)
         of_choice = choice_deviations(choice.best_again[relation], correct, heldout.n)
-        deviations = (of_score - heldout.deviations)[orders[names[1]]] + of_choice[orders[names[0]]]
-        direction, layer, number = head
-        accuracy = rate(int(correct[head]), heldout.n)
+        deviations = (of_score - heldout.deviations)[orders[scored_on]] + of_choice[orders[chosen_on]]
         row = {
-            **treebank_columns,
+            "chosen_on": chosen_on,
+            "scored_on": scored_on,
             "relation": relation,
             "layer": layer + 1,
-            "head": number + 1,
+            "head": head_in_layer + 1,
             "direction": READINGS[direction],
             "n_chosen": choice.heldout[relation].n,
             "n": heldout.n,
@@ -172,7 +177,8 @@ def _transferred(
             rows_in_mean.append(row)
             deviations_in_mean.append(deviations)
     mean = {
-        **treebank_columns,
+        "chosen_on": chosen_on,
+        "scored_on": scored_on,
         "treebanks": 1,
         "relations": len(rows_in_mean),
         **_mean(rows_in_mean, deviations_in_mean),
@@ -187,9 +193,8 @@ def _mean(rows: Sequence[Row], deviations: Sequence[Array]) -> Row:
     """Return the means of some rows, each with the same weight, and the interval of the mean loss."""
     if not rows:
         return {"n": 0, **dict.fromkeys(("accuracy", "heldout", "loss", "loss_low", "loss_high"), math.nan)}
-    accuracy, heldout, loss = (float(np.mean([row[name] for row in rows])) for name in ("accuracy", "heldout", "loss"))
-    of_loss = _loss(loss, np.mean(deviations, axis=0))
-    return {"n": sum(row["n"] for row in rows), "accuracy": accuracy, "heldout": heldout, **of_loss}
+    means = {name: float(np.mean([row[name] for row in rows])) for name in ("accuracy", "heldout", "loss")}
+    return {"n": sum(row["n"] for row in rows), **means, **_loss(means["loss"], np.mean(deviations, axis=0))}
 
 
 def _loss(value: float, deviations: Array) -> Row:
@@ -204,14 +209,14 @@ def _only_in_first(first: KeptCounts, second: KeptCounts) -> str:
 
 def transfer_findings(means: pd.DataFrame) -> Iterator[str]:
     """Yield a sentence for each model and kind of map: whose heads transfer worst and best, or that none stand out."""
-    overall = [row for row in rows_of(means) if row["scored_on"] == ""]
-    several = len({row["map"] for row in overall}) > 1
-    for model, kind in dict.fromkeys((row["model"], row["map"]) for row in overall):
-        rows = [row for row in overall if (row["model"], row["map"]) == (model, kind)]
+    rows_over_treebanks = [row for row in rows_of(means) if row["scored_on"] == ""]
+    has_several_maps = len({row["map"] for row in rows_over_treebanks}) > 1
+    for model, kind in dict.fromkeys((row["model"], row["map"]) for row in rows_over_treebanks):
+        rows = [row for row in rows_over_treebanks if (row["model"], row["map"]) == (model, kind)]
         if len(rows) < 2:
             continue
-        worst, *_, best = sorted(rows, key=lambda row: row["loss"])
-        name = f"{model} ({kind})" if several else model
+        worst, *_, best = sorted(rows, key=lambda row: row["loss"])  # the lower, the worse
+        name = f"{model} ({kind})" if has_several_maps else model
         # The worst and the best of several are chosen by their losses, so the intervals themselves must be apart, which
         # asks for more than an interval of their difference does. Without intervals, nothing is shown.
         if worst["loss_high"] < best["loss_low"]:

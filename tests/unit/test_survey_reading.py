@@ -27,7 +27,7 @@ from attentionology.analyses.survey.shown_tables import (
     differences_table,
     failures_table,
 )
-from attentionology.analyses.survey.tables import Cell, CellFailure, CellResult, means_table
+from attentionology.analyses.survey.tables import Cell, CellFailure, CellResult
 from attentionology.reports.drawing import BLUE, GREY
 from attentionology.reports.format import rows_of
 from attentionology.reports.page import write_report
@@ -297,7 +297,7 @@ def test_the_first_cell_that_was_counted_is_the_reference():
 def test_rows_are_the_first_side_minus_the_other():
     collected = Contrasts(min_count=10)
     collected.add("ewt", [cell("a", weight=family([0.5], noise(1))), cell("b", weight=family([0.8], noise(2)))])
-    table = tables.contrasts_table(collected.within)
+    table = tables.contrasts_table(collected.within, SURVEY_CONTRASTS)
     assert list(table) == SURVEY_CONTRASTS.names
     row = table.iloc[0]
     assert (row["model_a"], row["model_b"], row["paired"]) == ("a", "b", "paired")
@@ -327,7 +327,7 @@ def test_means_are_those_of_a_plain_loop():
     collected = Contrasts(min_count=10)
     for name, (first, other) in treebanks.items():
         collected.add(name, [cell("a", weight=first), cell("b", weight=other)])
-    table = means_table(collected.means())
+    table = tables.contrasts_table(collected.means(), SURVEY_MEANS)
     assert list(table) == SURVEY_MEANS.names
     (row,) = table.to_dict("records")
     assert (row["model_a"], row["model_b"], row["treebanks"], row["n_a"]) == ("a", "b", 3, 300)
@@ -343,7 +343,7 @@ def test_equal_ids_in_two_treebanks_do_not_make_the_interval_of_a_mean_wider():
     collected = Contrasts(min_count=10)
     for name in ("first", "second"):
         collected.add(name, [cell("a", weight=family([0.5])), cell("b", weight=family([0.5], same))])
-    row = means_table(collected.means()).iloc[0]
+    row = tables.contrasts_table(collected.means(), SURVEY_MEANS).iloc[0]
     independent = same.std(ddof=1) / math.sqrt(2)
     assert row["high"] / 1.959964 == pytest.approx(independent, rel=0.1)
     assert row["high"] / 1.959964 < 0.85 * same.std(ddof=1)
@@ -353,5 +353,5 @@ def test_means_leave_out_treebanks_with_few_words():
     collected = Contrasts(min_count=50)
     for name, n in (("first", 100), ("second", 100), ("third", 20)):
         collected.add(name, [cell("a", weight=family([0.5], noise(1), n=n)), cell("b", weight=family([0.6], noise(2)))])
-    row = means_table(collected.means()).iloc[0]
+    row = tables.contrasts_table(collected.means(), SURVEY_MEANS).iloc[0]
     assert (row["treebanks"], row["n_a"], row["n_b"]) == (2, 200, 200)
