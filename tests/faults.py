@@ -372,8 +372,8 @@ _COLUMNS = (
     ),
     Fault(
         "analyses/comparison/findings.py",
-        "    return row.significant",
-        "    return row.p < 0.06",
+        "if row.significant] or ordered",
+        "if row.p < 0.06] or ordered",
         f"{_COMPARISON}test_the_headline_of_a_comparison_says_what_its_table_says",
     ),
     Fault(
@@ -917,8 +917,8 @@ _ABLATED = (
     ),
     Fault(
         "analyses/ablation/tables.py",
-        '"others": value - effect[difference_column]',
-        '"others": effect[difference_column]',
+        '"others": value - row[difference]',
+        '"others": row[difference]',
         f"{_ABLATION}test_relations_compare_the_best_head_with_its_layer",
     ),
     Fault(

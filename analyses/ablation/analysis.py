@@ -45,7 +45,8 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[AblationFacts]:
         """Plan the effects on final vectors, and on predictions if the model has a language-model head."""
-        chosen, encoder, corpus = options[AblationOptions], setting.encoder, setting.corpus
+        chosen = options[AblationOptions]
+        encoder, corpus = setting.encoder, setting.corpus
         if options[DependencyOptions].trees == "enhanced":
             raise OptionError(
                 "--trees enhanced is not for ablation, which measures effects on the words of each relation of the "
@@ -54,33 +55,36 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
         _ = encoder.layers  # raises an error here, before anything slow, if the architecture is not known
         heads = chosen.chosen(encoder.n_layers, encoder.n_heads)
         maker = AblationMaker(heads, encoder.n_layers, seed=setting.seed)
-        gave_means, notes = "", [_what_is_put(chosen, len(corpus))]
+        notes = [_what_is_put(chosen, len(corpus))]
+        digest_of_means = ""
         if chosen.ablate == "mean":
-            first = corpus.sentences[: chosen.mean_sentences]
-            maker = replace(maker, means=HeadMeans(first, setting.max_length))
-            gave_means = key_of_texts(sentence.id for sentence in first)
-        makers = {"vectors": maker}
+            give_means = corpus.sentences[: chosen.mean_sentences]
+            maker = replace(maker, means=HeadMeans(give_means, setting.max_length))
+            digest_of_means = key_of_texts(sentence.id for sentence in give_means)
+        makers = {"vectors": maker}  # by what the effects are on
         if chosen.predictions == "auto":
             prediction_maker, note = _of_predictions(setting, maker)
             notes.append(note)
             if prediction_maker is not None:
                 makers["predictions"] = prediction_maker
+
         requests = []
-        for outputs, maker_of_outputs in makers.items():
+        for outputs, maker in makers.items():
             arguments = {
                 "heads": heads,
                 "relations": tuple(corpus.relations),
-                "measures": maker_of_outputs.measures,
+                "measures": maker.measures,
                 "coarse": options[DependencyOptions].coarse,
             }
             counting = CountWith(HeadEffects, tuple(arguments.items()))
-            name, label, passes = f"ablation-{outputs}", f"ablation of {outputs}", maker_of_outputs.forward_passes
-            requests.append(Request(name, label, corpus, maker_of_outputs, counting, further_passes=passes))
-        n_heads = encoder.n_layers * encoder.n_heads
+            label, passes = f"ablation of {outputs}", maker.forward_passes
+            requests.append(Request(f"ablation-{outputs}", label, corpus, maker, counting, further_passes=passes))
+
         names = tuple(request.name for request in requests)
-        facts = AblationFacts(names, heads, n_heads, chosen.ablate, gave_means, setting.seed, tuple(notes))
-        sets = sets_of(len(heads), importance="predictions" in makers)
-        pruning_passes = len(corpus.sentences[: chosen.pruning_sentences]) * sets * len(makers)
+        all_heads = encoder.n_layers * encoder.n_heads
+        facts = AblationFacts(names, heads, all_heads, chosen.ablate, digest_of_means, setting.seed, tuple(notes))
+        sets_of_heads = sets_of(len(heads), importance="predictions" in makers)
+        pruning_passes = len(corpus.sentences[: chosen.pruning_sentences]) * sets_of_heads * len(makers)
         return Plan(tuple(requests), facts, follow_up_passes=pruning_passes if len(heads) > 1 else 0)
 
     def follow_up(
@@ -91,18 +95,20 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
         metric = counted.metric(plan.facts.requests[-1], HeadEffects)
         effect = metric.compute().mean[0, :, 0]  # the first effect of each head on all words
         makers = [request.maker for request in plan.requests if isinstance(request.maker, AblationMaker)]
-        looked: dict[str, list[dict[str, Any]]] = {}
-        first = inputs[: options[AblationOptions].pruning_sentences]
-        if len(first) and len(heads) > 1:
-            order = orders(heads, effect, metric.mean_importance(), plan.facts.seed)
-            rows = [row for maker in makers for row in pruned(read, first, maker, order)]
-            looked[key_of_texts(sentence.id for sentence in first)] = rows
+        rows_by_sentences: dict[str, list[dict[str, Any]]] = {}
+        to_prune = inputs[: options[AblationOptions].pruning_sentences]
+        if len(to_prune) and len(heads) > 1:
+            by_order = orders(heads, effect, metric.mean_importance(), plan.facts.seed)
+            rows = [row for maker in makers for row in pruned(read, to_prune, maker, by_order)]
+            rows_by_sentences[key_of_texts(sentence.id for sentence in to_prune)] = rows
         if makers[-1].lm is not None:
-            shown = sentences_to_show(counted.metrics, inputs)
-            maker = PredictionMaker(heads_to_show(counted.metrics, heads, effect), makers[-1])
-            predicted = [asdict(each) for of_batch in read(shown, maker) for each in of_batch] if shown else []
-            looked[PREDICTED + key_of_texts(sentence.id for sentence in shown)] = predicted
-        return looked or None
+            to_show, rows = sentences_to_show(counted.metrics, inputs), []
+            if to_show:
+                prediction_maker = PredictionMaker(heads_to_show(counted.metrics, heads, effect), makers[-1])
+                for predictions in read(to_show, prediction_maker):
+                    rows += map(asdict, predictions)
+            rows_by_sentences[PREDICTED + key_of_texts(sentence.id for sentence in to_show)] = rows
+        return rows_by_sentences or None
 
     def results(
         self, options: OptionSet, counted: Counted[AblationFacts], needed: Mapping[str, Any], looked: Any

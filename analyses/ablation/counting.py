@@ -54,16 +54,24 @@ class HeadEffects(ExactMetric):
         super().__init__()
         self.heads = [(layer, head) for layer, head in heads]
         self.measures = list(measures)
-        self._name = coarse_relation if coarse else str
-        names = sorted({self._name(relation) for relation in relations})
+        self._group_of_relation = coarse_relation if coarse else str
+        names = sorted({self._group_of_relation(relation) for relation in relations})
         # Words with tags that are not those of Universal Dependencies count among all words alone.
         self.groups = [EVERY, *(("relation", name) for name in names), *(("tag", name) for name in sorted(UPOS))]
         self._index = {group: index for index, group in enumerate(self.groups)}
         layers = torch.tensor([layer for layer, _ in self.heads])
+        # Whether the head of the column is another head of the same layer as that of the row.
         self._others = (layers[:, None] == layers) & ~torch.eye(len(layers), dtype=torch.bool)
-        shape = (len(self.groups), len(self.heads), len(self.measures), 2, 3)
-        for name, size in (("sums", shape), ("items", (shape[0], 3)), ("importance", shape[1:2]), ("inputs", ())):
-            self.add_state(name, torch.zeros(size, dtype=torch.int64), "sum")
+        groups, heads_off = len(self.groups), len(self.heads)
+        sums = (groups, heads_off, len(self.measures), 2, 3)
+        shapes: dict[str, tuple[int, ...]] = {
+            "sums": sums,
+            "items": (groups, 3),
+            "importance": (heads_off,),
+            "inputs": (),
+        }
+        for name, shape in shapes.items():
+            self.add_state(name, torch.zeros(shape, dtype=torch.int64), "sum")
 
     def update(self, batch: EffectBatch) -> None:
         """Add the effects in a batch."""
@@ -73,7 +81,7 @@ class HeadEffects(ExactMetric):
             for group, is_member in self._members(sentence, batch.word[in_sentence].tolist()):
                 n = int(is_member.sum())
                 total = values[is_member].sum(0)  # one value per sentence is rounded, see `exact_sums`
-                x = torch.stack([total, self._differences(total)], dim=-1)
+                x = torch.stack([total, self._differences(total)], dim=-1)  # (heads, measures, 2)
                 self.sums[group] = added(self.sums[group], torch.stack([x, x * x, x * n], dim=-1)[None])
                 self.items[group] += torch.tensor([n, n * n, 1])
         if batch.importance is not None:
@@ -86,14 +94,14 @@ class HeadEffects(ExactMetric):
         return total - is_other @ total / is_other.sum(1, keepdim=True).clamp(min=1)
 
     def _members(self, sentence: Sentence, words: Sequence[int]) -> Iterator[tuple[int, Tensor]]:
-        """Yield the index of each group that has some of the items, and which items these are, given their words."""
+        """Yield the index of each group that has some of the items, and which; ``words`` has the word of each item."""
         if not words:
             return
         membership: dict[int, list[bool]] = {self._index[EVERY]: [True] * len(words)}  # by the index of the group
         for item, word in enumerate(words):
             groups_of_word = []
             if sentence.relations and sentence.heads[word] is not None:
-                groups_of_word.append(("relation", self._name(sentence.relations[word])))
+                groups_of_word.append(("relation", self._group_of_relation(sentence.relations[word])))
             if sentence.tags:
                 groups_of_word.append(("tag", sentence.tags[word]))
             for group in groups_of_word:
@@ -117,14 +125,14 @@ class HeadEffects(ExactMetric):
         # The last dimension of what follows is effect and difference, and before it are groups, heads and measures.
         x, squares, products = np.moveaxis(floating(self.sums).numpy(), -1, 0)
         items = self.items.numpy().astype(np.float64)
-        n, n_squares, sentences = items.T[:, :, None, None, None]
+        n, n_squares, sentences = items.T[:, :, None, None, None]  # each of them (groups, 1, 1, 1)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = x / n
             # The linearized variance of the ratio of two totals over sentences (Cochran 1977, section 6.4).
             spread = squares - 2 * mean * products + mean * mean * n_squares
             error = np.sqrt(np.maximum(spread, 0) * sentences / (sentences - 1)) / n
         error[~np.isfinite(error)] = np.nan
-        mean[:, ~self._others.any(1).numpy(), :, 1] = np.nan
+        mean[:, ~self._others.any(1).numpy(), :, 1] = np.nan  # differences of heads that are alone in their layer
         low, high = mean - STANDARD_ERRORS * error, mean + STANDARD_ERRORS * error
         return Effects(
             mean[..., 0], low[..., 0], high[..., 0], mean[..., 1], low[..., 1], high[..., 1], self.items[:, 0].numpy()

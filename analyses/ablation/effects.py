@@ -115,12 +115,14 @@ class AblationMaker:
         fill = None if self.means is None else self.means.of(batch.encoder)
         effects, importance = [], None
         for outputs in self._without(comparison.switch, fill):
-            of_items = comparison.of_items(outputs)
-            effects.append(comparison.effects(of_items[:1], of_items[1:]))
+            compared = comparison.of_items(outputs)
+            plain, changed = compared[:1], compared[1:]
+            effects.append(comparison.effects(plain, changed))
         if comparison.losses is not None:
             layers, heads = torch.tensor(self.heads).T
-            importance = comparison.switch.products(comparison.losses)[:, layers, heads].double().cpu()
-        values = torch.cat(effects).transpose(0, 1).cpu()
+            products = comparison.switch.products(comparison.losses)  # of all heads: (sentences, layers, heads)
+            importance = products[:, layers, heads].double().cpu()
+        values = torch.cat(effects).transpose(0, 1).cpu()  # (items, heads, measures)
         return EffectBatch(values, comparison.sentence, comparison.word, batch.sentences, importance)
 
     def several(
@@ -168,13 +170,12 @@ class _Comparison:
 def _final_vectors(batch: SharedBatch) -> _Comparison:
     """Compare the final vectors of words."""
     switch = HeadSwitch(batch.encoder, batch.pieces)
-    n = switch.mask.shape[1]
-    merger = WordMerger(batch.pieces, n, dtype=torch.float64, device=switch.mask.device)
-    places = [
-        (row, position, word)
-        for row, pieces in enumerate(batch.pieces)
-        for word, position in enumerate(i for i, special in enumerate(pieces.special) if not special)
-    ]
+    n_pieces = switch.mask.shape[1]
+    merger = WordMerger(batch.pieces, n_pieces, dtype=torch.float64, device=switch.mask.device)
+    places = []
+    for row, pieces in enumerate(batch.pieces):
+        positions = [position for position, is_special in enumerate(pieces.special) if not is_special]
+        places += [(row, position, word) for word, position in enumerate(positions)]
     sentence, position, word = _columns(places)
 
     def vectors_of_words(outputs: Tensor) -> Tensor:

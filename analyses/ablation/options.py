@@ -65,17 +65,20 @@ class AblationOptions(OptionGroup):
         Raises:
             OptionError: the model has no such layer or head, or none is left.
         """
-        named = {(int(layer) - 1, int(head) - 1) for layer, head in (name.split("-") for name in self.ablate_heads)}
+        named_heads = {tuple(int(number) - 1 for number in name.split("-")) for name in self.ablate_heads}
         shape = f"the model has {n_layers} layers of {n_heads} heads"
-        if wrong := next((str(layer) for layer in self.ablate_layers if not 1 <= layer <= n_layers), ""):
-            raise OptionError(f"--ablate-layers: there is no layer {wrong}; {shape}")
-        if wrong_head := next(((i, h) for i, h in sorted(named) if i >= n_layers or h >= n_heads), None):
-            raise OptionError(f"--ablate-heads: there is no head {wrong_head[0] + 1}-{wrong_head[1] + 1}; {shape}")
-        every = [(layer, head) for layer in range(n_layers) for head in range(n_heads)]
+        for layer in self.ablate_layers:
+            if not 1 <= layer <= n_layers:
+                raise OptionError(f"--ablate-layers: there is no layer {layer}; {shape}")
+        for layer, head in sorted(named_heads):
+            if layer >= n_layers or head >= n_heads:
+                raise OptionError(f"--ablate-heads: there is no head {layer + 1}-{head + 1}; {shape}")
+        layers = [layer - 1 for layer in self.ablate_layers] or range(n_layers)
         chosen = tuple(
             (layer, head)
-            for layer, head in every
-            if (not named or (layer, head) in named) and (not self.ablate_layers or layer + 1 in self.ablate_layers)
+            for layer in range(n_layers)
+            for head in range(n_heads)
+            if layer in layers and (not named_heads or (layer, head) in named_heads)
         )
         if not chosen:
             raise OptionError("none of --ablate-heads is in one of --ablate-layers")

@@ -42,6 +42,9 @@ _DIGITS = 4
 
 Head = tuple[int, int]
 
+Places = list[tuple[int, int]]
+"""For each piece of a word the position whose logits predict it, and its id; empty if nothing predicts the word."""
+
 
 def sentences_to_show(metrics: Mapping[str, Any], inputs: Sequence[Sentence]) -> list[Sentence]:
     """Return the first short sentences of the sample that the explorer shows."""
@@ -72,8 +75,9 @@ def heads_to_show(metrics: Mapping[str, Any], heads: Sequence[Head], effect: Val
             better = better.sort_values("heldout_gain", ascending=False, kind="stable")
             finders += zip(better["layer"] - 1, better["head"] - 1, strict=True)
             break
-    wanted = dict.fromkeys((int(i), int(h)) for i, h in (by_effect[0], *finders, *by_effect))
-    return tuple(sorted([head for head in wanted if head in heads][:_MOST_HEADS]))
+    by_priority = dict.fromkeys((int(layer), int(head)) for layer, head in (by_effect[0], *finders, *by_effect))
+    switched_off = [head for head in by_priority if head in heads]  # finders may be heads that are always on
+    return tuple(sorted(switched_off[:_MOST_HEADS]))
 
 
 @dataclass(frozen=True)
@@ -99,41 +103,37 @@ class PredictionMaker:
         predictions: dict[str, list[tuple[float | None, Any]]] = {name: [] for name in names}
         lm = self.maker.lm.to(batch.encoder.device).eval()
         logits_of_input = len(pieces) * lm.config.get_text_config().vocab_size * len(names)
-        at_once = max(1, NUMBERS // logits_of_input) if len(inputs) > 1 else 1
-        for start in range(0, len(inputs), at_once):
-            switch = HeadSwitch(batch.encoder, inputs[start : start + at_once], lm)
+        inputs_at_once = max(1, NUMBERS // logits_of_input) if len(inputs) > 1 else 1
+        for start in range(0, len(inputs), inputs_at_once):
+            end = start + inputs_at_once
+            switch = HeadSwitch(batch.encoder, inputs[start:end], lm)
             for name, logits in zip(names, self._without(switch, batch), strict=True):
-                for index, places in words:
-                    if start <= index < start + at_once:
-                        predictions[name].append(self._prediction(logits[index - start], places, batch))
+                for input_index, places in words:
+                    if start <= input_index < end:
+                        predictions[name].append(self._prediction(logits[input_index - start], places, batch))
         for name, of_words in predictions.items():
             log_p, likeliest = zip(*of_words, strict=True) if of_words else ((), ())
             yield Predicted(sentence.id, name, log_p, likeliest)
 
-    def _inputs_and_words(
-        self, batch: SharedBatch, pieces: Pieces
-    ) -> tuple[list[Pieces], list[tuple[int, list[tuple[int, int]]]]]:
-        """Return what the model reads, and for each word the input and the places of its pieces with their ids."""
+    def _inputs_and_words(self, batch: SharedBatch, pieces: Pieces) -> tuple[list[Pieces], list[tuple[int, Places]]]:
+        """Return what the model reads, and for each word the index of the input that predicts it, and its places."""
         pieces_of_words: list[list[int]] = [[] for _ in range(pieces.words)]
         for piece, word in enumerate(pieces.word_of):
             if word >= 0:
                 pieces_of_words[word].append(piece)
-        if self.maker.causal:  # the logits at a piece are about the next one, and nothing predicts the first
-            places = [
-                [] if 0 in word else [(piece - 1, pieces.ids[piece]) for piece in word] for word in pieces_of_words
-            ]
-            return [pieces], [(0, of_word) for of_word in places]
-        mask, token = batch.encoder.tokenizer.mask_token_id, batch.encoder.tokenizer.mask_token
-        inputs = [
-            replace(
-                pieces,
-                ids=[mask if piece in word else id_ for piece, id_ in enumerate(pieces.ids)],
-                tokens=[token if piece in word else text for piece, text in enumerate(pieces.tokens)],
-            )
-            for word in pieces_of_words
-        ]
-        places = [[(piece, pieces.ids[piece]) for piece in word] for word in pieces_of_words]
-        return inputs, list(enumerate(places))
+        if self.maker.causal:
+            # The logits at a piece are about the next one, and nothing predicts the first.
+            predicted = ([] if 0 in of_word else of_word for of_word in pieces_of_words)
+            return [pieces], [(0, [(piece - 1, pieces.ids[piece]) for piece in of_word]) for of_word in predicted]
+        mask_id, mask_token = batch.encoder.tokenizer.mask_token_id, batch.encoder.tokenizer.mask_token
+        inputs: list[Pieces] = []
+        words: list[tuple[int, Places]] = []
+        for masked in pieces_of_words:  # one input for each word
+            ids = [mask_id if piece in masked else id_ for piece, id_ in enumerate(pieces.ids)]
+            tokens = [mask_token if piece in masked else token for piece, token in enumerate(pieces.tokens)]
+            words.append((len(inputs), [(piece, pieces.ids[piece]) for piece in masked]))
+            inputs.append(replace(pieces, ids=ids, tokens=tokens))
+        return inputs, words
 
     def _without(self, switch: HeadSwitch, batch: SharedBatch) -> Iterator[Tensor]:
         """Yield the logits of the model as it is, and then without each head."""
@@ -143,7 +143,7 @@ class PredictionMaker:
             yield from switch.run(layer, [head for _, head in group], None if fill is None else fill[layer])
 
     def _prediction(
-        self, logits: Tensor, places: Sequence[tuple[int, int]], batch: SharedBatch
+        self, logits: Tensor, places: Places, batch: SharedBatch
     ) -> tuple[float | None, tuple[tuple[str, float], ...]]:
         """Return log p of a word, and the likeliest first pieces with their probabilities."""
         if not places:

@@ -42,14 +42,14 @@ def orders(
 ) -> dict[tuple[str, int], list[Head]]:
     """Return the orders in which heads are removed, by the name of the order and the number of its draw."""
     # Of heads with equal effects, the first one goes first.
-    by_effect = [heads[k] for k in np.argsort(effect, kind="stable")]
-    found: dict[tuple[str, int], list[Head]] = {("effect", 0): by_effect, ("reverse", 0): by_effect[::-1]}
+    by_effect = [heads[index] for index in np.argsort(effect, kind="stable")]
+    by_order: dict[tuple[str, int], list[Head]] = {("effect", 0): by_effect, ("reverse", 0): by_effect[::-1]}
     if importance is not None:
-        found["importance", 0] = [heads[k] for k in np.argsort(importance, kind="stable")]
-    for k in range(SEEDS):
-        shuffled = np.random.default_rng([seed, k]).permutation(len(heads))
-        found["random", k] = [heads[index] for index in shuffled]
-    return found
+        by_order["importance", 0] = [heads[index] for index in np.argsort(importance, kind="stable")]
+    for draw in range(SEEDS):
+        shuffled = np.random.default_rng([seed, draw]).permutation(len(heads))
+        by_order["random", draw] = [heads[index] for index in shuffled]
+    return by_order
 
 
 def steps(n_heads: int) -> list[int]:
@@ -66,15 +66,15 @@ def pruned(
     read: Reader, inputs: Sequence[Any], maker: AblationMaker, by_order: dict[tuple[str, int], list[Head]]
 ) -> list[dict[str, Any]]:
     """Return the effects of removing more and more heads in each of the `orders`, as rows."""
-    keys = [(name, number, n) for name, number in by_order for n in steps(len(maker.heads))]
-    sets = tuple(tuple(by_order[name, number][:n]) for name, number, n in keys)
-    unique = tuple(dict.fromkeys(sets))
+    removals = [(order, draw, n_heads) for order, draw in by_order for n_heads in steps(len(maker.heads))]
+    sets = [tuple(by_order[order, draw][:n_heads]) for order, draw, n_heads in removals]
+    unique = tuple(dict.fromkeys(sets))  # the set of no head, for example, begins every order
     sums, total = torch.zeros(len(unique), len(maker.measures), dtype=torch.float64), 0
-    for of_batch, n in read(inputs, PruningMaker(unique, maker)):
-        sums, total = sums + of_batch, total + n
+    for sums_of_batch, n_items in read(inputs, PruningMaker(unique, maker)):
+        sums, total = sums + sums_of_batch, total + n_items
     means = dict(zip(unique, (sums / max(total, 1)).tolist(), strict=True))
     return [
-        {"order": name, "seed": number, "heads": n, "effect": measure, "value": value, "total": total}
-        for (name, number, n), heads in zip(keys, sets, strict=True)
+        {"order": order, "seed": draw, "heads": n_heads, "effect": measure, "value": value, "total": total}
+        for (order, draw, n_heads), heads in zip(removals, sets, strict=True)
         for measure, value in zip(maker.measures, means[heads], strict=True)
     ]

@@ -115,30 +115,32 @@ class AblationResults(Previewed):
 
 def ablation_section(results: AblationResults, titles: Titles | None = None) -> Section:
     """Make the tables, the figures and the section of the page."""
-    titles, tables = titles or Titles(), results.tables
+    titles = titles or Titles()
+    tables, pruning = results.tables, results.pruning
+    has_relations = len(tables.relations) > 0
     files = {"ablation": tables.heads, "ablation_groups": tables.groups}
-    if len(tables.relations):
+    if has_relations:
         files["ablation_relations"] = tables.relations
     files["ablation_summary"] = tables.summary
-    if results.pruning is not None:
-        files["ablation_pruning"] = results.pruning
+    if pruning is not None:
+        files["ablation_pruning"] = pruning
     return Section(
         title=f"Which attention heads of {titles.model} matter" if titles.model else "Which attention heads matter",
         template=Path(__file__).with_name("section.html.j2"),
         context={
             "notes": results.notes,
             "conclusion": conclusion(results),
-            "has_relations": len(tables.relations) > 0,
-            "pruning_total": None if results.pruning is None else int(results.pruning["total"].max()),
+            "has_relations": has_relations,
+            "pruning_total": None if pruning is None else int(pruning["total"].max()),
         },
-        shown=(*([relations_table(results)] if len(tables.relations) else []), heads_table(results)),
+        shown=(*([relations_table(results)] if has_relations else []), heads_table(results)),
         summary={
             "ablation": records(tables.heads),
             "ablation_relations": records(tables.relations),
             "ablation_summary": records(tables.summary),
         },
         tables=files,
-        figures=ablation_figures(results.tables, results.pruning, results.effect, title=titles.figure),
+        figures=ablation_figures(tables, pruning, results.effect, title=titles.figure),
     )
 
 

@@ -45,18 +45,20 @@ def ablation_tables(
     cells = frames[0].rename(columns={"items": "total"})
     for frame in frames[1:]:
         cells = cells.merge(frame.rename(columns={"items": "predicted"}), on=keys, how="left")
-    everything = cells[(cells["by"] == EVERY[0]) & (cells["group"] == EVERY[1])]
-    importance = metrics[-1].mean_importance()
-    heads = everything if importance is None else everything.assign(importance=importance)
-    measures = [name for metric in metrics for name in metric.measures]
-    found = [] if dependency is None else _relations(cells, dependency, measures, min_count)
-    summary = [
-        _summary(name, [row for row in found if row["effect"] == name], heads, dependency, seed) for name in measures
-    ]
+    heads = cells[(cells["by"] == EVERY[0]) & (cells["group"] == EVERY[1])]
+    importance = metrics[-1].mean_importance()  # the last metric is that of predictions, if they were measured
+    if importance is not None:
+        heads = heads.assign(importance=importance)
+    measures = [measure for metric in metrics for measure in metric.measures]
+    relations = [] if dependency is None else _relations(cells, dependency, measures, min_count)
+    summary = []
+    for measure in measures:
+        rows_of_measure = [row for row in relations if row["effect"] == measure]
+        summary.append(_summary(measure, rows_of_measure, heads, dependency, seed))
     return AblationTables(
         _ordered(heads, ABLATION.names),
         _ordered(cells, GROUPS.names),
-        pd.DataFrame(found, columns=RELATIONS.names),
+        pd.DataFrame(relations, columns=RELATIONS.names),
         pd.DataFrame(summary, columns=SUMMARY.names),
     )
 
@@ -114,33 +116,32 @@ def _compared(
     best: Mapping[str, Any], measure: str, of_relations: pd.DataFrame, accuracy: pd.DataFrame
 ) -> dict[str, Any] | None:
     """Compare the best head of a relation with its layer; None if it or all the others were not switched off."""
-    of_relation = of_relations[of_relations["group"] == best["relation"]].dropna(subset=measure)
-    of_layer = of_relation[of_relation["layer"] == best["layer"]]
-    of_best_head = of_layer[of_layer["head"] == best["head"]]
-    if of_best_head.empty or len(of_layer) < 2:
+    all_heads = of_relations[of_relations["group"] == best["relation"]].dropna(subset=measure)
+    layer = all_heads[all_heads["layer"] == best["layer"]]
+    if best["head"] not in layer["head"].to_numpy() or len(layer) < 2:
         return None
-    (effect,) = rows_of(of_best_head)
-    value, difference_column = effect[measure], f"{measure}_difference"
-    values_of_layer = of_layer[measure].to_numpy()
-    of_heads = of_relation.merge(accuracy[accuracy["relation"] == best["relation"]], on=["layer", "head"])
+    (row,) = rows_of(layer[layer["head"] == best["head"]])
+    value, difference = row[measure], f"{measure}_difference"
+    values_of_layer = layer[measure].to_numpy()
+    with_accuracy = all_heads.merge(accuracy[accuracy["relation"] == best["relation"]], on=["layer", "head"])
     return {
         **{name: best[name] for name in ("relation", "layer", "head", "accuracy")},
         "effect": measure,
-        "total": effect["predicted"] if measure == "loss" else effect["total"],
+        "total": row["predicted"] if measure == "loss" else row["total"],
         "value": value,
-        "value_low": effect[f"{measure}_low"],
-        "value_high": effect[f"{measure}_high"],
-        "others": value - effect[difference_column],  # the mean of the other heads of the layer
-        "difference": effect[difference_column],
-        "difference_low": effect[f"{difference_column}_low"],
-        "difference_high": effect[f"{difference_column}_high"],
+        "value_low": row[f"{measure}_low"],
+        "value_high": row[f"{measure}_high"],
+        "others": value - row[difference],  # the mean of the other heads of the layer
+        "difference": row[difference],
+        "difference_low": row[f"{difference}_low"],
+        "difference_high": row[f"{difference}_high"],
         "rank": int((values_of_layer > value).sum()) + 1,
         "heads": len(values_of_layer),
         "p": float((values_of_layer >= value).mean()),
         # What is not a column is for `joint_p`: all heads of the layer, and which of them this one is.
         "all_ranks": (values_of_layer[:, None] < values_of_layer).sum(1) / (len(values_of_layer) - 1),
-        "place": of_layer["head"].tolist().index(best["head"]),
-        "rho": _rho(of_heads["accuracy"], of_heads[measure]),
+        "place": layer["head"].tolist().index(best["head"]),
+        "rho": _rho(with_accuracy["accuracy"], with_accuracy[measure]),
     }
 
 
@@ -164,8 +165,8 @@ def _summary(
     rho_accuracy = mean_rank = p = float("nan")
     if dependency is not None:
         accuracy = _accuracies(dependency.cells)
-        together = heads.merge(accuracy[accuracy["relation"] == ALL], on=["layer", "head"])
-        rho_accuracy = _rho(together["accuracy"], together[measure])
+        with_accuracy = heads.merge(accuracy[accuracy["relation"] == ALL], on=["layer", "head"])
+        rho_accuracy = _rho(with_accuracy["accuracy"], with_accuracy[measure])
     if rows:
         mean_rank, p = joint_p(rows, seed)
     return {

@@ -77,10 +77,10 @@ class Difference:
 def differences(
     first: Comparable | None, second: Comparable | None, *, min_count: int, names: tuple[str, str] = ("A", "B")
 ) -> tuple[Difference, ...]:
-    """Return the differences of all groups of a family."""
-    # names: what the reasons for missing numbers call the runs.
-    in_first, in_second = ({one.group: one for one in run.measured} if run else {} for run in (first, second))
-    largest = 1.0 if all(run.unit == "%" for run in (first, second) if run) else math.inf
+    """Return the differences of all groups of a family; reasons for missing numbers call the runs by the ``names``."""
+    in_first = {measured.group: measured for measured in first.measured} if first else {}
+    in_second = {measured.group: measured for measured in second.measured} if second else {}
+    largest = 1.0 if all(run.unit == "%" for run in (first, second) if run) else math.inf  # that is possible
     rows: dict[str, Difference] = {}
     tested = []
     for group in dict.fromkeys([*in_first, *in_second]):
@@ -98,8 +98,10 @@ def differences(
 def _difference(
     group: str, first: Measured | None, second: Measured | None, names: tuple[str, str], largest: float
 ) -> tuple[Difference, bool]:
-    """Return the difference of one group without its adjusted p value, and whether the group can be tested."""
-    # largest: the largest difference that is possible, by which intervals are cut.
+    """Return the difference of one group without its adjusted p value, and whether the group can be tested.
+
+    The interval is cut at the ``largest`` difference that is possible.
+    """
     row = Difference(group, first, second)
     if first is None or second is None:
         return replace(row, reason=f"only {names[0] if second is None else names[1]} has this group"), False
@@ -107,12 +109,13 @@ def _difference(
         if math.isnan(measured.value):
             return replace(row, reason=f"{name} has no value for this group, of n = {measured.n:,}"), False
     row = replace(row, difference=first.value - second.value)
-    replicates = min(len(first.deviations), len(second.deviations))
-    of_first, of_second = first.deviations[:replicates], second.deviations[:replicates]
-    is_defined = np.isfinite(of_first - of_second)
+
+    n_replicates = min(len(first.deviations), len(second.deviations))
+    deviations = first.deviations[:n_replicates], second.deviations[:n_replicates]
+    is_defined = np.isfinite(deviations[0] - deviations[1])
     if is_defined.sum() < 2:
         return replace(row, reason="no interval: there are no bootstrap replicates"), False
-    of_first, of_second = of_first[is_defined], of_second[is_defined]
+    of_first, of_second = (of_run[is_defined] for of_run in deviations)
     error = float((of_first - of_second).std(ddof=1))
     if error < _ROUNDING:
         return _constant(row, of_first, of_second)

@@ -28,7 +28,7 @@ def contrast_figure(contrast: Contrast) -> Figure | None:
     if not rows:
         return None
     names = [textwrap.fill(_label(contrast, row), _LABEL) for row in rows]
-    lines = sum(1 + 0.6 * name.count("\n") for name in names)
+    lines = sum(1 + 0.6 * name.count("\n") for name in names)  # further lines of a name are closer to each other
     figure, axes = panel(TEXT, 1.15 + 0.2 * lines)
     # The kinds of maps of one run share its page, where the head that finds more can be looked at.
     links = [PAGE + view_of(contrast, row) if _has_view(contrast, row) else None for row in rows]
@@ -37,8 +37,8 @@ def contrast_figure(contrast: Contrast) -> Figure | None:
     unit = "percentage points" if contrast.unit == "%" else contrast.unit
     label = f"{contrast.quantity}: {contrast.first.name} minus {contrast.second.name} ({unit})"
     axes.set_xlabel(textwrap.fill(label, _ACROSS))
-    heading = f"{contrast.first.name} − {contrast.second.name}"
-    heading = heading if len(heading) <= _BESIDE else "first − second"
+    both_names = f"{contrast.first.name} − {contrast.second.name}"
+    heading = both_names if len(both_names) <= _BESIDE else "first − second"
     axes.annotate(heading, (1, 1), (4, 2), xycoords="axes fraction", textcoords="offset points", color="#666666")
     finish(figure, axes, f"{contrast.analysis}, {contrast.family}")
     return figure
@@ -72,8 +72,11 @@ def difference_rows(
     texts: Sequence[str] = (),
     links: Sequence[str | None] = (),
 ) -> None:
-    """Draw differences with their 95 % intervals, one below the other."""
-    # A dot is filled if the difference is significant. Rows that were not tested are grey.
+    """Draw differences, times a scale, with their 95 % intervals, one below the other.
+
+    A dot is filled if the difference is significant. Rows that were not tested are grey. Names are on the left, texts
+    on the right, and both lead to the links.
+    """
     axes.axvline(0, color=GREY, lw=0.8, zorder=1)
     for y, row in enumerate(rows):
         color = ORANGE if row.significant else BLUE if row.tested else GREY

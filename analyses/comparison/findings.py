@@ -42,7 +42,7 @@ def comparison_findings(comparison: Comparison, reports: Mapping[str, str] | Non
 
 def clear_first(findings: Sequence[tuple[Sequence[Difference], Finding]]) -> tuple[Finding, ...]:
     """Return the first few findings, given with their differences; those about a clear difference come first."""
-    ordered = sorted(findings, key=lambda each: not is_apart(clearest(each[0])[0]))
+    ordered = sorted(findings, key=lambda rows_and_finding: not clearest(rows_and_finding[0])[0].significant)
     return tuple(finding for _, finding in ordered[:_MOST])
 
 
@@ -50,26 +50,29 @@ def difference_text(
     contrast: Contrast, rows: Sequence[Difference], *, heads: bool, noun: str = "", where: str = ""
 ) -> str:
     """Say in how many of the tested groups a side is clearly above the other, and name the largest differences."""
-    # `heads`: whether the values are held-out accuracies of chosen heads; `where`: what stands after the groups.
-    shown = clearest(rows)
+    # `heads`: whether the values are held-out accuracies of chosen heads; `noun`: what stands before the names of the
+    # sides; `where`: what stands after the groups.
+    clear = clearest(rows)  # all of them if none is significant
     first, second = (f"{noun}“{side.name}”" for side in (contrast.first, contrast.second))
     groups = contrast.family if contrast.family == "relations" else f"groups ({contrast.analysis}, {contrast.family})"
-    counted = f"{len(rows)} tested {groups}{where}"
-    more, less = ("finds more than", "less") if heads else ("has larger values than", "smaller ones")
-    how = "heads chosen on one half of the text and scored on the other" if heads else contrast.quantity
-    plural = "s" if len(shown[:_NAMED]) > 1 else ""
-    named = f"{'; '.join(_named(contrast, row) for row in shown[:_NAMED])}{'; …' if len(shown) > _NAMED else '.'}"
-    if is_apart(shown[0]):
-        above = sum(row.difference > 0 for row in shown)
-        said = (
-            f"{first} clearly {more} {second} in {above or 'none'} of {counted}, and {less} in "
-            f"{len(shown) - above or 'none'} ({how}). The largest difference{plural}: {named}"
+    tested = f"{len(rows)} tested {groups}{where}"
+    quantity = "heads chosen on one half of the text and scored on the other" if heads else contrast.quantity
+    if not clear[0].significant:
+        has_another = "finds more or less" if heads else "has larger or smaller values"
+        return (
+            f"In none of {tested}, {first} clearly {has_another} than {second} ({quantity}). The largest difference: "
+            f"{_named(contrast, clear[0])}."
         )
-        return said[0].upper() + said[1:]
-    either = "more or less" if heads else "larger or smaller values"
-    verb = "finds" if heads else "has"
-    said = f"In none of {counted}, {first} clearly {verb} {either} than {second} ({how})."
-    return f"{said} The largest difference: {_named(contrast, shown[0])}."
+    has_more, less = ("finds more", "less") if heads else ("has larger values", "smaller ones")
+    above = sum(row.difference > 0 for row in clear)
+    below = len(clear) - above
+    largest = [_named(contrast, row) for row in clear[:_NAMED]]
+    sentences = (
+        f"{first} clearly {has_more} than {second} in {above or 'none'} of {tested}, and {less} in {below or 'none'} "
+        f"({quantity}). The largest difference{'s' if len(largest) > 1 else ''}: {'; '.join(largest)}"
+        f"{'; …' if len(clear) > _NAMED else '.'}"
+    )
+    return sentences[0].upper() + sentences[1:]
 
 
 def is_about_chosen_heads(row: Difference) -> bool:
@@ -77,15 +80,10 @@ def is_about_chosen_heads(row: Difference) -> bool:
     return bool(row.first and row.first.choice and row.second and row.second.choice) and row.group not in TOTALS
 
 
-def is_apart(row: Difference) -> bool:
-    """Whether the difference is significant among all tested groups of its family."""
-    return row.significant
-
-
 def clearest(rows: Sequence[Difference]) -> list[Difference]:
     """Return the clear differences, or all if none is clear, the largest one first."""
     ordered = sorted(rows, key=lambda row: -abs(row.difference))
-    return list(filter(is_apart, ordered)) or ordered
+    return [row for row in ordered if row.significant] or ordered
 
 
 def _named(contrast: Contrast, row: Difference) -> str:

@@ -184,7 +184,7 @@ def contrasts_of(
     min_count: int,
 ) -> list[Contrast]:
     """Compare all families of an analysis, those of the first side in its order, then those of the second side only."""
-    in_first, in_second = ({one.family: one for one in families} for families in (first, second))
+    in_first, in_second = ({family.family: family for family in families} for families in (first, second))
     return [
         contrast(analysis, in_first.get(name), in_second.get(name), *sides, pairing, min_count=min_count)
         for name in dict.fromkeys([*in_first, *in_second])
@@ -226,15 +226,15 @@ def contrasts_of_kinds(
     contrasts: list[Contrast] = []
     for analysis in dict.fromkeys(name for name, _, _ in families):
         by_kind = {kind: comparable for name, kind, comparable in families if name == analysis and comparable}
-        first, *others = by_kind or ("",)
-        for kind in others:
-            sides = Side(run, first, first), Side(run, kind, kind)
-            contrasts += contrasts_of(analysis, by_kind[first], by_kind[kind], sides, "paired", min_count=min_count)
+        kinds = list(by_kind)
+        for kind in kinds[1:]:
+            sides = Side(run, kinds[0], kinds[0]), Side(run, kind, kind)
+            contrasts += contrasts_of(analysis, by_kind[kinds[0]], by_kind[kind], sides, "paired", min_count=min_count)
     if not contrasts:
         return None
-    kinds = list(dict.fromkeys(contrast.second.name for contrast in contrasts))
+    other_kinds = " and ".join(dict.fromkeys(f"“{contrast.second.name}”" for contrast in contrasts))
     note = (
-        f"“{contrasts[0].first.name}” is compared with {' and '.join(f'“{kind}”' for kind in kinds)}. All maps are "
-        "made of the same inputs, so the intervals are paired."
+        f"“{contrasts[0].first.name}” is compared with {other_kinds}. All maps are made of the same inputs, so the "
+        "intervals are paired."
     )
     return Comparison(tuple(contrasts), min_count, (note,))

@@ -109,19 +109,19 @@ def _in_terminal(contrast: Contrast, min_count: int, width: int) -> RenderableTy
     rows = contrast.tested or contrast.others
     if len(rows) > _LONGEST:
         lines = [f"{heading(contrast)} (in {contrast.unit})", f"{len(rows)} groups, which are listed in the report."]
-        significant = sum(row.significant for row in contrast.tested)
-        lines += [f"In {significant} of them, the difference is significant."] if contrast.tested else []
+        if contrast.tested:
+            significant = sum(row.significant for row in contrast.tested)
+            lines.append(f"In {significant} of them, the difference is significant.")
         return escape("\n".join(lines))
-    untested = len(contrast.differences) - len(rows)
-    about = ", not adjusted for the number of groups. Bold: p (Holm) below 0.05." if contrast.tested else "."
-    notes = [f"{contrast.statement} In square brackets: 95 % intervals{about}"]
+    table = contrast_table(contrast)
+    note = f"{contrast.statement} In square brackets: 95 % intervals"
     if not contrast.tested:
-        notes.append(f"No group is tested, for example because n is below {min_count}; see the report.")
-    if untested:
+        why_not = f"No group is tested, for example because n is below {min_count}; see the report."
+        return replace(table, notes=[f"{note}.", why_not]).terminal(width)
+    notes = [f"{note}, not adjusted for the number of groups. Bold: p (Holm) below 0.05."]
+    if untested := len(contrast.others):
         notes.append(f"Groups that are not tested, for example with n below {min_count}: {untested}; see the report.")
-    whole = contrast_table(contrast)
-    shown = [row for row in whole.rows if row["tested"]] if contrast.tested else whole.rows
-    return replace(whole, rows=shown, notes=notes).terminal(width)
+    return replace(table, rows=[row for row in table.rows if row["tested"]], notes=notes).terminal(width)
 
 
 def contrast_table(contrast: Contrast, name: str = "", reports: Mapping[str, str] | None = None) -> ShownTable:
@@ -162,13 +162,13 @@ def _figure_name(name: str, contrast: Contrast, taken: dict[str, Figure]) -> str
 
 def shown_columns(contrast: Contrast, reports: Mapping[str, str]) -> list[TableColumn]:
     """Return the columns in which a contrast is shown, whose values have the unit of the contrast."""
-    names, is_share = _names(contrast), contrast.unit == "%"
-    value = "share" if is_share else "number"
-    all_measured = [measured for row in contrast.differences for measured in (row.first, row.second) if measured]
+    names = _names(contrast)
+    is_share = contrast.unit == "%"
+    unit = "share" if is_share else "number"
     columns = [
         TableColumn("group", "text", "", "group", cell=lambda row: group_name(contrast, row["group"])),
         TableColumn("n_a n_b", "count", "", "n", cell=_numbers),
-        *(TableColumn(key, value, "", name) for key, name in zip(("value_a", "value_b"), names, strict=True)),
+        *(TableColumn(key, unit, "", name) for key, name in zip(("value_a", "value_b"), names, strict=True)),
         TableColumn(
             "difference low high",
             "points" if is_share else "number",
@@ -182,11 +182,12 @@ def shown_columns(contrast: Contrast, reports: Mapping[str, str]) -> list[TableC
     ]
     if contrast.tested:
         columns.append(TableColumn("p_holm", "p", "", "p (Holm)", cell=lambda row: _p_value(row["p_holm"])))
-    if any(measured.choice for measured in all_measured):
+    if any(side and side.choice for row in contrast.differences for side in (row.first, row.second)):
         for key, side in (("choice_a", contrast.first), ("choice_b", contrast.second)):
-            link = _to_head(contrast, side, key, reports)
-            heading = f"chosen by {side.name}"
-            columns.append(TableColumn(key, "text", "", heading, cell=_arrow(key), link=link, room="wide", wraps=True))
+            chosen_by, link = f"chosen by {side.name}", _to_head(contrast, side, key, reports)
+            columns.append(
+                TableColumn(key, "text", "", chosen_by, cell=_arrow(key), link=link, room="wide", wraps=True)
+            )
     columns.append(TableColumn("reason", "text", "", "not tested because", cell=_reason, room="page", wraps=True))
     return columns
 
