@@ -68,26 +68,27 @@ class AlignJob(Job):
         self, *, model: LoadedModel | None = None, corpus: Corpus | None = None, stages: Stages | None = None
     ) -> Prepared:
         """Read the sentence pairs and load the model, as `Job.prepare` says."""
-        stages, options, languages = stages or Stages(), self.groups[AlignmentOptions], self.groups[LanguageOptions]
-        resolved: dict[str, Any] = {} if model is None else {"model": model.name}
+        stages = stages or Stages()
+        options, languages = self.groups[AlignmentOptions], self.groups[LanguageOptions]
+        resolved: dict[str, Any] = {} if model is None else {"model": model.name}  # options whose values are found out
         if corpus is not None:  # which may have one file of both sides, or none
-            resolved["source"], resolved["target"] = ([file.path for file in corpus.files] + [None, None])[:2]
+            resolved["source"], resolved["target"], *_ = *(file.path for file in corpus.files), None, None
         with stages("sentence pairs"):
-            source = read_bitext(self.groups[BitextOptions]) if corpus is None else corpus
+            bitext = read_bitext(self.groups[BitextOptions]) if corpus is None else corpus
         if isinstance(model, PairEncoder) and model.method != options.method:
             raise OptionError(f"the model was made for the method {model.method!r}, not for {options.method!r}")
         with stages("model"):
             model = model or load_reader(self.groups[TranslatorOptions], languages, options.method)
-        setting = Setting(model, source, chosen=(Alignment.name,), seed=options.seed)
+        setting = Setting(model, bitext, chosen=(Alignment.name,), seed=options.seed)
         return Prepared(
             chosen=(Alignment(),),
             setting=setting,
             maps=(setting.maps,),
             limits=Limits.of(model, options.batch_cells, options.too_long),
             options=OptionSet([options, languages, self.groups[ExampleOptions]]),
-            source=source,
+            source=bitext,
             resolved=resolved,
-            warnings=tuple(source.remarks()),
+            warnings=tuple(bitext.remarks()),
         )
 
     def finish(self, run: Run, prepared: Prepared, stages: Stages) -> None:

@@ -98,16 +98,16 @@ class AnalyzeJob(Job):
 
     def _check_that_all_are_read(self, chosen: Sequence[AnalysisRow]) -> None:
         """Check that the chosen analyses read all options that differ from their defaults."""
-        kinds_read = {kind for analysis in chosen for kind in analysis.options}
+        classes_read = {group_class for analysis in chosen for group_class in analysis.options}
         for group in self.groups:
-            kind, defaults = type(group), type(group)()
-            if kind in kinds_read or kind in _OF_ALL or group == defaults:
+            group_class, defaults = type(group), type(group)()
+            if group_class in classes_read or group_class in _OF_ALL or group == defaults:
                 continue
             option = next(name for name, value in asdict(group).items() if value != getattr(defaults, name))
-            readers = [name for name, row in registered_analyses().items() if kind in row.options]
+            readers = " or ".join(name for name, row in registered_analyses().items() if group_class in row.options)
             names = " ".join(analysis.name for analysis in chosen)
-            raise OptionError(f"{flag(option)} is for {' or '.join(readers)}, not among --analyses {names}")
-        maps_pass_block = any("atbff" in kind for kind in self.groups[MapOptions].map)
+            raise OptionError(f"{flag(option)} is for {readers}, not among --analyses {names}")
+        maps_pass_block = any("atbff" in kind_of_map for kind_of_map in self.groups[MapOptions].map)
         reads_feed_forward = maps_pass_block or any(not analysis.of_maps for analysis in chosen)
         if self.groups[FeedForwardOptions] != FeedForwardOptions() and not reads_feed_forward:
             raise OptionError("--ff-bias is for maps that pass the feed-forward block (atbff…) and for norms")
@@ -116,13 +116,14 @@ class AnalyzeJob(Job):
         self, *, model: LoadedModel | None = None, corpus: Corpus | None = None, stages: Stages | None = None
     ) -> Prepared:
         """Read the corpus, load the model, and cut a text into segments, as `Job.prepare` says."""
-        stages, files, chosen = stages or Stages(), self.groups[CorpusOptions], self.chosen(corpus)
-        limits, of_maps = self.groups[LimitOptions], self.groups[MapOptions]
+        stages, chosen = stages or Stages(), self.chosen(corpus)
+        files, limits, map_options = self.groups[CorpusOptions], self.groups[LimitOptions], self.groups[MapOptions]
         resolved: dict[str, Any] = {} if model is None else {"model": model.name}  # options whose values are found out
         with stages("read the corpus"):
             source = read_corpus(files, chosen) if corpus is None else corpus
         with stages("load the model"):
-            maps = map_makers(of_maps.map, of_maps.merge, of_maps.normalize, self.groups[FeedForwardOptions].ff_bias)
+            ff_bias = self.groups[FeedForwardOptions].ff_bias
+            maps = map_makers(map_options.map, map_options.merge, map_options.normalize, ff_bias)
             model = model or self.model.load()
         setting = Setting(
             model=model,
@@ -143,8 +144,8 @@ class AnalyzeJob(Job):
             resolved["corpus"] = [file.path for file in corpus.files]
         else:
             resolved["corpus"] = [] if files.text else files_of(files)
-        kinds = of_maps.map[0] if len(of_maps.map) == 1 else list(of_maps.map)
-        resolved |= {"analyses": list(setting.chosen), "format": files.format, "map": kinds}
+        one_or_more_kinds = map_options.map[0] if len(map_options.map) == 1 else list(map_options.map)
+        resolved |= {"analyses": list(setting.chosen), "format": files.format, "map": one_or_more_kinds}
         return Prepared(
             chosen=tuple(load_analysis(row.location) for row in chosen),
             setting=setting,

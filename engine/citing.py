@@ -41,10 +41,9 @@ def methods(record: Mapping[str, Any]) -> str:
     model, options, reading = record["model"], record["options"], record["sentences"]
     revision = f"revision {model['revision']}, " if model["revision"] else ""
     files = " and ".join(map(_file, record["corpus"]["files"])) or "the text"
-    unit, skipped = record["corpus"]["unit"], len(reading["skipped"])
+    unit = record["corpus"]["unit"]
     commit = f", commit {record['git_commit']}" if record["git_commit"] else ""
     maps = ", ".join(_names(options["map"]))
-    relations, groups = _names(options.get("relations")), _names(options.get("group"))
     sentences = [
         f"We read {reading['read']:,} {unit} ({reading['words']:,} words) of {files} with {model['name']} "
         f"({revision}{model['layers']} layers of {model['heads']} heads, SHA-256 of the weights "
@@ -52,7 +51,7 @@ def methods(record: Mapping[str, Any]) -> str:
         f"{record['versions']['attentionology']}{commit}, "
         f"transformers {record['versions']['transformers']} and torch {record['versions']['torch']}."
     ]
-    if skipped:
+    if skipped := len(reading["skipped"]):
         sentences.append(f"{skipped:,} {unit} were left out.")
     if coreference := record.get("coreference"):
         account = coreference["account"]
@@ -62,9 +61,9 @@ def methods(record: Mapping[str, Any]) -> str:
         )
     if options.get("trees") == "enhanced":
         sentences.append("Syntactic heads are those of the enhanced dependencies (column DEPS).")
-    if relations:
+    if relations := _names(options.get("relations")):
         sentences.append(f"Before the run, we chose the relations {', '.join(relations)}.")
-    if groups:
+    if groups := _names(options.get("group")):
         sentences.append(f"Groups of relations are {'; '.join(groups)}.")
     if options.get("replicates"):
         sentences.append(f"Intervals are from {options['replicates']:,} bootstrap replicates (seed {record['seed']}).")

@@ -92,13 +92,13 @@ def compare(
         pairing, about_inputs = pairing_of(base.record, run.record)
         about_options = _differing_options(base.record["options"], run.record["options"])
         notes.append(f"{base_label} is compared with {label}. {about_inputs}{about_options}")
-        of_pair = _contrasts(base, run, (base_label, label), pairing, min_count=min_count)
-        if not any(row.first and row.second for contrast in of_pair for row in contrast.differences):
+        contrasts_of_pair = _contrasts(base, run, (base_label, label), pairing, min_count=min_count)
+        if not any(row.first and row.second for contrast in contrasts_of_pair for row in contrast.differences):
             raise OptionError(
                 "the runs have no statistics that can be compared with each other: "
                 f"{base_label} has {base}, and {label} has {run}"
             )
-        contrasts += of_pair
+        contrasts += contrasts_of_pair
     analyses = dict.fromkeys(name for run in runs for name in run.analyses)
     if left_out := [name for name in analyses if not any(run.analyses.get(name) for run in runs)]:
         notes.append(f"Analyses without statistics that can be compared: {', '.join(left_out)}.")
@@ -115,10 +115,10 @@ def _restricted(runs: Sequence[ComparedRun], relations: Sequence[str]) -> list[C
     restricted = []
     for run in runs:
         families = dict(run.families)
-        for (analysis, kind), of_kind in run.families.items():
+        for (analysis, kind), families_of_kind in run.families.items():
             if analysis == DEPENDENCY.name:
-                families[analysis, kind] = [_of_relations(family, relations) for family in of_kind]
-                known |= {measured.group for family in of_kind for measured in family.measured}
+                families[analysis, kind] = [_of_relations(family, relations) for family in families_of_kind]
+                known |= {measured.group for family in families_of_kind for measured in family.measured}
         restricted.append(replace(run, families=families))
     for relation in relations:
         if relation not in known:
@@ -145,15 +145,16 @@ def _contrasts(
     contrasts: list[Contrast] = []
     for analysis in dict.fromkeys([*first.analyses, *second.analyses]):
         first_kinds, second_kinds = first.analyses.get(analysis, []), second.analyses.get(analysis, [])
-        several = max(len(first_kinds), len(second_kinds)) > 1
-        for kinds in _pairs_of_kinds(first_kinds, second_kinds):
-            minuend = () if kinds[0] is None else first.families[analysis, kinds[0]]
-            subtrahend = () if kinds[1] is None else second_families[analysis, kinds[1]]
-            one, other = (
-                Side(name, kind or "", f"{name} ({kind})" if several and kind else name)
-                for name, kind in zip(names, kinds, strict=True)
+        several_kinds = max(len(first_kinds), len(second_kinds)) > 1
+        for first_kind, second_kind in _pairs_of_kinds(first_kinds, second_kinds):
+            minuend = () if first_kind is None else first.families[analysis, first_kind]
+            subtrahend = () if second_kind is None else second_families[analysis, second_kind]
+            first_side, second_side = (
+                Side(name, kind or "", f"{name} ({kind})" if several_kinds and kind else name)
+                for name, kind in zip(names, (first_kind, second_kind), strict=True)
             )
-            contrasts += contrasts_of(analysis, minuend, subtrahend, (one, other), pairing, min_count=min_count)
+            sides = first_side, second_side
+            contrasts += contrasts_of(analysis, minuend, subtrahend, sides, pairing, min_count=min_count)
     return contrasts
 
 

@@ -91,12 +91,12 @@ def names_of(runs: Sequence[Compared]) -> list[str]:
     maps = [" and ".join(dict.fromkeys(kind for _, kind in run.families if kind)) for run in compared]
     corpora = [run.titles.corpus or "corpus" for run in compared]
     shapes = [str(run.record.get("model", {}).get("shape")) for run in compared]
-    differing = [of_runs for of_runs in (models, maps, corpora) if len(set(of_runs)) > 1]
-    names = [", ".join(filter(None, of_run)) for of_run in zip(*differing, strict=True)] if differing else models
-    for candidates in (names, shapes):
+    differing = [names for names in (models, maps, corpora) if len(set(names)) > 1]
+    combined = [", ".join(filter(None, names)) for names in zip(*differing, strict=True)] if differing else models
+    for candidates in (combined, shapes):
         if len(set(candidates)) == len(runs):
             return candidates
-    return [f"{name} ({number})" for number, name in enumerate(names, start=1)]
+    return [f"{name} ({number})" for number, name in enumerate(combined, start=1)]
 
 
 def pairing_of(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[Pairing, str]:
@@ -110,15 +110,15 @@ def pairing_of(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[Pai
             f"The runs have different seeds, {first['seed']} and {second['seed']}, so their replicates sample "
             "different sentences: the intervals are unpaired."
         )
-    files = [{file["sha256"] for file in record["corpus"]["files"]} for record in (first, second)]
-    if not all(files):
+    first_files, second_files = ({file["sha256"] for file in run["corpus"]["files"]} for run in (first, second))
+    if not first_files or not second_files:
         return "unpaired", (
             "At least one of the corpora was not read from files. It is therefore unknown whether both runs read the "
             "same sentences, and the intervals are treated as unpaired."
         )
     if _reading_of(first) == _reading_of(second):
         return "paired", "Both runs read the same inputs: the intervals are paired."
-    if files[0] & files[1]:
+    if first_files & second_files:
         return "partly paired", (
             "The runs share some of their inputs: the intervals are paired for these and unpaired for the others."
         )

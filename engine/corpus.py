@@ -175,7 +175,7 @@ def cut_text(
         segments = make_segments(
             encoder, text, options.segments or 1, max_length=length, seed=seed, segment_ids=options.segment_ids
         )
-    except CorpusError:
+    except CorpusError:  # which is a ValueError
         raise
     except ValueError as error:
         raise OptionError(str(error)) from None

@@ -69,24 +69,26 @@ class RunEstimate:
 
     def lines(self) -> Iterator[str]:
         """Yield the estimate as lines of text: one for each pass, and the sums."""
-        for each in self.passes:
-            line = f"Pass of {each}: {each.inputs:,} {self.unit} in {len(each.parts):,} parts"
-            if not each.failure:
-                line += f", {size(each.maps + each.states)} of memory, {size(each.disk)} on disk"
-                if each.further_passes:
-                    line += f", about {each.further_passes:,.0f} more forward passes of each"
+        for estimate in self.passes:
+            line = f"Pass of {estimate}: {estimate.inputs:,} {self.unit} in {len(estimate.parts):,} parts"
+            if not estimate.failure:
+                line += f", {size(estimate.maps + estimate.states)} of memory, {size(estimate.disk)} on disk"
+                if estimate.further_passes:
+                    line += f", about {estimate.further_passes:,.0f} more forward passes of each"
             yield line
         yield f"Corpus: {self.inputs:,} {self.unit}. All passes together read {self.read:,}."
         if self.follow_up_passes:
             yield f"After these passes: about {self.follow_up_passes:,} more forward passes of single {self.unit}"
         in_folder = "" if self.counted is None else f", of which {self.counted:,} are in the folder"
         yield f"Parts: {self.parts:,}{in_folder}"
-        of_batch = max(each.maps for each in self.passes)
+        largest_batch = max(estimate.maps for estimate in self.passes)
         on_gpu = f", on {self.device}" if self.device != "cpu" else ""
-        yield f"Model: {size(self.weights)} of weights, and up to {size(of_batch)} of maps of one batch{on_gpu}"
+        yield f"Model: {size(self.weights)} of weights, and up to {size(largest_batch)} of maps of one batch{on_gpu}"
         yield from memory_lines(self.memory, self.memory_of_worker, self.processes)
         yield f"Disk: about {size(self.disk)} in the results folder, and {size(self.disk_of_parts)} with --parts"
-        yield from (f"Warning: {each} will fail: {each.failure}" for each in self.passes if each.failure)
+        yield from (
+            f"Warning: {estimate} will fail: {estimate.failure}" for estimate in self.passes if estimate.failure
+        )
         yield "Nothing was counted or written."
 
 
@@ -113,7 +115,8 @@ def estimate_run(
     check_job(job, part_options, None, corpus)
     prepared = job.prepare(model=model, corpus=corpus)
     planned = plan_analyses(prepared)
-    parts, passes = parts_of(planned.passes), list[PassEstimate]()
+    parts = parts_of(planned.passes)
+    passes: list[PassEstimate] = []
     for pass_number, corpus_pass in enumerate(planned.passes):
         analyses = []
         for analysis, _, plan in planned.plans:
@@ -125,10 +128,13 @@ def estimate_run(
     if part_options.parts is not None:
         counter = PartCounter(job, prepared, part_options.parts, planned.passes)
         n_counted = sum(map(counter.has, counter.parts))
+
+    # All that follows is in bytes.
     weights = sum(parameter.nbytes for parameter in prepared.setting.model.held.parameters())
-    n_models = 2 if any(each.copy is not None for each in passes) else 1  # at most one copy is there besides the model
-    while_reading = LIBRARIES + n_models * weights + max(each.maps for each in passes)
-    states = [each.states for each in passes]
+    has_copies = any(estimate.copy is not None for estimate in passes)
+    models = 2 * weights if has_copies else weights  # at most one copy is there besides the model
+    while_reading = LIBRARIES + models + max(estimate.maps for estimate in passes)
+    states = [estimate.states for estimate in passes]
     # While a part is added to others, its counts are there as read, as states, and in the sum.
     adds_parts = part_options.parts is not None or not part_options.in_this_process
     while_adding = 3 * max(states) if adds_parts else 0
@@ -140,53 +146,53 @@ def estimate_run(
         device=prepared.setting.model.device.type,
         processes=part_options.workers if part_options.engine == "ray" else part_options.workers or 1,
         counted=n_counted,
-        read=sum(each.inputs for each in passes),
+        read=sum(estimate.inputs for estimate in passes),
         parts=len(parts),
         memory=while_reading + while_adding + sum(states),
         memory_of_worker=while_reading + max(states),
-        disk=sum(each.disk for each in passes),
-        disk_of_parts=sum(each.disk_of_parts for each in passes),
+        disk=sum(estimate.disk for estimate in passes),
+        disk_of_parts=sum(estimate.disk_of_parts for estimate in passes),
         follow_up_passes=sum(plan.follow_up_passes for _, _, plan in planned.plans),
     )
 
 
-def _estimate_pass(current: Pass, analyses: list[str], parts: Sequence[int], prepared: Prepared) -> PassEstimate:
-    """Read the first inputs of a pass and the longest, and estimate what all need; ``parts`` are the sizes of parts."""
+def _estimate_pass(corpus_pass: Pass, analyses: list[str], sizes: Sequence[int], prepared: Prepared) -> PassEstimate:
+    """Read the first inputs of a pass and the longest, and estimate what all need; ``sizes`` are those of its parts."""
     estimate = PassEstimate(
         analyses=tuple(dict.fromkeys(analyses)),
-        copy=current.copy,
-        masked=current.masking is not None,
-        inputs=len(current.inputs),
-        parts=tuple(parts),
-        further_passes=sum(request.further_passes for request in current.requests),
+        copy=corpus_pass.copy,
+        masked=corpus_pass.masking is not None,
+        inputs=len(corpus_pass.inputs),
+        parts=tuple(sizes),
+        further_passes=sum(request.further_passes for request in corpus_pass.requests),
     )
     # A copy with random weights takes as much as the model, which is there already.
-    first = replace(current, inputs=tuple(current.inputs[:SAMPLED]), copy=None)
-    longest = replace(first, inputs=(max(current.inputs, key=len),))
-    of_first, of_longest = PassCounts(), PassCounts()
-    for few, counts in ((first, of_first), (longest, of_longest)):
-        few.run(prepared.setting.model, prepared.limits, counts, may_be_empty=True, advance=lambda _: None)
-    if of_first.failures:
-        return replace(estimate, failure=str(next(iter(of_first.failures.values()))))
-    if not of_first.metrics:
+    first = replace(corpus_pass, inputs=tuple(corpus_pass.inputs[:SAMPLED]), copy=None)
+    longest = replace(first, inputs=(max(corpus_pass.inputs, key=len),))
+    counts, counts_of_longest = PassCounts(), PassCounts()
+    for sampled_pass, its_counts in ((first, counts), (longest, counts_of_longest)):
+        sampled_pass.run(prepared.setting.model, prepared.limits, its_counts, may_be_empty=True, advance=lambda _: None)
+    if counts.failures:
+        return replace(estimate, failure=str(next(iter(counts.failures.values()))))
+    if not counts.metrics:
         raise ExtractionError(f"none of the first {len(first.inputs)} inputs could be read")
-    metrics = list(of_first.metrics.values())
-    bytes_in_files = [packed_bytes(states) for states in of_first.states().values()]
+    metrics = list(counts.metrics.values())
+    bytes_in_files = [packed_bytes(states) for states in counts.states().values()]
 
-    def on_disk(inputs: int) -> float:
-        times = inputs / len(first.inputs)
+    def bytes_on_disk(n_inputs: int) -> float:
+        times = n_inputs / len(first.inputs)
         return sum(packed * _growth(metric, times) for metric, packed in zip(metrics, bytes_in_files, strict=True))
 
-    in_memory = 0.0
+    bytes_in_memory = 0.0
     for metric in metrics:
         fixed = sum(state.nbytes for state in metric.metric_state.values() if isinstance(state, Tensor))
-        in_memory += fixed + _bytes_of_lists(metric) * _growth(metric, estimate.inputs / len(first.inputs))
+        bytes_in_memory += fixed + _bytes_of_lists(metric) * _growth(metric, estimate.inputs / len(first.inputs))
     return replace(
         estimate,
-        maps=max(of_first.map_bytes, of_longest.map_bytes),
-        states=round(in_memory),
-        disk=round(on_disk(estimate.inputs)),
-        disk_of_parts=round(sum(map(on_disk, parts))),
+        maps=max(counts.map_bytes, counts_of_longest.map_bytes),
+        states=round(bytes_in_memory),
+        disk=round(bytes_on_disk(estimate.inputs)),
+        disk_of_parts=round(sum(map(bytes_on_disk, sizes))),
     )
 
 

@@ -112,9 +112,10 @@ def _run(
         with stages("tables and figures"):
             run = replace(run, sections=run.shown_sections)
 
-    corpus_read = parts[0].corpus or prepared.setting.corpus  # the record describes what the first analysis read
-    log = parts[0].log
-    reading, extensions = describe_reading(corpus_read, log), prepared.extensions()
+    # The record describes what the first analysis read.
+    corpus_read, log = parts[0].corpus or prepared.setting.corpus, parts[0].log
+    reading = describe_reading(corpus_read, log)
+    extensions = prepared.extensions()
     all_options = {**job.flat(), **shown_options, **prepared.resolved}
     record: dict[str, Any] = {
         **describe_command(command, all_options, prepared.setting.seed, stages),

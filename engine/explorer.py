@@ -59,15 +59,15 @@ def explorer_of(
 ) -> Explorer:
     """Make the explorer of a run, from its counts alone."""
     contributed: list[tuple[Part, Contribution]] = []
+    of_first_kinds: dict[str, tuple[Part, Contribution]] = {}  # by the name of the analysis
     for part in parts:
         with part.running("explored()"):
             contribution = part.analysis.explored(options, part.counted, part.results, part.kind)
         if contribution is not None:
             contributed.append((part, contribution))
+            of_first_kinds.setdefault(part.analysis.name, (part, contribution))
     # Findings and summaries are about the first kind of map of each analysis, all else is about all kinds.
-    first_kinds = {part.analysis.name: part.kind for part, _ in reversed(contributed)}  # the first one is written last
-    of_first_kinds = [(part, each) for part, each in contributed if first_kinds[part.analysis.name] == part.kind]
-    findings = [contribution.findings for _, contribution in of_first_kinds]
+    findings = [contribution.findings for _, contribution in of_first_kinds.values()]
     if contrasts:
         findings.append(tuple(kinds_findings(contrasts)))
 
@@ -87,7 +87,7 @@ def explorer_of(
         heads=heads,
         causal=causal,
         measures=tuple(_for_all_heads(measure, layers, heads) for measure in measures),
-        cards=_cards(contributed, of_first_kinds, layers, heads),
+        cards=_cards(contributed, list(of_first_kinds.values()), layers, heads),
         findings=_findings(findings),
         ensembles=tuple(ensemble for contribution in contributions for ensemble in contribution.ensembles),
         predictions=tuple(prediction for prediction in predictions if prediction.sentence in shown_ids),
@@ -127,22 +127,19 @@ def _findings(of_analyses: Sequence[Sequence[Finding]]) -> tuple[Finding, ...]:
 
 def _cards(contributed: _Contributions, of_first_kinds: _Contributions, layers: int, heads: int) -> tuple[Card, ...]:
     """Return a card for each head, with what all analyses say about it, and a summary of the first kinds of maps."""
-    contributions = [each for _, each in contributed]
+    contributions = [contribution for _, contribution in contributed]
     several_kinds = len({part.kind for part, _ in contributed if part.kind is not None}) > 1
-    with_notes = [
-        (each, f" (map {part.kind})" if several_kinds and part.kind is not None else "")
-        for part, each in of_first_kinds
-    ]
     cards = []
-    for layer in range(1, layers + 1):
-        for head in range(1, heads + 1):
-            name = head_name(layer, head)
-            phrases = [phrase + note for each, note in with_notes for phrase in each.phrases.get(name, ())]
-            facts = [fact for each in contributions for fact in each.facts.get(name, ())]
-            nearest = next((each.nearest[name] for each in contributions if name in each.nearest), ())
-            profile = next((each.profiles[name] for each in contributions if name in each.profiles), None)
-            summary = f"Head {name} {'; it '.join(phrases)}." if phrases else f"No analysis singles out head {name}."
-            cards.append(Card(name, summary, tuple(facts), nearest, profile))
+    for name in (head_name(layer, head) for layer in range(1, layers + 1) for head in range(1, heads + 1)):
+        phrases = []
+        for part, contribution in of_first_kinds:
+            note = f" (map {part.kind})" if several_kinds and part.kind is not None else ""
+            phrases += [phrase + note for phrase in contribution.phrases.get(name, ())]
+        facts = [fact for contribution in contributions for fact in contribution.facts.get(name, ())]
+        nearest = next((each.nearest[name] for each in contributions if name in each.nearest), ())
+        profile = next((each.profiles[name] for each in contributions if name in each.profiles), None)
+        summary = f"Head {name} {'; it '.join(phrases)}." if phrases else f"No analysis singles out head {name}."
+        cards.append(Card(name, summary, tuple(facts), nearest, profile))
     return tuple(cards)
 
 
@@ -154,24 +151,24 @@ def _sample(samples: Mapping[str, InputSample], layers: int, heads: int, *, caus
     sets: dict[str, dict[str, InputSample]] = {}  # for each set of inputs: the samples by the kind of map
     for name, metric in samples.items():
         if metric.n_layers == layers and metric.n_heads in (1, heads):
-            prefix, _, kind = name.partition("/")
-            sets.setdefault(prefix, {})[kind] = metric
-    kinds = {kind: metric for by_kind in sets.values() for kind, metric in by_kind.items()}
-    if not any(metric.compute() for by_kind in sets.values() for metric in by_kind.values()):
+            name_of_set, _, kind = name.partition("/")
+            sets.setdefault(name_of_set, {})[kind] = metric
+    kinds = {kind: metric for samples_of_set in sets.values() for kind, metric in samples_of_set.items()}
+    if not any(metric.compute() for samples_of_set in sets.values() for metric in samples_of_set.values()):
         return None
     # The first input of each set comes before the second of any, so that all sets have their share of the page.
     in_turn = chain.from_iterable(zip_longest(*map(_joined, sets.values())))
-    inputs = [by_kind for by_kind in in_turn if by_kind is not None]
-    used = 0  # bytes
+    inputs = [maps_by_kind for maps_by_kind in in_turn if maps_by_kind is not None]
+    used_bytes = 0
     sentences: list[SampledSentence] = []
-    for by_kind in inputs:
-        sentence = _sentence(by_kind, heads)
+    for maps_by_kind in inputs:
+        sentence = _sentence(maps_by_kind, heads)
         size = sum(map(len, [*(encoded.data for encoded in sentence.maps.values()), *sentence.guesses.values()]))
-        if sentences and used + size > _most_bytes(layers, heads):
+        if sentences and used_bytes + size > _most_bytes(layers, heads):
             continue  # a shorter input may still fit
-        used += size
+        used_bytes += size
         sentences.append(sentence)
-    of_first_kind = [next(iter(by_kind.values())) for by_kind in sets.values()]
+    of_first_kind = [next(iter(samples_of_set.values())) for samples_of_set in sets.values()]
     notes = [*_notes(of_first_kind, sentences, len(inputs)), *([CAUSAL_NOTE] if causal else [])]
     return Sample(
         kinds=tuple(kinds),

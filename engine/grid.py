@@ -178,17 +178,18 @@ def shown_grid(table: pd.DataFrame, varied: Sequence[str], over: pd.DataFrame | 
     that of `spread`, and ``name`` the option that `spread` is over.
     """
     numbers = _numeric(table, varied)[:_SHOWN]
-    tables = [_shown("grid", "Cells of the grid", table, varied, numbers, lambda value: number(value))]
+    tables = [_shown("grid", "Cells of the grid", table, varied, numbers, number)]
     if over is not None:
-        others = [option for option in varied if option != name]
+        other_options = [option for option in varied if option != name]
         # `over` has a row for each quantity; people read a row for all quantities of the same other options.
-        rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+        merged_rows: dict[tuple[Any, ...], dict[str, Any]] = {}
         for row in rows_of(over):
-            values = {option: row[option] for option in others}
-            merged_row = rows.setdefault(tuple(values.values()), values)
+            values = {option: row[option] for option in other_options}
+            merged_row = merged_rows.setdefault(tuple(values.values()), values)
             merged_row |= {row["quantity"]: f"{number(row['mean'])} ± {number(row['sd'])}", "n": row["n"]}
-        means, title = pd.DataFrame(list(rows.values())), f"Means ± standard deviations over {name}"
-        tables.append(_shown(f"grid_over_{name}", title, means, [*others, "n"], numbers, str))
+        means = pd.DataFrame(list(merged_rows.values()))
+        title = f"Means ± standard deviations over {name}"
+        tables.append(_shown(f"grid_over_{name}", title, means, [*other_options, "n"], numbers, str))
     return tables
 
 

@@ -85,7 +85,8 @@ def available_memory() -> int | None:
         return None
     import resource
 
-    machine, group = _table(Path("/proc/meminfo")), Path("/sys/fs/cgroup")
+    machine = _table(Path("/proc/meminfo"))
+    group = Path("/sys/fs/cgroup")
     left = [1024 * (machine["MemAvailable:"] + machine["SwapFree:"])]  # which are in kB
     for limit, used, statistics in _CONTROL_GROUPS:
         with suppress(OSError, ValueError, KeyError):  # there is no such control group, or its limit is "max"

@@ -38,9 +38,9 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, *, overwrite: boo
 
     The runs must have the same model, analyses and options, and must have read different files: parts of one file are
     counted by runs with ``--part`` (`attentionology.analyses.ShareOptions`), or, as in the example, are treebanks of
-    their own, which have no file. The result is that
-    of one run over all files, as long as no two sentences of different files have the same id: sentences with the same
-    id are drawn together by the bootstrap. The run record warns of such sentences.
+    their own, which have no file. The result is that of one run over all files, as long as no two sentences of
+    different files have the same id: sentences with the same id are drawn together by the bootstrap. The run record
+    warns of such sentences.
 
     Args:
         folders: the folders of at least two runs.
@@ -155,8 +155,9 @@ def _merged_analysis(of_runs: Sequence[AnalysisStates]) -> AnalysisStates:
     first, *others = of_runs
     analysis = registered_analysis(first.name)
 
-    def merged(one: Any, other: Any, kind: Any, what: str) -> Any:  # both are plain data of a value of this type
-        return to_plain(merged_facts(from_plain(one, kind, what), from_plain(other, kind, what), what), what)
+    def merged(one: Any, other: Any, type_: Any, what: str) -> Any:
+        """Merge two values of a type that are stored as plain data; ``what`` names them in messages."""
+        return to_plain(merged_facts(from_plain(one, type_, what), from_plain(other, type_, what), what), what)
 
     facts, looked = first.facts, first.looked
     for other in others:

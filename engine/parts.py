@@ -139,15 +139,16 @@ def content_of_inputs(inputs: Sequence[Sentence]) -> tuple[str, tuple[str, ...]]
         >>> content_of_inputs([here])[0] == content_of_inputs([there])[0]
         True
     """
-    files: dict[str, int] = {}  # files are identified by their numbers
+    numbers_of_files: dict[str, int] = {}  # by their paths
     # Many windows share a document, so the last value of each field is kept with its digest. The value is held, because
     # another one could be in its place in memory later: inputs that stay in files are read again and again.
-    last: dict[str, tuple[Any, str]] = {}
+    last_digests: dict[str, tuple[Any, str]] = {}
 
     def as_text(value: Any) -> str:
         return json.dumps(value, default=as_plain)
 
-    def as_plain(value: Any) -> Any:  # of what JSON cannot write by itself
+    def as_plain(value: Any) -> Any:
+        """Return plain data for a value that JSON cannot write by itself."""
         if isinstance(value, frozenset):
             return sorted(value)  # its order may be another one in another process
         if isinstance(value, Mapping):
@@ -157,19 +158,20 @@ def content_of_inputs(inputs: Sequence[Sentence]) -> tuple[str, tuple[str, ...]]
             return [type(value).__name__, *of_fields]
         return repr(value)
 
-    def field_as_plain(name: str, value: Any) -> Any:  # the number of a file, and the digest of a whole document
+    def field_as_plain(name: str, value: Any) -> Any:
+        """Return the number of a file, the digest of a whole document, and other values as they are."""
         if name == "file" and isinstance(value, str):
-            return files.setdefault(value, len(files))
+            return numbers_of_files.setdefault(value, len(numbers_of_files))
         if not is_dataclass(value):
             return value
-        if name not in last or last[name][0] is not value:
-            last[name] = value, hashlib.sha256(as_text(value).encode()).hexdigest()
-        return last[name][1]
+        if name not in last_digests or last_digests[name][0] is not value:
+            last_digests[name] = value, hashlib.sha256(as_text(value).encode()).hexdigest()
+        return last_digests[name][1]
 
     digest = hashlib.sha256()
     for sentence in inputs:
         digest.update(as_text(sentence).encode())
-    return digest.hexdigest(), tuple(files)
+    return digest.hexdigest(), tuple(numbers_of_files)
 
 
 class PartCounter:
@@ -199,7 +201,7 @@ class PartCounter:
         for name, states in counts.states().items():
             packed, facts_of_requests[name] = packed_states(states, f"{name}/")
             tensors |= packed
-        log = next(iter(counts.logs.values()), PassLog())
+        log = next(iter(counts.logs.values()), PassLog())  # which all requests of a pass share
         skipped = [(skip.sentence.id, skip.sentence.file, skip.sentence.line, skip.reason) for skip in log.skipped]
         facts = {
             "requests": facts_of_requests,

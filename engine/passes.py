@@ -221,12 +221,14 @@ class Pass:
 
     def _check_memory(self, batch_of: dict[BatchMaker[Any], Any], model: LoadedModel, limits: Limits) -> int:
         """Check that the states of the metrics and the maps of a batch fit into memory; return the bytes of maps."""
+        # Maps have the shape (inputs, layers, heads, words, words).
         shapes = [batch.maps.shape for batch in batch_of.values() if isinstance(batch, MapBatch)]
         if not shapes:
             return 0
         # The layers of all kinds are held together, and each of them has no more heads than the widest kind.
-        layers, heads = sum(layers for _, layers, *_ in shapes), max(heads for _, _, heads, *_ in shapes)
-        longest = max(words for *_, words in shapes)
+        layers = sum(shape[1] for shape in shapes)
+        heads = max(shape[2] for shape in shapes)
+        longest = max(shape[-1] for shape in shapes)
         cells = shared_cells(list(batch_of), limits.batch_cells)
         map_bytes = bytes_of_maps(layers, heads, longest=longest, batch_cells=cells)
         state_bytes = sum(request.metric.state_bytes(batch_of[request.maker]) for request in self.requests)
@@ -242,12 +244,13 @@ def plan_passes(requests: Sequence[Request]) -> list[Pass]:
             raise ValueError(f"two different requests are called {request.name!r}")
     groups: list[list[Request]] = []
     for request in by_name.values():
-        group = next((group for group in groups if _share_a_pass(group[0], request)), None)
-        if group is None:
-            groups.append([request])
+        for group in groups:
+            if _share_a_pass(group[0], request):
+                group.append(request)
+                break
         else:
-            group.append(request)
-    passes = [Pass(first.copy, first.inputs, first.masking, (first, *others)) for first, *others in groups]
+            groups.append([request])
+    passes = [Pass(group[0].copy, group[0].inputs, group[0].masking, tuple(group)) for group in groups]
     return sorted(passes, key=lambda planned: -1 if planned.copy is None else planned.copy)
 
 
@@ -272,9 +275,9 @@ def run_passes(
     stages: Stages | None = None,
 ) -> PassCounts:
     """Run all passes, and return what they counted. Copies with random weights begin with the seed."""
-    limits, stages, counts = limits or Limits(), stages or Stages(), PassCounts()
-    readers = Readers(model, seed)
-    for current in passes:
-        with stages(current.label if current.copy is None else "control"):
-            current.run(readers.of(current.copy), limits, counts)
+    stages, readers = stages or Stages(), Readers(model, seed)
+    counts = PassCounts()
+    for corpus_pass in passes:
+        with stages(corpus_pass.label if corpus_pass.copy is None else "control"):
+            corpus_pass.run(readers.of(corpus_pass.copy), limits or Limits(), counts)
     return counts

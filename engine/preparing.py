@@ -168,24 +168,26 @@ def _samples(plans: list[PlannedAnalysis], prepared: Prepared) -> tuple[Request,
     The sample is drawn in the same passes in which the analyses count. A run has one sample for each kind of map and
     each set of inputs that its analyses read: an analysis of documents reads windows where another reads sentences.
     """
-    sets, requests = _by_inputs(plans), []
-    asked, model = prepared.options[ExampleOptions].examples, prepared.setting.model
-    examples = SPREAD if asked is None else asked
-    for number, (plan, analyses) in enumerate(sets):
-        size = examples // len(sets) + (number < examples % len(sets))  # the first sets share the remainder
+    model, sets = prepared.setting.model, _by_inputs(plans)
+    n_asked = prepared.options[ExampleOptions].examples
+    n_examples = SPREAD if n_asked is None else n_asked
+    requests = []
+    for index, (plan, analyses) in enumerate(sets):
+        size = n_examples // len(sets) + (index < n_examples % len(sets))  # the first sets share the remainder
         if not size:
             continue
-        first, prefix = plan.requests[0], f"{_PREFIX}-{number + 1}" if number else _PREFIX
-        of_pieces = isinstance(first.inputs, Segments)
+        name_of_set = f"{_PREFIX}-{index + 1}" if index else _PREFIX
+        inputs, label = plan.requests[0].inputs, plan.requests[0].label
+        of_pieces = isinstance(inputs, Segments)
         all_sampled = plan.sampled or tuple(_maps_of_the_run(analyses.values(), prepared, of_pieces=of_pieces))
         for sampled in all_sampled:
             arguments: dict[str, Any] = {"size": size, "seed": prepared.setting.seed, "unit": sampled.shares}
-            if asked is None:
+            if n_asked is None:
                 arguments["cells"] = cells_to_fill(model.n_layers, model.n_heads, len(all_sampled)) // len(sets)
             if plan.sampled:
                 arguments["kind"] = sampled.kind
             counting = CountSample(tuple(arguments.items()), sampled.guesses)
-            requests.append(Request(f"{prefix}/{sampled.kind}", first.label, first.inputs, sampled.maker, counting))
+            requests.append(Request(f"{name_of_set}/{sampled.kind}", label, inputs, sampled.maker, counting))
     return tuple(requests)
 
 

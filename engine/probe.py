@@ -197,10 +197,10 @@ def execute(
     """Validate the options, run everything that they ask for, and write the results."""
     loaded = loaded or LoadedInputs()
     options.check(list(loaded.treebanks), has_vectors=loaded.vectors is not None)
-    shown: dict[str, Any] = dict(shown_options or {})
-    shown.update(options.treebanks.files(loaded.treebanks).items())
     loaded_files = {role: [file.path for file in treebank.files] for role, treebank in loaded.treebanks.items()}
-    shown.update(loaded_files.items())
+    shown: dict[str, Any] = dict(shown_options or {})
+    for files_by_role in (options.treebanks.files(loaded.treebanks), loaded_files):
+        shown.update(files_by_role.items())
     if loaded.encoder is not None:
         shown["model"] = loaded.encoder.name
 

@@ -138,7 +138,7 @@ def explore(
     if explorer.sample is None:
         raise OptionError("none of the sentences is short enough to be drawn")
     order = {sentence.id: position for position, sentence in enumerate(sentences)}
-    in_order = sorted(explorer.sample.sentences, key=lambda each: order[each.id])
+    in_order = sorted(explorer.sample.sentences, key=lambda sentence: order[sentence.id])
     sample = replace(explorer.sample, sentences=tuple(in_order))
     return ExplorerView(replace(explorer, findings=(), sample=sample), "#special=on")
 
@@ -212,11 +212,12 @@ def _views(
 def _view(batch: MapBatch, guesses: npt.NDArray[np.int64], sentence: Sentence, layer: int, head: int) -> HeadView:
     """Return one head on a sentence; ``guesses`` has shape (layers, heads, words), −1 where there is none."""
     [(_, maps)] = batch.unpadded()  # of shape (layers, heads, words, words)
-    special = batch.special[0].tolist()[: maps.shape[-1]]
+    n_words = maps.shape[-1]
+    special = batch.special[0].tolist()[:n_words]
     has_heads = maps.shape[1] > 1
-    of_head = layer - 1, head - 1 if has_heads else 0
-    values: npt.NDArray[np.float64] = maps[of_head].astype("float64")
-    guesses_of_head = guesses[of_head][: len(special)].tolist()
+    place = layer - 1, head - 1 if has_heads else 0
+    values: npt.NDArray[np.float64] = maps[place].astype("float64")
+    guesses_of_head = guesses[place][:n_words].tolist()
     sums_to_one = bool((abs(values.sum(1) - 1) < 1e-3).all())
 
     # Heads in the sentence count its words from 1; those in the view are positions that count special tokens, too.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -132,24 +132,20 @@ def execute_survey(
     shown_options = {**flat_options(options), **options.long_run.described()}
     if out is not None:
         shown_options["out"] = str(out)
-
-    def counted(folder: Path | None) -> tuple[Survey, Callable[[Path | None], Run]]:
-        """Return the survey, and the function that makes a run of it; reports of cells are written to the folder."""
+    with ExitStack() as block:
+        folder = None
+        if out is not None:
+            reads = paths_read(grid.models, grid.treebanks)
+            folder = block.enter_context(RunFolder(out, overwrite=overwrite, reads=reads)).path
         with stages("cells"):
             plan = plan_survey(options)
             reports = CellReports(plan, folder, out, command) if folder and out and options.cells.reports else None
             survey = count_grid(plan, reports)
         # The run is made when it is asked for, because a session may want nothing but the survey; and then once.
         as_run = functools.cache(partial(_as_run, plan, survey, shown_options, command, stages))
-        return replace(survey, written=as_run), as_run
-
-    if out is None:
-        survey, _ = counted(None)
-        return survey
-    with RunFolder(out, overwrite=overwrite, reads=paths_read(grid.models, grid.treebanks)) as folder:
-        survey, as_run = counted(folder.path)
-        write_run(folder.path, as_run(out))
-    return survey
+        if folder is not None:
+            write_run(folder, as_run(out))
+    return replace(survey, written=as_run)
 
 
 def _as_run(
@@ -209,14 +205,17 @@ def count_grid(plan: SurveyPlan, reports: CellReports | None = None) -> Survey:
     _check_relation(plan)
     options = plan.options
     grid, min_count = options.grid, options.count.min_count
-    contrasts, results, curves = Contrasts(min_count), list[CellResult](), TrainingCurves(grid.models)
+    contrasts, curves = Contrasts(min_count), TrainingCurves(grid.models)
+    results: list[CellResult] = []
     kept: dict[tuple[str, str], dict[str, KeptCounts]] = {  # by treebank, for each model and kind of map
         (model, kind): {} for model in grid.models for kind in grid.maps
     }
     several_treebanks = len(plan.treebanks) > 1
     count_cell = partial(run_cell, transferred=several_treebanks, by_layer=bool(curves.checkpoints), reports=reports)
     for treebank, cells in CellCounter(plan, count_cell).treebanks():
-        measurements, records = list[Measurements](), dict[str, Mapping[str, Any]]()  # of the models that were counted
+        # These two are of the models that were counted.
+        measurements: list[Measurements] = []
+        records: dict[str, Mapping[str, Any]] = {}
         for cell in cells:
             model = cell.cell.model
             families: dict[str, Sequence[Comparable]] = {}  # by the kind of map

@@ -84,7 +84,7 @@ _COLUMNS = (
     ),
     Fault(
         "engine/showing.py",
-        "key=lambda each: order[each.id])",
+        "key=lambda sentence: order[sentence.id])",
         "key=lambda each: each.id)",
         f"{_EXPLORE}test_a_notebook_shows_what_the_page_shows",
     ),
@@ -372,8 +372,8 @@ _COLUMNS = (
     ),
     Fault(
         "analyses/comparison/findings.py",
-        "if row.significant] or ordered",
-        "if row.p < 0.06] or ordered",
+        "if not clear[0].significant:",
+        "if clear[0].p >= 0.06:",
         f"{_COMPARISON}test_the_headline_of_a_comparison_says_what_its_table_says",
     ),
     Fault(

@@ -86,21 +86,26 @@ def run_cell(job: Job, *, transferred: bool, by_layer: bool, reports: CellReport
     """
     run = execute(job, command=reports.command if reports else "", **inputs)
     page = reports.write(job, run) if reports else None
-    best, families = dict[str, pd.DataFrame](), dict[str, Sequence[Comparable]]()  # all four by the kind of map
-    kept, layers = dict[str, KeptCounts](), dict[str, LayerAccuracies]()
+    # All four are by the kind of map.
+    best: dict[str, pd.DataFrame] = {}
+    families: dict[str, Sequence[Comparable]] = {}
+    kept: dict[str, KeptCounts] = {}
+    layers: dict[str, LayerAccuracies] = {}
     for part in run.parts:
         kind, facts = part.kind or "", part.counted.facts
-        best[kind], families[kind] = part.results.best, part.analysis.comparable(part.counted)
+        best[kind] = part.results.best
+        families[kind] = part.analysis.comparable(part.counted)
         if transferred or by_layer:
             metric = part.counted.metric(facts.model, DependencyAccuracy)
-            counts = subsets, _ = metric.split_counts()
+            subsets, replicates = metric.split_counts()
             members_of_rows = members_of(metric.groups, subsets, facts.asked)
             rows_in_means = averaged(members_of_rows, facts.asked)
             if transferred:
                 measured = families[kind][0].measured  # of the first family, the accuracies of the heads
-                kept[kind] = kept_counts(members_of_rows, rows_in_means, measured, counts)
+                kept[kind] = kept_counts(members_of_rows, rows_in_means, measured, (subsets, replicates))
             if by_layer:
-                layers[kind] = layer_accuracies(rows_in_means, counts, job.groups[CountOptions].min_count)
+                min_count = job.groups[CountOptions].min_count
+                layers[kind] = layer_accuracies(rows_in_means, (subsets, replicates), min_count)
     return CellRun(best, families, run.record, kept, layers, dict.fromkeys(best, page) if page else {})
 
 

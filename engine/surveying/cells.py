@@ -179,9 +179,9 @@ def share_lines(cells: Sequence[CountedCell[ShareCounts]], plan: SurveyPlan) -> 
         *(f"Warning: Left out: {reason}." for reason in grouped_reasons(plan.left_out)),
         *(f"Warning: {warning}" for result in results for warning in result.warnings),
         *(
-            f"{each.cell.model} on {each.cell.treebank}: {failure.reason}"
-            for each in cells
-            for failure in each.failures
+            f"{counted.cell.model} on {counted.cell.treebank}: {failure.reason}"
+            for counted in cells
+            for failure in counted.failures
         ),
         f"The share {part_options.part} has {parts:,} parts of {counted_cells:,} cells, which are in "
         f"{part_options.parts}. When all shares are counted, the same command without --part makes the report.",
