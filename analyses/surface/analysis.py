@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal
 
 import pandas as pd
@@ -148,24 +149,22 @@ def comparable_statistics(metric: SurfaceStatistics) -> tuple[Comparable, ...]:
     tables = metric.compute()
     inputs = dict(zip(tables.counts["statistic"], map(int, tables.counts["inputs"]), strict=True))
 
-    def values_and_deviations(statistic: str) -> tuple[Any, Any]:  # (layers,) and (layers, replicates)
+    def measured(statistic: str, group: str, layers: slice) -> Measured:
+        """Return the mean of a statistic over some layers, and how far that of each replicate deviates from it."""
         values = tables.layers[statistic].to_numpy()
-        return values, metric.layer_replicates(statistic) - values[:, None]
+        deviations = metric.layer_replicates(statistic) - values[:, None]  # (layers, replicates)
+        return Measured(group, float(values[layers].mean()), inputs[statistic], deviations[layers].mean(0))
 
     def layer_by_layer(statistic: str, prefix: str = "") -> list[Measured]:
-        values, deviations = values_and_deviations(statistic)
         return [
-            Measured(f"{prefix}layer {layer}", float(value), inputs[statistic], of_layer)
-            for layer, (value, of_layer) in enumerate(zip(values, deviations, strict=True), start=1)
+            measured(statistic, f"{prefix}layer {index + 1}", slice(index, index + 1))
+            for index in range(metric.n_layers)
         ]
 
-    def over_all_layers(statistic: str, group: str) -> Measured:
-        values, deviations = values_and_deviations(statistic)
-        return Measured(group, float(values.mean()), inputs[statistic], deviations.mean(0))
-
-    shares = [over_all_layers(name, name) for name in metric.statistics if name not in _ENTROPIES]
-    entropies = [over_all_layers("entropy", "all layers"), *layer_by_layer("entropy")]
-    shares_by_layer = [measured for name in _BY_LAYER for measured in layer_by_layer(name, f"{name}, ")]
+    all_layers = slice(None)
+    shares = [measured(name, name, all_layers) for name in metric.statistics if name not in _ENTROPIES]
+    entropies = [measured("entropy", "all layers", all_layers), *layer_by_layer("entropy")]
+    shares_by_layer = chain.from_iterable(layer_by_layer(name, f"{name}, ") for name in _BY_LAYER)
     quantity = "mean share over heads and inputs"
     return (
         Comparable("all layers", tuple(shares), quantity, "inputs", metric.seed),

@@ -66,14 +66,15 @@ def statistics_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title
     """Draw attention to neighbors, special tokens and punctuation: a dot per head, and a line through the means."""
     # Each panel has its own axis, because attention to neighbors is often a tenth of that to special tokens.
     names = {"first": specials.get("first_special", "–"), "last": specials.get("last_special", "–")}
-    shown = [panel for panel in _PANELS if has(heads, panel[0])]
+    shown = [(statistic, label) for statistic, label in _PANELS if has(heads, statistic)]
     rows = -(-len(shown) // 3)
     figure, grid = panels(TEXT, 1.9 * rows, rows, 3)
     for axes in grid.flat[len(shown) :]:
         axes.remove()
     for axes, (statistic, label) in zip(grid.flat[: len(shown)], shown, strict=True):
-        _dots(axes, heads, heads[statistic] * 100, label.format(**names))
-        axes.set_ylim(0, 1.06 * max(1.0, float((100 * heads[statistic]).max())))
+        percentages = heads[statistic] * 100
+        _dots(axes, heads, percentages, label.format(**names))
+        axes.set_ylim(0, 1.06 * max(1.0, float(percentages.max())))
     for axes in grid.flat[: len(shown) - 3]:  # those with a panel below
         axes.set_xlabel("")
     finish(figure, grid[0, 0], title)
@@ -138,13 +139,14 @@ def offsets_figure(offsets: pd.DataFrame, *, title: str = "") -> Figure:
     n_layers = int(offsets["layer"].max())
     figure, (grid,) = panels(TEXT, 1.6 + 0.15 * min(n_layers, 24), columns=2, sharey=True)
     by_head = offsets.pivot_table(index=["layer", "head"], columns="offset", values="attention") * 100
-    shown = {"mean over heads": by_head.groupby("layer").mean(), "head with most": by_head.groupby("layer").max()}
-    for axes, (label, table) in zip(grid, shown.items(), strict=True):
+    tables = {"mean over heads": by_head.groupby("layer").mean(), "head with most": by_head.groupby("layer").max()}
+    for axes, (name, table) in zip(grid, tables.items(), strict=True):
         cells = heatmap(axes, table, 0, float(np.nanmax(table.to_numpy())))
-        labelled = range(0, table.shape[1], max(1, table.shape[1] // 11))
-        axes.set_xticks(labelled, [_offset(int(table.columns[position])) for position in labelled])
+        n_offsets = table.shape[1]
+        ticks = range(0, n_offsets, max(1, n_offsets // 11))
+        axes.set_xticks(ticks, [_offset(int(table.columns[index])) for index in ticks])
         number_ticks(axes.yaxis, n_layers)
-        axes.set_title(label, loc="left")
+        axes.set_title(name, loc="left")
         axes.set_xlabel("offset (+1: the next token)")
         figure.colorbar(cells, ax=axes, label="attention (%)", location="bottom", aspect=30)
     grid[0].set_ylabel("layer")
@@ -163,11 +165,11 @@ def _dots(
     """Draw a dot per head by layer, and the mean of each layer, in one color if there is a name for both."""
     table = heads[["layer"]].assign(value=values)
     means = table.groupby("layer")["value"].mean()
-    dots, line = (f"{name}: head", f"{name}: mean") if name else ("head", "mean of the layer")
+    dot_label, line_label = (f"{name}: head", f"{name}: mean") if name else ("head", "mean of the layer")
     links = [
         PAGE + address(head=head_name(layer, head)) for layer, head in zip(heads["layer"], heads["head"], strict=True)
     ]
-    style: dict[str, Any] = {"marker": marker, "color": color, "alpha": 0.55, "linewidths": 0, "label": dots}
+    style: dict[str, Any] = {"marker": marker, "color": color, "alpha": 0.55, "linewidths": 0, "label": dot_label}
     axes.scatter(table["layer"], table["value"], s=9, **style, urls=links, zorder=2)
-    axes.plot(means.index, means, "-", color=color if name else BLACK, lw=1.2, label=line, zorder=3)
+    axes.plot(means.index, means, "-", color=color if name else BLACK, lw=1.2, label=line_label, zorder=3)
     by_layer(axes, table["layer"], label)

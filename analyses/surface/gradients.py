@@ -21,10 +21,10 @@ class GradientImportance(ExactMetric):
     # Attention is a no-op where it is large and its gradient is small: a change of such weights would not change the
     # loss.
 
-    macro: Int[Tensor, "2 layers heads classes"]
-    pooled: Int[Tensor, "layers heads classes"]
-    inputs: Int[Tensor, " classes"]
-    weights: Int[Tensor, " classes"]
+    macro: Int[Tensor, "2 layers heads classes"]  # the means of inputs, of gradients and of attention, added up
+    pooled: Int[Tensor, "layers heads classes"]  # the gradients of all weights, added up
+    inputs: Int[Tensor, " classes"]  # the number of inputs that have the class
+    weights: Int[Tensor, " classes"]  # the number of attention weights to the class
     total: Int[Tensor, ""]
     loss: Int[Tensor, ""]
 
@@ -74,15 +74,15 @@ class GradientImportance(ExactMetric):
                 "layer": layer + 1,
                 "head": head + 1,
                 "class": name,
-                "gradient": gradients[layer, head, c] / _GRADIENT_UNITS / inputs[c],
-                "gradient_pooled": pooled[layer, head, c] / weights[c],
-                "attention": attention[layer, head, c] / int(self.total),
-                "inputs": inputs[c],
-                "weights": weights[c],
+                "gradient": gradients[layer, head, index] / _GRADIENT_UNITS / inputs[index],
+                "gradient_pooled": pooled[layer, head, index] / weights[index],
+                "attention": attention[layer, head, index] / int(self.total),
+                "inputs": inputs[index],
+                "weights": weights[index],
                 "loss": loss / int(self.total),
             }
             for layer in range(self.n_layers)
             for head in range(self.n_heads)
-            for c, name in enumerate(TOKEN_CLASSES)
-            if inputs[c]
+            for index, name in enumerate(TOKEN_CLASSES)
+            if inputs[index]
         )

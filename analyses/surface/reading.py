@@ -51,37 +51,39 @@ class ReadingFacts:
 
 def plan_reading(options: OptionSet, setting: Setting) -> tuple[Request, MapMaker, ReadingFacts]:
     """Return the request that both analyses share, the maker of its maps, and what the results need to know of it."""
-    reading, maker = options[ReadingOptions], replace(setting.maps, level=options[ReadingOptions].level)
+    reading = options[ReadingOptions]
+    maker = replace(setting.maps, level=reading.level)
     if maker.merge != "norm" and reading.level == "token" and not {"dependency", "coreference"} & set(setting.chosen):
         raise OptionError("--merge is for words; choose --level word")
     if reading.level == "word" and isinstance(setting.corpus, PlainText | Segments):
         raise OptionError("--level word is for treebanks; the words of plain text include its punctuation")
-    released = reading.smoothing == "release"
     notes = []
     if not maker.kind.rows_sum_to_one:
         maker = replace(maker, normalize="row")
         notes.append("Every row of the map was divided by its sum: so shares and entropies are well defined.")
-    if released:
+    smoothing = 0.0
+    if reading.smoothing == "release":
+        smoothing = statistics.SMOOTHING
         notes.append(
-            f"As in the published code, {statistics.SMOOTHING:g} of uniform attention was mixed into rows for the "
+            f"As in the published code, {smoothing:g} of uniform attention was mixed into rows for the "
             f"entropy, and {DISTANCE_SMOOTHING:g} for the distances between heads."
         )
     specials = special_names(setting)
     if setting.encoder.causal:
         notes.append(_CAUSAL if "first_special" in specials else f"{_CAUSAL} {_FIRST_WORD}")
-    sinks = setting.encoder.has_sinks and maker.kind.name == "weight" and maker.normalize == "none"
-    if sinks:
-        notes.append(_SINKS)
-    arguments = {
+    arguments: dict[str, Any] = {
         "reach": options[SurfaceOptions].reach,
-        "smoothing": statistics.SMOOTHING if released else 0.0,
+        "smoothing": smoothing,
         # Only the analysis surface has statistics that are compared.
         "replicates": options[CountOptions].replicates if "surface" in setting.chosen else 0,
         "seed": setting.seed,
-        # States of other models are those of former versions.
-        **({"causal": True} if setting.encoder.causal else {}),
-        **({"sinks": True} if sinks else {}),
     }
+    # States of other models, which have neither of these arguments, are those of former versions.
+    if setting.encoder.causal:
+        arguments["causal"] = True
+    if setting.encoder.has_sinks and maker.kind.name == "weight" and maker.normalize == "none":
+        arguments["sinks"] = True
+        notes.append(_SINKS)
     counting = CountMaps(SurfaceStatistics, tuple(arguments.items()))
     request = Request(f"surface/{maker.kind}", "surface", setting.corpus, maker, counting)
     facts = ReadingFacts(
@@ -103,8 +105,8 @@ def read_tables(
     relations = None
     if "dependency" in needed:
         dependency = needed["dependency"]
-        of_several = dependency.best["relation"].isin([*TOTALS, "root"])
-        relations = best_relations(dependency.best[~of_several], dependency.min_count)
+        is_relation = ~dependency.best["relation"].isin([*TOTALS, "root"])
+        relations = best_relations(dependency.best[is_relation], dependency.min_count)
     limits = options[ReadingOptions]
     thresholds = Thresholds(limits.position_threshold, limits.target_threshold, limits.broad_threshold)
     facts = reading.maps.phrases(int(tables.heads["head"].max()))
@@ -116,10 +118,9 @@ def read_tables(
 def special_names(setting: Setting) -> dict[str, str]:
     """Return what the tokenizer writes for the special token before the first word and for the last special token."""
     # The names are those of the first of 16 inputs that can be aligned. A model without such tokens has no entries.
-    for pieces in setting.encoder.align(list(islice(setting.corpus, 16))):
-        if isinstance(pieces, Pieces):
-            break
-    else:
+    aligned = setting.encoder.align(list(islice(setting.corpus, 16)))
+    pieces = next((result for result in aligned if isinstance(result, Pieces)), None)
+    if pieces is None:
         return {}
     specials = [index for index, position in enumerate(pieces.positions) if pieces.special[position]]
     names = {}

@@ -31,15 +31,16 @@ def replicate_sums(
     seed: int,
 ) -> tuple[Int[Tensor, "replicates statistics layers"], Int[Tensor, "replicates statistics"]]:
     """Return the weighted sums of the statistics of inputs in each replicate, and the sums of the weights."""
-    units = fixed(torch.where(defined[..., None], values, 0))
-    largest = int(units.abs().max()) if len(ids) else 0
+    in_fixed_point = fixed(torch.where(defined[..., None], values, 0))
+    largest = int(in_fixed_point.abs().max()) if len(ids) else 0
     if largest * MOST_DRAWN >= _EXACT:
         raise ExactSumError("a statistic is too large for exact sums of its bootstrap replicates")
-    at_once = max(1, (_EXACT - 1) // (MOST_DRAWN * max(1, largest)))
+    # So few inputs are added up at a time that a product of float64 matrices is exact.
+    n_inputs = max(1, (_EXACT - 1) // (MOST_DRAWN * max(1, largest)))
     weights = torch.from_numpy(poisson_weights(ids, replicates, seed).astype(np.float64))
     sums = torch.zeros(replicates, *values.shape[1:], dtype=torch.int64)
-    for start in range(0, len(ids), at_once):
-        rows = slice(start, start + at_once)
-        product = weights[:, rows] @ units[rows].double().flatten(1)
+    for start in range(0, len(ids), n_inputs):
+        inputs = slice(start, start + n_inputs)
+        product = weights[:, inputs] @ in_fixed_point[inputs].double().flatten(1)
         sums += product.long().view_as(sums)
     return sums, (weights @ defined.double()).long()

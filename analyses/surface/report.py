@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
     names = {"previous": "the previous token", "next": "the next token", "self": "the token itself"}
     names |= {"punctuation": "punctuation", "other": "other words", LEARNED_SINK: "the learned sink"}
     names |= {name: results.specials.get(name, name.replace("_", " ")) for name in ("first_special", "last_special")}
-    inputs = {str(name): int(n) for name, n in results.tables.counts.set_index("statistic")["inputs"].items()}
+    inputs = {str(name): int(count) for name, count in results.tables.counts.set_index("statistic")["inputs"].items()}
     return Contribution(
         measures=(
             *head_measures(SURFACE, heads, f"surface/{{column}}/{kind}", names, inputs, kind=kind),
@@ -145,7 +146,7 @@ def _profiles(offsets: pd.DataFrame) -> dict[str, Profile]:
 def _findings(results: SurfaceResults, heads: pd.DataFrame, kind: str) -> Iterator[Finding]:
     """Yield the sink, and the heads that attend to neighbors."""
     if all_sinks := sinks(results.tables.layers, results.specials):
-        sink = max(all_sinks, key=lambda each: each["high"])
+        sink = max(all_sinks, key=itemgetter("high"))
         column = sink["column"]
         top = _largest(heads, column)
         text = (
@@ -156,7 +157,7 @@ def _findings(results: SurfaceResults, heads: pd.DataFrame, kind: str) -> Iterat
         yield Finding(text, address(head=_name(top), measure=f"surface/{column}/{kind}", kind=kind))
     counts = {label: int((heads["label"] == label).sum()) for label in ("previous", "next")}
     if sum(counts.values()):
-        label = max(counts, key=lambda each: counts[each])
+        label = max(counts, key=counts.__getitem__)
         top = _largest(heads, label)
         text = (
             f"Of {len(heads)} heads, {counts['previous']} attend{'s' if counts['previous'] == 1 else ''} mostly to the "

@@ -17,7 +17,6 @@ from .statistics import LEARNED_SINK
 from .tables import SurfaceTables
 
 _BY_LAYER = ("previous", "next", "self", "first_special", "last_special", "punctuation", "other", LEARNED_SINK)
-_IN_NATS = ("entropy", "entropy_first")
 _NAMED = 8
 """The number of heads with a label that a terminal names."""
 
@@ -59,21 +58,20 @@ def layers_table(results: SurfaceResults) -> ShownTable:
         TableColumn("entropy", "nats", "", "entropy, nats", terminal="entropy"),
         TableColumn("entropy_relative", "share", "", "of uniform entropy", terminal="rel. entropy"),
     ]
-    labeled = [
-        f"{row['label']}: {' '.join(row['heads'][:_NAMED])}{' …' if len(row['heads']) > _NAMED else ''}"
-        for row in _label_rows(results.tables.heads, results.specials)
-        if row["heads"] and row["name"] != "other"
-    ]
     uniform = number(layers["uniform_entropy"].iloc[0], 2)
-    notes = (
-        f"Entropy is in nats; that of attention to all tokens alike is {uniform}.",
-        *(["Heads with a label:"] if labeled else []),
-        *labeled,
-        *results.notes,
-        *([] if results.gradients is None else ["The gradients are in the report."]),
-    )
+    notes = [f"Entropy is in nats; that of attention to all tokens alike is {uniform}."]
+    labeled = []
+    for row in _label_rows(results.tables.heads, results.specials):
+        if row["heads"] and row["name"] != "other":
+            more = " …" if len(row["heads"]) > _NAMED else ""
+            labeled.append(f"{row['label']}: {' '.join(row['heads'][:_NAMED])}{more}")
+    if labeled:
+        notes += ["Heads with a label:", *labeled]
+    notes += results.notes
+    if results.gradients is not None:
+        notes.append("The gradients are in the report.")
     title = "Where attention goes by layer (mean over heads, %)"
-    return ShownTable("surface_layers", title, columns, rows_of(layers), notes=notes)
+    return ShownTable("surface_layers", title, columns, rows_of(layers), notes=tuple(notes))
 
 
 def _strongest(heads: pd.DataFrame, specials: Mapping[str, str]) -> ShownTable:
@@ -84,8 +82,9 @@ def _strongest(heads: pd.DataFrame, specials: Mapping[str, str]) -> ShownTable:
             values = heads[statistic]
             top = heads.iloc[int(values.argmax())]
             head = head_name(int(top["layer"]), int(top["head"]))
-            row = {"name": name, "head": head, "value": float(top[statistic]), "mean": float(values.mean())}
-            rows.append({**row, "in_nats": statistic in _IN_NATS})
+            value, mean = float(top[statistic]), float(values.mean())
+            in_nats = statistic in ("entropy", "entropy_first")
+            rows.append({"name": name, "head": head, "value": value, "mean": mean, "in_nats": in_nats})
     columns = [
         TableColumn("name", "text", "", "attention"),
         TableColumn("head", "number", "", "head with most", cell=lambda row: str(row["head"])),

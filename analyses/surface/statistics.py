@@ -91,11 +91,11 @@ class SurfaceStatistics(ExactMetric):
         [[0.25, 0.25, 1.0]]
     """
 
-    macro: Int[Tensor, "measures layers heads"]
-    pooled: Int[Tensor, "measures layers heads"]
-    inputs: Int[Tensor, " measures"]
+    macro: Int[Tensor, "measures layers heads"]  # the means of inputs, added up; a measure is an offset or a statistic
+    pooled: Int[Tensor, "measures layers heads"]  # the values of all rows, added up
+    inputs: Int[Tensor, " measures"]  # the number of inputs that have rows for the measure
     rows: Int[Tensor, " measures"]
-    uniform: Int[Tensor, 2]
+    uniform: Int[Tensor, 2]  # the entropy of uniform attention, added up over inputs and over rows
     bootstrap: Int[Tensor, "replicates statistics layers"]
     drawn: Int[Tensor, "replicates statistics"]
 
@@ -117,17 +117,17 @@ class SurfaceStatistics(ExactMetric):
         self.n_layers, self.n_heads, self.smoothing, self.causal = n_layers, n_heads, smoothing, causal
         self.offsets = range(-reach, reach + 1)
         self.statistics = (*STATISTICS, LEARNED_SINK) if sinks else STATISTICS
-        measures = len(self.offsets) + len(self.statistics)
-        sums = torch.zeros(measures, n_layers, n_heads, dtype=torch.int64)
+        self.replicates, self.seed = replicates, seed
+        n_measures = len(self.offsets) + len(self.statistics)
+        sums = torch.zeros(n_measures, n_layers, n_heads, dtype=torch.int64)
         self.add_state("macro", sums, "sum")
         self.add_state("pooled", sums.clone(), "sum")
-        self.add_state("inputs", torch.zeros(measures, dtype=torch.int64), "sum")
-        self.add_state("rows", torch.zeros(measures, dtype=torch.int64), "sum")
+        self.add_state("inputs", torch.zeros(n_measures, dtype=torch.int64), "sum")
+        self.add_state("rows", torch.zeros(n_measures, dtype=torch.int64), "sum")
         self.add_state("uniform", torch.zeros(2, dtype=torch.int64), "sum")
-        self.replicates, self.seed = replicates, seed
-        of_layers = torch.zeros(replicates, len(self.statistics), n_layers, dtype=torch.int64)
-        self.add_state("bootstrap", of_layers, "sum")
-        self.add_state("drawn", of_layers.sum(-1), "sum")
+        bootstrap = torch.zeros(replicates, len(self.statistics), n_layers, dtype=torch.int64)
+        self.add_state("bootstrap", bootstrap, "sum")
+        self.add_state("drawn", bootstrap.sum(-1), "sum")
 
     def update(self, batch: MapBatch) -> None:
         """Add a batch at token or word level.
@@ -146,16 +146,16 @@ class SurfaceStatistics(ExactMetric):
         rows = torch.stack([inside, first, last], dim=1)
         divisors = self._divisors(lengths, first.sum(-1), last.sum(-1))
         sums_by_layer = [self._sums_over_rows(layer, members, rows, lengths) for layer in batch.maps.unbind(1)]
-        numerators = torch.stack(sums_by_layer, dim=2).cpu().double()  # batch, measure, layer, head
-        counts = divisors.cpu()[..., None, None].double()
-        sizes = batch.lengths.double()
-        logarithms = torch.lgamma(sizes + 1) / sizes if self.causal else sizes.log()  # the mean of ln i, or ln n
-        means = torch.where(counts > 0, numerators / counts.clamp(min=1), 0)
+        numerators = torch.stack(sums_by_layer, dim=2).cpu().double()  # (batch, measures, layers, heads)
+        denominators = divisors.cpu()[..., None, None].double()
+        n = batch.lengths.double()
+        logarithms = torch.lgamma(n + 1) / n if self.causal else n.log()  # the mean of ln i over rows, or ln n
+        means = torch.where(denominators > 0, numerators / denominators.clamp(min=1), 0)
         macro = added(self.macro, means)
-        pooled = added(self.pooled, torch.where(counts > 0, numerators, 0))
+        pooled = added(self.pooled, torch.where(denominators > 0, numerators, 0))
         uniform = added(self.uniform, torch.stack([logarithms, logarithms * batch.lengths], dim=1))
         if self.replicates:
-            self._add_replicates(batch, means, counts[..., 0, 0] > 0)
+            self._add_replicates(batch, means, divisors.cpu() > 0)
         # Only now, because any of the sums may be too large, and nothing is then counted.
         self.macro, self.pooled, self.uniform = macro, pooled, uniform
         self.inputs += (divisors > 0).sum(0).to(self.inputs.device)
@@ -192,8 +192,8 @@ class SurfaceStatistics(ExactMetric):
         columns = {"inputs": inputs[n_offsets:].numpy(), "rows": rows[n_offsets:].numpy()}
         counts = pd.DataFrame({"statistic": self.statistics, **columns})
         # Every input and row has the statistic ``self``, which is the first one, so its counts are those of all.
-        n_all = torch.stack([inputs[n_offsets], rows[n_offsets]]).clamp(min=1)
-        uniform, uniform_pooled = (floating(self.uniform.cpu()) / n_all).tolist()
+        total_counts = torch.stack([inputs[n_offsets], rows[n_offsets]]).clamp(min=1)
+        uniform, uniform_pooled = (floating(self.uniform.cpu()) / total_counts).tolist()
         layers = by_layer(heads, self.statistics).assign(uniform_entropy=uniform, uniform_entropy_pooled=uniform_pooled)
         return SurfaceTables(heads, layers, offsets, counts)
 
@@ -204,9 +204,13 @@ class SurfaceStatistics(ExactMetric):
         defined: Bool[Tensor, "batch measures"],
     ) -> None:
         """Add the means of the inputs over heads to the bootstrap replicates that draw them."""
-        first, ids = len(self.offsets), [sentence.id for sentence in batch.sentences]
-        sums, drawn = replicate_sums(means[:, first:].mean(-1), defined[:, first:], ids, self.replicates, self.seed)
-        self.bootstrap, self.drawn = self.bootstrap + sums.to(self.bootstrap), self.drawn + drawn.to(self.drawn)
+        statistics = slice(len(self.offsets), None)
+        ids = [sentence.id for sentence in batch.sentences]
+        sums, drawn = replicate_sums(
+            means[:, statistics].mean(-1), defined[:, statistics], ids, self.replicates, self.seed
+        )
+        self.bootstrap = self.bootstrap + sums.to(self.bootstrap)
+        self.drawn = self.drawn + drawn.to(self.drawn)
 
     def layer_replicates(self, name: str) -> npt.NDArray[np.float64]:
         """Return the mean of a statistic over the heads of each layer, NaN if undefined; shape (layers, replicates)."""
@@ -223,18 +227,22 @@ class SurfaceStatistics(ExactMetric):
         rows: Bool[Tensor, "batch 3 n"],
         lengths: Int[Tensor, " batch"],
     ) -> Float[Tensor, "batch measures heads"]:
-        """Return all measures of one layer, added up over the rows of each input."""
-        # rows: all rows of each input, those of its first special tokens, and those of its other special tokens.
-        # The classes that do not overlap cover all tokens, so their sum over the rows of an input is its length if
-        # every row sums to 1; this checks the rows at no further cost. Uniform attention is mixed in after the shares
-        # are taken, because the published code smooths rows for the entropy only.
+        """Return all measures of one layer, added up over the rows of each input.
+
+        ``rows`` are all rows of each input, those of its first special tokens, and those of its other special tokens.
+        """
+        # Uniform attention is mixed in after the shares are taken, because the published code smooths rows for the
+        # entropy only.
         profile = torch.stack([alpha.diagonal(offset, -2, -1).sum(-1) for offset in self.offsets], dim=1)
-        summed_rows = rows.to(alpha.dtype)
+        weights_of_rows = rows.to(alpha.dtype)
         shares = torch.matmul(alpha.flatten(1, 2), members.to(alpha.dtype)).view(*alpha.shape[:3], -1)
-        from_all, from_first, from_last = torch.einsum("brn,bhnc->rcbh", summed_rows, shares)  # class, batch, head
-        to_tokens = from_all[[0, 1, 3, 4]].sum(0)  # without periods and commas, which are punctuation
+        # Three times (classes, batch, heads).
+        from_all, from_first, from_last = torch.einsum("brn,bhnc->rcbh", weights_of_rows, shares)
+        # The classes without that of periods and commas, which are punctuation, cover every token once. So their sum
+        # over the rows of an input is its length if every row sums to 1: this checks the rows at no further cost.
+        to_tokens = from_all[[0, 1, 3, 4]].sum(0)
         deviation = to_tokens / lengths[:, None] - 1
-        sinks = []
+        sinks = []  # the share of the learned sink, if there is one
         if LEARNED_SINK in self.statistics:
             check_rows(float(deviation.max()))  # nothing but the sink may take a share
             sinks = [lengths[:, None] - to_tokens]
@@ -243,10 +251,10 @@ class SurfaceStatistics(ExactMetric):
         else:
             check_rows(float(deviation.abs().max()))
         if self.smoothing:
-            inside = rows[:, None, 0]
-            share = (self.smoothing / lengths)[:, None, None, None]
-            alpha = torch.where(inside[..., None, :], (1 - self.smoothing) * alpha + share, alpha)
-        (entropy, entropy_first), (relative, relative_first) = self._entropies(alpha, summed_rows[:, :2], lengths)
+            is_token = rows[:, 0]
+            uniform = (self.smoothing / lengths)[:, None, None, None]
+            alpha = torch.where(is_token[:, None, None], (1 - self.smoothing) * alpha + uniform, alpha)
+        (entropy, entropy_first), (relative, relative_first) = self._entropies(alpha, weights_of_rows[:, :2], lengths)
         # In the order of the offsets and of `STATISTICS`.
         zero = self.offsets.index(0)
         first_to_first, last_to_last = from_first[0], from_last[1]
@@ -278,8 +286,10 @@ class SurfaceStatistics(ExactMetric):
     def _divisors(
         self, n: Int[Tensor, " batch"], first: Int[Tensor, " batch"], last: Int[Tensor, " batch"]
     ) -> Int[Tensor, "batch measures"]:
-        """Return the number of rows that each measure is a mean over, 0 if it is not defined for an input."""
-        # n, first, last: the numbers of all tokens, of the first special tokens, and of the other special tokens.
+        """Return the number of rows that each measure is a mean over, 0 if it is not defined for an input.
+
+        The arguments are the numbers of all tokens, of the first special tokens, and of the other special tokens.
+        """
         # A row that sees one token only has no relative entropy.
         relative, relative_first = torch.where(n > 1, n, 0), torch.where(n > 1, first, 0)
         if self.causal:

@@ -24,6 +24,7 @@ def class_members(batch: MapBatch) -> Bool[Tensor, "batch n classes"]:
     punctuation[inside] = torch.tensor([is_punctuation(form) for form in forms])
     period_comma[inside] = torch.tensor([form in (".", ",") for form in forms])
     words = batch.words
-    first = batch.special & (words.cumsum(1) == 0)
-    classes = [first, batch.special & ~first, period_comma & words, punctuation & words, words & ~punctuation]
+    first_special = batch.special & (words.cumsum(1) == 0)  # before the first word
+    last_special = batch.special & ~first_special
+    classes = [first_special, last_special, period_comma & words, punctuation & words, words & ~punctuation]
     return torch.stack(classes, dim=-1)
