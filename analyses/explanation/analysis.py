@@ -90,10 +90,12 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
 
     def warnings(self, results: ExplainResults) -> list[str]:
         """Return what makes the numbers worth little."""
-        texts, warnings = results.texts, []
+        warnings = []
+        texts = results.texts
         if len(texts) < _FEW_TEXTS:
             warnings.append(f"There are only {len(texts)} tested texts, so the intervals are not reliable.")
-        accuracy, largest_class = texts["correct"].mean(), texts["label"].value_counts().max() / len(texts)
+        accuracy = texts["correct"].mean()
+        largest_class = texts["label"].value_counts().max() / len(texts)
         if accuracy <= largest_class:
             warnings.append(
                 f"The model is right about {100 * accuracy:.0f} % of the tested texts; always predicting the most "
@@ -115,9 +117,9 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
             families: dict[tuple[str, str], list[Measured]] = {}  # by test and unit
             for column in map(str, table.columns):
                 if column in test_of:
-                    described = column_of(column)
-                    measured = bootstrap.measured(described.label, table[column].to_numpy(dtype=np.float64))
-                    families.setdefault((test_of[column], described.unit), []).append(measured)
+                    declared = column_of(column)
+                    measured = bootstrap.measured(declared.label, table[column].to_numpy(dtype=np.float64))
+                    families.setdefault((test_of[column], declared.unit), []).append(measured)
             return tuple(
                 Comparable(
                     family=f"{test} ({unit})",
@@ -151,13 +153,14 @@ def concluded(facts: ExplainFacts) -> tuple[pd.DataFrame, list[Findings]]:
 def results_of(facts: ExplainFacts) -> ExplainResults:
     """Make all tables of what was found text by text."""
     with attending_to(facts.item):
-        (texts, findings), bootstrap = concluded(facts), facts.bootstrap()
+        texts, findings = concluded(facts)
+        bootstrap = facts.bootstrap()
         tables: dict[str, pd.DataFrame] = {}
         for test in facts.chosen():
             tables |= test.summarize(facts.measured.get(test.name, {}), facts.classes, bootstrap)
-        for of_test in findings:
-            tables |= of_test.tables
-        concluded_points = [rows for of_test in findings for rows in of_test.points]
+        for finding in findings:
+            tables |= finding.tables
+        concluded_points = [rows for finding in findings for rows in finding.points]
         points = [rows for rows in (facts.points, *concluded_points) if len(rows)]
         return ExplainResults(
             texts=texts,

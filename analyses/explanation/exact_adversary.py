@@ -43,14 +43,15 @@ def exact_jsd(
     epsilon: float,
 ) -> tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]:
     """Compute the largest JSD to ``alpha`` of attention that keeps σ(z · a + bias) within ``epsilon``, and of any."""
-    # What full attention to each word adds to the log odds, z, is in float64.
-    if not z.shape[1]:
+    # z: what full attention to each word adds to the log odds, in float64.
+    if not z.shape[1]:  # no text has words
         return z.sum(1), z.sum(1)
     log_odds = z + bias  # with all attention on one word
     p = torch.sigmoid((alpha * log_odds).sum(1))
     one_word_jsd = _two_word_jsd(alpha, torch.ones_like(alpha)[:, :, None])[:, :, 0].masked_fill(~mask, -math.inf)
     # Where p − ε is below 0 or p + ε above 1, the logit is NaN: the output is not bounded on this side.
-    lower, upper = torch.logit(p - epsilon).nan_to_num(nan=-math.inf), torch.logit(p + epsilon).nan_to_num(nan=math.inf)
+    lower = torch.logit(p - epsilon).nan_to_num(nan=-math.inf)
+    upper = torch.logit(p + epsilon).nan_to_num(nan=math.inf)
     inside = (log_odds >= lower[:, None]) & (log_odds <= upper[:, None])
     largest = one_word_jsd.masked_fill(~inside, 0.0).amax(1)
     for bound in (lower, upper):

@@ -118,7 +118,7 @@ def violins(groups: Sequence[tuple[str, str, pd.DataFrame]], column: str, label:
                 axes.plot(ends, [np.median(values)] * 2, color=BLACK, linewidth=1.4, solid_capstyle="butt")
     for edge in range(1, len(_BIN_NAMES)):
         axes.axvline(edge - 0.5, color="#eeeeee", linewidth=0.6)
-    axes.set_xticks(range(len(_BIN_NAMES)), [f"{b}\nn = {n:,}" for b, n in zip(_BIN_NAMES, counts, strict=True)])
+    axes.set_xticks(range(len(_BIN_NAMES)), [f"{name}\nn = {n:,}" for name, n in zip(_BIN_NAMES, counts, strict=True)])
     axes.set_xlim(-0.5, len(_BIN_NAMES) - 0.5)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("attention to the most attended word")
@@ -136,16 +136,17 @@ def training_figure(history: pd.DataFrame, roles: Mapping[str, str], *, title: s
         "loss of adversaries": ("loss", history[is_adversary]),
         "dev AUC": ("dev_auc", history),
     }
-    shown = {label: drawn for label, drawn in panels_by_label.items() if len(drawn[1])}
+    shown = {label: (column, rows) for label, (column, rows) in panels_by_label.items() if len(rows)}
     figure, (row,) = panels(TEXT, 2.6, columns=len(shown))
     handles: dict[str, Line2D] = {}
-    for axes, (label, (column, rows)) in zip(row, shown.items(), strict=True):
-        rows = rows[rows[column].notna()]
+    for axes, (label, (column, all_rows)) in zip(row, shown.items(), strict=True):
+        rows = all_rows[all_rows[column].notna()]
         last = int(rows["epoch"].max()) if len(rows) else 1
         for (model,), epochs in rows.groupby(["model"], sort=False):
             role = roles.get(str(model), "base")
             (line,) = axes.plot(
-                *(epochs["epoch"], epochs[column].astype(float)),
+                epochs["epoch"],
+                epochs[column].astype(float),
                 marker="o" if last <= _FEW_EPOCHS else None,
                 markersize=2.5,
                 linewidth=0.9,

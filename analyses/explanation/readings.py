@@ -87,11 +87,10 @@ def chance(
     base: ModelReading, others: Sequence[ModelReading], texts: Sequence[Words], *, draws: int = 100, seed: int = 0
 ) -> Values:
     """Return the JSD that models would have if they weighed words independently, one for each text: the floor."""
-    # The weights of the others are shuffled among the words, in all of them and in all rows alike. (To shuffle those of
-    # the base instead is the same and takes less.) Of each shuffle the median over the others is taken, as it is of the
-    # others as they are, and then the *mean* over the shuffles: the expectation of the very number that it is held
-    # against, however many others there are. A median over shuffles would be another number where these are skewed.
-    # Texts of fewer than two words have no value.
+    # The weights of the others are shuffled among the words, alike in all of them and in all rows. (Here those of the
+    # base are shuffled instead, which comes to the same and takes less.) The measured number is a median over the
+    # others; the floor is its expectation, the mean of this median over shuffles. A median over shuffles would be
+    # another number where these are skewed. Texts of fewer than two words have no value.
     expected = np.full(len(texts), np.nan)
     for i, text in enumerate(texts):
         if len(text) > 1:
@@ -102,7 +101,8 @@ def chance(
             jsd_of_parts = []  # each (others, shuffles)
             for part in torch.split(orders, max(CELLS // base_alpha.numel(), 1)):  # shuffles that fit into memory
                 shuffled = base_alpha[:, part]  # (rows, shuffles, words)
-                jsd_of_parts.append(torch.stack([jsd(shuffled, other_alpha).mean(0) for other_alpha in other_alphas]))
+                jsd_of_others = [jsd(shuffled, other_alpha).mean(0) for other_alpha in other_alphas]
+                jsd_of_parts.append(torch.stack(jsd_of_others))
             expected[i] = np.median(torch.cat(jsd_of_parts, dim=1).numpy(), axis=0).mean()
     return expected
 

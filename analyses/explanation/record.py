@@ -28,7 +28,8 @@ def describe(
     """Make the run record. ``corpus`` and ``sentences`` describe the tested texts."""
     options, texts, source, trainings = tested.options, tested.texts, tested.source, tested.trainings
     test_names = [test.name for test in tested.tests]
-    vectors, cache = options.classifier.vectors, trainings.cache
+    vectors = options.classifier.vectors
+    cache = trainings.cache
     resolved = {
         **{role: list(getattr(options.texts, role) or ()) for role in ("data", "dev", "test")},
         "tests": test_names,
@@ -85,8 +86,8 @@ def describe_model(model: AttentionModel) -> dict[str, Any]:
         "classes": list(model.classes),
     }
     if isinstance(model, TransformerAttention):
-        named = {"name": model.name, "family": str(model.model.config.model_type), "shape": shape_of(model)}
-        return {**described, **named, "scope": model.describe(), **describe_files(model.files)}
+        names = {"name": model.name, "family": str(model.model.config.model_type), "shape": shape_of(model)}
+        return {**described, **names, "scope": model.describe(), **describe_files(model.files)}
     if isinstance(model, AttentionClassifier):
         config, encoder = model.config, model.config["encoder"]
         to_what = {"words": "", "queries": " to the text, given the query", "sentences": " to sentences"}[model.reads]
@@ -137,9 +138,9 @@ def notes(tested: Tested, remarks: Sequence[str]) -> Iterator[str]:
         if short or long:
             yield f"{_NAMES[role].capitalize()} left out by length: {short:,} too short, {long:,} too long."
     for role, part in texts.roles().items():
-        # The remarks on texts that were held out are on the file of the training texts, which has them already.
-        for remark in () if role in texts.held_out else part.remarks():
-            yield f"{_NAMES[role].capitalize()}: {remark[0].lower()}{remark[1:]}"
+        if role not in texts.held_out:  # otherwise, the remarks are on the file of the training texts, which has them
+            for remark in part.remarks():
+                yield f"{_NAMES[role].capitalize()}: {remark[0].lower()}{remark[1:]}"
         if unread := [text for text in texts.skipped if text.role == role]:
             yield f"{_NAMES[role].capitalize()} that the model cannot read, left out: {len(unread):,} (see the report)."
     if source is not None and source.vectors is not None:
@@ -182,7 +183,8 @@ def _warnings(tested: Tested) -> Iterator[str]:
     if isinstance(model, TransformerAttention):
         yield from model.warnings
     words_read = model.words_read if isinstance(model, AttentionClassifier) else tuple
-    n_words, n_unknown = sum(len(words_read(text)) for text in tested.words), _unknown(tested) or 0
+    n_words = sum(len(words_read(text)) for text in tested.words)
+    n_unknown = _unknown(tested) or 0
     if n_unknown > _MANY_UNKNOWN * n_words:
         share = f"{100 * n_unknown / n_words:.0f} %"
         yield f"{share} of the tested words are unknown to the model, which cannot tell them apart."

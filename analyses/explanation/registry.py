@@ -131,9 +131,9 @@ def _of_subclass(kind: type[ExplanationTest]) -> ExplanationTest:
     names = [option.name for option in fields(ExplanationTest) if option.name in declared]
     arguments = {name: getattr(unfilled, name) for name in names}
     if "significance" in declared:
-        of_column = unfilled.significance
+        significance = unfilled.significance
         arguments["columns"] = {
-            name: replace(column, significance=of_column.get(name, "")) for name, column in unfilled.columns.items()
+            name: replace(column, significance=significance.get(name, "")) for name, column in unfilled.columns.items()
         }
     if "without_training" in declared:
         arguments["trained_part"] = unfilled.without_training() or ""
@@ -161,8 +161,8 @@ def check_tests(tests: Iterable[ExplanationTest]) -> None:
             owners[thing] = test.name
     existing = owners.keys() | {f"option {option.name!r}" for option in fields(ExplanationTestOptions)}
     for test in tests:
-        of_questions = [name for question in test.questions for name in question.columns]
-        used = [f"column {name!r}" for name in (*of_questions, *test.on_page, *test.key, *test.reads)]
+        in_questions = [name for question in test.questions for name in question.columns]
+        used = [f"column {name!r}" for name in (*in_questions, *test.on_page, *test.key, *test.reads)]
         used += [f"option {name!r}" for name in test.uses] + [f"test {name!r}" for name in test.after]
         if missing := next((thing for thing in used if thing not in existing), None):
             raise RegistryError(f"the explanation test {test.name!r} names the {missing}, which does not exist")

@@ -46,20 +46,21 @@ Chosen = tuple[tuple[ExplanationTest, ...], tuple[tuple[str, str], ...]]
 def choose(options: ExplainOptions, loaded: Loaded) -> Chosen:
     """Validate the options and choose the tests, before anything slow happens."""
     options.check(loaded)
-    named = options.tests.named()
+    names = options.tests.named()  # None for the default
     choices = [test for test in registered_tests().values() if not test.always]
-    if named is None:
+    if names is None:
         tests = [test for test in choices if test.by_default]
     else:
-        tests = [test for test in choices if test.name in named or "all" in named]
+        tests = [test for test in choices if test.name in names or "all" in names]
     obstacles: dict[str, str] = {}  # why a test cannot run here, by its name
-    trains, has_model = options.trains(loaded), options.model.model is not None or loaded.model is not None
+    trains = options.trains(loaded)
+    has_model = options.model.model is not None or loaded.model is not None
     for test in tests:
         if test.trains and not trains:
             obstacles[test.name] = "it trains models, and nothing is trained in this run"
         elif test.small_only and has_model:
             obstacles[test.name] = "it is for the classifiers that are trained here (--encoder)"
-    if named is not None and "all" not in named:
+    if names is not None and "all" not in names:
         for name, obstacle in obstacles.items():
             raise OptionError(f"--tests {name}: {obstacle}")
     chosen = tuple(test for test in tests if test.name not in obstacles)
@@ -132,15 +133,17 @@ def train_tested(tested: Tested) -> Tested:
 def find_facts(tested: Tested) -> ExplainFacts:
     """Examine the model, compare it with others, and put everything that was found together."""
     options = tested.options
-    tested = replace(tested, table=_examined(tested))
+    tests, floors = _examined_tests(tested)
+    table = tested.examined(tested.model, tests, options.tests, "examine", floors)
+    tested = replace(tested, table=table)
     compared: dict[str, Findings] = {}
     for test in in_order_of_use(tested.tests) if tested.trains else ():
         earlier = {name: compared[name] for name in test.after if name in compared}
         compared[test.name] = test.compare(tested, earlier)
     findings = compared.values()
     base_predictions, _ = tested.score("base", "base", tested.base.probabilities)
-    curves = [points for of_test in findings for points in of_test.points]
-    remarks = [note for of_test in findings for note in of_test.notes]
+    curves = [points for finding in findings for points in finding.points]
+    remarks = [note for finding in findings for note in finding.notes]
     return ExplainFacts(
         tests=tuple(test.name for test in tested.tests),
         classes=tuple(tested.model.classes),
@@ -148,10 +151,10 @@ def find_facts(tested: Tested) -> ExplainFacts:
         seed=options.seed,
         keys=pd.DataFrame({"key": text_keys(tested.words, options.seed)}),
         examined=tested.table,
-        compared={name: pd.DataFrame(of_test.columns) for name, of_test in compared.items() if of_test.columns},
-        measured={name: of_test.measured for name, of_test in compared.items() if of_test.measured},
+        compared={name: pd.DataFrame(finding.columns) for name, finding in compared.items() if finding.columns},
+        measured={name: finding.measured for name, finding in compared.items() if finding.measured},
         models=pd.concat(
-            [base_predictions, *(predictions for of_test in findings for predictions in of_test.models)],
+            [base_predictions, *(predictions for finding in findings for predictions in finding.models)],
             ignore_index=True,
         ),
         points=pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(),
@@ -160,7 +163,7 @@ def find_facts(tested: Tested) -> ExplainFacts:
         item="sentence" if tested.texts.test.of_sentences else "word",
         phrases=tuple(phrases(tested)),
         notes=tuple(notes(tested, remarks)),
-        left_out=(*tested.left_out, *(entry for of_test in findings for entry in of_test.left_out)),
+        left_out=(*tested.left_out, *(entry for finding in findings for entry in finding.left_out)),
     )
 
 
@@ -169,12 +172,6 @@ def _examined_tests(tested: Tested) -> tuple[list[ExplanationTest], Mapping[str,
     names = [test.name for test in tested.tests]
     floors = {owner: columns for owner, columns in borrowed(names).items() if owner not in names}
     return [test for name, test in registered_tests().items() if name in names or name in floors], floors
-
-
-def _examined(tested: Tested) -> pd.DataFrame:
-    """Return the per-text table of the tested model, with the columns of other tests that questions are about."""
-    tests, floors = _examined_tests(tested)
-    return tested.examined(tested.model, tests, tested.options.tests, "examine", floors)
 
 
 def examine_share(tested: Tested) -> str:
@@ -204,7 +201,8 @@ def _highlighted(tested: Tested, index: int) -> HighlightedText:
     """Return the tested text at an index with the weights of its words."""
     model, text, epsilon = tested.model, tested.texts.test[index], tested.options.tests.epsilon
     batch = read(model, [text.id], [tested.words[index]], tested.options.seed)
-    n, label, predicted = len(text), tested.labels[index], int(batch.predicted[0])
+    n = len(text)
+    label, predicted = tested.labels[index], int(batch.predicted[0])
     panels = [
         Highlight("attention", tuple(batch.scores[0, :n].tolist())),
         Highlight("gradient × input", tuple(gradient_importance(model, batch.texts)[0, :n].tolist())),

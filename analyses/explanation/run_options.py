@@ -238,9 +238,9 @@ class ExplainOptions:
             raise OptionError("--finetune is for a transformer: --model MODEL")
         if self.transformer.finetune and self.is_saved:
             raise OptionError("--finetune is for transformers, not for a saved classifier")
-        others = [*changed(self.transformer), *(["revision"] if self.model.revision is not None else [])]
-        if others and (name is None or self.is_saved):
-            raise OptionError(f"{flag(others[0])} is for transformers: --model MODEL")
+        of_transformers = [*changed(self.transformer), *(["revision"] if self.model.revision is not None else [])]
+        if of_transformers and (name is None or self.is_saved):
+            raise OptionError(f"{flag(of_transformers[0])} is for transformers: --model MODEL")
         if name is not None or loaded.model is not None:
             for option in changed(self.classifier):
                 raise OptionError(f"{flag(option)} is for the classifiers that are trained here, not for --model")

@@ -45,7 +45,7 @@ def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "
         tables |= {**results.tables, "training": results.history}
         verdicts = verdict_rows(results.verdicts)
         gates = {test.name for test in tests if test.gate}
-        is_summarized = {name: flag for test in tests for name, flag in test.tables.items()}
+        summarized = [name for test in tests for name, is_in_summary in test.tables.items() if is_in_summary]
         left_out = [{"test": test, "why": why} for test, why in results.left_out]
         return Section(
             title=f"May the attention of {article}{model} be read as an explanation?",
@@ -74,7 +74,7 @@ def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "
                 "explain_verdicts": records(results.verdicts),
                 "explain_summary": records(overall(results.summary)),
                 "explain_models": records(results.models),
-                **{f"explain_{name}": records(results.table(name)) for name, flag in is_summarized.items() if flag},
+                **{f"explain_{name}": records(results.table(name)) for name in summarized},
                 "explain_curve": records(results.curve),
                 "explain_notes": list(results.notes),
                 "explain_left_out": left_out,
@@ -168,8 +168,8 @@ def _measure_tables(results: ExplainResults, test: ExplanationTest) -> dict[str,
             if row is not None and (group == OVERALL or row["n"] + row["undefined"] > 0):
                 column = column_of(measure)
                 share_significant = summary.get((column.significance, group), {"mean": math.nan})["mean"]
-                described = {**row, "label": column.label, "unit": column.unit, "significant": share_significant}
-                (whole if group == OVERALL else by_class).append(described)
+                rows = whole if group == OVERALL else by_class
+                rows.append({**row, "label": column.label, "unit": column.unit, "significant": share_significant})
     all_rows = [*whole, *by_class]
     predicted = TableColumn("predicted", "text", "", "predicted")
     return {
@@ -198,7 +198,8 @@ def _measured(rows: Sequence[Row], all_rows: Sequence[Row], *first: TableColumn)
 
 def _shaded(text: HighlightedText) -> dict[str, Any]:
     """Return an example with the shade of each word, from 0 to 1 within each panel."""
-    panels, joined = [], joined_words(text.words)  # the indices of words that no space follows
+    joined = joined_words(text.words)  # the indices of words that no space follows
+    panels = []
     for panel in text.panels:
         largest = max((abs(weight) for weight in panel.weights if math.isfinite(weight)), default=0.0) or 1.0
         words = [

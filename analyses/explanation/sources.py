@@ -41,7 +41,8 @@ class Classifiers:
     seeds = 8  # the default number of models with other seeds to compare with
 
     def __init__(self, options: ExplainOptions, texts: ExplainTexts) -> None:
-        training, self.options = options.training, options.classifier
+        self.options = options.classifier
+        training = options.training
         self.recipe = _changed(PUBLISHED, training.epochs, training.learning_rate)
         self.imitation = _changed(IMITATION, options.tests.adversary_epochs, training.learning_rate)
         assert texts.train is not None  # noqa: S101 the options are checked
@@ -65,11 +66,11 @@ class Classifiers:
     def make(self, seed: int, *, encoder: str | None = None, regularizer: str | None = "base") -> AttentionClassifier:
         """Make an untrained classifier, with the encoder and the regularizer of the tested one (``base``) or others."""
         options = self.options
-        of_base = None if options.regularizer == "none" else options.regularizer
+        tested_regularizer = None if options.regularizer == "none" else options.regularizer
         classifier = self.kind(
             encoder or options.encoder,  # type: ignore[arg-type]
             options.attention,
-            of_base if regularizer == "base" else regularizer,  # type: ignore[arg-type]
+            tested_regularizer if regularizer == "base" else regularizer,  # type: ignore[arg-type]
             dimensions=options.dimensions,
             strength=options.strength if regularizer == "base" else None,
             random_state=seed,
@@ -116,7 +117,8 @@ class Transformers:
                 for child in model.children():
                     if child is not model.base_model:
                         child.apply(model._init_weights)
-        name, heads = self._shown_name(), options.chosen_heads()
+        name = self._shown_name()
+        heads = options.chosen_heads()
         n_layers = getattr(model.config, "num_hidden_layers", 0)  # 0 if unknown
         n_heads = getattr(model.config, "num_attention_heads", 0)
         if options.layer is not None and options.layer > n_layers > 0:

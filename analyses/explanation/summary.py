@@ -80,14 +80,14 @@ def summarize(
     """Compute the means of the columns of each test, for all texts and by predicted class, see `EXPLAIN_SUMMARY`."""
     rows: list[dict[str, Any]] = []
     groups = [(OVERALL, np.ones(len(texts), dtype=bool))]
-    groups += [(name, (texts["predicted"] == c).to_numpy()) for c, name in enumerate(classes)]
+    groups += [(name, (texts["predicted"] == number).to_numpy()) for number, name in enumerate(classes)]
     for test, columns in tests.items():
         values = texts[list(columns)].to_numpy(dtype=np.float64)
         for group, is_in_group in groups:
-            of_group = np.where(is_in_group[:, None], values, np.nan)
-            low, high = bootstrap(of_group)
+            group_values = np.where(is_in_group[:, None], values, np.nan)
+            low, high = bootstrap(group_values)
             for index, measure in enumerate(columns):
-                defined = of_group[~np.isnan(of_group[:, index]), index]
+                defined = group_values[~np.isnan(group_values[:, index]), index]
                 rows.append(
                     {
                         "test": test,

@@ -121,12 +121,12 @@ class Tested:
         train, dev, source = self.texts.train, self.texts.dev, self.source
         assert train is not None  # noqa: S101 there is training
         assert source is not None  # noqa: S101 there is training
-        classes, make_model = source.classes or (), make or source.make
+        classes = source.classes or ()
         digests = {"train": digest(train), **({} if dev is None else {"dev": digest(dev)})}
         return ClassifierTraining(
             name=name,
             role=role,
-            make=partial(make_model, seed),
+            make=partial(make or source.make, seed),
             texts=words_of(train),
             objective=CrossEntropy(class_numbers(train, classes), len(classes)),
             recipe=source.recipe,

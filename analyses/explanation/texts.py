@@ -64,7 +64,6 @@ def words_of(texts: LabelledTexts) -> list[Words]:
 def read_texts(options: ExplainOptions, loaded: Loaded) -> ExplainTexts:
     """Read the texts, filter them by length, hold out the roles that were not given, and apply the limit."""
     # Which texts are held out depends on a hash of their words, so that equal texts end up on the same side.
-    choice = options.texts
     texts, lengths = _given_texts(options, loaded)
     held_out = []
     if "train" in texts:
@@ -75,9 +74,9 @@ def read_texts(options: ExplainOptions, loaded: Loaded) -> ExplainTexts:
                 held_out.append(role)
                 if not texts[role] or not texts["train"]:
                     message = f"too few texts to hold some out as {role} texts; give others with --{role} FILE"
-                    raise CorpusError(message, file=(choice.data or ("",))[0])
+                    raise CorpusError(message, file=(options.texts.data or ("",))[0])
         _check_labels(texts, held_out)
-    test = _limited(texts["test"], choice.limit, options.seed)
+    test = _limited(texts["test"], options.texts.limit, options.seed)
     return ExplainTexts(texts.get("train"), texts.get("dev"), test, len(texts["test"]), lengths, tuple(held_out))
 
 

@@ -14,7 +14,6 @@ from .results import ExplainResults, HighlightedText
 from .tests.imitation import MOST_JSD, draw_adversaries
 
 _COLORS = (ORANGE, GREEN, BLUE, PURPLE, SKY)
-_CHARACTERS = 0.062  # inches for each character of a word on the axis
 
 
 def figures_together(results: Mapping[str, ExplainResults]) -> dict[str, tuple[Figure, str]]:
@@ -57,10 +56,11 @@ def curves_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, st
     """Draw the trained adversaries of each model: the change of the output against that of the attention."""
     curves = {}
     for name, of_model in results.items():
-        rows = of_model.curve
-        rows = rows[rows["kind"] == "adversary"].dropna(subset=["jsd", "tvd"]) if len(rows) else rows
-        if len(rows):
-            curves[name] = rows.sort_values("lambda")
+        points = of_model.curve
+        if len(points):
+            adversaries = points[points["kind"] == "adversary"].dropna(subset=["jsd", "tvd"])
+            if len(adversaries):
+                curves[name] = adversaries.sort_values("lambda")
     if len(curves) < 2:
         return None
     tolerances = {of_model.epsilon for of_model in results.values()}
@@ -99,7 +99,9 @@ def words_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, str
         return None
     texts = [of_models[0] for of_models in examples]  # their words and labels are the same for all models
     width = COLUMN if 1.2 + 0.24 * max(len(text.words) for text in texts) < COLUMN else TEXT
-    figure, grid = panels(width, 0.5 + sum(1.1 + _height_of_words(text) for text in texts), rows=len(texts))
+    # Words stand upright below their axis and take 0.062 inches for each character.
+    heights = [1.1 + 0.062 * max(len(clipped(word)) for word in text.words) for text in texts]
+    figure, grid = panels(width, 0.5 + sum(heights), rows=len(texts))
     for axes, text, of_models in zip(grid[:, 0], texts, examples, strict=True):
         for name, of_model in zip(results, of_models, strict=True):
             label, color = clipped(name), colors[name]
@@ -111,11 +113,6 @@ def words_figure(results: Mapping[str, ExplainResults], colors: Mapping[str, str
         axes.grid(axis="y")
     finish(figure, grid[0, 0], in_items("Prediction from single words"))
     return figure
-
-
-def _height_of_words(text: HighlightedText) -> float:
-    """Return the height of the words of a text below the axis, in inches."""
-    return _CHARACTERS * max(len(clipped(word)) for word in text.words)
 
 
 def _shared_examples(results: Mapping[str, ExplainResults]) -> list[Sequence[HighlightedText]]:

@@ -107,18 +107,18 @@ def single_figure(results: ExplainResults, title: str) -> Figure | None:
     for name in measures:
         for row in rows_of(summary[summary["measure"] == f"single_{name}_difference"]):
             if row["predicted"] in classes and row["n"]:
-                of_all = row["predicted"] == OVERALL
+                is_overall = row["predicted"] == OVERALL
                 rows.append(row)
-                names.append(f"best word by {BEST[name]}" if of_all else f"predicted: {clipped(row['predicted'])}")
+                names.append(f"best word by {BEST[name]}" if is_overall else f"predicted: {clipped(row['predicted'])}")
     figure, axes = panel(TEXT, 1.0 + 0.2 * len(rows))
     overall = np.array([row["predicted"] == OVERALL for row in rows])
     means, low, high = (np.array([row[name] for row in rows]) for name in ("mean", "low", "high"))
     axes.axvline(0, color=GREY, lw=0.8, zorder=1)
-    for chosen, color, label in ((overall, BLUE, "all texts"), (~overall, SKY, "texts of one predicted class")):
-        if chosen.any():
-            intervals(axes, np.flatnonzero(chosen), low[chosen], high[chosen], color)
-            label += " (mean, 95 % interval)"
-            axes.plot(means[chosen], np.flatnonzero(chosen), "o", color=color, ms=4.5, label=label, zorder=3)
+    for is_drawn, color, group in ((overall, BLUE, "all texts"), (~overall, SKY, "texts of one predicted class")):
+        if is_drawn.any():
+            heights, label = np.flatnonzero(is_drawn), f"{group} (mean, 95 % interval)"
+            intervals(axes, heights, low[is_drawn], high[is_drawn], color)
+            axes.plot(means[is_drawn], heights, "o", color=color, ms=4.5, label=label, zorder=3)
     name_rows(axes, names, [f"{row['n']:,}" for row in rows], heading="n")
     axes.set_xlabel("JSD of the output without a word: best word minus another (nats)")
     finish(figure, axes, title)

@@ -21,7 +21,7 @@ def guided(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
     # By the name of what guides a classifier: the attention that it is given, and what identifies this in the cache.
     guides: dict[str, tuple[Attend | None, str]] = {
         "uniform": (uniform_rows, "uniform"),
-        "own": (None, "own"),
+        "own": (None, "own"),  # the attention that it learns itself
         "base": (Given(texts, reading(tested.model, texts).attention), tested.base_key()),
     }
     if "imitation" in earlier and (adversary := earlier["imitation"].adversary):

@@ -36,20 +36,22 @@ def imitation(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
     assert tested.texts.train is not None  # noqa: S101 there is training
     trained_on = words_of(tested.texts.train)
     with tested.stages("read the training texts"):
-        base = reading(tested.model, trained_on)
+        base_on_train = reading(tested.model, trained_on)
     strengths = sorted({0.0, *(LAMBDAS if options.lambdas is None else options.lambdas)})
-    models = tested.trained([_training(tested, base, strength) for strength in strengths], "train adversaries")
-    farthest, chosen, floor, chosen_on_test = -1.0, next(iter(models)), np.nan, tested.base
+    models = tested.trained([_training(tested, base_on_train, strength) for strength in strengths], "train adversaries")
+    chosen, chosen_on_test = next(iter(models)), tested.base
+    largest_jsd, plain_tvd = -1.0, np.nan
     scores, points = [], []
     for strength, (name, model) in zip(strengths, models.items(), strict=True):
-        train_jsd, train_tvd = divergences(base, reading(model, trained_on))
-        floor = train_tvd.mean() if strength == 0 else floor  # λ = 0 comes first
-        far = float(np.nan_to_num(train_jsd).mean())
+        train_jsd, train_tvd = divergences(base_on_train, reading(model, trained_on))
+        mean_jsd, mean_tvd = float(np.nan_to_num(train_jsd).mean()), train_tvd.mean()
+        if strength == 0:  # plain imitation, which comes first
+            plain_tvd = mean_tvd
         on_test = reading(model, tested.words)
         scores.append(tested.score(name, "adversary", on_test.probabilities)[0])
         points.append(curve_points("adversary", name, strength, *divergences(tested.base, on_test)))
-        if train_tvd.mean() <= floor + options.epsilon and far > farthest:
-            farthest, chosen, chosen_on_test = far, name, on_test
+        if mean_tvd <= plain_tvd + options.epsilon and mean_jsd > largest_jsd:
+            largest_jsd, chosen, chosen_on_test = mean_jsd, name, on_test
     attention_jsd, output_tvd = divergences(tested.base, chosen_on_test)
     shuffled_jsd = chance(tested.base, [chosen_on_test], tested.words, draws=options.draws, seed=seed)
     has_same_output = output_tvd <= options.epsilon
@@ -97,11 +99,11 @@ def curve_figure(results: ExplainResults, title: str) -> Figure | None:
     figure, axes = panel(TEXT, 3.4, "both")
     axes.axhline(epsilon, color=GREY, linewidth=0.8, linestyle=":", label=f"ε = {epsilon:g}")
     draw_adversaries(axes, adversaries, ORANGE, "trained adversaries, by λ", top)
-    floor, seeds = adversaries[adversaries["lambda"] == 0], points[points["kind"] == "seed"]
-    of_texts = points[points["kind"] == "per text"]
+    alone = adversaries[adversaries["lambda"] == 0]
+    seeds, of_texts = (points[points["kind"] == kind] for kind in ("seed", "per text"))
     exact = of_texts["name"] == "exact"
     groups: tuple[tuple[str, pd.DataFrame, dict[str, Any]], ...] = (
-        ("λ = 0: imitation alone", floor, {"s": 36, "marker": "o", "facecolor": "white", "edgecolor": ORANGE}),
+        ("λ = 0: imitation alone", alone, {"s": 36, "marker": "o", "facecolor": "white", "edgecolor": ORANGE}),
         ("other seeds", seeds, {"s": 24, "marker": "^", "color": BLUE, "alpha": 0.8}),
         ("text by text, exact", of_texts[exact], {"s": 24, "marker": "D", "color": GREEN}),
         ("text by text", of_texts[~exact], {"s": 24, "marker": "s", "facecolor": "white", "edgecolor": GREEN}),
