@@ -70,11 +70,13 @@ def alti_l2(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
     """
     weights = layer.weights
     if weights.pre_norm:
-        target, projection, scale = layer.p, weights.moving, torch.ones_like(layer.scale)
+        target, projection = layer.p, weights.moving
+        scale = torch.ones_like(layer.scale)
         from_itself = layer.from_itself()
         norms = contribution_norms(layer, weights.gram, diagonal=from_itself)
     else:
-        target, projection, scale = layer.a, weights.w_o_normed, layer.scale
+        target, projection = layer.a, weights.w_o_normed
+        scale = layer.scale
         from_itself = weights.linear_norm(layer.from_itself(scale))
         norms = contribution_norms(layer, weights.gram_normed, scale, from_itself)
     # ⟨v P, a⟩ = ⟨v, a Pᵀ⟩: the targets are projected once instead of the values once per query.

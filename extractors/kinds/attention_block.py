@@ -45,6 +45,7 @@ def norm(layer: AttentionBlock) -> Float[Tensor, "batch heads rows columns"]:
         left_pieces = left[:, None, :, None].expand(-1, f.shape[1], -1, f.shape[-1])
         right_pieces = right[:, None, :, None].expand_as(left_pieces)
         inner = (f.gather(2, left_pieces) * f.gather(2, right_pieces)).sum(-1) * weight[:, None]
+        # Each index, as (batch, heads, rows, pairs).
         i, j, word = (index[:, None, None].expand(*alpha.shape[:3], -1) for index in (left, right, column))
         squared.scatter_add_(-1, word, alpha.gather(-1, i) * alpha.gather(-1, j) * inner.unsqueeze(2))
     return squared.clamp_(min=0).sqrt_()

@@ -158,8 +158,8 @@ def activation_slopes(
     it starts at the bias, which is then part of the baseline. Slopes that are not known (see `gated_slopes`), or do not
     add up to what the activation does, are a `ModelError`.
     """
-    starts = biases if ff_bias == "fixed" else tuple(torch.zeros_like(bias) for bias in biases)
-    start = tuple(bias.expand_as(u) for bias, u in zip(starts, preactivations, strict=True))
+    baselines = biases if ff_bias == "fixed" else tuple(torch.zeros_like(bias) for bias in biases)
+    start = tuple(baseline.expand_as(u) for baseline, u in zip(baselines, preactivations, strict=True))
     if len(preactivations) == 1:
         slopes = [slope(activation, start[0], preactivations[0])]
     else:

@@ -119,16 +119,17 @@ def _squared_norms(
             block = coefficients[inputs, :, first_row:end_row]
             # In causal maps, the keys after the queries of a block have the coefficient 0, and so the norm 0.
             sees_no_later = is_causal and not bool(block[..., end_row:].any())
-            seen = min(end_row, keys) if sees_no_later else keys
+            n_seen = keys
             if sees_no_later:
+                n_seen = min(end_row, keys)
                 block = block[..., :end_row]
             # Without a contiguous copy, the products below take ten times as long.
-            by_piece = block.permute(0, 3, 1, 2).contiguous()  # batch × pieces × heads × rows
+            by_piece = block.permute(0, 3, 1, 2).contiguous()  # (batch, pieces, heads, rows)
             c_left = by_piece if left is None else _take(by_piece, left[inputs])
             c_right = by_piece if right is None else _take(by_piece, right[inputs])
-            of_keys = grams[inputs, :seen].flatten(0, 1)
-            product = torch.bmm(of_keys, c_right.flatten(0, 1)).mul_(c_left.flatten(0, 1)).sum(1)
-            out[inputs, first_row:end_row, :seen] = product.view(-1, seen, product.shape[-1]).transpose(1, 2)
+            seen_grams = grams[inputs, :n_seen].flatten(0, 1)
+            product = torch.bmm(seen_grams, c_right.flatten(0, 1)).mul_(c_left.flatten(0, 1)).sum(1)
+            out[inputs, first_row:end_row, :n_seen] = product.view(-1, n_seen, product.shape[-1]).transpose(1, 2)
     return out
 
 
@@ -156,27 +157,29 @@ def contribution_blocks(
     """
     alpha, v = layer.factors[0], layer.v[0]
     heads, n, _ = alpha.shape
-    # The word of each piece if pieces are merged, and the piece itself otherwise.
+    # The word of each piece if pieces are merged, and the piece itself otherwise: its row and its column in the map.
     positions = torch.arange(n, device=v.device) if layer.groups is None else layer.groups.to[0].argmax(1)
-    position_of = positions.tolist()
-    per_head = [projection.view(heads, -1, projection.shape[-1]) for projection in projections]
-    for keys in _runs(position_of, BLOCK_KEYS):
-        columns = slice(position_of[keys.start], position_of[keys.stop - 1] + 1)
-        projected = [torch.bmm(v[keys].transpose(0, 1), of_heads).transpose(0, 1) for of_heads in per_head]
-        for queries in _runs(position_of, max(1, BLOCK_PAIRS // (keys.stop - keys.start))):
+    position_list = positions.tolist()
+    head_projections = [projection.view(heads, -1, projection.shape[-1]) for projection in projections]
+    for keys in _runs(position_list, BLOCK_KEYS):
+        columns = slice(position_list[keys.start], position_list[keys.stop - 1] + 1)
+        # Each (keys, heads, dim).
+        projected = [torch.bmm(v[keys].transpose(0, 1), matrices).transpose(0, 1) for matrices in head_projections]
+        for queries in _runs(position_list, max(1, BLOCK_PAIRS // (keys.stop - keys.start))):
             factors = alpha[:, queries, keys] if scale is None else alpha[:, queries, keys] * scale[queries]
-            by_key = factors.permute(2, 1, 0).contiguous()  # keys × queries × heads
-            vectors = [torch.bmm(by_key, of_keys) for of_keys in projected]  # keys × queries × dim
+            factors = factors.permute(2, 1, 0).contiguous()  # (keys, queries, heads)
+            vectors = [torch.bmm(factors, values) for values in projected]  # each (keys, queries, dim)
             if layer.groups is not None:  # the pieces of a key are added up
                 n_columns, column_of_key = columns.stop - columns.start, positions[keys] - columns.start
                 vectors = [y.new_zeros(n_columns, *y.shape[1:]).index_add_(0, column_of_key, y) for y in vectors]
-            with_residual = [i for i in range(n)[queries] if columns.start <= position_of[i] < columns.stop]
-            if with_residual:  # the queries whose own column is in this block
-                own_column = positions[with_residual] - columns.start
-                query_in_block = torch.tensor(with_residual, device=v.device) - queries.start
+            # The queries whose own column is in this block.
+            own = [i for i in range(queries.start, queries.stop) if columns.start <= position_list[i] < columns.stop]
+            if own:
+                own_columns = positions[own] - columns.start
+                queries_in_block = torch.tensor(own, device=v.device) - queries.start
                 for block_vectors, residual in zip(vectors, residuals, strict=False):  # there may be no residuals
-                    block_vectors[own_column, query_in_block] += residual[with_residual]
-            rows = slice(position_of[queries.start], position_of[queries.stop - 1] + 1)
+                    block_vectors[own_columns, queries_in_block] += residual[own]
+            rows = slice(position_list[queries.start], position_list[queries.stop - 1] + 1)
             yield Block(queries, rows, columns, vectors)
         del projected  # the largest tensors here are freed before those of the next keys are made
 

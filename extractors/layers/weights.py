@@ -193,9 +193,9 @@ def read_weights(model: Any, n_layers: int, n_heads: int, *, again: bool = False
     # Fewer modules than layers are shared in order, as the groups of ALBERT are.
     module_of_layer = [layer * len(modules) // n_layers for layer in range(n_layers)]
     if again:
-        return _ReadAgain([readers[module] for module in module_of_layer])
+        return _ReadAgain([readers[index] for index in module_of_layer])
     weights = [reader() for reader in readers]
-    return [weights[module] for module in module_of_layer]
+    return [weights[index] for index in module_of_layer]
 
 
 class _ReadAgain(Sequence[LayerWeights]):
@@ -228,7 +228,8 @@ def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> Lay
     def get(path: str) -> Any:
         return find_module(module, path, where)
 
-    def norm(paths: str) -> LayerNorm | None:
+    def read_norm(paths: str) -> LayerNorm | None:
+        """Read the norm at the first path that exists, of those between bars; None if no path is named."""
         *preferred, last = paths.split("|")
         existing = (path for path in preferred if next(find_modules(module, path), None) is not None)
         path = next(existing, last)  # if none exists, the error names the last
@@ -244,7 +245,7 @@ def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> Lay
         ((w_1, b_1),) = ff_in
         ff_in = list(zip(w_1.chunk(2, -1), b_1.chunk(2, -1), strict=True))
     w_2, b_2 = read_linear(get(row.ff_out), where)
-    norm_1, norm_2 = norm(row.norm_1), norm(row.norm_2)
+    norm_1, norm_2 = read_norm(row.norm_1), read_norm(row.norm_2)
     # The first norm of a pre-LN layer may be an identity (ModernBERT), and its row may name none (OLMo 2).
     lacks_first = norm_1 is None and not row.pre_norm
     lacks_second = norm_2 is None and not (row.pre_norm and row.norm_2 == "")
@@ -264,8 +265,8 @@ def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> Lay
         b_2=b_2,
         norm_out=None if row.pre_norm else norm_2,
         pre_norm=bool(row.pre_norm),
-        norm_attention=norm(row.attention_norm),
-        norm_ff=norm(row.ff_norm),
+        norm_attention=read_norm(row.attention_norm),
+        norm_ff=read_norm(row.ff_norm),
         parallel=bool(row.parallel),
     )
 

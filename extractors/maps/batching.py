@@ -19,6 +19,7 @@ from ..tokens.text_fit import TextFit
 
 TooLong = Literal["skip", "error"]
 T = TypeVar("T")
+_Read = tuple[Sentence, Pieces | PairPieces]  # an input and its pieces
 
 DEFAULT_BATCH_CELLS = 2**16
 """The default bound on sentences × pieces × pieces of one batch: 4 sentences of 128 pieces, or 40 of 40."""
@@ -113,7 +114,7 @@ def plan(
     limit = min((length for length in (reader.max_length, max_length) if length is not None), default=None)
     stream = iter(inputs)
     while window := list(islice(stream, WINDOW)):
-        readable: list[tuple[Sentence, Pieces | PairPieces]] = []
+        readable: list[_Read] = []
         for sentence, pieces in zip(window, reader.align(window), strict=True):
             reason = obstacle(pieces, limit)
             if reason is None:
@@ -123,15 +124,19 @@ def plan(
             else:
                 location = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
                 raise ExtractionError(f"{location}{noun} {sentence.id!r}: {reason}")
-        readable.sort(key=lambda pair: -len(pair[1]))
-        for batch in cut(readable, lambda pair: len(pair[1]), reader.batching, batch_cells, batch_pieces):
+        readable.sort(key=_length, reverse=True)  # which leaves inputs of the same length in their order
+        for batch in cut(readable, _length, reader.batching, batch_cells, batch_pieces):
             sentences, pieces_of_batch = zip(*batch, strict=True)
             yield sentences, list(pieces_of_batch)
             # Whoever draws the next batch is done with this one, so that only now it counts as read.
             log.add(_counted(batch))
 
 
-def _counted(batch: Sequence[tuple[Sentence, Pieces | PairPieces]]) -> ExtractionLog:
+def _length(read: _Read) -> int:
+    return len(read[1])
+
+
+def _counted(batch: Sequence[_Read]) -> ExtractionLog:
     """Count inputs that have been read, and their words."""
     whole_sentences = (
         (sentence, pieces)

@@ -75,8 +75,8 @@ def extract(
     """
     maker = MapMaker(get_kind(kind), level, merge, normalize, ff_bias)
     check_limits(batch_cells, too_long, max_length)
-    filled = ExtractionLog() if log is None else log
-    options = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": filled}
+    used_log = ExtractionLog() if log is None else log
+    options = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": used_log}
     texts = as_sentences(sentences)
     # Outside of the generator, so that the call checks the texts.
     made = extract_many(encoder, texts, [maker], **options)
@@ -84,8 +84,8 @@ def extract(
 
     def batches() -> Iterator[MapBatch]:
         yield from counted((batch for (batch,) in made), total, progress)
-        if log is None and filled.skipped:
-            warnings.warn(f"sentences without a map: {len(filled.skipped)} ({filled.reasons()})", stacklevel=2)
+        if log is None and used_log.skipped:
+            warnings.warn(f"sentences without a map: {len(used_log.skipped)} ({used_log.reasons()})", stacklevel=2)
 
     return batches()
 

@@ -138,17 +138,17 @@ class GradientMaker:
                     f"no gradient ({str(error).split('. ', 1)[0]})"
                 ) from error
         inside = mask[:, None, None, :, None] & mask[:, None, None, None, :]
-        by_weight = torch.stack(gradients, dim=1).abs_().masked_fill_(~inside, 0)
-        finite = losses.isfinite() & by_weight.flatten(1).isfinite().all(1)
-        if not finite.all():
-            sentence = batch.sentences[int(finite.logical_not().nonzero()[0])]
+        absolute_gradients = torch.stack(gradients, dim=1).abs_().masked_fill_(~inside, 0)
+        is_finite = losses.isfinite() & absolute_gradients.flatten(1).isfinite().all(1)  # by sentence
+        if not is_finite.all():
+            sentence = batch.sentences[int(is_finite.logical_not().nonzero()[0])]
             subject = "gradients are" if losses.isfinite().all() else "loss is"
             raise ModelError(
                 f"{encoder.label}: the {self.loss!r} {subject} NaN or infinite, first for the sentence "
                 f"{sentence.id!r}; what the model computes after its attention cannot be used"
             )
         return GradientBatch(
-            gradients=by_weight,
+            gradients=absolute_gradients,
             alpha=torch.stack([alpha.detach() for alpha in attentions], dim=1),
             classes=encoder.classes(masked),
             losses=losses.detach(),

@@ -131,12 +131,13 @@ def make_maps(
         readings.setdefault((stack.maker.merges_vectors, bias), []).append(stack)
     # All maps of one long sentence can take gigabytes, so no layer, and no attention of it, may be alive any longer
     # than it is needed: the last reading releases the attention, and the layer is deleted before the next is made.
-    for number, ((by_vector, ff_bias), members) in enumerate(readings.items(), start=1):
-        layers = forward.layers(words if by_vector else None, ff_bias, release=number == len(readings))
+    for number, ((merges_vectors, ff_bias), readers) in enumerate(readings.items(), start=1):
+        is_last = number == len(readings)
+        layers = forward.layers(words if merges_vectors else None, ff_bias, release=is_last)
         for index, layer in enumerate(layers):
             if in_turns and number == 1:
                 check_attention([layer.alpha], forward.mask, forward.mask, encoder.label, sinks=encoder.has_sinks)
-            for stack in members:
+            for stack in readers:
                 stack.add(index, layer)
             del layer
     return [stack.finished(pieces, encoder.label) for stack in stacks]

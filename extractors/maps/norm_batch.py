@@ -104,16 +104,16 @@ class NormMaker:
         """Compute value norms and mixing ratios of a batch."""
         forward, encoder, pieces = batch.forward, batch.encoder, batch.pieces
         check_attention(forward.attentions, forward.mask, forward.mask, encoder.label, sinks=encoder.has_sinks)
-        norms, inputs, ratios = [], [], []
+        norms, input_norms, ratios = [], [], []
         for layer in forward.layers(ff_bias=self.ff_bias):
             norms.append(value_norms(layer))
-            inputs.append(layer.x.norm(dim=-1))
+            input_norms.append(layer.x.norm(dim=-1))
             by_variant = mixing_ratios(layer)
             ratios.append(torch.stack([by_variant[variant] for variant in MIXING_VARIANTS], dim=1))
         return NormBatch(
             alpha=torch.stack(list(forward.attentions), dim=1),
             value_norms=torch.stack(norms, dim=1),
-            input_norms=torch.stack(inputs, dim=1),
+            input_norms=torch.stack(input_norms, dim=1),
             ratios=torch.stack(ratios, dim=2),
             lengths=torch.tensor([len(p) for p in pieces]),
             ids=encoder.pad(pieces)[0].cpu(),

@@ -130,9 +130,10 @@ def _around_block(layer: Layer) -> dict[str, Tensor]:
     cosine = torch.cosine_similarity(ff.double(), residual.double(), dim=-1)
     # Pre-LN models begin the block with the layer norm, and post-LN models end it with theirs.
     maps_before = [attnres(layer), attnresln(layer)] if pre_norm else [attnresln(layer)]
-    kinds_after = FF_KINDS[: 4 - len(maps_before)]
-    maps_after = layer.alpha.new_zeros(len(sizes), len(kinds_after), *layer.alpha.shape[-2:])
-    without = layer.alpha.new_zeros(len(sizes), len(LEFT_OUT), 2, *layer.alpha.shape[-2:])
+    kinds_after = FF_KINDS[:2] if pre_norm else FF_KINDS
+    batch, _, n, _ = layer.alpha.shape
+    maps_after = layer.alpha.new_zeros(batch, len(kinds_after), n, n)
+    without = layer.alpha.new_zeros(batch, len(LEFT_OUT), 2, n, n)  # before and after the layer norm
     projections = feed_forward_projections(weights)
     for b, sentence in enumerate(layer.sentences()):
         for block, vectors in feed_forward_vectors(sentence, projections):

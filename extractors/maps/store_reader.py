@@ -85,13 +85,14 @@ class StoredMaps(Sequence[MapBatch]):
         shard, number, special = self._locations[index]
         maps = self._opened(shard).get_tensor(str(number)).float()
         n = maps.shape[-1]
-        mask = torch.zeros(1, n, dtype=torch.bool)
-        mask[0, list(special)] = True
-        sentence, exact = self.sentences[index], self._exact
+        is_special = torch.zeros(1, n, dtype=torch.bool)
+        is_special[0, list(special)] = True
+        sentence = self.sentences[index]
+        exact = self._exact
         return MapBatch(
             maps=maps[None],
             lengths=torch.tensor([n]),
-            special=mask,
+            special=is_special,
             sentences=(sentence,),
             kind=self.kind,
             noise=get_kind(self.kind).noise,

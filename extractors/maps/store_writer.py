@@ -104,8 +104,9 @@ def store_maps(
     except OSError as error:
         raise StorageError(f"{folder}: the folder cannot be made: {error.strerror or error}") from error
     sweep(folder)
-    if not (explained := folder / "made_of.json").exists():  # for people; no program reads it
-        write_durably(explained, (json.dumps(made_of, indent=2, ensure_ascii=False) + "\n").encode())
+    description = folder / "made_of.json"  # for people; no program reads it
+    if not description.exists():
+        write_durably(description, (json.dumps(made_of, indent=2, ensure_ascii=False) + "\n").encode())
     log = CacheLog() if cache_log is None else cache_log
     with ExitStack() as held:
         if advance is None:
@@ -156,7 +157,7 @@ class _Store:
             indices.setdefault(id(sentence), []).append(index)
         digests: list[str] = []  # of the shards that have been written
         waiting: dict[str, Tensor] = {}  # the maps of the next shard, by the indices of their sentences
-        maps: list[tuple[int, int, list[int]]] = []  # the index of the sentence, its shard, and its special positions
+        places: list[tuple[int, int, list[int]]] = []  # the index of the sentence, its shard, and its special positions
         shape: tuple[int, ...] = ()  # layers × heads
 
         def write_shard() -> None:
@@ -166,11 +167,11 @@ class _Store:
         for batch in extract(self.encoder, sentences, log=log, **self.options):
             if not shape:
                 shape = tuple(batch.maps.shape[1:3])
-                self._check_space([other for other in missing if other >= part], shape)
+                self._check_space([missing_part for missing_part in missing if missing_part >= part], shape)
             for sentence, unpadded, special in self._unpadded(batch):
                 index = indices[id(sentence)].pop()
                 waiting[str(index)] = unpadded
-                maps.append((index, len(digests), special))
+                places.append((index, len(digests), special))
             if sum(unpadded.nbytes for unpadded in waiting.values()) > _SHARD_BYTES:
                 write_shard()
             self.advance(len(batch))
@@ -178,7 +179,7 @@ class _Store:
             write_shard()
         self.advance(len(log.skipped))
         record = {
-            "maps": maps,
+            "maps": places,
             "shape": shape,
             "words": log.words,
             "unknown_words": log.unknown_words,
@@ -209,8 +210,8 @@ class _Store:
             for index, shard, special in record["maps"]:
                 locations.append(MapLocation(_shard_name(part, shard), index, tuple(special)))
             skipped = [Skipped(self.sentences[index], reason) for index, reason in record["skipped"]]
-            words, unknown, substituted = record["words"], record["unknown_words"], record["substituted_words"]
-            log.add(ExtractionLog(len(record["maps"]), words, unknown, substituted, skipped))
+            counts = {name: record[name] for name in ("words", "unknown_words", "substituted_words")}
+            log.add(ExtractionLog(read=len(record["maps"]), **counts, skipped=skipped))
         if not locations:
             raise ExtractionError(f"none of the {len(self.sentences)} sentences could be read: {log.reasons()}")
         locations.sort(key=lambda location: location.number)
@@ -272,20 +273,21 @@ def _store_key(
     encoder: Encoder, sentences: Sequence[Sentence], options: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
     """Return the name of a store of maps with some options, and a description of all that it is made of."""
-    words = hashlib.sha256()
+    hash_of_words = hashlib.sha256()
     for sentence in sentences:
-        words.update(json.dumps(sentence.words, ensure_ascii=False).encode())
+        hash_of_words.update(json.dumps(sentence.words, ensure_ascii=False).encode())
         if isinstance(sentence, Segment):
-            words.update(json.dumps([sentence.pieces.ids, sentence.pieces.segment_ids]).encode())
+            hash_of_words.update(json.dumps([sentence.pieces.ids, sentence.pieces.segment_ids]).encode())
     made_of = {
         "format": _FORMAT,
         "window": WINDOW,
         **described_model(encoder),
         "sentences": len(sentences),
-        "words": words.hexdigest(),
+        "words": hash_of_words.hexdigest(),
         **options,
     }
-    described = json.dumps(made_of, sort_keys=True, default=str)
+    description = json.dumps(made_of, sort_keys=True, default=str)
+    digest = hashlib.sha256(description.encode()).hexdigest()[:16]
     model = re.sub(r"[^\w.-]+", "_", encoder.name.rsplit("/", 1)[-1])
     kind = re.sub(r"[^\w.-]+", "_", options["kind"])
-    return f"{model}-{kind}-{hashlib.sha256(described.encode()).hexdigest()[:16]}", json.loads(described)
+    return f"{model}-{kind}-{digest}", json.loads(description)

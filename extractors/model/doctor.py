@@ -60,11 +60,12 @@ class Precision:
         parts: list[Precision] = []
         for batch in extract(encoder, sentences, kind=kind, log=ExtractionLog()):
             float64_maps = batch.exact(range(len(batch)))
-            for index, ((_, single), double) in enumerate(zip(batch.unpadded(), float64_maps, strict=True)):
+            for index, ((_, float32_map), float64_map) in enumerate(zip(batch.unpadded(), float64_maps, strict=True)):
                 words = np.flatnonzero(batch.words[index].numpy())
                 if len(words) < 2:
                     continue
-                rounded, exact = (maps[..., words[:, None], words] for maps in (single.astype(float), double.numpy()))
+                rounded = float32_map.astype(float)[..., words[:, None], words]
+                exact = float64_map.numpy()[..., words[:, None], words]
                 if not (np.isfinite(rounded).all() and np.isfinite(exact).all()):
                     raise ModelError("its maps are NaN or infinite")
                 parts += [_compared(rounded, exact, axis, batch.noise) for axis in (-1, -2)]
@@ -119,10 +120,12 @@ class Examination:
         obstacles = self.obstacles
         sound = [kind for kind in self.kinds if kind not in obstacles]
         differing = [kind for kind in sound if self.precision[kind].differing]
-        maps = f"sound for {', '.join(sound) or 'no kind'}" + (f"; not for {', '.join(obstacles)}" if obstacles else "")
+        maps = f"sound for {', '.join(sound) or 'no kind'}"
+        if obstacles:
+            maps += f"; not for {', '.join(obstacles)}"
         decisions = f"not those of float64 for {', '.join(differing)}" if differing else "those of float64"
-        no = self.text.verdict if self.text.words else "the model cannot read it"
-        text = {"yes": "the model fits it", "poorly": "the model fits it poorly", "no": no}
+        why_not = self.text.verdict if self.text.words else "the model cannot read it"
+        text = {"yes": "the model fits it", "poorly": "the model fits it poorly", "no": why_not}
         unchanged = set(differing).isdisjoint(self.wanted)
         return [
             Check("maps", obstacles.keys().isdisjoint(self.wanted), maps),
@@ -149,13 +152,16 @@ class Examination:
         drawn = sorted((readable[index][0] for index in sorted(indices)), key=len)
         # Maps that need weights take long, so they are made of the shorter half of these, without the shortest.
         shorter = drawn[len(drawn) // 6 : (len(drawn) + 1) // 2]
-        sample = f"; the checks of the model read {len(drawn)} of them, drawn at random with a fixed seed"
-        found = f"{len(readable)} of {len(self.sentences)} can be read{sample if len(drawn) < len(readable) else ''}"
-        of_layers = f"maps that need the weights of the layers are checked on {len(shorter)}"
-        yield self._noted("sentences", bool(readable), f"{found}; {of_layers}")
+        found = f"{len(readable)} of {len(self.sentences)} can be read"
+        if len(drawn) < len(readable):
+            found += f"; the checks of the model read {len(drawn)} of them, drawn at random with a fixed seed"
+        found += f"; maps that need the weights of the layers are checked on {len(shorter)}"
+        yield self._noted("sentences", bool(readable), found)
         if readable:
             yield from self._text_checks(readable)
-            yield from self._attention_checks(drawn)
+            for name, check in _ATTENTION_CHECKS.items():
+                result = _tried(partial(check, self.encoder, drawn))
+                yield self._noted(name, *((False, result) if isinstance(result, str) else result))
             yield from self._kind_checks(drawn, shorter)
         yield from self.verdicts()
 
@@ -189,11 +195,6 @@ class Examination:
             yield self._noted("weights" if is_failure else "note", False if is_failure else None, warning)
         limit = "no limit known" if encoder.max_length is None else f"{encoder.max_length} pieces"
         yield Check("longest input", None, limit)
-
-    def _attention_checks(self, drawn: Sequence[Sentence]) -> Iterator[Check]:
-        for name, check in _ATTENTION_CHECKS.items():
-            result = _tried(partial(check, self.encoder, drawn))
-            yield self._noted(name, *((False, result) if isinstance(result, str) else result))
 
     def _kind_checks(self, drawn: Sequence[Sentence], shorter: Sequence[Sentence]) -> Iterator[Check]:
         """Compare each kind with float64, and note which kinds are refused; then yield a line for each reason."""

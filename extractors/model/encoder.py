@@ -157,6 +157,7 @@ class Encoder(LoadedModel):
         layers = self.layers if hidden_states else None
         if not whole and (turns := self._in_turns(ids, mask, first_layers)) is not None:
             return Forward(turns, mask, turns.hidden if hidden_states else None, layers)
+        # Hidden states need the whole model. Without them, only what attention depends on is computed.
         with nullcontext() if hidden_states else attention_only(self.model, first_layers) as n_layers:
             attentions, hidden = self._run(ids, mask, self.segment_ids(batch), n_layers, hidden_states=hidden_states)
         return Forward(list(attentions), mask, hidden, layers)
@@ -259,18 +260,18 @@ class Encoder(LoadedModel):
         if len(aligned) < len(sentences):
             return "one by one"
         long, short = (replace(pieces, ids=pieces.ids[: self.max_length]) for pieces in aligned)
-        alone = [*self._attention(long), *self._attention(short)]
-        if not all(bool(alpha.isfinite().all()) for alphas in alone for alpha in alphas):
+        [long_alone], [short_alone] = self._attention(long), self._attention(short)
+        if not all(bool(alpha.isfinite().all()) for alpha in (*long_alone, *short_alone)):
             raise ModelError(f"{self.label}: its attention is NaN or infinite")
-        if same_attention(self._attention(long, short), alone):  # then it is also the same each time
+        if same_attention(self._attention(long, short), [long_alone, short_alone]):  # then it is the same each time
             return "padded"
-        if not same_attention(self._attention(long), alone[:1]):
+        if not same_attention(self._attention(long), [long_alone]):
             raise ModelError(
                 f"{self.label}: the same input gives different attention each time, so maps of this model cannot be "
                 "trusted"
             )
         reversed_ = replace(long, ids=long.ids[::-1])  # another input of the same length
-        both_alone = [alone[0], *self._attention(reversed_)]
+        both_alone = [long_alone, *self._attention(reversed_)]
         return "equal lengths" if same_attention(self._attention(long, reversed_), both_alone) else "one by one"
 
     def _attention(self, *batch: Pieces) -> list[list[Tensor]]:

@@ -59,9 +59,7 @@ def load_masked_lm(
     """Load the model with its masked-LM head and eager attention; None if the checkpoint has no such head.
 
     Args:
-        name_or_path: a model folder, a name on the Hub, or the files that another loader returned.
-        revision: a branch, tag or commit on the Hub.
-        dtype: the type of the weights.
+        name_or_path, revision, dtype: see `load_classifier`.
 
     Raises:
         ModelError: it cannot be found or loaded.
@@ -81,7 +79,7 @@ def load_causal_lm(
     """Load the model with the head that predicts the next piece; None if it has none, or if its family masks pieces.
 
     Args:
-        name_or_path, revision, dtype: see `load_masked_lm`.
+        name_or_path, revision, dtype: see `load_classifier`.
 
     Raises:
         ModelError: it cannot be found or loaded.

@@ -49,10 +49,10 @@ class WordRows:
         words = rows @ is_of_word
         total = words.sum(-1)
         alpha = words / total.where(total > 0, 1)[..., None]
-        its_word = words @ is_of_word.mT  # for each piece, the weight of its word
+        word_weights = words @ is_of_word.mT  # of the word of each piece: (batch, rows, pieces)
         # The pieces of a word that gets nothing have equal shares.
-        evenly = (is_of_word @ (1 / is_of_word.sum(1).clamp(min=1))[..., None]).mT
-        share = torch.where(its_word > 0, rows / its_word.where(its_word > 0, 1), evenly)
+        equal_shares = (is_of_word @ (1 / is_of_word.sum(1).clamp(min=1))[..., None]).mT
+        share = torch.where(word_weights > 0, rows / word_weights.where(word_weights > 0, 1), equal_shares)
         inside = (word_of >= 0)[:, None]
         return cls(total, share * inside, rows * ~inside, word_of), alpha
 
@@ -89,15 +89,15 @@ class TransformerState(TextState):
     def scores_in(self, heads: Tensor, query: str) -> Float[Tensor, "batch n"]:
         """Return the mean over heads, shape (batch, heads, n, n), of the row of a query: ``cls``, ``last``, ``all``."""
         scores = torch.zeros_like(self.alpha[:, 0])
-        for text, pieces in enumerate(self.pieces):
+        for index, pieces in enumerate(self.pieces):
             words = [position for position, special in enumerate(pieces.special) if not special]
             if query == "last":  # these are maps of pieces, so that what the pieces of a word have is added up
-                is_in_word = self.word_of[text] >= 0
-                last_row = heads[text, :, len(pieces) - 1].mean(0)
-                scores[text].index_add_(0, self.word_of[text][is_in_word], last_row[is_in_word].to(scores.dtype))
+                is_in_word = self.word_of[index] >= 0
+                last_row = heads[index, :, len(pieces) - 1].mean(0)
+                scores[index].index_add_(0, self.word_of[index][is_in_word], last_row[is_in_word].to(scores.dtype))
             elif words:
                 queries = [0] if query == "cls" else words
-                scores[text, : len(words)] = heads[text].mean(0)[queries].mean(0)[words]
+                scores[index, : len(words)] = heads[index].mean(0)[queries].mean(0)[words]
         return scores
 
 
@@ -115,8 +115,9 @@ class ReplacedHeads:
     ) -> Float[Tensor, "batch k classes"]:
         """Continue the forward pass of a batch with k other attentions per text."""
         k = rows.shape[1]
-        weights = rows.view(len(state), k, len(self.heads), -1, rows.shape[-1])  # the fourth dimension is the queries
-        context, at = None, state.at
+        weights = rows.view(len(state), k, len(self.heads), -1, rows.shape[-1])  # (batch, k, heads, queries, positions)
+        at = state.at
+        context = None
         if way == "one position":
             all_heads = state.read[:, None].repeat(1, k, 1, 1)
             all_heads[:, :, self.heads] = weights[..., 0, :]

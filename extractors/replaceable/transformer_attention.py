@@ -113,7 +113,8 @@ class TransformerAttention(nn.Module):
         self._maps = MapMaker(get_kind(score), "word" if level == "word" else "token")
         self.query, self.level = query, level
         self.special: Special = cast(Special, special)
-        self.name, self.files, self._label = name, files or LoadedFiles(), name or str(model.config.model_type)
+        self.name, self.files = name, files or LoadedFiles()
+        self._label = name or str(model.config.model_type)
         if model.config.is_encoder_decoder or model.config.num_labels < 2:
             raise ModelError(f"{self._label} is not an encoder with a classification head of two or more classes")
         self.classes = tuple(str(model.config.id2label[i]) for i in range(model.config.num_labels))
@@ -125,8 +126,8 @@ class TransformerAttention(nn.Module):
         self._reader = TextReader(self._encoder, level, batch_cells)
         self.layer, self.heads = scope_of(self._encoder, layer, heads, self._label)
         # The texts of a pair are always numbered, but models read these numbers only if their tokenizer gives them.
-        inputs_given = set(inspect.signature(model.forward).parameters) & set(tokenizer.model_input_names)
-        self._reads_segments = "token_type_ids" in inputs_given
+        forward_inputs = set(inspect.signature(model.forward).parameters)
+        self._reads_segments = "token_type_ids" in forward_inputs & set(tokenizer.model_input_names)
         self._layers = layer_modules(model) if self._encoder.family in ARCHITECTURES else []
         if self._encoder.causal:  # a causal model finds the last piece of padded texts by this
             model.config.pad_token_id = self._encoder.tokenizer.pad_token_id
@@ -284,7 +285,10 @@ class TransformerAttention(nn.Module):
         batches = list(self.batches(_PROBE))
         states = [self.encode([_PROBE[i] for i in batch]) for batch in batches]
         # Two attentions per text: the model's own, and a weight of 1 for every word.
-        trials = [torch.stack([s.alpha, s.mask[:, None].expand_as(s.alpha).to(s.alpha)], 1) for s in states]
+        trials = [
+            torch.stack([state.alpha, state.mask[:, None].expand_as(state.alpha).to(state.alpha)], dim=1)
+            for state in states
+        ]
 
         def logits(way: Way) -> Tensor:
             self.way = way  # which `decode` reads

@@ -164,12 +164,8 @@ def align(
     reserved = reserved_ids(tokenizer)
     space = " " if needs_space(tokenizer) else ""
     texts = [sentence.words for sentence in sentences]
-    encodings = tokenizer(
-        *([[space + word for word in words] for words in side] for side in (texts, queries) if side),
-        is_split_into_words=True,
-        split_special_tokens=True,
-        verbose=False,
-    ).encodings
+    sides = [[[space + word for word in words] for words in side] for side in (texts, queries) if side]
+    encodings = tokenizer(*sides, is_split_into_words=True, split_special_tokens=True, verbose=False).encodings
     aligned: list[Pieces | Unalignable] = []
     for sentence, encoding in zip(sentences, encodings, strict=True):
         try:
@@ -214,12 +210,21 @@ def _align(tokenizer: Any, reserved: set[int], texts: Sequence[str], shift: int,
         ids.insert(index, unk)
         tokens.insert(index, unk_token)
     positions, special = positions_of(word_of_piece)
-    unknown_at = [word for word, piece in zip(word_of_piece, ids, strict=True) if word is not None and piece == unk]
-    unknown, unknown_pieces = len(set(unknown_at)), len(unknown_at)
-    # Only a pair has two segments, and a word that was added above has the id of the first one.
-    segment_ids = [0] * len(missing_words) + encoding.type_ids if any(encoding.type_ids) else None
-    substituted, lost = len(missing_words), _count_lost(texts, covered)
-    return Pieces(ids, tokens, positions, special, substituted, unknown, segment_ids, unknown_pieces, lost)
+    words_of_unknown = [
+        word for word, piece_id in zip(word_of_piece, ids, strict=True) if word is not None and piece_id == unk
+    ]
+    return Pieces(
+        ids,
+        tokens,
+        positions,
+        special,
+        substituted=len(missing_words),
+        unknown=len(set(words_of_unknown)),
+        # Only a pair has two segments, and a word that was added above has the id of the first one.
+        segment_ids=[0] * len(missing_words) + encoding.type_ids if any(encoding.type_ids) else None,
+        unknown_pieces=len(words_of_unknown),
+        lost=_count_lost(texts, covered),
+    )
 
 
 def _count_lost(texts: Sequence[str], covered: Iterable[tuple[int, int, int]]) -> int:
@@ -262,12 +267,12 @@ def positions_of(words: Iterable[Any]) -> tuple[list[int], list[bool]]:
 
 def _insertion_index(word: int, words: Sequence[int | None]) -> int:
     """Find where a word without a piece belongs among the words of all pieces, in which None is a special token."""
-    later = [index for index, other in enumerate(words) if other is not None and other > word]
-    earlier = [index for index, other in enumerate(words) if other is not None and other < word]
-    if later:
-        return later[0]
-    if earlier:
-        return earlier[-1] + 1
+    known = [(index, other) for index, other in enumerate(words) if other is not None]
+    for index, other in known:
+        if other > word:
+            return index
+    if known:
+        return known[-1][0] + 1
     return len(words) - 1 if len(words) > 1 else len(words)  # no word has a piece: before the last special token
 
 

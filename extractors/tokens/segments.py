@@ -34,18 +34,18 @@ class PairFrame:
     @classmethod
     def of(cls, tokenizer: Any) -> PairFrame:
         """Read the frame off two short texts, or raise `ModelError`."""
-        pieces, (a, b) = _read_framed(tokenizer, "a", "b")  # a and b are the indices of the pieces of each text
-        if not a or not b:
+        pieces, (first, second) = _read_framed(tokenizer, "a", "b")  # the indices of the pieces of each text
+        if not first or not second:
             raise ModelError(f"{type(tokenizer).__name__} does not put its special tokens around two texts")
-        before, between, after = pieces[: a[0]], pieces[a[-1] + 1 : b[0]], pieces[b[-1] + 1 :]
-        segment_ids = pieces[a[0]][2], pieces[b[0]][2]
+        before, between, after = pieces[: first[0]], pieces[first[-1] + 1 : second[0]], pieces[second[-1] + 1 :]
+        (_, _, first_id), (_, _, second_id) = pieces[first[0]], pieces[second[0]]
         if not before + between + after:
             # Some tokenizers define special tokens for single texts only. What they put after a text is then put
             # between the two texts of a pair as well.
-            pieces, (a, _) = _read_framed(tokenizer, "a")
-            before, between = pieces[: a[0]], pieces[a[-1] + 1 :]
-            after = [(piece, token, segment_ids[1]) for piece, token, _ in between]
-        return cls(before, between, after, segment_ids)
+            pieces, (first, _) = _read_framed(tokenizer, "a")
+            before, between = pieces[: first[0]], pieces[first[-1] + 1 :]
+            after = [(piece, token, second_id) for piece, token, _ in between]
+        return cls(before, between, after, (first_id, second_id))
 
     def __len__(self) -> int:
         return len(self.before) + len(self.between) + len(self.after)
@@ -175,7 +175,8 @@ def make_segments(
         raise ValueError(f"count must be at least 1, not {count}")
     if encoder.max_length is not None and max_length > encoder.max_length:
         raise ModelError(f"segments of {max_length} pieces are too long; this model takes {encoder.max_length}")
-    frame, typed = PairFrame.of(encoder.tokenizer), segment_ids == "pair"
+    frame = PairFrame.of(encoder.tokenizer)
+    typed = segment_ids == "pair"
     if typed:
         _check_typed(encoder, frame)
     if max_length < len(frame) + 2:
@@ -184,22 +185,25 @@ def make_segments(
     chosen: list[tuple[int, Segment]] = []  # each with its number among all segments
     documents = made = halved = text_pieces = left_over = 0
     for document in text.each_document():
-        by_paragraph = list(_read_texts(encoder.tokenizer, [p.text or " ".join(p.words) for p in document]))
-        lengths = [len(pieces) for pieces in by_paragraph]
-        flat = [(paragraph, *piece) for paragraph, read in zip(document, by_paragraph, strict=True) for piece in read]
+        texts = [paragraph.text or " ".join(paragraph.words) for paragraph in document]
+        lengths: list[int] = []  # of the paragraphs, in pieces
+        pieces_of_document: list[tuple[Sentence, int, str]] = []
+        for paragraph, pieces in zip(document, _read_texts(encoder.tokenizer, texts), strict=True):
+            lengths.append(len(pieces))
+            pieces_of_document += [(paragraph, *piece) for piece in pieces]
         rng = random.Random(f"{seed} {document[0].document}")  # noqa: S311
         stop = 0  # where the last segment ends
         for pair in pair_paragraphs(lengths, max_length - len(frame), rng):
             stop = pair.stop
             halved += pair.halved
             if count is None or len(chosen) < count:
-                chosen.append((made, _segment(encoder, frame, pair, flat, typed=typed)))
+                chosen.append((made, _segment(encoder, frame, pair, pieces_of_document, typed=typed)))
             elif (index := draw.randrange(made + 1)) < count:  # reservoir sampling: equal chances in one pass
-                chosen[index] = made, _segment(encoder, frame, pair, flat, typed=typed)
+                chosen[index] = made, _segment(encoder, frame, pair, pieces_of_document, typed=typed)
             made += 1
         documents += 1
-        text_pieces += len(flat)
-        left_over += len(flat) - stop
+        text_pieces += len(pieces_of_document)
+        left_over += len(pieces_of_document) - stop
     if not chosen:
         raise CorpusError("no document has two pieces that could make a segment", file=text.files[0].path)
     chosen.sort(key=lambda item: item[0])
@@ -238,19 +242,19 @@ def _segment(
     """Make a segment of a pair of stretches of a document, given as the paragraph, id and token of each piece."""
 
     def pieces_of(stretch: Sequence[tuple[Sentence, int, str]]) -> Pieces:
-        n, ids = len(stretch), [piece for _, piece, _ in stretch]
+        ids = [piece for _, piece, _ in stretch]
         tokens = [token for _, _, token in stretch]
-        return Pieces(ids, tokens, list(range(n)), [False] * n, 0, ids.count(encoder.tokenizer.unk_token_id))
+        n, unknown = len(ids), ids.count(encoder.tokenizer.unk_token_id)
+        return Pieces(ids, tokens, positions=list(range(n)), special=[False] * n, substituted=0, unknown=unknown)
 
     content = document[pair.start : pair.stop]
     paragraph, _, _ = content[0]
+    first, second = pieces_of(document[pair.start : pair.cut]), pieces_of(document[pair.cut : pair.stop])
     return Segment(
         id=f"{paragraph.document}+{pair.start}",
         words=tuple(encoder.forms[piece] for _, piece, _ in content),
         document=paragraph.document,
         file=paragraph.file,
         line=paragraph.line,
-        pieces=frame.around(
-            pieces_of(document[pair.start : pair.cut]), pieces_of(document[pair.cut : pair.stop]), typed=typed
-        ),
+        pieces=frame.around(first, second, typed=typed),
     )

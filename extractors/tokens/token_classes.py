@@ -35,7 +35,7 @@ class PieceForms(dict[int, str]):
 
 def token_classes(forms: PieceForms, mask_id: int | None, batch: Sequence[Pieces]) -> Int[Tensor, "batch n"]:
     """Return the index into `TOKEN_CLASSES` of every piece, −1 on padding."""
-    cls, sep, mask, punctuation, other = range(len(TOKEN_CLASSES))
+    cls, sep, mask, punctuation, other = range(len(TOKEN_CLASSES))  # the indices of the classes
     rows = []
     for pieces in batch:
         first_word = pieces.special.index(False) if False in pieces.special else len(pieces.special)

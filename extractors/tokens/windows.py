@@ -141,7 +141,7 @@ def make_windows(
         at_most = "" if limit is None else f", at most {limit}"
         raise ValueError(f"windows must have {frame + 1} pieces or more{at_most}, not {length}")
     longest = length or min(LONG_WINDOW, limit or LONG_WINDOW)
-    usual = longest if length or stride != 0 else min(DOCUMENT_LENGTH, longest)  # without questions
+    length_without_questions = longest if length or stride != 0 else min(DOCUMENT_LENGTH, longest)
     if stride is None:
         stride = max(1, (longest - frame) // 2)
     if not 0 <= stride <= longest - frame:
@@ -152,7 +152,7 @@ def make_windows(
     sizes: set[int] = set()
     cut = left_out = 0
     for document in corpus.documents:
-        size = usual if document.questions is None else longest
+        size = length_without_questions if document.questions is None else longest
         sizes.add(size)
         spans = list(_spans(encoder, document, size - frame, stride))
         spans_of_documents.append(spans)

@@ -99,9 +99,9 @@ class WordMerger:
         by_sentence = []
         for pieces in self._batch:
             pairs: list[tuple[int, int, int, int]] = []
-            for position, group in itertools.groupby(range(len(pieces)), key=pieces.positions.__getitem__):
-                inside = itertools.combinations_with_replacement(list(group), 2)
-                pairs += [(i, j, position, 1 if i == j else 2) for i, j in inside]
+            for position, indices in itertools.groupby(range(len(pieces)), key=pieces.positions.__getitem__):
+                for i, j in itertools.combinations_with_replacement(indices, 2):
+                    pairs.append((i, j, position, 1 if i == j else 2))
             by_sentence.append(pairs)
         most = max(map(len, by_sentence))
         padded = torch.tensor([[*pairs, *[(0, 0, 0, 0)] * (most - len(pairs))] for pairs in by_sentence])

@@ -114,19 +114,19 @@ def cross_map_batches(
     ``label`` is the name of the model in errors, ``noise`` that of its cross-attention, see `MapBatch.noise`.
     """
     check_attention(forward.attentions, forward.target_mask, forward.source_mask, label, "cross-attention")
-    frames: dict[Level, tuple[Tensor, tuple[tuple[str, ...], ...], Columns]] = {}
+    rows_and_columns: dict[Level, tuple[Tensor, tuple[tuple[str, ...], ...], Columns]] = {}
     mergers: dict[tuple[Level, AlignmentSetting], CrossMerger] = {}
     for level in {maker.level for maker in makers}:
         # At token level, every piece is a word, so that the same mergers only drop the special tokens of the target.
         at_level = pieces if level == "word" else [PairPieces(p.source.apart(), p.target.apart()) for p in pieces]
-        frames[level] = _rows_and_columns(level, pairs, at_level)
-        mergers[level, "AWI"] = merger = CrossMerger(at_level, forward.attentions[0])
-        mergers[level, "AWO"] = merger.predicting()
+        rows_and_columns[level] = _rows_and_columns(level, pairs, at_level)
+        mergers[level, "AWI"] = CrossMerger(at_level, forward.attentions[0])
+        mergers[level, "AWO"] = mergers[level, "AWI"].predicting()
     # Layer by layer, because what is recomputed of a layer for all makers is then dropped.
     by_layer = [_maps_of_layer(makers, forward.layer(number), mergers) for number in range(len(forward.attentions))]
     batches = []
     for maker, layers in zip(makers, zip(*by_layer, strict=True), strict=True):
-        lengths, labels, columns = frames[maker.level]
+        lengths, labels, columns = rows_and_columns[maker.level]
         maps = torch.stack(layers, dim=1)
         batches.append(
             MapBatch(

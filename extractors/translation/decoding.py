@@ -179,13 +179,14 @@ def _run_fsmt(model: Any, inputs: Mapping[str, Tensor], options: Mapping[str, bo
         input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"], output_attentions=True, return_dict=True
     ).last_hidden_state
     n = inputs["decoder_input_ids"].shape[1]
-    later = torch.full((n, n), torch.finfo(encoded.dtype).min, dtype=encoded.dtype, device=encoded.device).triu(1)
+    lowest = torch.finfo(encoded.dtype).min
+    causal_mask = torch.full((n, n), lowest, dtype=encoded.dtype, device=encoded.device).triu(1)
     output = model.decoder(
         inputs["decoder_input_ids"],
         encoded,
         inputs["attention_mask"],
         inputs["decoder_attention_mask"].eq(0),
-        decoder_causal_mask=later,
+        decoder_causal_mask=causal_mask,
         **options,
     )
     return output, encoded

@@ -108,16 +108,17 @@ class PairEncoder(LoadedModel):
     ) -> list[MapBatch]:
         """Return what several makers make of a batch of pairs, see `PairBatch.maps`."""
         map_makers = [maker for maker in makers if isinstance(maker, MapMaker)]
-        n_map_makers = 0 if self.method == "similarity" else len(makers)  # cosines need no `MapMaker`
-        if len(map_makers) != n_map_makers:
+        # Cosines need no `MapMaker`; everything else is made by one.
+        fits = not map_makers if self.method == "similarity" else len(map_makers) == len(makers)
+        if not fits:
             raise ModelError(f"{self.label}: these maps are not made by the method {self.method!r}")
         if self.method == "similarity":
-            cosines = _of_words(pairs, _cosines(self.encoder, pieces), "cosine", FLOAT32_NOISE)
+            cosines = _batch_of_words(pairs, _cosines(self.encoder, pieces), "cosine", FLOAT32_NOISE)
             return [cosines] * len(makers)
         joint_inputs = tuple(Sentence(pair.id, (*pair.source, *pair.words)) for pair in pairs)
         reads_weights = any(maker.reads_weights for maker in map_makers)
         batches = map_batches(map_makers, SharedBatch(self.encoder, joint_inputs, list(pieces), reads_weights))
-        return [_of_words(pairs, _blocks(batch, pairs), batch.kind, batch.noise) for batch in batches]
+        return [_batch_of_words(pairs, _blocks(batch, pairs), batch.kind, batch.noise) for batch in batches]
 
 
 @torch.inference_mode()
@@ -148,16 +149,13 @@ def _blocks(batch: MapBatch, pairs: Sequence[SentencePair]) -> Float[Tensor, "ba
     return blocks
 
 
-def _of_words(
+def _batch_of_words(
     pairs: Sequence[SentencePair], maps: Float[Tensor, "batch layers heads n m"], kind: str, noise: float
 ) -> MapBatch:
     """Return maps from target words to source words, which have no special tokens."""
     n, m = maps.shape[-2:]
-    columns = Columns(
-        torch.tensor([len(pair.source) for pair in pairs]),
-        torch.zeros(len(pairs), m, dtype=torch.bool),
-        tuple(pair.source for pair in pairs),
-    )
+    source_lengths = torch.tensor([len(pair.source) for pair in pairs])
+    no_special = torch.zeros(len(pairs), m, dtype=torch.bool)
     return MapBatch(
         maps=maps,
         lengths=torch.tensor([len(pair) for pair in pairs]),
@@ -166,5 +164,5 @@ def _of_words(
         labels=tuple(pair.words for pair in pairs),
         kind=kind,
         noise=noise,
-        columns=columns,
+        columns=Columns(source_lengths, no_special, tuple(pair.source for pair in pairs)),
     )

@@ -25,10 +25,11 @@ class TokenizerSide:
         self._unk: int | None = tokenizer.unk_token_id
         self._ids: dict[str, list[int]] = {}  # the pieces of each word that has been read
         self._vocabulary: dict[str, int] | None = None
-        if is_target and type(tokenizer).__name__ == "FSMTTokenizer":  # does not use it by itself in transformers 5
+        # In transformers 5, this tokenizer does not use its vocabulary of the target language by itself.
+        if is_target and type(tokenizer).__name__ == "FSMTTokenizer":
             self._vocabulary = {token: piece for piece, token in tokenizer.decoder.items()}
         (bare,), (framed,) = self._tokenize(["a"], framed=False), self._tokenize(["a"], framed=True)
-        starts = [i for i in range(len(framed) - len(bare) + 1) if framed[i : i + len(bare)] == bare]
+        starts = [index for index in range(len(framed)) if framed[index : index + len(bare)] == bare]
         if not bare or not starts:
             raise ModelError(f"{type(tokenizer).__name__} does not put its special tokens around the pieces of a text")
         self.prefix, self.suffix = framed[: starts[0]], framed[starts[0] + len(bare) :]
@@ -42,15 +43,14 @@ class TokenizerSide:
             if self._unk is None and any(piece in self._reserved for piece in ids):
                 raise Unalignable(f"the word {word!r} is read as a special token")
             self._ids[word] = [self._unk if piece in self._reserved else piece for piece in ids]  # type: ignore[misc]
-        by_word, substituted = [self._ids[word] for word in words], 0
-        for word_index, pieces in enumerate(by_word):
-            if not pieces:
-                if self._unk is None:
-                    raise Unalignable(f"the tokenizer has no piece for word {word_index + 1} and no unknown token")
-                by_word[word_index] = [self._unk]
-                substituted += 1
+        by_word = [self._ids[word] for word in words]  # the pieces of each word
+        substituted = by_word.count([])
+        if substituted:
+            if self._unk is None:
+                raise Unalignable(f"the tokenizer has no piece for word {by_word.index([]) + 1} and no unknown token")
+            by_word = [pieces or [self._unk] for pieces in by_word]
         ids = [*before, *chain.from_iterable(by_word), *after]
-        word_of_piece = (word_index for word_index, pieces in enumerate(by_word) for _ in pieces)
+        word_of_piece = (index for index, pieces in enumerate(by_word) for _ in pieces)
         positions, special = positions_of([*[None] * len(before), *word_of_piece, *[None] * len(after)])
         unknown = sum(self._unk in pieces for pieces in by_word)
         return Pieces(ids, self._tokens(ids), positions, special, substituted, unknown)

@@ -30,7 +30,10 @@ from .sides import TokenizerSide, decoder_pieces, set_languages
 SAME_IN_FLOAT64 = 1e-12
 """The largest difference between attention weights in float64 that is taken for rounding."""
 
-_TRIED = (("a b c d e f g", "g f e d c b a h"), ("m", "n"))
+_TRIED = (
+    SentencePair(id="long", source=tuple("abcdefg"), words=tuple("gfedcbah")),
+    SentencePair(id="short", source=("m",), words=("n",)),
+)
 
 
 class Translator(LoadedModel):
@@ -84,9 +87,8 @@ class Translator(LoadedModel):
         self._source = TokenizerSide(tokenizer, is_target=False, lead=lead)
         self._target = TokenizerSide(tokenizer, is_target=True)
         self.max_length = max_length(model)
-        pairs = [SentencePair(id=s, source=tuple(s.split()), words=tuple(t.split())) for s, t in _TRIED]
-        pieces = [pair for pair in self.align(pairs) if isinstance(pair, PairPieces)]
-        if len(pieces) < len(pairs):
+        pieces = [pair for pair in self.align(_TRIED) if isinstance(pair, PairPieces)]
+        if len(pieces) < len(_TRIED):
             raise ModelError(f"{self.label}: the tokenizer has no pieces for letters and no unknown token")
         alone = [attentions for pair in pieces for attentions in self._attention(pair)]
         if not all(bool(alpha.isfinite().all()) for attentions in alone for alpha in attentions):
@@ -193,8 +195,12 @@ class Translator(LoadedModel):
         pad = self.model.config.pad_token_id
         source, source_mask = self._padded([pair.source.ids for pair in batch], pad)
         target, target_mask = self._padded([pair.target.ids for pair in batch], pad)
-        inputs = {"input_ids": source, "attention_mask": source_mask.long(), "decoder_input_ids": target}
-        inputs |= {"decoder_attention_mask": target_mask.long()}
+        inputs = {
+            "input_ids": source,
+            "attention_mask": source_mask.long(),
+            "decoder_input_ids": target,
+            "decoder_attention_mask": target_mask.long(),
+        }
         blocks = self.blocks if values else None
         recorder = Recorder(blocks.modules if blocks else ())
         pieces = f"{source.shape[1]} source and {target.shape[1]} target pieces"
