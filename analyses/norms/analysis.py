@@ -117,6 +117,13 @@ class Norms(Analysis[NormFacts, NormResults], row=NORMS):
             amplified = with_examples(tables.amplified, looked)
             if "norms-block" in counted.metrics and "norms-block" not in counted.failures:
                 block = counted.metric("norms-block", FeedForwardBlock).compute()
+        notes = facts.notes
+        sampled, total = frequency.sampled()
+        if sampled < total:
+            notes += (
+                f"The correlations with frequency are those of {sampled:,} of {total:,} inputs, which were sampled by "
+                "a hash of their ids. Ranks that are counted on this corpus are counted on all of it.",
+            )
         rates = facts.expansion
         return NormResults(
             shares=counted.metric("norms-shares", NormShares).compute(),
@@ -129,7 +136,7 @@ class Norms(Analysis[NormFacts, NormResults], row=NORMS):
             amplified=amplified,
             block=block,
             published=published(facts.model),
-            notes=(*facts.notes, *_sample_notes(*frequency.sampled())),
+            notes=notes,
         )
 
     def section(self, results: NormResults, titles: Titles) -> Section:
@@ -164,16 +171,6 @@ def _ranks(options: NormsOptions, setting: Setting) -> tuple[Mapping[int, int] |
     return frequency_ranks(by_id), [
         f"Frequency ranks are those of {file}; {len(by_id):,} of its {len(counts):,} forms are "
         "pieces of this model's vocabulary."
-    ]
-
-
-def _sample_notes(sampled: int, total: int) -> list[str]:
-    """Return a note if the correlations with frequency are those of a sample of the sentences."""
-    if sampled == total:
-        return []
-    return [
-        f"The correlations with frequency are those of {sampled:,} of {total:,} inputs, which were sampled by a hash "
-        "of their ids. Ranks that are counted on this corpus are counted on all of it."
     ]
 
 

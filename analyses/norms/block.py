@@ -43,7 +43,6 @@ _NORMS = OctaveGrid(-10, 14, steps=128)
 _DEGREES = 720
 """The number of steps of angles from 0 to 180°."""
 
-_MOST_DIMENSIONS = max(LEFT_OUT)
 _SPECIAL = [TOKEN_CLASSES.index(name) for name in ("[CLS]", "[SEP]")]
 
 
@@ -173,7 +172,9 @@ class FeedForwardBlock(ExactMetric):
 
     def compute(self) -> BlockTables:
         """Return the tables."""
-        return BlockTables(self._overwriting(), self._dimensions(), self._left_out(), self._pair_types())
+        sums = floating(self.changes.cpu()).numpy()
+        left_out = mean_changes(sums, self.changed.tolist(), "left_out", (0, *LEFT_OUT))
+        return BlockTables(self._overwriting(), self._dimensions(), left_out, self._pair_types())
 
     def _overwriting(self) -> pd.DataFrame:
         """Return the quartiles of the norms of FF and the residual, and of the angle between them, by layer."""
@@ -197,27 +198,16 @@ class FeedForwardBlock(ExactMetric):
     def _dimensions(self) -> pd.DataFrame:
         """Return the largest dimensions of what LN reads, by layer; none if there are no sentences."""
         count = int(self.sentences)
-        sizes, gammas = floating(self.sizes.cpu()).numpy() / max(count, 1), self.gammas.cpu().numpy()
-        rows = [
-            {
-                "layer": layer + 1,
-                "rank": rank,
-                "dimension": int(dimension),
-                "size": sizes[layer, dimension],
-                "median_size": float(np.median(sizes[layer])),
-                "gamma": gammas[layer, dimension],
-                "median_gamma": float(np.median(gammas[layer])),
-            }
-            for layer in range(len(sizes) if count else 0)
-            for rank, dimension in enumerate(np.argsort(-sizes[layer], kind="stable")[:_MOST_DIMENSIONS], start=1)
-        ]
+        rows = []
+        if count:
+            layers = zip(floating(self.sizes.cpu()).numpy() / count, self.gammas.cpu().numpy(), strict=True)
+            for layer, (sizes, gammas) in enumerate(layers, start=1):
+                medians = {"median_size": np.median(sizes), "median_gamma": np.median(gammas)}
+                for rank, index in enumerate(np.argsort(-sizes, kind="stable")[: max(LEFT_OUT)], start=1):
+                    row = {"layer": layer, "rank": rank, "dimension": index}
+                    rows.append({**row, "size": sizes[index], "gamma": gammas[index], **medians})
         columns = ["layer", "rank", "dimension", "size", "median_size", "gamma", "median_gamma"]
         return pd.DataFrame(rows, columns=columns)
-
-    def _left_out(self) -> pd.DataFrame:
-        """Return the change by LN without its largest dimensions, as the mean over sentences, by layer."""
-        sums = floating(self.changes.cpu()).numpy()
-        return mean_changes(sums, self.changed.tolist(), "left_out", (0, *LEFT_OUT))
 
     def _pair_types(self) -> pd.DataFrame:
         """Return how many pairs have each type and relation, among those that FF amplifies most and all, by layer."""

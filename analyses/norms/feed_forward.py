@@ -23,6 +23,7 @@ from scipy.stats import rankdata
 from torch import Tensor
 
 from ...extractors import SharedBatch, StageBatch
+from ...reports.format import rows_of
 from ...storage.writing import running_text
 from ..contract import Reader, Request
 from ..shared.counting import Counting
@@ -153,21 +154,11 @@ def _merged_top(parts: Int[Tensor, "parts layers top 4"]) -> Int[Tensor, "layers
 def with_examples(amplified: pd.DataFrame, texts: Mapping[int, ReadText]) -> pd.DataFrame:
     """Replace the numbers of pieces and sentences by their texts."""
     rows = []
-    for row in amplified.to_dict("records"):
+    for row in rows_of(amplified):
         text = texts[row["key"]]
-        rows.append(
-            {
-                "layer": row["layer"],
-                "rank": row["rank"],
-                "from": text.pieces[row["from"]],
-                "to": text.pieces[row["to"]],
-                "amplification": row["amplification"],
-                "from_position": row["from"] + 1,
-                "to_position": row["to"] + 1,
-                "sentence_id": text.id,
-                "text": running_text(text.words),
-            }
-        )
+        pieces = {"from": text.pieces[row["from"]], "to": text.pieces[row["to"]]}
+        positions = {"from_position": row["from"] + 1, "to_position": row["to"] + 1}
+        rows.append({**row, **pieces, **positions, "sentence_id": text.id, "text": running_text(text.words)})
     columns = ["layer", "rank", "from", "to", "amplification", "from_position", "to_position", "sentence_id", "text"]
     return pd.DataFrame(rows, columns=columns)
 

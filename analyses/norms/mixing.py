@@ -9,6 +9,8 @@ their vectors.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import torch
@@ -60,21 +62,14 @@ class MixingRatios(ExactMetric):
         # Each row of the table is about one layer or all, and one class or all.
         layer_choices = [(0, all_layers), *((layer + 1, [layer]) for layer in all_layers)]
         class_choices = [(ALL, present), *((TOKEN_CLASSES[index], [index]) for index in present)]
+        choices = itertools.product(enumerate(MIXING_VARIANTS), layer_choices, class_choices)
         rows = []
-        for variant_index, variant in enumerate(MIXING_VARIANTS):
-            for number, layers in layer_choices:
-                for name, classes in class_choices:
-                    cells = np.ix_([variant_index], layers, classes)
-                    count = int(tokens[classes].sum())
-                    rows.append(
-                        {
-                            "variant": variant,
-                            "layer": number,
-                            "class": name,
-                            "mean": sums[cells].sum() / (count * len(layers)) if count else float("nan"),
-                            "min": lowest[cells].min(initial=float("inf")),
-                            "max": highest[cells].max(initial=float("-inf")),
-                            "tokens": count,
-                        }
-                    )
+        for (index, variant), (number, layers), (name, classes) in choices:
+            cells = np.ix_([index], layers, classes)
+            count = int(tokens[classes].sum())
+            mean = sums[cells].sum() / (count * len(layers)) if count else float("nan")
+            low = lowest[cells].min(initial=float("inf"))
+            high = highest[cells].max(initial=float("-inf"))
+            row = {"variant": variant, "layer": number, "class": name, "mean": mean, "min": low, "max": high}
+            rows.append({**row, "tokens": count})
         return pd.DataFrame(rows)

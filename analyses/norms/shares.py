@@ -8,6 +8,8 @@ share. Where the share is far below the weight, attention to a class is a no-op.
 
 from __future__ import annotations
 
+import itertools
+
 import pandas as pd
 import torch
 from jaxtyping import Int
@@ -69,22 +71,12 @@ class NormShares(ExactMetric):
         sums = floating(self.sums.cpu()).numpy()
         total, sentences = int(self.total), self.sentences.tolist()
         rows = []
-        for layer in range(self.n_layers):
-            for head in range(self.n_heads):
-                for index, name in enumerate(TOKEN_CLASSES):
-                    if not sentences[index]:
-                        continue
-                    weight, value_norm, norm, norm_share = sums[:, layer, head, index]
-                    rows.append(
-                        {
-                            "layer": layer + 1,
-                            "head": head + 1,
-                            "class": name,
-                            "weight": weight / total,
-                            "value_norm": value_norm / sentences[index],
-                            "norm": norm / total,
-                            "norm_share": norm_share / total,
-                            "sentences": sentences[index],
-                        }
-                    )
+        cells = itertools.product(range(self.n_layers), range(self.n_heads), enumerate(TOKEN_CLASSES))
+        for layer, head, (index, name) in cells:
+            count = sentences[index]  # of sentences that have the class; only the norm of f(x) is a mean over these
+            if count:
+                weight, value_norm, norm, norm_share = sums[:, layer, head, index]
+                row = {"layer": layer + 1, "head": head + 1, "class": name, "weight": weight / total}
+                row |= {"value_norm": value_norm / count, "norm": norm / total, "norm_share": norm_share / total}
+                rows.append({**row, "sentences": count})
         return pd.DataFrame(rows)

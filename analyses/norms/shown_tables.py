@@ -68,7 +68,12 @@ def shown_tables(
         _frequency(frequency),
     ]
     if results.spread is not None:
-        tables += [_dispersion(results.spread.dispersion), _correlation(results.spread.correlation)]
+        dispersion, correlation = results.spread.dispersion, results.spread.correlation
+        rows = rows_of(dispersion[(dispersion["layer"] == 0) & (dispersion["head"] == 0)])
+        tables.append(ShownTable("norms_dispersion", "How much norms and weights vary", DISPERSION.columns, rows))
+        rhos = correlation[correlation["head"] == 0]  # of all heads together
+        title = "Spearman’s ρ of α and ‖f(x)‖"
+        tables.append(_by_layer(rhos, "class", "rho", title, name="norms_correlation", digits=2))
     if results.change is not None:
         title = "Change of the maps, 1 − ρ"
         tables.append(_by_layer(results.change, "component", "change", title, name="norms_change"))
@@ -168,12 +173,6 @@ def _frequency(frequency: pd.DataFrame) -> ShownTable:
     return ShownTable("norms_frequency", "Spearman’s ρ with the rank by frequency", columns, list(rows.values()))
 
 
-def _dispersion(dispersion: pd.DataFrame) -> ShownTable:
-    """Return how much norms and weights vary, over all layers and heads."""
-    rows = dispersion[(dispersion["layer"] == 0) & (dispersion["head"] == 0)]
-    return ShownTable("norms_dispersion", "How much norms and weights vary", DISPERSION.columns, rows_of(rows))
-
-
 def _by_layer(table: pd.DataFrame, column: str, value: str, title: str, *, name: str, digits: int = 3) -> ShownTable:
     """Return a table with layers as rows, in which layer 0 is called all, and the values of a column as columns."""
     names = list(dict.fromkeys(table[column]))
@@ -187,12 +186,6 @@ def _by_layer(table: pd.DataFrame, column: str, value: str, title: str, *, name:
     for key, heading in zip(wide.columns, names, strict=True):
         columns.append(TableColumn(key, "number", "", str(heading), digits=digits))
     return ShownTable(name, title, columns, rows_of(wide.reset_index()))
-
-
-def _correlation(correlation: pd.DataFrame) -> ShownTable:
-    """Return ρ of weight and norm with layers as rows and classes as columns, all heads together."""
-    together = correlation[correlation["head"] == 0]
-    return _by_layer(together, "class", "rho", "Spearman’s ρ of α and ‖f(x)‖", name="norms_correlation", digits=2)
 
 
 def _pairs(pairs: pd.DataFrame) -> ShownTable:

@@ -173,19 +173,12 @@ class WeightsAndNorms(ExactMetric):
                 mean = float(moments[measure, 0, layers, heads].sum()) / count
                 # The difference is rounded, so it can be below 0 where all values are equal.
                 variance = max(0.0, float(moments[measure, 1, layers, heads].sum()) / count - mean**2)
-                rows.append(
-                    {
-                        "measure": name,
-                        "layer": layer,
-                        "head": head,
-                        "mean": mean,
-                        "sd": variance**0.5,
-                        "cv": variance**0.5 / mean if mean else float("nan"),
-                        "min": float(low[measure, layers, heads].min()),
-                        "max": float(high[measure, layers, heads].max()),
-                        "count": count,
-                    }
-                )
+                sd = variance**0.5
+                row = {"measure": name, "layer": layer, "head": head, "mean": mean, "sd": sd}
+                row["cv"] = sd / mean if mean else float("nan")
+                row["min"] = float(low[measure, layers, heads].min())
+                row["max"] = float(high[measure, layers, heads].max())
+                rows.append({**row, "count": count})
         return pd.DataFrame(rows)
 
 

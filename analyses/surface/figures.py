@@ -144,7 +144,8 @@ def offsets_figure(offsets: pd.DataFrame, *, title: str = "") -> Figure:
         cells = heatmap(axes, table, 0, float(np.nanmax(table.to_numpy())))
         n_offsets = table.shape[1]
         ticks = range(0, n_offsets, max(1, n_offsets // 11))
-        axes.set_xticks(ticks, [_offset(int(table.columns[index])) for index in ticks])
+        labels = [f"{int(table.columns[index]):+d}".replace("-", "−").replace("+0", "0") for index in ticks]
+        axes.set_xticks(ticks, labels)
         number_ticks(axes.yaxis, n_layers)
         axes.set_title(name, loc="left")
         axes.set_xlabel("offset (+1: the next token)")
@@ -152,11 +153,6 @@ def offsets_figure(offsets: pd.DataFrame, *, title: str = "") -> Figure:
     grid[0].set_ylabel("layer")
     finish(figure, grid[0], " · ".join(filter(None, [title, "attention by offset"])))
     return figure
-
-
-def _offset(offset: int) -> str:
-    """Write an offset with its sign."""
-    return f"{offset:+d}".replace("-", "−") if offset else "0"
 
 
 def _dots(

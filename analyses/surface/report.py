@@ -27,9 +27,11 @@ def surface_section(results: SurfaceResults, titles: Titles | None = None) -> Se
     heads, layers, offsets, counts = results.tables
     specials = results.specials
     tables = {"surface": heads, "surface_layers": layers, "offsets": offsets, "surface_counts": counts}
+    summary = {"surface": records(heads), "surface_layers": records(layers)}
     gradients = None
     if results.gradients is not None:
         tables["gradients"] = results.gradients
+        summary["gradients"] = records(results.gradients)
         mean_loss, inputs = results.gradients["loss"].iloc[0], results.gradients["inputs"].max()
         gradients = {"loss": float(mean_loss), "inputs": int(inputs)}
     return Section(
@@ -37,11 +39,7 @@ def surface_section(results: SurfaceResults, titles: Titles | None = None) -> Se
         template=Path(__file__).with_name("section.html.j2"),
         context={"notes": results.notes, "sink": sinks(layers, specials), "gradients": gradients},
         shown=shown_tables(results),
-        summary={
-            "surface": records(heads),
-            "surface_layers": records(layers),
-            **({} if results.gradients is None else {"gradients": records(results.gradients)}),
-        },
+        summary=summary,
         tables=tables,
         figures=surface_figures(results, (titles or Titles()).figure),
     )

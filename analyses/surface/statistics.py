@@ -155,7 +155,12 @@ class SurfaceStatistics(ExactMetric):
         pooled = added(self.pooled, torch.where(denominators > 0, numerators, 0))
         uniform = added(self.uniform, torch.stack([logarithms, logarithms * batch.lengths], dim=1))
         if self.replicates:
-            self._add_replicates(batch, means, divisors.cpu() > 0)
+            statistics = slice(len(self.offsets), None)
+            is_defined = divisors.cpu()[:, statistics] > 0
+            ids = [sentence.id for sentence in batch.sentences]
+            sums, drawn = replicate_sums(means[:, statistics].mean(-1), is_defined, ids, self.replicates, self.seed)
+            self.bootstrap = self.bootstrap + sums.to(self.bootstrap)
+            self.drawn = self.drawn + drawn.to(self.drawn)
         # Only now, because any of the sums may be too large, and nothing is then counted.
         self.macro, self.pooled, self.uniform = macro, pooled, uniform
         self.inputs += (divisors > 0).sum(0).to(self.inputs.device)
@@ -196,21 +201,6 @@ class SurfaceStatistics(ExactMetric):
         uniform, uniform_pooled = (floating(self.uniform.cpu()) / total_counts).tolist()
         layers = by_layer(heads, self.statistics).assign(uniform_entropy=uniform, uniform_entropy_pooled=uniform_pooled)
         return SurfaceTables(heads, layers, offsets, counts)
-
-    def _add_replicates(
-        self,
-        batch: MapBatch,
-        means: Float[Tensor, "batch measures layers heads"],
-        defined: Bool[Tensor, "batch measures"],
-    ) -> None:
-        """Add the means of the inputs over heads to the bootstrap replicates that draw them."""
-        statistics = slice(len(self.offsets), None)
-        ids = [sentence.id for sentence in batch.sentences]
-        sums, drawn = replicate_sums(
-            means[:, statistics].mean(-1), defined[:, statistics], ids, self.replicates, self.seed
-        )
-        self.bootstrap = self.bootstrap + sums.to(self.bootstrap)
-        self.drawn = self.drawn + drawn.to(self.drawn)
 
     def layer_replicates(self, name: str) -> npt.NDArray[np.float64]:
         """Return the mean of a statistic over the heads of each layer, NaN if undefined; shape (layers, replicates)."""
