@@ -134,10 +134,10 @@ def _weights(ids: tuple[str, ...], replicates: int, seed: int) -> Array:
 
 
 class AlignmentAccuracy(LinkAccuracy):
-    """How well the links of one series align words, for each layer and head."""
+    """How well the links of one series align words, for each layer and head; the first arguments are those of `Series`.
 
-    # Pairs without gold links count as pairs without sure and possible links. The first four arguments are those of
-    # `attentionology.analyses.alignment.series.Series`.
+    Pairs without gold links count as pairs without sure and possible links.
+    """
 
     def __init__(
         self,
@@ -164,18 +164,18 @@ class AlignmentAccuracy(LinkAccuracy):
 
     def _counts_forward(self, batch: LinkedPairs) -> Array:
         """Count the links of target words, and where their largest values are. No table of links is made."""
-        sources = batch.links[self.series].numpy()  # (pairs, layers, heads, target words)
+        source_of_target = batch.links[self.series].numpy()  # (pairs, layers, heads, target words)
         sure, possible = batch.gold
-        pairs, targets = np.arange(len(batch))[:, None, None, None], np.arange(sources.shape[-1])
         # All bits of a pair of words are in one number, so that links are looked up once. The source −1, no link, looks
         # up the last row, where all bits are 0.
         bits = np.zeros(sure.shape, dtype=np.uint8)  # (pairs, source words + 1, target words)
         bits[:, :-1] = _LINK
         bits |= sure * _SURE | possible * _POSSIBLE | batch.marks[:, :, None] * _PUNCTUATION
-        looked_up = bits[pairs, sources, targets]
+        pairs, targets = np.arange(len(batch))[:, None, None, None], np.arange(source_of_target.shape[-1])
+        bits_of_links = bits[pairs, source_of_target, targets]  # (pairs, layers, heads, target words)
         links, hits_sure, hits_possible, marks = (
-            np.count_nonzero(looked_up & bit, axis=-1) for bit in (_LINK, _SURE, _POSSIBLE, _PUNCTUATION)
-        )
+            np.count_nonzero(bits_of_links & bit, axis=-1) for bit in (_LINK, _SURE, _POSSIBLE, _PUNCTUATION)
+        )  # (pairs, layers, heads)
         n_targets = np.array([len(pair) for pair in batch.pairs])[:, None, None]
         rests = np.stack([n_targets - links, marks, links - marks], -1)  # in the order of `RESTS`
         self.rests += torch.from_numpy(rests.sum(0))

@@ -67,24 +67,24 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
         # Without gold links nothing is scored, so there are no replicates, copies or baselines either.
         replicates, controls = (chosen.replicates, chosen.controls) if gold else (0, 0)
         baselines = (*BASELINES, *(source.name for source in corpus.hypotheses)) if gold else ()
-        series = tuple(all_series(chosen.method, both=chosen.both_directions))
-        one_way = tuple(all_series(chosen.method))
-        maker, maker_of_copies = LinkMaker(series, chosen.merge), LinkMaker(one_way, chosen.merge)
 
-        of_model = [
+        series = tuple(all_series(chosen.method, both=chosen.both_directions))
+        maker = LinkMaker(series, chosen.merge)
+        requests = [
             Request(_name(counted), "alignment", corpus, maker, CountSeries(counted, replicates, setting.seed))
             for counted in series
         ]
-        of_baselines = []
         for name in baselines:
             arguments = (("name", name), ("replicates", replicates), ("seed", setting.seed))
             count_links = CountWith(BaselineAccuracy, arguments)
-            of_baselines.append(Request(_baseline_name(name), "alignment", corpus, maker, count_links))
-        of_copies = []
-        for k in range(controls):
-            for counted in one_way:
+            requests.append(Request(_baseline_name(name), "alignment", corpus, maker, count_links))
+
+        series_of_copies = tuple(all_series(chosen.method))  # those of the forward direction
+        maker = LinkMaker(series_of_copies, chosen.merge)
+        for copy in range(controls):
+            for counted in series_of_copies:
                 count = CountSeries(counted, 0, setting.seed)
-                of_copies.append(Request(_name(counted, k), "control", corpus, maker_of_copies, count, copy=k))
+                requests.append(Request(_name(counted, copy), "control", corpus, maker, count, copy=copy))
         facts = AlignmentFacts(
             method=chosen.method,
             series=series,
@@ -94,8 +94,7 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
             gold=gold,
             hypotheses=corpus.hypotheses,
         )
-        requests = (*of_model, *of_baselines, *of_copies)
-        return Plan(requests, facts, sampled=sampled_maps(series, chosen.merge))
+        return Plan(tuple(requests), facts, sampled=sampled_maps(series, chosen.merge))
 
     def follow_up(
         self, options: OptionSet, plan: Plan[AlignmentFacts], counted: Counted[AlignmentFacts], read: Reader
@@ -103,9 +102,9 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
         """Read one short pair once more, to show its maps in the layer that was chosen."""
         facts = counted.facts
         choice = choose(_counts(counted), facts.written, has_gold=bool(facts.gold))
-        together = (series.one_way for series in facts.series if series.heads == TOGETHER)
-        of_setting = dict.fromkeys(series for series in together if series.setting == choice.series.setting)
-        shown = sorted(of_setting, key=lambda series: ("weight", "norm", "cosine").index(series.measure))
+        setting = choice.series.setting
+        together = {series.one_way for series in facts.series if (series.heads, series.setting) == (TOGETHER, setting)}
+        shown = sorted(together, key=lambda series: ("weight", "norm", "cosine").index(series.measure))
         merge = options[AlignmentOptions].merge
         pairs = (pair for pair in plan.requests[0].inputs if isinstance(pair, SentencePair))
         example = read_example(pairs, shown, choice.layer, merge, read)
@@ -143,17 +142,19 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
 
     def record(self, options: OptionSet, counted: Counted[AlignmentFacts], results: AlignmentResults) -> dict[str, Any]:
         """Return where links are from, and which links are written."""
-        facts, choice = counted.facts, results.chosen
-        reason = "lowest_error_rate" if choice.by_gold else "largest_norm"
-        chosen = {
-            "setting": choice.series.setting,
-            "measure": choice.series.measure,
-            "direction": choice.series.direction,
-            "layer": choice.layer + 1,
+        choice = results.chosen
+        return {
+            "alignment": {
+                "gold": asdict(counted.facts.gold[0]) if counted.facts.gold else None,
+                "baselines": {source.name: asdict(source) for source in counted.facts.hypotheses},
+                "lowest_error_rate" if choice.by_gold else "largest_norm": {
+                    "setting": choice.series.setting,
+                    "measure": choice.series.measure,
+                    "direction": choice.series.direction,
+                    "layer": choice.layer + 1,
+                },
+            }
         }
-        sources = {source.name: asdict(source) for source in facts.hypotheses}
-        gold = asdict(facts.gold[0]) if facts.gold else None
-        return {"alignment": {"gold": gold, "baselines": sources, reason: chosen}}
 
 
 def _name(series: Series, copy: int | None = None) -> str:

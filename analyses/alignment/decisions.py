@@ -104,8 +104,7 @@ def _largest(
     is_candidate: Bool[Tensor, "batch m"],
     tolerance: float,
 ) -> tuple[Int[Tensor, "batch layers heads n"], Bool[Tensor, "batch layers"]]:
-    """Return the first of the largest candidates of each row that is asked for, and where there are several."""
-    # Rows that are not asked for have −1.
+    """Return the first of the largest candidates of each row, −1 if not asked for, and where there are several."""
     if not is_candidate.all():
         values = values.masked_fill(~is_candidate.to(values.device)[:, None, None, None], -torch.inf)
     largest = values.amax(-1, keepdim=True)

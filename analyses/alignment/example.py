@@ -82,18 +82,21 @@ def first_example(examples: Sequence[AlignedExample]) -> AlignedExample | None:
 def read_example(
     pairs: Iterable[SentencePair], series: Sequence[Series], layer: int, merge: Merge, read: Reader
 ) -> AlignedExample | None:
-    """Read a pair once more and return it with its maps; None if it could not be read."""
+    """Read one of the pairs once more and return it with its maps in a layer; None if it could not be read.
+
+    All series are about the same setting.
+    """
     pair = choose_pair(pairs)
     if pair is None or not series:
         return None
     batches = list(read([pair], MapsOfSeries(tuple(series), merge)))
     if not batches:
         return None
-    batch, gold = batches[0], pair.gold  # the maps of this pair by series
-    columns = batch[series[0]].columns
+    maps_by_series = batches[0]  # the only one, because one pair was read
+    columns, gold = maps_by_series[series[0]].columns, pair.gold
     maps = []
     for shown in series:
-        rows = batch[shown].maps[0, layer, 0].tolist()
+        rows = maps_by_series[shown].maps[0, layer, 0].tolist()  # of this pair, and of all heads together
         maps.append(ExampleMap(shown.measure, tuple(tuple(round(value, 5) for value in row) for row in rows)))
     return AlignedExample(
         id=pair.id,

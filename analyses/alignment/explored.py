@@ -38,16 +38,16 @@ def explored_alignment(results: AlignmentResults) -> Contribution:
     """Return the measures of all heads, of each by itself and of those of a layer together, and what was found."""
     cells = results.tables.cells
     forward = cells[cells["direction"] == FORWARD]
-    by_heads = {name: forward[forward["heads"] == name] for name in (SINGLE, TOGETHER)}
+    by_heads = {heads: forward[forward["heads"] == heads] for heads in (SINGLE, TOGETHER)}
     measures: list[Measure] = []
     for heads, table in by_heads.items():
         for (setting, measure), rows in table.groupby(["setting", "measure"]):
             measures += _measures(rows, Series(str(setting), str(measure), heads))
-    facts: dict[str, tuple[Fact, ...]] = {}
-    for column in (name for name in _FACTS if name in cells):
-        for row in rows_of(by_heads[SINGLE]):
-            name = head_name(row["layer"], row["head"])
-            facts[name] = (*facts.get(name, ()), Fact(_FACTS[column], _text(column, row), _id(column, row)))
+    facts: dict[str, tuple[Fact, ...]] = {}  # by the name of the head
+    for column, name in _FACTS.items():
+        for row in rows_of(by_heads[SINGLE]) if column in cells else ():
+            head = head_name(row["layer"], row["head"])
+            facts[head] = (*facts.get(head, ()), Fact(name, _text(column, row), _id(column, row)))
     if not results.has_gold:
         return Contribution(tuple(measures), facts=facts)
     findings = (
@@ -82,7 +82,7 @@ def _best(by_heads: dict[str, pd.DataFrame], results: AlignmentResults) -> Itera
         for row in rows_of(table.dropna(subset=["error_rate"]).nsmallest(1, "error_rate")):  # none if none is defined
             head = head_name(row["layer"], row["head"] or 1)
             rate = f"{_text(_ERROR, row)} by {row['measure']} ({row['setting']})"
-            heldout_rate = _chosen(results, row)["heldout_error_rate"]
+            heldout_rate = _row_of_best(results, row)["heldout_error_rate"]
             held_out = "" if math.isnan(heldout_rate) else f"; held out, the best ones have {share(heldout_rate)}"
             if heads == SINGLE:
                 text = f"Head {head} has the lowest alignment error rate of all heads, {rate}{held_out}."
@@ -92,7 +92,7 @@ def _best(by_heads: dict[str, pd.DataFrame], results: AlignmentResults) -> Itera
             yield Finding(text, address(head=head, measure=_id(_ERROR, row)))
 
 
-def _chosen(results: AlignmentResults, row: dict[str, Any]) -> dict[str, Any]:
+def _row_of_best(results: AlignmentResults, row: dict[str, Any]) -> dict[str, Any]:
     """Return the row of the table of best heads that is about the series of a row."""
     best = results.tables.best
     for name in ("setting", "measure", "heads", "direction"):
@@ -119,26 +119,28 @@ def _baseline(by_heads: dict[str, pd.DataFrame], results: AlignmentResults) -> I
         f"The best baseline, {baseline['name']}, has an alignment error rate of {_text(_ERROR, baseline)}. By "
         f"{head['measure']} ({head['setting']}), the interval is below this rate for {better} of {len(rows)} heads."
     )
-    chosen = _chosen(results, head)
-    if not math.isnan(chosen["heldout_gain"]):
-        gain = points(chosen["heldout_gain"], chosen["heldout_gain_low"], chosen["heldout_gain_high"])
-        text += f" Held out, the best heads are {_VERDICTS[side_of_baseline(chosen)]} the best baseline ({gain})."
+    best = _row_of_best(results, head)
+    if not math.isnan(best["heldout_gain"]):
+        gain = points(best["heldout_gain"], best["heldout_gain_low"], best["heldout_gain_high"])
+        text += f" Held out, the best heads are {_VERDICTS[side_of_baseline(best)]} the best baseline ({gain})."
     yield Finding(text, address(head=head_name(head["layer"], head["head"]), measure=_id(_ERROR, head)))
 
 
 def _contrasts(results: AlignmentResults) -> Iterator[Finding]:
     """Say how often norms align words better than weights, and AWI better than AWO, and the reverse."""
     table = results.tables.contrasts
-    for name, (first, second) in _CONTRASTS.items() if len(table) else ():
+    if table.empty:  # without columns, too
+        return
+    for name, (first, second) in _CONTRASTS.items():
         rows = table[table["contrast"] == name].dropna(subset=["low", "high"])
         if rows.empty:
             continue
         worse, better = beside_zero(rows)
         row = rows_of(rows.loc[[rows["difference"].abs().idxmax()]])[0]  # the finding leads to the largest difference
-        others = "; the others have an interval that includes 0" if better + worse < len(rows) else ""
+        unclear = "; the others have an interval that includes 0" if better + worse < len(rows) else ""
         text = (
             f"{first} align words better than {second} in {better} of {len(rows)} comparisons, and worse in "
-            f"{worse}{others}. The differences of error rates lie between {points(rows['difference'].min())} and "
+            f"{worse}{unclear}. The differences of error rates lie between {points(rows['difference'].min())} and "
             f"{points(rows['difference'].max())}."
         )
         setting, measure = (row["of"], "norm") if name == "norm − weight" else ("AWI", row["of"])
@@ -153,8 +155,8 @@ def _rests(together: pd.DataFrame) -> Iterator[Finding]:
         return
     row = rows_of(weights.nlargest(1, "on_special"))[0]
     is_same_layer = (together["layer"] == row["layer"]) & (together["setting"] == row["setting"])
-    norms = together[is_same_layer & (together["measure"] == "norm")]
-    by_norm = f", and {share(float(norms['on_special'].iloc[0]))} by norm" if len(norms) else ""
+    norms = rows_of(together[is_same_layer & (together["measure"] == "norm")])
+    by_norm = f", and {share(norms[0]['on_special'])} by norm" if norms else ""
     text = (
         f"In layer {row['layer']} ({row['setting']}), {share(row['on_special'])} of the target words rest on special "
         f"tokens by weight{by_norm}. These words have no link."

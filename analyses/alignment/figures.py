@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,6 @@ from .series import FORWARD, SINGLE, TOGETHER
 
 Array = npt.NDArray[np.float64]
 
-_COLORS = (BLUE, ORANGE, GREEN)
-_WIDTHS = {1: COLUMN, 2: TEXT}
-"""The width of a figure by its panels in a row."""
-
 
 def alignment_figures(results: AlignmentResults, title: str) -> dict[str, Figure]:
     """Draw all figures, by the names of their files."""
@@ -38,14 +35,16 @@ def alignment_figures(results: AlignmentResults, title: str) -> dict[str, Figure
 
 @styled
 def error_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
-    """Draw the error rate of all heads together by layer, and the share of target words that rest on special tokens."""
-    # Without gold links, only the second is drawn.
+    """Draw the error rate of all heads together by layer, and the share of target words that rest on special tokens.
+
+    The error rates are in the first panel, and are missing without gold links; the shares are in the last one.
+    """
     together = cells[(cells["heads"] == TOGETHER) & (cells["direction"] == FORWARD)]
     has_gold = "error_rate" in cells
     figure, (grid,) = panels(TEXT if has_gold else COLUMN, 2.8, columns=1 + has_gold)
-    for index, (setting, of_setting) in enumerate(together.groupby("setting")):
-        color, marker = _COLORS[index], "os^"[index]
-        for measure, rows in of_setting.groupby("measure"):
+    looks = zip((BLUE, ORANGE, GREEN), "os^", together.groupby("setting"), strict=False)
+    for color, marker, (setting, rows_of_setting) in looks:
+        for measure, rows in rows_of_setting.groupby("measure"):
             line, face = ("--", "white") if measure == "weight" else ("-", color)  # marks hide most of a legend's line
             style: dict[str, Any] = {"color": color, "ls": line, "marker": marker, "mfc": face, "ms": 4}
             style["label"] = f"{setting}, {measure}"
@@ -53,7 +52,7 @@ def error_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
                 grid[0].plot(rows["layer"], 100 * rows["error_rate"], **style)
                 if rows["low"].notna().all():
                     grid[0].vlines(rows["layer"], 100 * rows["low"], 100 * rows["high"], color=color, lw=0.8)
-                style["label"] = ""
+                style["label"] = ""  # the legend has each line once
             grid[-1].plot(rows["layer"], 100 * rows["on_special"], **style)
     labels = (["alignment error rate (%)"] if has_gold else []) + ["words on special tokens (%)"]
     for axes, label in zip(grid, labels, strict=True):
@@ -65,16 +64,18 @@ def error_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
 
 @styled
 def heads_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
-    """Draw the error rate of every head as heatmaps of layers and heads, one for each setting and measure."""
-    # Few errors are dark, and the head with the fewest is marked.
+    """Draw the error rate of every head as heatmaps of layers and heads, one for each setting and measure.
+
+    Few errors are dark, the head with the fewest is marked, and each cell leads to the sentence pairs of its head.
+    """
     single = cells[cells["heads"] == SINGLE]
     groups = list(single.groupby(["setting", "measure"]))
     columns = min(2, max(1, len(groups)))
-    lines = -(-len(groups) // columns) or 1
-    figure, grid = panels(_WIDTHS[columns], 0.5 + 1.8 * lines, lines, columns, sharex=True, sharey=True)
+    lines = math.ceil(len(groups) / columns) or 1
+    figure, grid = panels(TEXT if columns == 2 else COLUMN, 0.5 + 1.8 * lines, lines, columns, sharex=True, sharey=True)
     for axes, ((setting, measure), rows) in zip(grid.flat, groups, strict=False):
         table = rows.pivot_table("error_rate", "layer", "head")
-        drawn = heads_map(axes, table, _link, colors=REVERSED)
+        drawn = heads_map(axes, table, lambda layer, head: PAGE + address(head=head_name(layer, head)), colors=REVERSED)
         fewest = rows_of(rows.nsmallest(1, "error_rate"))[0]
         layer, head = int(fewest["layer"]), int(fewest["head"])
         mark_head(axes, layer, head)
@@ -89,22 +90,17 @@ def heads_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
     return figure
 
 
-def _link(layer: int, head: int) -> str:
-    """Return where a cell leads: to the sentence pairs of its head."""
-    return PAGE + address(head=head_name(layer, head))
-
-
 @styled
 def example_figure(example: AlignedExample, *, title: str = "") -> Figure:
     """Draw a sentence pair as matrices from target words to source words: gold links, and each measure."""
     has_gold = bool(example.possible)
-    count = len(example.maps) + has_gold
-    height, width = 0.19 * len(example.rows) + 1.3, 0.19 * len(example.columns) + 0.5
-    column_of_word = [column for column, special in enumerate(example.special) if not special]
-    figure, (grid,) = panels(max(COLUMN, min(12.0, width * count + 0.9)), height, columns=count, sharey=True)
     empty = np.zeros((len(example.rows), len(example.columns)))
     matrices = [("gold links", empty)] if has_gold else []
     matrices += [(f"{drawn.measure}, {example.setting}", _by_largest(np.array(drawn.values))) for drawn in example.maps]
+    width = min(12.0, (0.19 * len(example.columns) + 0.5) * len(matrices) + 0.9)
+    height = 0.19 * len(example.rows) + 1.3
+    figure, (grid,) = panels(max(COLUMN, width), height, columns=len(matrices), sharey=True)
+    column_of_word = [column for column, special in enumerate(example.special) if not special]
     for axes, (name, values) in zip(grid, matrices, strict=True):
         heatmap(axes, values, 0, 1)
         axes.set_aspect("equal")

@@ -34,7 +34,7 @@ def read_bitext(options: BitextOptions) -> Bitext:
 def load_reader(
     options: TranslatorOptions, languages: LanguageOptions | None = None, method: str = "cross-attention"
 ) -> PairReader:
-    """Load the model."""
+    """Load the model that a method reads sentence pairs with, and refuse options that it has no use for."""
     from ...extractors.translation import PairEncoder, Translator, load_sample_translator
 
     options.check()
@@ -44,8 +44,7 @@ def load_reader(
             raise OptionError(f"--method {method} takes an encoder that knows both languages: --model MODEL")
         if languages != LanguageOptions():
             raise OptionError("--source-language, --target-language and --lead are for translation models")
-        encoder = options.load()
-        return PairEncoder(encoder, "similarity" if method == "similarity" else "self-attention")
+        return PairEncoder(options.load(), "similarity" if method == "similarity" else "self-attention")
     if options.prepend != TranslatorOptions.prepend:
         raise OptionError("--prepend is for encoders and decoders (--method similarity, self-attention)")
     if options.dtype != TranslatorOptions.dtype:

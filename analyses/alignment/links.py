@@ -32,11 +32,12 @@ _LEFT_OUT = -1.0
 def itermax(
     cosines: Float[Tensor, "batch layers heads n m"], cells: Bool[Tensor, "batch n m"], tolerance: float
 ) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, "batch layers heads"]]:
-    """Link the words of sentence pairs, and say where two similarities are too close to be compared."""
-    # Similarities are (1 + cosine) / 2, so that a discount makes them smaller. Of equal similarities, the first is
-    # taken.
+    """Link words by the cells of a table of cosines, and say where two similarities are too close to be compared.
+
+    Of equal similarities, the first is taken.
+    """
     cells = cells[:, None, None].to(cosines.device)
-    similarities = (1 + cosines) / 2
+    similarities = (1 + cosines) / 2  # not below 0, so that a discount makes them smaller
     links = torch.zeros_like(cosines, dtype=torch.bool)
     close = torch.zeros(cosines.shape[:3], dtype=torch.bool, device=cosines.device)
     for _ in range(ROUNDS):
@@ -203,26 +204,29 @@ class LinkMaker:
 def decided(
     maps: Mapping[Series, MapBatch], series: Iterable[Series], part_of_noise: float = 1.0
 ) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
-    """Decide which words are linked in each series, given the maps of all series in the forward direction."""
-    # Values are equal if they differ by no more than a part of the noise of float32. Returns the links; and the last
-    # layer of each pair in which values were equal, counted from 1; 0 for none.
+    """Decide which words are linked in each series, given the maps of all series in the forward direction.
+
+    Values are equal if they differ by no more than a part of the noise of float32. Returns the links; and the last
+    layer of each pair in which values were equal, counted from 1; 0 for none.
+    """
     if any(batch.level != "word" for batch in maps.values()):
         raise ValueError("alignment needs word-level maps (level='word')")
-    first = next(iter(maps.values()))
-    pairs = tuple(pair for pair in first.sentences if isinstance(pair, SentencePair))
-    if len(pairs) < len(first):
+    sentences = next(iter(maps.values())).sentences  # the same in all maps
+    pairs = tuple(pair for pair in sentences if isinstance(pair, SentencePair))
+    if len(pairs) < len(sentences):
         raise ValueError("alignment needs maps of sentence pairs")
-    links, depths = {}, torch.zeros(len(pairs), dtype=torch.long)
-    for one_series in series:
-        batch = maps[one_series.one_way]
-        links[one_series], close = _DECIDE[one_series.direction](batch, part_of_noise * batch.noise)
+    links = {}
+    last_close = torch.zeros(len(pairs), dtype=torch.long)
+    for decided_series in series:
+        batch = maps[decided_series.one_way]
+        links[decided_series], close = _DECIDE[decided_series.direction](batch, part_of_noise * batch.noise)
         layers = torch.arange(1, close.shape[1] + 1)
-        depths = depths.maximum((close * layers).amax(1))
+        last_close = last_close.maximum((close * layers).amax(1))
     sizes = {}
     for forward, batch in maps.items():
         n_cells = batch.lengths * columns_of(batch).lengths
         sizes[forward] = batch.maps.double().sum((-1, -2)).cpu() / n_cells[:, None, None]
-    return LinkedPairs(pairs, links, sizes), depths
+    return LinkedPairs(pairs, links, sizes), last_close
 
 
 def links_of(batch: LinkedPairs, series: Series, layer: int) -> list[list[tuple[int, int]]]:

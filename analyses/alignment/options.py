@@ -48,14 +48,16 @@ class BitextOptions(OptionGroup):
         super().check()
         if self.source == SAMPLE and (self.target or self.gold):
             raise OptionError("the sample has its own translations and gold links; give --source as well")
-        of_links = [name for name in ("baseline", "one_based", "lenient") if getattr(self, name)]
-        if self.gold is None and self.source != SAMPLE and of_links:
-            raise OptionError(f"{flag(of_links[0])} has no effect without gold links: --gold FILE")
-        baselines = [baseline.partition("=") for baseline in self.baseline]
-        for (name, _, path), baseline in zip(baselines, self.baseline, strict=True):
+        for option in ("baseline", "one_based", "lenient"):
+            if getattr(self, option) and self.gold is None and self.source != SAMPLE:
+                raise OptionError(f"{flag(option)} has no effect without gold links: --gold FILE")
+        names = set()
+        for baseline in self.baseline:
+            name, _, path = baseline.partition("=")
             if not name or not path:
                 raise OptionError(f"--baseline takes NAME=FILE, not {baseline!r}")
-        if len({name for name, _, _ in baselines}) < len(baselines):
+            names.add(name)
+        if len(names) < len(self.baseline):
             raise OptionError("two baselines have the same name")
 
 

@@ -71,9 +71,9 @@ def choose(counted: Mapping[Series, AlignmentCounts], direction: str, *, has_gol
     if has_gold:
         rates = {}
         for series in candidates:
-            for layer, rate in enumerate(counted[series].error_rates()[0, :, 0]):
+            for layer, rate in enumerate(counted[series].error_rates()[0, :, 0]):  # in the whole corpus
                 rates[series, layer] = float(np.nan_to_num(rate, nan=np.inf))
-        series, layer = min(rates, key=lambda key: rates[key])
+        series, layer = min(rates, key=rates.__getitem__)
         return LayerChoice(series, layer, by_gold=True)
     series = next((series for series in candidates if series.measure == "norm"), candidates[0])
     mean_norms = counted[series].size[:, 0]  # layer by layer
@@ -90,10 +90,9 @@ def chosen_links(
     maker = LinkMaker((choice.series,), merge)
     for start in range(0, len(pairs), WINDOW):
         window = pairs[start : start + WINDOW]
-        links = {
-            pair.id: tuple(of_pair)
-            for batch in read(window, maker)
-            for pair, of_pair in zip(batch.pairs, links_of(batch, choice.series, choice.layer), strict=True)
-        }
+        links_by_id = {}
+        for batch in read(window, maker):
+            for pair, links in zip(batch.pairs, links_of(batch, choice.series, choice.layer), strict=True):
+                links_by_id[pair.id] = tuple(links)
         for pair in window:
-            yield links.get(pair.id, ())
+            yield links_by_id.get(pair.id, ())

@@ -32,9 +32,9 @@ _OF_LAYERS = (
 
 def alignment_section(results: AlignmentResults, titles: Titles) -> Section:
     """Make the section of the page."""
-    tables, cells, choice, example = results.tables, results.tables.cells, results.chosen, results.example
-    norm_chose = choice.series.measure == "norm"
-    written = {"alignment": cells}
+    tables, choice, example = results.tables, results.chosen, results.example
+    chosen_by_norm = choice.series.measure == "norm"
+    written = {"alignment": tables.cells}
     if results.has_gold:
         written |= {
             "alignment_best": tables.best,
@@ -51,13 +51,13 @@ def alignment_section(results: AlignmentResults, titles: Titles) -> Section:
         context={
             "method": results.method,
             "has_gold": results.has_gold,
-            "both": bool((cells["direction"] != FORWARD).any()),
+            "both": bool((tables.cells["direction"] != FORWARD).any()),
             "correlations": len(tables.correlations),
             "chosen": {
                 "layer": choice.layer + 1,
                 "setting": choice.series.setting,
                 "measure": choice.series.measure,
-                "reason": "whose mean norm is the largest" if norm_chose else "which is two thirds of the way up",
+                "reason": "whose mean norm is the largest" if chosen_by_norm else "which is two thirds of the way up",
             },
             "example": None if example is None else {"id": example.id, "layer": example.layer + 1},
             "fewest_points": FEWEST_POINTS,

@@ -24,8 +24,7 @@ _NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 
 
 
 def symmetrized(forward: Booleans, reverse: Booleans, method: str) -> Booleans:
-    """Put the links of both directions together by one of the methods."""
-    # forward, reverse: which words are linked; shape (…, source words, target words).
+    """Put tables of links of both directions together by a method; shape (…, source words, target words)."""
     if method == "intersection":
         return forward & reverse
     if method == "union":
@@ -43,7 +42,7 @@ def _grown(forward: Booleans, reverse: Booleans, *, final: bool) -> Booleans:
     """Grow the intersection of the tables of one pair into the union by grow-diag or, if final, grow-diag-final."""
     links = forward & reverse
     union = list(map(tuple, np.argwhere(forward | reverse).tolist()))  # by source word, then by target word
-    candidates = set(union)
+    candidates = set(union)  # the same, to look up a link at once
     source_is_linked, target_is_linked = np.asarray(links.any(1)), np.asarray(links.any(0))
 
     def add(source: int, target: int) -> bool:

@@ -44,7 +44,7 @@ def tables(
 
 def cell_rows(series: Series, counts: AlignmentCounts, *, has_gold: bool = True) -> pd.DataFrame:
     """Return the scores of every layer and head of a series."""
-    rates = counts.error_rates()
+    rates = counts.error_rates()  # (1 + splits + replicates, layers, heads)
     rows: list[dict[str, object]] = []
     for layer, head in np.ndindex(rates.shape[1:]):
         row = _names(series, layer, head)
@@ -52,8 +52,9 @@ def cell_rows(series: Series, counts: AlignmentCounts, *, has_gold: bool = True)
             row |= {**_scores(counts, layer, head), **_interval(rates[:, layer, head], counts.splits)}
         else:
             row["links"] = int(counts.links[0, layer, head, 0])
-        n_words = int(counts.rests[layer, head].sum()) or float("nan")  # 0 if links are not read off rows
-        row |= {f"on_{name}": int(n) / n_words for name, n in zip(RESTS, counts.rests[layer, head], strict=True)}
+        rests = counts.rests[layer, head]
+        n_words = int(rests.sum()) or float("nan")  # 0 if links are not read off rows
+        row |= {f"on_{name}": int(count) / n_words for name, count in zip(RESTS, rests, strict=True)}
         rows.append({**row, "size": float(counts.size[layer, head])})
     return pd.DataFrame(rows)
 
@@ -64,20 +65,23 @@ def baseline_row(name: str, counts: AlignmentCounts) -> dict[str, object]:
 
 
 def correlation_rows(counted: Mapping[Series, AlignmentCounts]) -> list[dict[str, object]]:
-    """Return Spearman's ρ between mean norms and error rates, with intervals."""
-    # A norm that tells which layer or head aligns words best without gold links has a negative ρ. In each bootstrap
-    # replicate, the error rates are those of the replicate, and the mean norms are those of the whole corpus. ρ and its
-    # interval are NaN for fewer than `FEWEST_POINTS` layers or heads.
+    """Return Spearman's ρ between mean norms and error rates over layers or heads, with intervals.
+
+    A norm that tells which layer or head aligns words best without gold links has a negative ρ. ρ and its interval are
+    NaN for fewer than `FEWEST_POINTS` layers or heads.
+    """
     rows: list[dict[str, object]] = []
     for series, counts in counted.items():
-        n_points = counts.size.size
-        if series.measure == "norm" and series.direction == FORWARD and n_points > 1:
-            rates = counts.error_rates().reshape(len(counts.links), -1)
-            enough = n_points >= FEWEST_POINTS
-            rho = spearman(counts.size.ravel(), rates) if enough else np.full(len(rates), np.nan)
-            over = "layers" if series.heads == TOGETHER else "heads"
-            row = {"setting": series.setting, "over": over, "n": n_points, "rho": rho[0]}
-            rows.append({**row, **_interval(rho, counts.splits)})
+        mean_norms = counts.size.ravel()
+        if series.measure != "norm" or series.direction != FORWARD or len(mean_norms) < 2:
+            continue
+        rates = counts.error_rates().reshape(len(counts.links), -1)  # (1 + splits + replicates, layers × heads)
+        # Replicates have error rates of their own, but the mean norms of the whole corpus.
+        enough = len(mean_norms) >= FEWEST_POINTS
+        rho = spearman(mean_norms, rates) if enough else np.full(len(rates), np.nan)
+        over = "layers" if series.heads == TOGETHER else "heads"
+        row = {"setting": series.setting, "over": over, "n": len(mean_norms), "rho": rho[0]}
+        rows.append({**row, **_interval(rho, counts.splits)})
     return rows
 
 
@@ -91,26 +95,29 @@ def spearman(values: Array, table: Array) -> Array:
 
 
 def best_row(series: Series, counts: AlignmentCounts, baselines: Sequence[AlignmentCounts]) -> dict[str, object]:
-    """Return the layer and head of a series with the lowest error rate, chosen in three ways, and its held-out gain."""
-    # It is chosen on the same pairs that it is scored on; on one half, to be scored on the other; and by the largest
-    # mean of its values, which needs no gold links (Kobayashi et al. 2020).
-    rates = counts.error_rates()
-    layer, head = lowest(rates[0])
+    """Return the layer and head of a series with the lowest error rate, chosen in three ways, and its held-out gain.
+
+    It is chosen on the same pairs that it is scored on; on one half, to be scored on the other; and by the largest mean
+    of its values, which needs no gold links (Kobayashi et al. 2020).
+    """
+    rates = counts.error_rates()  # (1 + splits + replicates, layers, heads)
+    corpus_rates = rates[0]
+    layer, head = lowest(corpus_rates)
     by_size: dict[str, object] = dict.fromkeys(("largest_layer", "largest_head", "largest_error_rate"), float("nan"))
     if series.measure == "norm":  # all rows of attention weights have the same sum
         largest_layer, largest_head = map(int, np.unravel_index(int(counts.size.argmax()), counts.size.shape))
         by_size = {
             "largest_layer": largest_layer + 1,
             "largest_head": _head(series, largest_head),
-            "largest_error_rate": float(rates[0, largest_layer, largest_head]),
+            "largest_error_rate": float(corpus_rates[largest_layer, largest_head]),
         }
     return {
         **_names(series, layer, head),
-        "error_rate": float(rates[0, layer, head]),
+        "error_rate": float(corpus_rates[layer, head]),
         **_interval(rates[:, layer, head], counts.splits),
         "heldout_error_rate": heldout_error_rate(counts).value,
         **by_size,
-        "mean_error_rate": float(np.nanmean(rates[0])) if not np.isnan(rates[0]).all() else float("nan"),
+        "mean_error_rate": float(np.nanmean(corpus_rates)) if not np.isnan(corpus_rates).all() else float("nan"),
         **heldout_gain(counts, baselines),
     }
 
@@ -131,7 +138,7 @@ def _contrast(
     """Return the differences of two series, layer by layer; none if one of them was not counted."""
     if first not in counted or second not in counted:
         return []
-    differences = counted[first].error_rates() - counted[second].error_rates()
+    differences = counted[first].error_rates() - counted[second].error_rates()  # (1 + splits + replicates, layers, 1)
     held_fixed = first.setting if first.setting == second.setting else first.measure
     rows: list[dict[str, object]] = []
     for layer in range(differences.shape[1]):
@@ -168,13 +175,16 @@ def _interval(values: Array, splits: int) -> dict[str, float]:
 
 def heldout_error_rate(counts: AlignmentCounts) -> HeldOutRate:
     """Choose the layer and head on one half and score them on the other, both ways, over all splits."""
-    # The deviations are from the two sources of `attentionology.analyses.shared.held_out`.
+    corpus_links, corpus_sure = counts.links[0], counts.sure[0]
     scored_links, scored_sure = np.zeros(3, dtype=np.int64), np.zeros((), dtype=np.int64)
     chosen = []
     for split in range(1, 1 + counts.splits):
-        first = counts.links[split], counts.sure[split]
-        second = counts.links[0] - counts.links[split], counts.sure[0] - counts.sure[split]
-        for (links_to_choose, sure_to_choose), (links_to_score, sure_to_score) in ((first, second), (second, first)):
+        half = counts.links[split], counts.sure[split]
+        other_half = corpus_links - counts.links[split], corpus_sure - counts.sure[split]
+        for (links_to_choose, sure_to_choose), (links_to_score, sure_to_score) in (
+            (half, other_half),
+            (other_half, half),
+        ):
             rates = error_rate(links_to_choose, sure_to_choose)
             if not np.isnan(rates).all():
                 layer, head = lowest(rates)
@@ -185,19 +195,24 @@ def heldout_error_rate(counts: AlignmentCounts) -> HeldOutRate:
 
 
 def _deviations(counts: AlignmentCounts, chosen: Sequence[tuple[int, int]]) -> Array:
-    """Return how far the held-out error rate deviates in each replicate, by the scores of heads and by their choice."""
-    in_replicates = slice(1 + counts.splits, None)  # the counts are those of the corpus, of its halves, of replicates
+    """Return how far the held-out error rate deviates in each replicate, by the scores of heads and by their choice.
+
+    These are the two sources of `attentionology.analyses.shared.held_out`.
+    """
+    # The counts are those of the corpus, of its halves, and of replicates.
+    in_corpus, in_replicates = 0, slice(1 + counts.splits, None)
     links_of_chosen = np.zeros((len(counts.links), 3), dtype=np.int64)  # links, and hits of sure and possible ones
     for layer, head in chosen:
         links_of_chosen += counts.links[:, layer, head]
     rates_of_chosen = error_rate(links_of_chosen, len(chosen) * counts.sure)
-    of_score = rates_of_chosen[in_replicates] - rates_of_chosen[0]
-    all_rates = counts.error_rates()
+    of_score = rates_of_chosen[in_replicates] - rates_of_chosen[in_corpus]
+
     # The rate in the whole corpus of the head that each replicate would choose.
+    rates = counts.error_rates()
     rates_of_choices = np.full(len(of_score), np.nan)
-    for replicate, rates_of_heads in enumerate(all_rates[in_replicates]):
+    for replicate, rates_of_heads in enumerate(rates[in_replicates]):
         if not np.isnan(rates_of_heads).all():
-            rates_of_choices[replicate] = all_rates[0][lowest(rates_of_heads)]
+            rates_of_choices[replicate] = rates[in_corpus][lowest(rates_of_heads)]
     defined = rates_of_choices[~np.isnan(rates_of_choices)]
     of_choice = rates_of_choices - (defined.mean() if defined.size else np.nan)  # from the rate of the usual choice
     return np.asarray(of_score + of_choice)
