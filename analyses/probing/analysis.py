@@ -116,12 +116,13 @@ class Probing(Analysis[ProbeFacts, ProbeResults]):
         """Make all tables of what the attempts got right."""
         facts, attempts = counted.facts, attempts_of(counted)
         methods = dict.fromkeys(attempt.method for attempt in attempts)
-        correct = np.asarray(facts.alone)
-        weights = {name: head_weights(runs, correct, facts.alone_of) for name, runs in _arcs_by_probe(facts).items()}
+        tables = attachment(
+            facts.tested(), attempts, contrasts=contrasts(methods), replicates=facts.replicates, seed=facts.seed
+        )
+        correct = np.asarray(facts.alone)  # (directions, layers, heads)
+        weights = {probe: head_weights(runs, correct, facts.alone_of) for probe, runs in _arcs_by_probe(facts).items()}
         return ProbeResults(
-            tables=attachment(
-                facts.tested(), attempts, contrasts=contrasts(methods), replicates=facts.replicates, seed=facts.seed
-            ),
+            tables=tables,
             weights=weights,
             history=facts.history,
             published=published_probes(facts.model),
@@ -164,8 +165,9 @@ def attempts_of(counted: Counted[ProbeFacts]) -> list[Attempt]:
 
 def counted_probes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes) -> Counted[ProbeFacts]:
     """Return everything that was trained and tested, as it is stored."""
-    attempts, heads = trained.attempts, trained.single_heads
-    alone: npt.NDArray[np.int64] = np.asarray(sum(head.correct_ for head in heads))
+    attempts = trained.attempts
+    # The counts of all splits together; shape (directions, layers, heads).
+    alone: npt.NDArray[np.int64] = np.asarray(sum(baseline.correct_ for baseline in trained.single_heads))
     facts = ProbeFacts(
         model=inputs.encoder.name,
         probes=tuple(options.probes.chosen(has_vectors=inputs.vectors is not None)),
@@ -173,8 +175,8 @@ def counted_probes(options: ProbingOptions, inputs: ProbingInputs, trained: Trai
         replicates=options.counts.replicates,
         seed=options.seed,
         training_sentences=tuple(_digest(split.train.sentences) for split in inputs.splits),
-        alone=tuple(tuple(tuple(row) for row in layers) for layers in alone.tolist()),
-        alone_of=sum(head.total_ for head in heads),
+        alone=tuple(tuple(tuple(heads) for heads in layers) for layers in alone.tolist()),
+        alone_of=sum(baseline.total_ for baseline in trained.single_heads),
         sentences=pd.DataFrame(
             {
                 "id": [sentence.id for sentence in inputs.sentences],

@@ -56,7 +56,7 @@ class AttachmentTables(NamedTuple):
 class TestedWords:
     """All words of the tested sentences, one entry each."""
 
-    sentence: Int[ndarray, " words"]
+    sentence: Int[ndarray, " words"]  # the index of its sentence
     relation: ndarray
     length: Int[ndarray, " words"]  # the distance to the head
     known: Bool[ndarray, " words"]  # whether the treebank has a head
@@ -64,20 +64,20 @@ class TestedWords:
 
     @classmethod
     def of(cls, sentences: Sequence[Sentence | TestedSentence]) -> TestedWords:
-        """Look up what the scores depend on."""
-        indices: list[int] = []
+        """Look up what the scores depend on, word by word."""
+        sentence_of_word: list[int] = []
         relations: list[str] = []
         lengths: list[int] = []
         has_head: list[bool] = []
         for index, sentence in enumerate(sentences):
             for word, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True), start=1):
-                indices.append(index)
+                sentence_of_word.append(index)
                 relations.append(relation)
                 lengths.append(abs(head - word) if head else ROOT_LENGTH)
                 has_head.append(head is not None)
         known = np.array(has_head, dtype=bool)
         return cls(
-            sentence=np.array(indices, dtype=np.int64),
+            sentence=np.array(sentence_of_word, dtype=np.int64),
             relation=np.array(relations, dtype=object),
             length=np.array(lengths, dtype=np.int64),
             known=known,
@@ -117,12 +117,12 @@ def attachment(
     groups = by_method(attempts)
     control = by_method([attempt for attempt in attempts if attempt.decoding == "argmax"], "control")
     replicated = {key: _replicated(words, group, weights) for key, group in groups.items()}
-    methods = [_method(words, key, group, replicated[key], control.get(key, [])) for key, group in groups.items()]
+    methods = [_method_row(words, key, group, replicated[key], control.get(key, [])) for key, group in groups.items()]
     return AttachmentTables(
         methods=pd.DataFrame(methods),
-        runs=pd.DataFrame([_run(words, attempt) for attempt in attempts]),
-        relations=pd.DataFrame(_by(words, groups, "relation", words.relation, words.known)),
-        lengths=pd.DataFrame(_by(words, groups, "length", words.length, words.scored)),
+        runs=pd.DataFrame([_run_row(words, attempt) for attempt in attempts]),
+        relations=pd.DataFrame(_rows_by(words.relation, "relation", words.known, groups)),
+        lengths=pd.DataFrame(_rows_by(words.length, "length", words.scored, groups)),
         contrasts=pd.DataFrame(
             [_contrast(words, groups, replicated, pair) for pair in contrasts],
             columns=["first", "second", "difference", "low", "high"],
@@ -141,7 +141,7 @@ def _replicated(
     return rates(correct, total)
 
 
-def _method(
+def _method_row(
     words: TestedWords,
     key: tuple[str, str],
     attempts: Sequence[Attempt],
@@ -149,8 +149,9 @@ def _method(
     control: Sequence[Attempt],
 ) -> dict[str, Any]:
     """Return the row of a method and decoding, given its attempts at the task and at the control task."""
+    method, decoding = key
     scores, on_control = _scores(words.scored, attempts), _scores(words.scored, control)
-    (method, decoding), (low, high) = key, interval(replicated)
+    low, high = interval(replicated)
     return {
         "method": method,
         "decoding": decoding,
@@ -169,7 +170,7 @@ def _method(
     }
 
 
-def _run(words: TestedWords, attempt: Attempt) -> dict[str, Any]:
+def _run_row(words: TestedWords, attempt: Attempt) -> dict[str, Any]:
     """Return the row of one attempt."""
     correct, total = int(attempt.right[words.scored].sum()), int(words.scored.sum())
     return {
@@ -187,35 +188,34 @@ def _run(words: TestedWords, attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def _by(
-    words: TestedWords,
-    groups: dict[tuple[str, str], list[Attempt]],
-    name: str,
+def _rows_by(
     values: ndarray,
+    name: Literal["relation", "length"],
     counted: Bool[ndarray, " words"],
+    groups: dict[tuple[str, str], list[Attempt]],
 ) -> list[dict[str, Any]]:
-    """Return the scores of each method by a property of words; frequent relations and short lengths first."""
-    # name: the property, ``relation`` or ``length``; values: that of each word; counted: the words that count.
+    """Return the scores of each method by the relation or length of words; frequent relations, short lengths first."""
     kinds, kind_of_word, totals = np.unique(
         values[counted].astype(str if name == "relation" else int), return_inverse=True, return_counts=True
     )
     order = np.lexsort((kinds, -totals)) if name == "relation" else np.arange(len(kinds))
     rows = []
     for (method, decoding), attempts in groups.items():
-        right = np.sum([attempt.right[counted] for attempt in attempts], axis=0)
-        correct = np.bincount(kind_of_word, weights=right, minlength=len(kinds))
-        rows += [
-            {
-                "method": method,
-                "decoding": decoding,
-                name: kinds[k].item(),
-                "runs": len(attempts),
-                "correct": int(correct[k]),
-                "total": int(totals[k]),
-                "uas": rate(int(correct[k]), int(totals[k]) * len(attempts)),
-            }
-            for k in order
-        ]
+        right = np.sum([attempt.right[counted] for attempt in attempts], axis=0)  # in how many attempts, by word
+        correct_by_kind = np.bincount(kind_of_word, weights=right, minlength=len(kinds))
+        for kind in order:
+            correct, total = int(correct_by_kind[kind]), int(totals[kind])
+            rows.append(
+                {
+                    "method": method,
+                    "decoding": decoding,
+                    name: kinds[kind].item(),
+                    "runs": len(attempts),
+                    "correct": correct,
+                    "total": total,
+                    "uas": rate(correct, total * len(attempts)),
+                }
+            )
     return rows
 
 

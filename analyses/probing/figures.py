@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ _NOT_BY_LENGTH = ("right-branching", "best offset of the gold relation")
 def methods_figure(methods: pd.DataFrame, *, title: str) -> Figure:
     """Draw scores of all methods as bars with intervals; the control task as a hollow mark, trees as a filled one."""
     rows = methods[methods["decoding"] == "argmax"].to_dict("records")
-    tree = _by_method(methods[methods["decoding"] == "tree"].to_dict("records"), "uas")
+    tree_rows = methods[methods["decoding"] == "tree"].to_dict("records")
     figure, axes = panel(TEXT, 0.9 + 0.28 * len(rows), "x")
     for position, row in enumerate(rows):
         score = 100 * row["uas"]
@@ -66,7 +67,7 @@ def methods_figure(methods: pd.DataFrame, *, title: str) -> Figure:
             axes.plot([low, high], [position, position], color=BLACK, linewidth=1, zorder=3)
     marks: list[tuple[str, str, Any, dict[str, float]]] = [
         ("control task", "D", {"facecolor": "white", "edgecolor": BLACK}, _by_method(rows, "control_accuracy")),
-        ("as a tree", "^", {"color": BLACK}, tree),
+        ("as a tree", "^", {"color": BLACK}, _by_method(tree_rows, "uas")),
         ("paper, on the Penn Treebank", "|", {"color": BLACK, "linewidth": 2}, _by_method(rows, "paper_uas")),
     ]
     names = [row["method"] for row in rows]
@@ -94,14 +95,14 @@ def lengths_figure(lengths: pd.DataFrame, *, title: str) -> Figure:
     """Draw scores by the distance between word and head. Roots have no distance, so no line leads to them."""
     left_out = lengths["method"].isin(_NOT_BY_LENGTH) | lengths["method"].str.endswith(RANDOM)
     table = by_bin(lengths[(lengths["decoding"] == "argmax") & ~left_out])
-    names = list(dict.fromkeys(table["bin"]))
-    totals = table.groupby("bin", sort=False)["total"].first()
+    bins = list(dict.fromkeys(table["bin"]))
+    totals = table.groupby("bin", sort=False)["total"].first()  # the same for all methods
     figure, axes = panel(TEXT, 3.0, "y")
-    for index, (method, rows) in enumerate(table.groupby("method", sort=False)):
-        values = rows.set_index("bin")["uas"].reindex(names)
-        color, marker = _COLORS.get(str(method), BLACK), "osD^vP"[index % 6]
-        by_bins(axes, 100 * values, totals[names], color, marker, str(method), first=int("root" in names))
-    axes.set_xticks(range(len(names)), [f"{name}\nn = {totals[name]:,}" for name in names])
+    for marker, (method, rows) in zip(cycle("osD^vP"), table.groupby("method", sort=False), strict=False):
+        scores = rows.set_index("bin")["uas"].reindex(bins)
+        color = _COLORS.get(str(method), BLACK)
+        by_bins(axes, 100 * scores, totals[bins], color, marker, str(method), first=int("root" in bins))
+    axes.set_xticks(range(len(bins)), [f"{name}\nn = {totals[name]:,}" for name in bins])
     axes.set_xlabel("distance between word and head, in words")
     axes.set_ylabel("UAS (%)")
     axes.set_ylim(0, 100)
@@ -126,16 +127,14 @@ def training_figure(history: pd.DataFrame, *, title: str) -> Figure:
     """Draw loss and scores by epoch, a line for each run; dots where there is one epoch."""
     epochs = history[(history["task"] == "dependencies") & (history["fold"] == 1)]
     last = int(epochs["epoch"].max())
-    figure, (row,) = panels(TEXT, 2.8, columns=3)
-    for axes, column, label, factor in zip(
-        row,
-        ("loss", "train_uas", "dev_uas"),
-        ("loss per word (nats)", "UAS in training (%)", "dev UAS (%)"),
-        (1, 100, 100),
-        strict=True,
+    figure, ((loss_axes, train_axes, dev_axes),) = panels(TEXT, 2.8, columns=3)
+    for axes, column, label, factor in (
+        (loss_axes, "loss", "loss per word (nats)", 1),
+        (train_axes, "train_uas", "UAS in training (%)", 100),
+        (dev_axes, "dev_uas", "dev UAS (%)", 100),
     ):
         for (method, run), rows in epochs.groupby(["method", "run"], sort=False):
-            trained, _, random = str(method).partition(",")
+            trained, _, random = str(method).partition(",")  # see `RANDOM`
             axes.plot(
                 rows["epoch"],
                 factor * rows[column].astype(float),
@@ -154,14 +153,15 @@ def training_figure(history: pd.DataFrame, *, title: str) -> Figure:
         if not epochs[column].notna().any():
             axes.text(0.5, 0.5, "no dev sentences", transform=axes.transAxes, ha="center", color=GREY)
             axes.set_yticks([])
-    finish(figure, figure.axes[0], title)
+    finish(figure, loss_axes, title)
     return figure
 
 
 @styled
 def weights_figure(heads: Mapping[str, pd.DataFrame], *, title: str) -> Figure:
     """Draw the learned weight of every head in both directions, a row of heatmaps per probe."""
-    n_layers, n_heads = (int(next(iter(heads.values()))[name].max()) for name in ("layer", "head"))
+    first_table = next(iter(heads.values()))  # all have the same heads
+    n_layers, n_heads = int(first_table["layer"].max()), int(first_table["head"].max())
     height = 0.5 + len(heads) * max(1.7, 0.6 + 0.14 * n_layers)
     figure, grid = panels(TEXT, height, len(heads), 2)
     for row, (name, table) in zip(grid, heads.items(), strict=True):

@@ -28,22 +28,24 @@ def score_texts(methods: pd.DataFrame, contrasts: pd.DataFrame, probes: Sequence
     """Yield each probe and how it does beside its control task and beside what is simpler."""
     is_tested = (methods["decoding"] == "argmax") & methods["method"].isin(probes) & (methods["total"] > 0)
     for row in rows_of(methods[is_tested]):
+        score = share(row["uas"], row["uas_low"], row["uas_high"])
         runs = f", as a mean of {row['runs']} runs" if row["runs"] > 1 else ""
         text = (
-            f"The probe {row['method']} finds the syntactic heads of "
-            f"{share(row['uas'], row['uas_low'], row['uas_high'])} of {row['total']:,} words of sentences that did not "
-            f"train it{runs}"
+            f"The probe {row['method']} finds the syntactic heads of {score} of {row['total']:,} words of sentences "
+            f"that did not train it{runs}"
         )
         if not math.isnan(row["control_accuracy"]):
             verdict, control = _VERDICTS[is_selective(row)], share(row["control_accuracy"])
             text += f", {verdict} than on its control task ({control}, {points(row['selectivity'])})"
-        by_verdict: dict[str, list[str]] = {verdict: [] for verdict in _VERDICTS.values()}
+        methods_by_verdict: dict[str, list[str]] = {verdict: [] for verdict in _VERDICTS.values()}
         for contrast in rows_of(contrasts):
             if contrast["first"] == row["method"]:
                 difference = points(contrast["difference"], contrast["low"], contrast["high"])
-                by_verdict[_VERDICTS[adds(contrast)]].append(f"“{contrast['second']}” ({difference})")
-        compared = [f"{verdict} than {', '.join(others)}" for verdict, others in by_verdict.items() if others]
-        yield row["method"], f"{text}." + (f" It finds {' and '.join(compared)}." if compared else "")
+                methods_by_verdict[_VERDICTS[adds(contrast)]].append(f"“{contrast['second']}” ({difference})")
+        verdicts = [
+            f"{verdict} than {', '.join(simpler)}" for verdict, simpler in methods_by_verdict.items() if simpler
+        ]
+        yield row["method"], f"{text}." + (f" It finds {' and '.join(verdicts)}." if verdicts else "")
 
 
 def is_selective(row: Mapping[str, Any]) -> bool:

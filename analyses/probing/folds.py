@@ -107,21 +107,22 @@ class TrainedFold:
 
 def train_fold(setting: FoldSetting, training: ProbeTraining, fold: int, *, watched: bool = True) -> TrainedFold:
     """Train one probe on one split, score it, and save it if it is a result."""
-    split, several, stages, cache_log = training.splits[fold], len(training.splits) > 1, Stages(), CacheLog()
+    split, n_folds = training.splits[fold], len(training.splits)
+    stages, cache_log = Stages(), CacheLog()
     probe = make_probe(training.probe, setting.vectors, recipe=setting.recipe, random_state=training.seed)
     checkpoint = cached_checkpoint(setting.cache, probe, split, cache_log)
     with stages(f"train {training.method}{' (control task)' if training.task == 'control' else ''}"):
-        label = training.label + (f", fold {fold + 1}/{len(training.splits)}" if several else "")
+        label = training.label + (f", fold {fold + 1}/{n_folds}" if n_folds > 1 else "")
         _fit(probe, split, checkpoint, label, watched=watched)
     arcs: Arcs | None = None
     with stages("score"):
         scores = list(probe.scores(split.test))
         predicted: dict[Decoding, Sequence[ndarray]] = {
-            decoding: [decode(of_sentence, decoding) for of_sentence in scores]
+            decoding: [decode(scores_of_sentence, decoding) for scores_of_sentence in scores]
             for decoding in setting.decodings(training)
         }
         if training.kept and setting.folder is not None:
-            name = f"{training.probe}-seed{training.seed}" + (f"-fold{fold + 1}" if several else "")
+            name = f"{training.probe}-seed{training.seed}" + (f"-fold{fold + 1}" if n_folds > 1 else "")
             probe.save(setting.folder / "probes" / name)
         if training.kept and isinstance(probe, AttentionProbe | AttentionWordsProbe):
             arcs = arc_weights(probe, split.test)
@@ -139,18 +140,18 @@ def train_fold(setting: FoldSetting, training: ProbeTraining, fold: int, *, watc
 
 
 def _fit(probe: Probe, split: Split, checkpoint: Checkpoint, label: str, *, watched: bool) -> None:
-    """Train a probe with a progress bar."""
-    shown, steps = 0, len(split.train) * probe.recipe.epochs
-    bar = progress_bar(label, steps, remarks=True) if watched else nullcontext(lambda done, remark="": None)
+    """Train a probe, with a progress bar if it is watched."""
+    n_shown, n_steps = 0, len(split.train) * probe.recipe.epochs  # steps are sentences
+    bar = progress_bar(label, n_steps, remarks=True) if watched else nullcontext(lambda steps, remark="": None)
     with bar as advance:
 
         def report(state: TrainingState) -> None:
-            nonlocal shown
-            done = state.epoch * len(split.train) + state.sentences
+            nonlocal n_shown
+            n_done = state.epoch * len(split.train) + state.sentences
             loss, uas = state.loss / max(state.words, 1), state.correct / max(state.counted, 1)
             dev = "" if state.dev_uas is None else f" dev {100 * state.dev_uas:.1f}"
-            advance(done - shown, f"loss {loss:.2f} UAS {100 * uas:.1f}{dev}")
-            shown = done
+            advance(n_done - n_shown, f"loss {loss:.2f} UAS {100 * uas:.1f}{dev}")
+            n_shown = n_done
 
         try:
             with running("probe", probe.name, "fit()", type(probe).__module__):
@@ -162,8 +163,7 @@ def _fit(probe: Probe, split: Split, checkpoint: Checkpoint, label: str, *, watc
 def _prepare_worker(
     setting: FoldSetting, trainings: Sequence[ProbeTraining], threads: int, number: int
 ) -> Callable[[tuple[int, int]], TrainedFold | str]:
-    """Return the function by which a process trains the probe of a training on one of its splits."""
-    # It returns the message of a `TrainingError`, which would reach the run as a `WorkerError` if it were raised.
+    """Return the function by which a process, which has a number, trains one of the probes on one of its splits."""
     del number  # all processes do the same
     torch.set_num_threads(threads)
 
@@ -171,7 +171,7 @@ def _prepare_worker(
         index, fold = job  # of the training, and of its split
         try:
             return train_fold(setting, trainings[index], fold, watched=False)
-        except TrainingError as error:
+        except TrainingError as error:  # which would reach the run as a `WorkerError` if it were raised
             return str(error)
 
     return train
@@ -182,13 +182,14 @@ def train_folds(setting: FoldSetting, trainings: Sequence[ProbeTraining], worker
     jobs = [(index, fold) for index, training in enumerate(trainings) for fold in range(len(training.splits))]
     workers = min(workers, len(jobs))
     if workers <= 1:
-        yield from (train_fold(setting, trainings[index], fold) for index, fold in jobs)
+        for index, fold in jobs:
+            yield train_fold(setting, trainings[index], fold)
         return
     prepare = functools.partial(_prepare_worker, setting, tuple(trainings), max(1, torch.get_num_threads() // workers))
     results: dict[tuple[int, int], TrainedFold] = {}
     with progress_bar(f"train in {workers} processes", len(jobs), unit="trainings") as advance:
         for job, result in results_of_processes(Processes(workers, KEPT, (__name__, "torch")), prepare, jobs):
-            if isinstance(result, str):
+            if isinstance(result, str):  # the message of an error
                 raise TrainingError(result)
             results[job] = result
             advance(1)

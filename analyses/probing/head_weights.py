@@ -35,14 +35,16 @@ class HeadWeights(NamedTuple):
 def head_weights(
     runs: Sequence[Mapping[str, tuple[int, ndarray, ndarray]]], correct: Int[ndarray, "2 layers heads"], total: int
 ) -> HeadWeights:
-    """Return the weights as tables. Without any arc there are no weights, and the table of relations is empty."""
-    # runs: for each run and relation the number of arcs, and the sums over them of weight and contribution, both of
-    # shape (2, layers, heads), `dep->head` first.
-    nothing = 0, np.zeros(correct.shape), np.zeros(correct.shape)
-    weights, contributions = zip(*(_means([nothing, *run.values()]) for run in runs), strict=True)
+    """Return the weights as tables. Without any arc there are no weights, and the table of relations is empty.
+
+    Each run has for each relation the number of arcs, and the sums over them of weight and contribution. The single
+    heads are right for some of a total number of words. The directions of all arrays begin with ``dep->head``.
+    """
+    no_arcs = 0, np.zeros(correct.shape), np.zeros(correct.shape)
+    weights, contributions = zip(*(_means([no_arcs, *run.values()]) for run in runs), strict=True)  # run by run
     weight, contribution = np.mean(weights, axis=0), np.mean(contributions, axis=0)
     spread = np.std(weights, axis=0, ddof=1) if len(runs) > 1 else np.full(weight.shape, np.nan)
-    direction, layer, head = np.indices(correct.shape).reshape(3, -1)
+    direction, layer, head = np.indices(correct.shape).reshape(3, -1)  # 0-based, of each row
     heads = pd.DataFrame(
         {
             "direction": np.array(DIRECTIONS, dtype=object)[direction],
@@ -71,9 +73,9 @@ def _means(
 def _relations(runs: Sequence[Mapping[str, tuple[int, ndarray, ndarray]]]) -> pd.DataFrame:
     """Return the head with the largest mean weight, and that with the largest mean contribution, by relation."""
     rows: list[dict[str, Any]] = []
-    counts = {relation: arcs for relation, (arcs, _, _) in runs[0].items()}  # the same in all runs
-    for relation in sorted(counts, key=lambda name: (-counts[name], name)):
-        row: dict[str, Any] = {"relation": relation, "arcs": counts[relation]}
+    n_arcs = {relation: arcs for relation, (arcs, _, _) in runs[0].items()}  # the same in all runs
+    for relation in sorted(n_arcs, key=lambda name: (-n_arcs[name], name)):
+        row: dict[str, Any] = {"relation": relation, "arcs": n_arcs[relation]}
         for name, mean in zip(MOST_WEIGHTED, _means([run[relation] for run in runs]), strict=True):
             direction, layer, head = np.unravel_index(int(mean.argmax()), mean.shape)
             row |= {

@@ -80,7 +80,8 @@ def store_treebanks(
     encoder: Encoder, treebanks: Mapping[Role, Treebank], options: ProbingOptions, workspace: Workspace, *, label: str
 ) -> dict[Role, StoredMaps]:
     """Return the word maps of all treebanks, which the model makes unless they are in the cache."""
-    maps, store, stores = options.maps, options.store, dict[Role, StoredMaps]()
+    maps, store = options.maps, options.store
+    stores = dict[Role, StoredMaps]()
     for role, treebank in treebanks.items():
         with workspace.stages(f"{label}: {role}"), progress_bar(f"{label}: {role}", len(treebank)) as advance:
             stores[role] = store_maps(
@@ -122,21 +123,23 @@ def _cut(options: ProbingOptions, stores: Mapping[Role, StoredMaps], *, hold_out
 
 def _read_treebanks(options: ProbingOptions, loaded: LoadedInputs) -> dict[Role, Treebank]:
     """Return the treebanks by role; what is tested on must not be trained on."""
-    files = options.treebanks.files(loaded.treebanks)
+    chosen = options.treebanks
+    files = chosen.files(loaded.treebanks)
     treebanks: dict[Role, Treebank] = {}
     for role in ROLES:
         if role in loaded.treebanks:
-            treebanks[role] = loaded.treebanks[role]
+            treebank = loaded.treebanks[role]
         elif role in files:
-            treebanks[role] = load_treebank(files[role], tokens=options.treebanks.tokens, limit=options.treebanks.limit)
+            treebank = load_treebank(files[role], tokens=chosen.tokens, limit=chosen.limit)
         else:
             continue
-        if not treebanks[role].relations:
-            first = treebanks[role].files[0].path if treebanks[role].files else None
-            raise CorpusError("no word has a head, which probes need", file=first)
-    folds, sentences = options.treebanks.folds, len(treebanks["test"])
-    if "train" not in treebanks and folds > max(sentences, TreebankOptions.folds):  # the default fits itself to few
-        raise OptionError(f"--folds must be from 2 to {sentences}, the number of sentences, not {folds}")
+        if not treebank.relations:
+            first_path = treebank.files[0].path if treebank.files else None
+            raise CorpusError("no word has a head, which probes need", file=first_path)
+        treebanks[role] = treebank
+    folds, n_sentences = chosen.folds, len(treebanks["test"])
+    if "train" not in treebanks and folds > max(n_sentences, TreebankOptions.folds):  # the default fits itself to few
+        raise OptionError(f"--folds must be from 2 to {n_sentences}, the number of sentences, not {folds}")
     role_of: dict[str, Role] = {}
     for role, treebank in treebanks.items():
         for file in treebank.files:

@@ -66,10 +66,10 @@ class TreebankOptions(OptionGroup):
         for role in ROLES:
             if getattr(self, role) == ():
                 raise OptionError(f"--{role} needs at least one file")
-        train, test = self.train or "train" in loaded, self.test or "test" in loaded
-        if train and not test:
+        has_train = self.train or "train" in loaded
+        if has_train and not self.test and "test" not in loaded:
             raise OptionError("--train needs --test; to train and test on one treebank in folds, give --test alone")
-        if train and self.folds != TreebankOptions.folds:
+        if has_train and self.folds != TreebankOptions.folds:
             raise OptionError("--folds is for one treebank; with --train, the test treebank is not divided")
         if loaded and (self.limit, self.tokens) != (TreebankOptions.limit, TreebankOptions.tokens):
             raise OptionError("--limit and --tokens are for treebanks that are read from files")
@@ -130,9 +130,8 @@ class ProbeOptions(OptionGroup):
             raise OptionError(
                 "--vectors is for the probes attention+words and words+distances, which are not among --probe"
             )
-        controls = split_names(self.controls)
-        kinds = [name.split(":", 1)[0] for name in controls]
-        if not controls or len(set(kinds)) < len(kinds) or ("none" in kinds and len(kinds) > 1):
+        kinds = [name.split(":", 1)[0] for name in split_names(self.controls)]  # without the number of copies
+        if not kinds or len(set(kinds)) < len(kinds) or ("none" in kinds and len(kinds) > 1):
             raise OptionError("--controls must be task, random-init[:K], both, or none")
         self.copies(has_vectors=has_vectors)
         if self.tree and find_spec("ufal") is None:
@@ -147,16 +146,20 @@ class ProbeOptions(OptionGroup):
         from ...probes import registered_probes
         from ...probes.registry import BUILTIN
 
-        known, has_vectors = registered_probes(), has_vectors or self.vectors is not None
+        known = registered_probes()
+        has_vectors = has_vectors or self.vectors is not None
         names = split_names(self.probe or ())
         if self.probe is not None and not names:
             raise OptionError("--probe needs at least one name")
-        if wrong := next((name for name in names if name not in known), None):
-            raise OptionError(unknown("probe", wrong, known))
+        for name in names:
+            if name not in known:
+                raise OptionError(unknown("probe", name, known))
         if not names:
-            names = list(BUILTIN) if has_vectors else list(BUILTIN)[:1]
-        if not has_vectors and (reader := next((name for name in names if known[name].reads_words), None)):
-            raise OptionError(f"the probe {reader} reads word vectors; give --vectors FILE (GloVe, word2vec, fastText)")
+            names = list(BUILTIN) if has_vectors else list(BUILTIN)[:1]  # the first one reads no words
+        for name in names:
+            if known[name].reads_words and not has_vectors:
+                message = f"the probe {name} reads word vectors; give --vectors FILE (GloVe, word2vec, fastText)"
+                raise OptionError(message)
         return [name for name in known if name in names]
 
     def control_task(self) -> bool:

@@ -67,18 +67,20 @@ class AttachmentOutcomes:
     ) -> AttachmentOutcomes:
         """Count by sentence what methods got right. Attempts at the control task are left out."""
         words = TestedWords.of(sentences)
-        sentence, relation_of_word = words.sentence[words.scored], words.relation[words.scored].tolist()
-        counts = Counter(relation_of_word)
-        relations = sorted(counts, key=lambda name: (-counts[name], name))
+        sentence_of_word = words.sentence[words.scored]
+        relation_of_word = words.relation[words.scored].tolist()
+        n_words = Counter(relation_of_word)
+        relations = sorted(n_words, key=lambda name: (-n_words[name], name))
         methods = []
         for (method, decoding), group in by_method(attempts).items():
+            # By word, in how many attempts it is right.
             right = np.stack([np.asarray(attempt.right)[words.scored] for attempt in group]).sum(0, dtype=np.int64)
-            by_sentence = np.bincount(sentence, weights=right, minlength=len(sentences)).astype(np.int64)
+            by_sentence = np.bincount(sentence_of_word, weights=right, minlength=len(sentences)).astype(np.int64)
             by_word = right if decoding == "argmax" and method in probes else None
             methods.append(MethodOutcomes(method, decoding, len(group), by_sentence, by_word))
         return cls(
             ids=tuple(tested.id for tested in sentences),
-            sentence=sentence,
+            sentence=sentence_of_word,
             relation=np.array([relations.index(name) for name in relation_of_word], dtype=np.int64),
             relations=tuple(relations),
             methods=tuple(methods),
@@ -89,8 +91,8 @@ class AttachmentOutcomes:
     def comparable(self) -> tuple[Comparable, ...]:
         """Return the attachment scores: one family for each decoding, and one by relation for each probe."""
         weights = poisson_weights(self.ids, self.replicates, self.seed).astype(np.float64)  # sums of integers are exact
-        n = len(self.ids)
-        all_words = np.bincount(self.sentence, minlength=n)
+        n_sentences = len(self.ids)
+        all_words = np.bincount(self.sentence, minlength=n_sentences)
         families: dict[str, list[Measured]] = {}
         for outcomes in self.methods:
             measured = _measured(outcomes.method, outcomes.right, all_words, outcomes.runs, weights)
@@ -101,8 +103,8 @@ class AttachmentOutcomes:
                 for index, name in enumerate(self.relations):
                     has_relation = self.relation == index
                     sentences, right_words = self.sentence[has_relation], outcomes.right_words[has_relation]
-                    words = np.bincount(sentences, minlength=n)
-                    right = np.bincount(sentences, weights=right_words, minlength=n).astype(np.int64)
+                    words = np.bincount(sentences, minlength=n_sentences)
+                    right = np.bincount(sentences, weights=right_words, minlength=n_sentences).astype(np.int64)
                     by_relation.append(_measured(name, right, words, outcomes.runs, weights))
         return tuple(
             Comparable(family, tuple(measured), "words whose head is found", "words", self.seed)

@@ -38,16 +38,15 @@ def describe(
         for role, treebank in inputs.treebanks.items()
     }
     tested = treebanks.pop("test")
-    reading = tested["sentences"]
-    resolved = {
+    chosen = {
         "probe": options.probes.chosen(has_vectors=inputs.vectors is not None),
         "recipe": inputs.choice.name,
         **shown_options,
     }
-    added = _extensions(resolved["probe"], options.maps.map)
+    extensions = _extensions(chosen["probe"], options.maps.map)
     return {
-        **describe_command(command, {**options.flat(), **resolved}, options.seed, workspace.stages),
-        **({"extensions": added} if added else {}),
+        **describe_command(command, {**options.flat(), **chosen}, options.seed, workspace.stages),
+        **({"extensions": extensions} if extensions else {}),
         "model": describe_model(inputs.encoder),
         **tested,
         "treebanks": treebanks,
@@ -69,7 +68,11 @@ def describe(
             "sentences_made": {role: store.made for role, store in inputs.stores.items()},
             **workspace.cache_log.describe(),
         },
-        "warnings": [*inputs.encoder.warnings, *warnings_of(reading), *warnings(options, inputs, workspace)],
+        "warnings": [
+            *inputs.encoder.warnings,
+            *warnings_of(tested["sentences"]),
+            *warnings(options, inputs, workspace),
+        ],
     }
 
 
@@ -108,15 +111,16 @@ def _describe_vectors(inputs: ProbingInputs) -> dict[str, Any] | None:
 def facts(options: ProbingOptions, inputs: ProbingInputs) -> Iterator[str]:
     """Yield what was trained on what, a phrase each."""
     recipe, splits = inputs.choice.recipe, inputs.splits
-    words = sum(len(sentence) for split in splits for sentence in split.train.sentences) // len(splits)
-    sentences = sum(len(split.train) for split in splits) // len(splits)
+    # Means over splits.
+    n_words = sum(len(sentence) for split in splits for sentence in split.train.sentences) // len(splits)
+    n_sentences = sum(len(split.train) for split in splits) // len(splits)
     if "train" in inputs.treebanks:
         names = ", ".join(Path(file.path).name for file in inputs.treebanks["train"].files) or "a treebank"
-        yield f"trained on {sentences:,} sentences ({words:,} words) of {names}"
+        yield f"trained on {n_sentences:,} sentences ({n_words:,} words) of {names}"
     else:
         yield (
             f"{len(splits)} folds: every sentence is predicted by probes trained on the other folds, about "
-            f"{sentences:,} sentences ({words:,} words)"
+            f"{n_sentences:,} sentences ({n_words:,} words)"
         )
     epochs = f"{recipe.epochs} epoch{'s' if recipe.epochs > 1 else ''}{' at most' if recipe.patience else ''}"
     decay = f", weight decay {recipe.weight_decay:g}" if recipe.weight_decay else ""
@@ -138,10 +142,10 @@ def notes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes
     """Yield how the numbers came about, a sentence each."""
     store = inputs.stores["test"]
     # If two treebanks share a store, the first of them made its maps.
-    by_folder = {maps.folder: maps for maps in reversed([*inputs.stores.values(), *trained.copies])}
-    size, made = sum(maps.bytes for maps in by_folder.values()), sum(maps.made for maps in by_folder.values())
+    stores = {maps.folder: maps for maps in reversed([*inputs.stores.values(), *trained.copies])}.values()
+    size, n_made = sum(maps.bytes for maps in stores), sum(maps.made for maps in stores)
     counted = " (each network counted)" if options.probes.copies(has_vectors=inputs.vectors is not None) else ""
-    origin = f"made of {made:,} sentences now{counted}" if made else "all there from an earlier run"
+    origin = f"made of {n_made:,} sentences now{counted}" if n_made else "all there from an earlier run"
     yield f"Word maps: {size / 1e6:,.0f} MB in {store.folder.parent}, {origin}."
     if trained.resumed:
         yield f"Trainings that were continued after an interruption: {trained.resumed}."
@@ -157,8 +161,8 @@ def notes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes
             "Tested sentences of more than three words that also occur word for word in training: "
             f"{repeated:,} of {tested:,}."
         )
-    batch = store[0]
-    if not batch.special[0, [0, -1]].any():
+    first_sentence = store[0]
+    if not first_sentence.special[0, [0, -1]].any():  # neither its first position nor its last one
         yield "The model has no special tokens, so ROOT has no feature and always the score 0."
 
 
@@ -186,8 +190,7 @@ def warnings(options: ProbingOptions, inputs: ProbingInputs, workspace: Workspac
         yield f"The treebank gives only {len(inputs.splits)} folds."
     if options.treebanks.limit is not None:
         for role, treebank in inputs.treebanks.items():
-            unread = options.treebanks.files()[role][len(treebank.files) :]
-            if unread:
+            if unread := options.treebanks.files()[role][len(treebank.files) :]:
                 yield f"--limit was reached before these files were read: {', '.join(unread)}."
 
 

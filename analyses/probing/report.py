@@ -85,7 +85,8 @@ _TREE = TableColumn("tree_uas", "share", "", "as a tree", terminal="tree", optio
 
 def probe_section(results: ProbeResults, titles: Titles) -> Section:
     """Return the tables, the figures and the section of the page."""
-    scores, title = results.tables, titles.figure
+    scores = results.tables
+    title = titles.figure
     methods = beside_paper(results)
     tables = {
         "probe": methods,
@@ -102,7 +103,7 @@ def probe_section(results: ProbeResults, titles: Titles) -> Section:
     }
     used = used_heads(results)
     if used:
-        heads = {name: of_probe.heads for name, of_probe in used.items()}
+        heads = {probe: weights.heads for probe, weights in used.items()}
         figures["probe_weights"] = weights_figure(heads, title=title)
         tables["probe_weights"] = _of_all_probes(used, "heads")
         tables["probe_weights_by_relation"] = _of_all_probes(used, "relations")
@@ -177,16 +178,16 @@ def shown_tables(results: ProbeResults) -> list[ShownTable]:
 def methods_table(results: ProbeResults) -> ShownTable:
     """Return the scores of all methods, and in a terminal their differences below them."""
     methods = beside_paper(results)
-    by_tree = methods[methods["decoding"] == "tree"].set_index("method")["uas"].to_dict()
+    tree_scores = methods[methods["decoding"] == "tree"].set_index("method")["uas"].to_dict()
     argmax = rows_of(methods[methods["decoding"] == "argmax"])
-    rows: list[Row] = [{**row, "tree_uas": by_tree.get(row["method"], float("nan"))} for row in argmax]
-    notes = [f"{fact[0].upper()}{fact[1:]}." for fact in results.facts]
-    notes += results.notes
+    rows: list[Row] = [{**row, "tree_uas": tree_scores.get(row["method"], float("nan"))} for row in argmax]
+    facts_as_sentences = [f"{fact[0].upper()}{fact[1:]}." for fact in results.facts]
+    notes = [*facts_as_sentences, *results.notes]
     for row in rows_of(results.tables.contrasts):
         difference = f"{percent(row['difference'], sign=True)} {interval(row['low'], row['high'])}".rstrip()
         notes.append(f"{row['first']} − {row['second']}: {difference}")
-    title, columns = "Syntactic heads found (UAS in %, without punctuation)", (*PROBE.columns, _TREE)
-    return ShownTable("probe", title, columns, rows, notes=notes, wide=110)
+    title = "Syntactic heads found (UAS in %, without punctuation)"
+    return ShownTable("probe", title, (*PROBE.columns, _TREE), rows, notes=notes, wide=110)
 
 
 def _relations(relations: pd.DataFrame, min_count: int) -> ShownTable:
@@ -228,22 +229,19 @@ def _score_column(method: str) -> TableColumn:
 
 def explored_probes(results: ProbeResults) -> Contribution | None:
     """Return the weights of all heads in all probes of attention; None if there are none."""
-    # The rank of a head in a probe is that of the larger of its weights in the two directions.
     probes = used_heads(results)
     if not probes:
         return None
-    facts: dict[str, list[Fact]] = {}
-    phrases: dict[str, list[str]] = {}
+    measures: list[Measure] = []
+    facts: dict[str, tuple[Fact, ...]] = {}  # by the name of the head, as are phrases
+    phrases: dict[str, tuple[str, ...]] = {}
     for probe, weights in probes.items():
+        measures += _measures(probe, weights.heads)
         for head, fact, phrase in _facts(probe, weights.heads):
-            facts.setdefault(head, []).append(fact)
-            phrases.setdefault(head, []).append(phrase)
-    return Contribution(
-        measures=tuple(measure for name, weights in probes.items() for measure in _measures(name, weights.heads)),
-        findings=(*_scores(results, probes), *findings_of_weights(probes)),
-        phrases={head: tuple(of_head) for head, of_head in phrases.items()},
-        facts={head: tuple(of_head) for head, of_head in facts.items()},
-    )
+            facts[head] = (*facts.get(head, ()), fact)
+            phrases[head] = (*phrases.get(head, ()), phrase)
+    findings = (*_findings_of_scores(results, probes), *findings_of_weights(probes))
+    return Contribution(tuple(measures), findings, phrases, facts)
 
 
 def _measures(probe: str, heads: pd.DataFrame) -> Iterator[Measure]:
@@ -254,16 +252,11 @@ def _measures(probe: str, heads: pd.DataFrame) -> Iterator[Measure]:
         yield from head_measures(PROBE_WEIGHTS, rows, id_, facts, direction=direction)
 
 
-def _best_directions(heads: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per head: its direction with the larger weight, and its rank by that weight."""
-    rows = heads.sort_values("weight", ascending=False, kind="stable").drop_duplicates(["layer", "head"])
-    ranks = rows["weight"].rank(ascending=False, method="min").astype(int)
-    return rows.assign(rank=ranks).sort_values(["layer", "head"])
-
-
 def _facts(probe: str, heads: pd.DataFrame) -> Iterator[tuple[str, Fact, str]]:
-    """Yield for each head its name, a line of its card and a phrase about it."""
-    best = _best_directions(heads)
+    """Yield for each head its name, a line of its card and a phrase about it, both about its larger weight."""
+    ranked = heads.sort_values("weight", ascending=False, kind="stable").drop_duplicates(["layer", "head"])
+    ranks = ranked["weight"].rank(ascending=False, method="min").astype(int)
+    best = ranked.assign(rank=ranks).sort_values(["layer", "head"])
     for row in rows_of(best):
         rank, weight, arrow = f"{row['rank']} of {len(best)}", f"{row['weight']:.3f}", ARROWS[row["direction"]]
         text = f"{rank}; weight {weight}, {arrow}; alone {share(row['accuracy'])}"
@@ -272,7 +265,7 @@ def _facts(probe: str, heads: pd.DataFrame) -> Iterator[tuple[str, Fact, str]]:
         yield head_name(row["layer"], row["head"]), fact, phrase
 
 
-def _scores(results: ProbeResults, probes: Mapping[str, HeadWeights]) -> Iterator[Finding]:
+def _findings_of_scores(results: ProbeResults, probes: Mapping[str, HeadWeights]) -> Iterator[Finding]:
     """Yield how each probe does, with the view of its weights if it has any."""
     scores = results.tables
     for probe, text in score_texts(scores.methods, scores.contrasts, trained_probes(results.history)):

@@ -129,31 +129,31 @@ def _train(
         cache=workspace.cache,
         folder=workspace.folder,
     )
-    all_results = train_folds(setting, trainings, options.training.workers)
+    all_trained = train_folds(setting, trainings, options.training.workers)
     for training in trainings:
-        results = list(islice(all_results, len(training.splits)))
-        for result in results:
-            workspace.cache_log.add(result.cache_log)
-            workspace.stages.add(result.seconds)
-        yield _outcome(setting, training, results, inputs)
+        trained = list(islice(all_trained, len(training.splits)))
+        for fold in trained:
+            workspace.cache_log.add(fold.cache_log)
+            workspace.stages.add(fold.seconds)
+        yield _outcome(setting, training, trained, inputs)
 
 
 def _outcome(
-    setting: FoldSetting, training: ProbeTraining, results: Sequence[TrainedFold], inputs: ProbingInputs
+    setting: FoldSetting, training: ProbeTraining, trained: Sequence[TrainedFold], inputs: ProbingInputs
 ) -> TrainingOutcome:
     """Put together what one training gave on all its splits."""
     attempts = []
     for decoding in setting.decodings(training):
         correct = CorrectWords(inputs.sentences)
-        for split, result in zip(training.splits, results, strict=True):
-            correct.add(split, result.predicted[decoding])
+        for split, fold in zip(training.splits, trained, strict=True):
+            correct.add(split, fold.predicted[decoding])
         attempts.append(Attempt(training.method, training.task, decoding, training.run, correct.words))
-    arcs = [result.arcs for result in results if result.arcs is not None]
+    arcs = [fold.arcs for fold in trained if fold.arcs is not None]
     return TrainingOutcome(
         training=training,
         attempts=tuple(attempts),
-        history=tuple(epoch for result in results for epoch in result.history),
+        history=tuple(epoch for fold in trained for epoch in fold.history),
         arcs=added_up(arcs) if arcs else None,
-        checkpoints=tuple(result.checkpoint for result in results),
-        resumed=sum(result.resumed for result in results),
+        checkpoints=tuple(fold.checkpoint for fold in trained),
+        resumed=sum(fold.resumed for fold in trained),
     )
