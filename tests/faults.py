@@ -1043,8 +1043,8 @@ _EXPLORED = (
     ),
     Fault(
         "analyses/shared/input_sample.py",
-        "if taken >= most:",
-        "if taken + spaces[index] > most:",
+        "if filled >= most:",
+        "if filled + spaces[index] > most:",
         "tests/unit/test_input_sample.py::test_any_split_order_and_nesting_gives_the_same_bytes",
     ),
     Fault(
@@ -1055,7 +1055,7 @@ _EXPLORED = (
     ),
     Fault(
         "analyses/shared/annotation.py",
-        "tuple(row_of[each] for each in right)",
+        "tuple(row_of_word[other] for other in right)",
         "tuple(right)",
         "tests/unit/test_cases.py::test_cases_come_first_and_are_judged_by_the_analysis",
     ),

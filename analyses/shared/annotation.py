@@ -26,35 +26,36 @@ class Annotation(AnnotatedInput):
         """Return the annotation of one input of a batch, with the cases that the guessers judge."""
         sentence, length = batch.sentences[index], int(batch.lengths[index])
         special = batch.special[index, :length].tolist()
-        row_of = [row for row in range(length) if not special[row]]
+        row_of_word = [row for row in range(length) if not special[row]]
         words = iter(sentence.words)
-        rows = batch.labels[index] if batch.labels else ["" if is_special else next(words) for is_special in special]
+        labels = batch.labels[index] if batch.labels else ["" if is_special else next(words) for is_special in special]
         annotation = cls(
             id=sentence.id,
             document=document_of(sentence),
             file=sentence.file,
             line=sentence.line,
-            rows=tuple(rows),
+            rows=tuple(labels),
             special=tuple(special),
         )
         if batch.columns is not None:
             return _with_columns(annotation, sentence, batch.columns, index)
-        if len(row_of) != len(sentence):  # the rows are pieces of words
+        if len(row_of_word) != len(sentence):  # the rows are pieces of words
             return annotation
         heads: list[int | None] = [None] * length
         relations: list[str | None] = [None] * length
-        for row, head, relation in zip(row_of, sentence.heads, sentence.relations, strict=False):
+        for row, head, relation in zip(row_of_word, sentence.heads, sentence.relations, strict=False):
             if head is not None:
-                heads[row], relations[row] = row_of[head - 1] if head else -1, relation
-        tags = dict(zip(row_of, sentence.tags, strict=False))
+                heads[row] = row_of_word[head - 1] if head else -1
+                relations[row] = relation
+        tags = dict(zip(row_of_word, sentence.tags, strict=False))
         return replace(
             annotation,
             heads=tuple(heads),
             relations=tuple(relations),
             tags=tuple(tags.get(row) for row in range(length)) if tags else (),
-            mentions=tuple(_mentions(sentence, row_of)),
+            mentions=tuple(_mentions(sentence, row_of_word)),
             cases=tuple(
-                ShownCase(row_of[word], tuple(row_of[each] for each in right), guesser.cases, guesser.names)
+                ShownCase(row_of_word[word], tuple(row_of_word[other] for other in right), guesser.cases, guesser.names)
                 for guesser in guessers
                 for word, right in guesser.cases_of(sentence)
             ),
@@ -90,22 +91,22 @@ def document_of(sentence: Sentence) -> str | None:
 def _with_columns(annotation: Annotation, sentence: Sentence, columns: Columns, index: int) -> Annotation:
     """Return the annotation with the columns of its maps, and with the gold links of a sentence pair."""
     special = columns.special[index, : int(columns.lengths[index])].tolist()
-    column_of = [column for column, is_special in enumerate(special) if not is_special]
+    column_of_word = [column for column, is_special in enumerate(special) if not is_special]
     gold = PairLinks()
-    if isinstance(sentence, SentencePair) and sentence.gold is not None and len(column_of) == len(sentence.source):
+    if isinstance(sentence, SentencePair) and sentence.gold is not None and len(column_of_word) == len(sentence.source):
         gold = sentence.gold
     return replace(
         annotation,
         columns=columns.labels[index],
         special_columns=tuple(special),
         links=tuple(
-            Link(row, column_of[source], (source, row) in gold.sure)
+            Link(row, column_of_word[source], (source, row) in gold.sure)
             for source, row in sorted(gold.possible, key=lambda link: link[::-1])
         ),
     )
 
 
-def _mentions(sentence: Sentence, row_of: Sequence[int]) -> list[ShownMention]:
+def _mentions(sentence: Sentence, row_of_word: Sequence[int]) -> list[ShownMention]:
     """Return the mentions of a window whose words are all in it. The others of a document are left out."""
     if not isinstance(sentence, Window):
         return []
@@ -113,11 +114,11 @@ def _mentions(sentence: Sentence, row_of: Sequence[int]) -> list[ShownMention]:
     mentions = [document.mentions[index] for index in document.starting(sentence.start, sentence.stop)]
     return [
         ShownMention(
-            start=row_of[mention.start - sentence.start],
-            end=row_of[mention.stop - 1 - sentence.start],
+            start=row_of_word[mention.start - sentence.start],
+            end=row_of_word[mention.stop - 1 - sentence.start],
             entity=mention.entity,
             type=mention.type,
-            head=row_of[mention.head - sentence.start],
+            head=row_of_word[mention.head - sentence.start],
         )
         for mention in mentions
         if mention.head is not None and mention.stop <= sentence.stop

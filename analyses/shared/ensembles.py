@@ -107,16 +107,16 @@ def scored_ensembles(
     values: npt.NDArray[np.float32],
     gold: npt.NDArray[np.bool_],
     unit: Array,
-    first: npt.NDArray[np.bool_],
+    in_first_half: npt.NDArray[np.bool_],
     draws: Array,
     most: int,
     shape: tuple[int, int, int],
 ) -> tuple[dict[str, Any], list[tuple[int, ...]]]:
     """Choose ensembles of up to ``most`` heads on halves of the text, and score them on the others.
 
-    The words may also be mentions; ``unit`` is the index of the sentence or document of each, ``first`` says which of
-    these units are in the first half of each split, shape (units, splits), and ``draws`` how often each bootstrap
-    replicate draws each of them, shape (replicates, units). See `Greedy` for ``values`` and ``gold``.
+    The words may also be mentions; ``unit`` is the index of the sentence or document of each. ``in_first_half`` says
+    which of these units are in the first half of each split, shape (units, splits), and ``draws`` how often each
+    bootstrap replicate draws each of them, shape (replicates, units). See `Greedy` for ``values`` and ``gold``.
 
     Returns plain counts, and the heads that were chosen on the whole text, then on both halves of each split.
     """
@@ -126,7 +126,7 @@ def scored_ensembles(
     ensemble_is_right, single_is_right, is_scored = np.zeros((3, SPLITS, len(gold)), dtype=bool)
     for split in range(SPLITS):
         for half in (True, False):
-            is_choosing = first[unit, split] == half
+            is_choosing = in_first_half[unit, split] == half  # of each word
             heads = search.chosen(is_choosing) if is_choosing.any() else ()
             chosen.append(heads)
             if heads:
@@ -136,8 +136,8 @@ def scored_ensembles(
     counts_by_split = zip(ensemble_is_right.sum(1).tolist(), is_scored.sum(1).tolist(), strict=True)
     accuracies = [n_right / n_scored for n_right, n_scored in counts_by_split if n_scored]
     gain_by_word = ensemble_is_right.sum(0) - single_is_right.sum(0)
-    drawn_gain = draws @ np.bincount(unit, gain_by_word, len(first))
-    drawn_scored = draws @ np.bincount(unit, is_scored.sum(0), len(first))
+    drawn_gain = draws @ np.bincount(unit, gain_by_word, len(in_first_half))
+    drawn_scored = draws @ np.bincount(unit, is_scored.sum(0), len(in_first_half))
     low, high = interval(drawn_gain[drawn_scored > 0] / drawn_scored[drawn_scored > 0])
     counts = {
         "total": len(gold),

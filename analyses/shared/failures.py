@@ -34,8 +34,8 @@ def chosen_heads(row: Mapping[str, Any], cells: pd.DataFrame, chosen: Sequence[s
             head_read = int(row["layer"]), int(row["head"]), str(row["direction"])
         else:
             layer, head = map(int, name.split("-"))
-            of_head = rows_of(cells[(cells["layer"] == layer) & (cells["head"] == head)])
-            better = max(of_head, key=lambda cell: (cell["correct"], cell["direction"]))
+            both_directions = rows_of(cells[(cells["layer"] == layer) & (cells["head"] == head)])
+            better = max(both_directions, key=lambda cell: (cell["correct"], cell["direction"]))
             head_read = layer, head, better["direction"]
         if head_read not in seen:
             seen.add(head_read)
@@ -105,8 +105,8 @@ def clear_mistake(
     """Return the most frequent mistake of the best head of a row, if it is clearly first."""
     # name: the column that names the relation or type of mention. right: what is picked where the head is right.
     keys = (name, "layer", "head", "direction")
-    of_head = [each for each in picked if all(each[key] == row[key] for key in keys)]
-    mistakes = sorted((each for each in of_head if each["picked"] != right), key=lambda each: -each["count"])
+    of_head = [pick for pick in picked if all(pick[key] == row[key] for key in keys)]
+    mistakes = sorted((pick for pick in of_head if pick["picked"] != right), key=lambda pick: -pick["count"])
     if not mistakes:
         return None
     # The first is clear if its interval lies above that of the second, which is stricter than a test of both.

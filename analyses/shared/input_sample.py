@@ -113,27 +113,28 @@ class InputSample(ExactMetric):
         if source.shape(self.kind) != (self.n_layers, self.n_heads):
             raise ValueError(f"maps of another shape than {self.n_layers} layers × {self.n_heads} heads")
         sizes = source.sizes()
-        short = [index for index, size in enumerate(sizes) if size <= MOST_ROWS]
+        short = [index for index, size in enumerate(sizes) if size <= MOST_ROWS]  # the inputs that may be drawn
         self.inputs += len(source.sentences)
         self.too_long += len(source.sentences) - len(short)
         identities = self._identities([source.sentences[index] for index in short])
         kept = self.sampled()
         # An input whose hash equals that of a kept one is a candidate, too: the content decides between them, so the
         # new one goes first here.
-        order = [(each.document, each.key, b"-") for each in kept]
+        order = [(sampled.document, sampled.key, b"-") for sampled in kept]
         order += [(document, key, b"") for document, key in identities]
         spaces = self._spaces([*_sides(kept), *(sizes[index] for index in short)])
         new_indices = [index for index in drawn(order, self.size, spaces, self.cells) if index >= len(kept)]
         if new_indices:
             # All inputs of the batch with the same hash are candidates.
             drawn_identities = {order[index][:2] for index in new_indices}
-            candidates = [pair for pair in zip(short, identities, strict=True) if pair[1] in drawn_identities]
-            batches = source.drawn([index for index, _ in candidates], self.kind)
+            identity_of = dict(zip(short, identities, strict=True))
+            candidates = [index for index in short if identity_of[index] in drawn_identities]
+            batches = source.drawn(candidates, self.kind)
             read = [annotated_maps for batch_of_maps in batches for annotated_maps in self._read(batch_of_maps)]
-            inputs = [
-                SampledInput.of(key, document, *annotated_maps, unit=self.unit)
-                for annotated_maps, (_, (document, key)) in zip(read, candidates, strict=True)
-            ]
+            inputs = []
+            for index, annotated_maps in zip(candidates, read, strict=True):
+                document, key = identity_of[index]
+                inputs.append(SampledInput.of(key, document, *annotated_maps, unit=self.unit))
             self._hold(kept + inputs)
 
     def compute(self) -> int:
@@ -226,11 +227,9 @@ def _sides(inputs: Sequence[SampledInput]) -> list[int]:
 
 def _order(inputs: Sequence[SampledInput]) -> list[tuple[int, int, bytes]]:
     """Return what inputs are sorted by. Ids of merged corpora may repeat; the content then decides."""
-    times = Counter(each.key for each in inputs)
-    return [
-        (each.document, each.key, each.content.cpu().numpy().tobytes() if times[each.key] > 1 else b"")
-        for each in inputs
-    ]
+    times = Counter(sampled.key for sampled in inputs)
+    contents = [sampled.content.cpu().numpy().tobytes() if times[sampled.key] > 1 else b"" for sampled in inputs]
+    return [(sampled.document, sampled.key, content) for sampled, content in zip(inputs, contents, strict=True)]
 
 
 def drawn(order: Sequence[tuple[int, int, bytes]], size: int, spaces: Sequence[int] = (), most: int = 0) -> list[int]:
@@ -242,24 +241,22 @@ def drawn(order: Sequence[tuple[int, int, bytes]], size: int, spaces: Sequence[i
         spaces: the space that each input takes.
         most: the space that is filled in the order of the hashes of the ids, into which the last input need not fit.
     """
-    seen: Counter[int] = Counter()
+    seen: Counter[int] = Counter()  # the inputs of each document so far
     ranked = []
     # Inputs with cases come first: the number of their document is negative.
     for index in sorted(range(len(order)), key=lambda index: order[index]):
-        document = order[index][0]
+        document, _, _ = order[index]
         ranked.append((document >= 0, seen[document], order[index], index))
         seen[document] += 1
-    chosen, taken = dict.fromkeys(index for *_, index in sorted(ranked)[:size]), 0
+    chosen = dict.fromkeys(index for *_, index in sorted(ranked)[:size])
 
-    def by_own_hash(index: int) -> tuple[bool, int, tuple[int, int, bytes]]:
-        document, key, _ = order[index]
-        return document >= 0, key, order[index]
-
-    for index in sorted(range(len(order)), key=by_own_hash):
-        if taken >= most:
+    filled = 0
+    by_key = [(document >= 0, key, order[index], index) for index, (document, key, _) in enumerate(order)]
+    for *_, index in sorted(by_key):
+        if filled >= most:
             break
         chosen[index] = None  # also takes space if it was chosen above
-        taken += spaces[index]
+        filled += spaces[index]
     return list(chosen)
 
 

@@ -52,25 +52,25 @@ def merged_facts(first: Any, second: Any, what: str = "the facts") -> Any:
     raise MergeError(f"the runs differ in {what}: {_shown(first)} and {_shown(second)}")
 
 
-def _merged_field(each: Field[Any], first: Any, second: Any, what: str) -> Any:
-    """Merge one field of the facts of two runs by its rule; without a rule, its values must be equal."""
-    one, other = getattr(first, each.name), getattr(second, each.name)
-    match each.metadata.get(_RULE):
+def _merged_field(declared: Field[Any], first_facts: Any, second_facts: Any, what: str) -> Any:
+    """Merge a field of the facts of two runs, called ``what``, by its rule; without one, its values must be equal."""
+    first, second = getattr(first_facts, declared.name), getattr(second_facts, declared.name)
+    match declared.metadata.get(_RULE):
         case "sum":
-            return one + other
+            return first + second
         case "add":
-            return {key: one.get(key, 0) + other.get(key, 0) for key in dict.fromkeys([*one, *other])}
+            return {key: first.get(key, 0) + second.get(key, 0) for key in dict.fromkeys([*first, *second])}
         case "all":
-            return {**one, **other} if isinstance(one, Mapping) else (*one, *other)
+            return {**first, **second} if isinstance(first, Mapping) else (*first, *second)
         case "union":
-            return tuple(dict.fromkeys((*one, *other)))
+            return tuple(dict.fromkeys((*first, *second)))
         case "common":
-            return one if one == other else None
+            return first if first == second else None
         case "first":
-            return one
+            return first
         case "rows":
-            return _rows_together(one, other)
-    return merged_facts(one, other, f"{each.name.replace('_', ' ')} of {what}")
+            return _rows_together(first, second)
+    return merged_facts(first, second, f"{declared.name.replace('_', ' ')} of {what}")
 
 
 def key_of_texts(ids: Iterable[str]) -> str:
@@ -78,13 +78,13 @@ def key_of_texts(ids: Iterable[str]) -> str:
     return hashlib.blake2b("\n".join(ids).encode(), digest_size=8).hexdigest()
 
 
-def _rows_together(one: Any, other: Any) -> Any:
+def _rows_together(first: Any, second: Any) -> Any:
     """Put the rows of two data frames together, or of those in two mappings by key."""
-    if isinstance(one, Mapping):
-        return {key: _rows_together(one[key], other[key]) if key in other else one[key] for key in one}
+    if isinstance(first, Mapping):
+        return {key: _rows_together(first[key], second[key]) if key in second else first[key] for key in first}
     import pandas as pd
 
-    return pd.concat([one, other], ignore_index=True)
+    return pd.concat([first, second], ignore_index=True)
 
 
 def _shown(value: object) -> str:

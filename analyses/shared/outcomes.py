@@ -168,11 +168,12 @@ class OutcomeCounts(ConfiguredMetric):
         groups, starts = np.unique(group_of_pair, return_index=True)
         cuts = starts[1:].tolist()
         units_by_group = torch.from_numpy(unit_of_pair).tensor_split(cuts)
+        outcomes_by_group = by_pair.tensor_split(cuts)
         # Both buffers are overwritten by every group, because new ones of their size would take time for each.
         products = torch.empty(len(weights), outcomes.shape[1])
         drawn = torch.empty(self.bootstrap.shape[1:], dtype=torch.int32)
-        for index, units, right in zip(groups.tolist(), units_by_group, by_pair.tensor_split(cuts), strict=True):
-            torch.mm(weights.index_select(1, units), right, out=products)
+        for index, units, by_unit in zip(groups.tolist(), units_by_group, outcomes_by_group, strict=True):
+            torch.mm(weights.index_select(1, units), by_unit, out=products)
             self.counts[index].add_(products[:n_subsets].to(self.counts))
             self.bootstrap[index].add_(drawn.copy_(products[n_subsets:]))
 

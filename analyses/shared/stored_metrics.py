@@ -95,7 +95,7 @@ class StoredMetrics(Mapping[str, MetricStates]):
         """
         if name not in self._restored:
             self._restored[name] = added_up([run[name] for run in self._runs if name in run], kind)
-        metric = self._restored[name][0]
+        metric, _ = self._restored[name]
         if not isinstance(metric, kind):
             raise StateError(f"the counts {name!r} are those of {type(metric).__name__}, not of {kind.__name__}")
         return metric
@@ -109,8 +109,8 @@ def added_up(stored: Sequence[MetricStates], kind: type[AnyMetric]) -> tuple[Any
         for other in others:
             metric.merge_state(other.restore(kind))
         return metric, first.arguments
-    arguments = kind.joined_arguments([each.arguments for each in stored])
+    arguments = kind.joined_arguments([states.arguments for states in stored])
     total = kind(**arguments)
-    for each in stored:
-        total.absorb(each.restore(kind))
+    for states in stored:
+        total.absorb(states.restore(kind))
     return total, arguments
