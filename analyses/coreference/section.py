@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -41,9 +40,13 @@ def coreference_section(results: CoreferenceResults, titles: Titles | None = Non
         for example in examples
         for candidate in example["candidates"]
     ]
+    of_paper = {  # in percent, if the paper has numbers of this model
+        f"paper_{column_name(method)}": [by_type[kind] for kind in counted.best["type"]]
+        for method, by_type in (results.published or {}).items()
+    }
     tables = {
         "coreference": counted.cells,
-        "coreference_best": _beside_paper(counted.best, results.published),
+        "coreference_best": counted.best.assign(**of_paper),
         "coreference_baselines": counted.baselines,
         "coreference_distances": counted.distances,
         "coreference_examples": pd.DataFrame(candidates, columns=EXAMPLES.names),
@@ -108,15 +111,6 @@ def coreference_section(results: CoreferenceResults, titles: Titles | None = Non
         tables=tables,
         figures=figures,
     )
-
-
-def _beside_paper(best: pd.DataFrame, published: Mapping[str, Mapping[str, int]] | None) -> pd.DataFrame:
-    """Add columns ``paper_METHOD`` in percent if the paper has numbers of this model."""
-    columns = {
-        f"paper_{column_name(method)}": [by_type[kind] for kind in best["type"]]
-        for method, by_type in (published or {}).items()
-    }
-    return best.assign(**columns)
 
 
 def _direction(example: Row) -> Markup:

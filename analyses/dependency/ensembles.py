@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,14 +48,6 @@ class Read:
     is_tree: list[bool]  # whether all words but one have a syntactic head, and that one is the root
 
 
-class Chosen(NamedTuple):
-    """The ensembles that were chosen."""
-
-    rows: list[dict[str, Any]]  # the counts of each relation, as plain data
-    # By relation, the heads that were chosen on all sentences, then those of both halves of each split in turn.
-    heads: dict[str, list[tuple[int, ...]]]
-
-
 def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str], readings: int) -> Read:
     """Keep the values of all heads for the words of sentences, with the name that each relation is counted under."""
     read = Read([], [], [], [], [], [])
@@ -87,9 +79,11 @@ def read_values(batches: Iterable[MapBatch], name_of: Callable[[str], str], read
 def ensemble_rows(
     read: Read, groups: Mapping[str, frozenset[str]], shape: tuple[int, int, int], *, most: int, min_count: int,
     replicates: int, seed: int,
-) -> Chosen:  # fmt: skip
+) -> tuple[list[dict[str, Any]], dict[str, list[tuple[int, ...]]]]:  # fmt: skip
     """Choose and score ensembles of up to ``most`` heads for each group with enough words."""
     # The shape has the numbers of layers, heads and readings.
+    # Returns the counts of each group, as plain data, and by group the heads that were chosen on all sentences, then
+    # those of both halves of each split in turn.
     in_first_half = halves(read.ids, SPLITS, seed).T  # sentence, split
     draws = poisson_weights(read.ids, replicates, seed).astype(np.float64)
     rows, heads_of_group = [], {}
@@ -111,4 +105,4 @@ def ensemble_rows(
         is_gold = gold[:, None] == np.arange(longest)  # word, candidate
         row, heads_of_group[name] = scored_ensembles(padded, is_gold, sentence, in_first_half, draws, most, shape)
         rows.append({"relation": name, **row})
-    return Chosen(rows, heads_of_group)
+    return rows, heads_of_group

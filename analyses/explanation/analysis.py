@@ -78,7 +78,33 @@ class ExplanationTests(Analysis[ExplainFacts, ExplainResults]):
         self, options: OptionSet, counted: Counted[ExplainFacts], needed: Mapping[str, Any], looked: Any
     ) -> ExplainResults:
         """Make all tables of what was found text by text."""
-        return results_of(counted.facts)
+        facts = counted.facts
+        with attending_to(facts.item):
+            texts, findings = concluded(facts)
+            bootstrap = facts.bootstrap()
+            tables: dict[str, pd.DataFrame] = {}
+            for test in facts.chosen():
+                tables |= test.summarize(facts.measured.get(test.name, {}), facts.classes, bootstrap)
+            for finding in findings:
+                tables |= finding.tables
+            concluded_points = [rows for finding in findings for rows in finding.points]
+            points = [rows for rows in (facts.points, *concluded_points) if len(rows)]
+            return ExplainResults(
+                texts=texts,
+                summary=summarize(texts, measures_of(texts), facts.classes, bootstrap),
+                verdicts=verdicts(texts, bootstrap, epsilon=facts.options.epsilon),
+                models=_scores(facts, bootstrap),
+                curve=_curve(pd.concat(points)) if points else pd.DataFrame(),
+                tables=tables,
+                history=facts.history,
+                classes=facts.classes,
+                examples=facts.examples,
+                epsilon=facts.options.epsilon,
+                facts=facts.phrases,
+                notes=facts.notes,
+                left_out=facts.left_out,
+                item=facts.item,
+            )
 
     def section(self, results: ExplainResults, titles: Titles) -> Section:
         """Make the tables, the figures and the section of the page."""
@@ -148,36 +174,6 @@ def concluded(facts: ExplainFacts) -> tuple[pd.DataFrame, list[Findings]]:
             columns = facts.compared[test.name]
             table = with_columns(table, test, {str(name): columns[name].to_numpy() for name in columns})
     return table, findings
-
-
-def results_of(facts: ExplainFacts) -> ExplainResults:
-    """Make all tables of what was found text by text."""
-    with attending_to(facts.item):
-        texts, findings = concluded(facts)
-        bootstrap = facts.bootstrap()
-        tables: dict[str, pd.DataFrame] = {}
-        for test in facts.chosen():
-            tables |= test.summarize(facts.measured.get(test.name, {}), facts.classes, bootstrap)
-        for finding in findings:
-            tables |= finding.tables
-        concluded_points = [rows for finding in findings for rows in finding.points]
-        points = [rows for rows in (facts.points, *concluded_points) if len(rows)]
-        return ExplainResults(
-            texts=texts,
-            summary=summarize(texts, measures_of(texts), facts.classes, bootstrap),
-            verdicts=verdicts(texts, bootstrap, epsilon=facts.options.epsilon),
-            models=_scores(facts, bootstrap),
-            curve=_curve(pd.concat(points)) if points else pd.DataFrame(),
-            tables=tables,
-            history=facts.history,
-            classes=facts.classes,
-            examples=facts.examples,
-            epsilon=facts.options.epsilon,
-            facts=facts.phrases,
-            notes=facts.notes,
-            left_out=facts.left_out,
-            item=facts.item,
-        )
 
 
 def measures_of(table: pd.DataFrame) -> dict[str, list[str]]:

@@ -84,20 +84,15 @@ def importance(batch: TextBatch) -> dict[str, Tensor]:
     }
 
 
-def random_scores(batch: TextBatch, draws: int) -> Float[Tensor, "batch draws n"]:
-    """Draw random scores of words, which are the same for a text in every batch; 0 outside the text."""
-    scores = torch.zeros(len(batch), draws, batch.mask.shape[-1], dtype=torch.float64)
-    for i, text in enumerate(batch.texts):
-        scores[i, :, : len(text)] = torch.from_numpy(batch.generator(i, "removal").random((draws, len(text))))
-    return scores
-
-
 def orderings(batch: TextBatch, draws: int = DRAWS) -> dict[str, Tensor]:
     """Return the scores by which words are removed, the highest first, for each of `ORDERS`, as (batch, draws, n)."""
     # Orders that are not random have one draw (Serrano & Smith 2019, §5).
     fixed = importance(batch)
     fixed["ascending"] = -fixed["attention"]
-    return {name: scores[:, None] for name, scores in fixed.items()} | {"random": random_scores(batch, draws)}
+    random = torch.zeros(len(batch), draws, batch.mask.shape[-1], dtype=torch.float64)
+    for i, text in enumerate(batch.texts):  # each with a generator of its own: the same scores in every batch
+        random[i, :, : len(text)] = torch.from_numpy(batch.generator(i, "removal").random((draws, len(text))))
+    return {name: scores[:, None] for name, scores in fixed.items()} | {"random": random}
 
 
 def ranks(scores: Float[Tensor, "batch k n"], mask: Bool[Tensor, "batch n"]) -> Int[Tensor, "batch k n"]:

@@ -117,7 +117,11 @@ class Transformers:
                 for child in model.children():
                     if child is not model.base_model:
                         child.apply(model._init_weights)
-        name = self._shown_name()
+        name = self.files.name
+        if self.model.model == DEMO:
+            name = DEMO_NAME
+        elif not self.files.endpoint:  # a folder
+            name = Path(name).name or name
         heads = options.chosen_heads()
         n_layers = getattr(model.config, "num_hidden_layers", 0)  # 0 if unknown
         n_heads = getattr(model.config, "num_attention_heads", 0)
@@ -141,13 +145,6 @@ class Transformers:
             raise ModelError(str(error).replace("query='all'", "--query all")) from error
         except ValueError as error:
             raise OptionError(str(error)) from error
-
-    def _shown_name(self) -> str:
-        """Return the name of the model for readers: that on the Hub, or that of its folder."""
-        name = self.files.name
-        if self.model.model == DEMO:
-            return DEMO_NAME
-        return name if self.files.endpoint else Path(name).name or name
 
     def identity(self, model: TransformerAttention) -> dict[str, Any]:
         """Return what identifies the untrained model in the cache."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,16 +24,6 @@ STANDARD_ERRORS = 1.959963984540054
 
 Choice = tuple[int, int, int]
 """The indices of a direction, a layer and a head, 0-based."""
-
-
-@dataclass(frozen=True)
-class HeldOutChoice:
-    """A head that was chosen on one half of the sentences, and its score on the other half."""
-
-    split: int  # the number of the split, 0-based
-    head: Choice  # the head and direction with the most right decisions in the half that was used to choose
-    correct: int  # the right decisions of this head in the other half
-    total: int  # the number of decisions in the other half
 
 
 def best_head(correct: Array, total: int, directions: Sequence[str]) -> tuple[Choice, dict[str, Any]]:
@@ -55,7 +44,7 @@ def best_head(correct: Array, total: int, directions: Sequence[str]) -> tuple[Ch
 
 def heldout(correct: Array, total: Array) -> dict[str, Any]:
     """Choose the head and direction on one half and score them on the other, both ways, over all splits."""
-    _, scores, totals = _scored_choices(correct, total)
+    _, scores, totals = scored_choices(correct, total)
     right, scored = scores.sum(1), totals.sum(1)
     by_split = rates(right, scored)
     return {
@@ -67,19 +56,7 @@ def heldout(correct: Array, total: Array) -> dict[str, Any]:
     }
 
 
-def heldout_choices(correct: Array, total: Array) -> list[HeldOutChoice]:
-    """Return the heads that are chosen on each half of each split, with their scores on the other half."""
-    heads, scores, totals = _scored_choices(correct, total)
-    choices = zip(heads, scores.ravel().tolist(), totals.ravel().tolist(), strict=True)
-    halves = np.stack([total[1:], total[0] - total[1:]], axis=1).ravel().tolist()
-    return [
-        HeldOutChoice(number // 2, *choice)
-        for number, (choice, size) in enumerate(zip(choices, halves, strict=True))
-        if size > 0
-    ]
-
-
-def _scored_choices(correct: Array, total: Array) -> tuple[list[Choice], Array, Array]:
+def scored_choices(correct: Array, total: Array) -> tuple[list[Choice], Array, Array]:
     """Return the heads chosen on both halves of each split, and the scores and sizes of the other: (splits, halves)."""
     choosing = np.stack([correct[1:], correct[0] - correct[1:]], axis=1)  # split, half, direction, layer, head
     sizes = np.stack([total[1:], total[0] - total[1:]], axis=1)

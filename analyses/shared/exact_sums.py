@@ -43,7 +43,11 @@ def fixed(values: Float[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
 
 
 def floating(sums: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Return fixed-point sums as float64."""
+    """Return fixed-point sums as float64.
+
+    Raises:
+        ExactSumError: a sum is so large that it may have overflowed.
+    """
     # The absolute value of the smallest int64 is negative, so both bounds are compared.
     if bool(((sums > LIMIT) | (sums < -LIMIT)).any()):
         raise ExactSumError(_TOO_LARGE)
@@ -51,7 +55,15 @@ def floating(sums: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 
 
 def added(sums: Int[Tensor, "*shape"], values: Float[Tensor, "inputs ..."]) -> Int[Tensor, "*shape"]:
-    """Return fixed-point sums with one more value of each input."""
+    """Return fixed-point sums with one more value of each input.
+
+    Args:
+        sums: a state in fixed point.
+        values: one value per input and sum, each of which is rounded by itself.
+
+    Raises:
+        ExactSumError: a value is not finite, or a sum would be too large.
+    """
     units = fixed(values)
     # Many values may overflow together. Float64 is precise enough to notice it.
     if bool((units.double().sum(0).abs() >= LIMIT).any()):
@@ -92,27 +104,8 @@ class ExactMetric(Metric):
         4.75
     """
 
-    @staticmethod
-    def added(sums: Int[Tensor, "*shape"], values: Float[Tensor, "inputs ..."]) -> Int[Tensor, "*shape"]:
-        """Return fixed-point sums with one more value of each input.
-
-        Args:
-            sums: a state in fixed point.
-            values: one value per input and sum, each of which is rounded by itself.
-
-        Raises:
-            ExactSumError: a value is not finite, or a sum would be too large.
-        """
-        return added(sums, values)
-
-    @staticmethod
-    def floating(sums: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        """Return fixed-point sums as float64.
-
-        Raises:
-            ExactSumError: a sum is so large that it may have overflowed.
-        """
-        return floating(sums)
+    added = staticmethod(added)
+    floating = staticmethod(floating)
 
     def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
         """Add the sums of another part of the corpus.

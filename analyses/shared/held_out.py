@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .best_head import Choice, drawn, heldout_choices, interval, rate
+from .best_head import Choice, drawn, interval, rate, scored_choices
 from .outcomes import Counts
 
 Array = npt.NDArray[Any]
@@ -50,14 +50,14 @@ def heldout_rate(rows: Sequence[int], subsets: Counts, replicates: Counts) -> He
     """Choose the head and direction on one half and score them on the other, both ways, over all splits."""
     rows = list(rows)
     correct, total = subsets.correct[rows].sum(0), subsets.total[rows].sum(0)
-    choices = heldout_choices(correct, total)
-    times: Counter[Choice] = Counter()
-    for choice in choices:
-        times[choice.head] += choice.total
-    n, right = int(total[0]), sum(choice.correct for choice in choices)
+    heads, right, scored = scored_choices(correct, total)
+    times: Counter[Choice] = Counter()  # how many decisions each head is scored on
+    for head, number in zip(heads, scored.ravel().tolist(), strict=True):
+        times[head] += number
+    n = int(total[0])
     scores = score_deviations(rows, times, correct[0], n, replicates)
-    choices_again = choice_deviations(best_in_replicates(rows, replicates), correct[0], n)
-    return HeldOutRate(rate(right, sum(times.values())), scores + choices_again)
+    choices = choice_deviations(best_in_replicates(rows, replicates), correct[0], n)
+    return HeldOutRate(rate(int(right.sum()), int(scored.sum())), scores + choices)
 
 
 def heldout_gain(

@@ -117,8 +117,7 @@ class Metric:
             incoming_state = incoming_state.metric_state
         for name, rule in self._reductions.items():
             other, own = incoming_state[name], getattr(self, name)
-            merged = rule(torch.stack([other, own])) if callable(rule) else _RULES[rule](other, own)
-            vars(self)[name] = merged
+            vars(self)[name] = rule(torch.stack([other, own])) if callable(rule) else _RULES[rule](other, own)
 
     @classmethod
     def joined_arguments(cls, arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -98,8 +98,7 @@ class OutcomeCounts(ConfiguredMetric):
         self.replicates, self.seed = replicates, seed
         outcomes = int(np.prod(shape)) + n_baselines + 1
         # Subset 0 is the whole corpus, subset k the first half of split k.
-        counts = torch.zeros(len(groups), 1 + SPLITS, outcomes, dtype=torch.int64)
-        self.add_state("counts", counts, "sum")
+        self.add_state("counts", torch.zeros(len(groups), 1 + SPLITS, outcomes, dtype=torch.int64), "sum")
         self.add_state("bootstrap", torch.zeros(0, dtype=torch.int32), "sum")
         # Every initial state is kept. A single expanded zero takes the place of this large one.
         self._defaults["bootstrap"] = torch.zeros(1, dtype=torch.int32).expand(len(groups), replicates, outcomes)

@@ -65,7 +65,7 @@ def table_of(corpus, most=3, readings=2):
     read = read_values(batches, str, readings)
     groups = {"nsubj": frozenset(["nsubj"]), "core": frozenset(["nsubj", "obj"]), "rare": frozenset(["absent"])}
     return ensemble_table(
-        ensemble_rows(read, groups, (2, 3, readings), most=most, min_count=1, replicates=200, seed=0).rows, ENSEMBLES
+        ensemble_rows(read, groups, (2, 3, readings), most=most, min_count=1, replicates=200, seed=0)[0], ENSEMBLES
     ).set_index("relation")
 
 

@@ -12,9 +12,9 @@ from attentionology.analyses.shared.best_head import (
     argbest,
     cells_of_groups,
     heldout,
-    heldout_choices,
     interval,
     intervals,
+    scored_choices,
 )
 from attentionology.analyses.shared.failures import chosen_heads, clear_mistake, cluster_interval
 from attentionology.analyses.shared.resampling import halves, poisson_weights
@@ -43,8 +43,11 @@ def test_choices_on_halves_against_a_loop(seed):
                 best = naive_best(chosen)
                 assert argbest(chosen) == best
                 expected.append((split, best, int(scored[best]), n))
-    choices = [(choice.split, choice.head, choice.correct, choice.total) for choice in heldout_choices(correct, total)]
-    assert choices == expected
+    heads, scores, totals = scored_choices(correct, total)
+    choosing = np.stack([total[1:], total[0] - total[1:]], axis=1).ravel()  # an empty half chooses nothing
+    choices = zip(heads, scores.ravel(), totals.ravel(), choosing, strict=True)
+    found = [(number // 2, head, right, n) for number, (head, right, n, size) in enumerate(choices) if size]
+    assert found == expected
     columns = heldout(correct, total)
     assert columns["heldout_correct"] == sum(right for _, _, right, _ in expected)
     assert columns["heldout_total"] == sum(n for *_, n in expected)
