@@ -13,7 +13,6 @@ from ..analyses.comparison.section import comparison_section
 from ..analyses.contract import OptionError
 from ..analyses.dependency.options import DEPENDENCY
 from ..analyses.option_groups import Bounds
-from ..analyses.shared.comparable import Comparable
 from ..analyses.shared.options import CountOptions
 from ..analyses.shared.record import describe_command
 from ..reports.help.options import flag
@@ -117,18 +116,16 @@ def _restricted(runs: Sequence[ComparedRun], relations: Sequence[str]) -> list[C
         families = dict(run.families)
         for (analysis, kind), families_of_kind in run.families.items():
             if analysis == DEPENDENCY.name:
-                families[analysis, kind] = [_of_relations(family, relations) for family in families_of_kind]
                 known |= {measured.group for family in families_of_kind for measured in family.measured}
+                families[analysis, kind] = [
+                    replace(family, measured=tuple(row for row in family.measured if row.group in relations))
+                    for family in families_of_kind
+                ]
         restricted.append(replace(run, families=families))
     for relation in relations:
         if relation not in known:
             raise OptionError(f"no run has the relation {relation!r}{did_you_mean(relation, sorted(known))}")
     return restricted
-
-
-def _of_relations(family: Comparable, relations: Sequence[str]) -> Comparable:
-    """Return the statistics of a family that are about these relations."""
-    return replace(family, measured=tuple(measured for measured in family.measured if measured.group in relations))
 
 
 def _contrasts(

@@ -17,9 +17,6 @@ from .run import Run
 from .states import FOLDER, OVERVIEW
 from .stored_run import restored, states_in
 
-READING = ("tokens", "limit", "segments", "segment_ids", "max_length", "stride")
-"""The options that decide which inputs of the same files are read."""
-
 Families = Mapping[tuple[str, str], Sequence[Comparable]]
 """The statistics that can be compared, by the name of the analysis and the kind of map, which may be empty."""
 
@@ -130,4 +127,5 @@ def _reading_of(record: Mapping[str, Any]) -> tuple[Any, ...]:
     corpus, options = record["corpus"], record["options"]
     files = [file["sha256"] for file in corpus["files"]]
     skipped = {skipped["id"] for skipped in record["sentences"]["skipped"]}
-    return files, skipped, corpus["unit"], corpus["counts"], [options.get(name) for name in READING]
+    deciding = ("tokens", "limit", "segments", "segment_ids", "max_length", "stride")
+    return files, skipped, corpus["unit"], corpus["counts"], [options.get(name) for name in deciding]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
@@ -77,8 +77,7 @@ class Explanation(Run):
     @property
     def results(self) -> ExplainResults:
         """All tables."""
-        results: ExplainResults = self.parts[0].results
-        return results
+        return cast("ExplainResults", self.parts[0].results)
 
     @property
     def counted(self) -> Counted[ExplainFacts]:

@@ -33,9 +33,6 @@ from .results import Part
 MOST_FINDINGS = 8
 """The number of findings at the top of the page."""
 
-_USUAL_HEADS = 144
-"""The number of heads of a model of the usual size, such as BERT-base. The page of a larger model may be larger."""
-
 _COMPRESSED = 0.75
 """The bytes in the page of one cell of a map, with its share of the guesses; for the demo, they are 0.79. A little more
 is kept than fits, so that little space stays empty."""
@@ -102,7 +99,8 @@ def cells_to_fill(layers: int, heads: int, kinds: int) -> int:
 
 def _most_bytes(layers: int, heads: int) -> int:
     """Return the number of bytes that the maps and guesses of all sampled inputs may take in the page."""
-    return 5_000_000 if layers * heads <= _USUAL_HEADS else 12_000_000
+    # A model of the usual size, such as BERT-base, has 144 heads. The page of a larger model may be larger.
+    return 5_000_000 if layers * heads <= 144 else 12_000_000
 
 
 def _for_all_heads(measure: Measure, layers: int, heads: int) -> Measure:

@@ -106,7 +106,8 @@ def run_grid(grid: Grid, run: Run) -> pd.DataFrame:
         for cell in cells:
             folder, words = grid.folder_of(cell), grid.words_of(cell)
             status = DONE
-            if not _is_done(folder, words):
+            earlier_run = read_record(folder)
+            if earlier_run is None or earlier_run["command"] != shlex.join(["attentionology", *words]):
                 try:
                     run(words)
                 except (AttentionologyError, OSError) as error:
@@ -117,12 +118,6 @@ def run_grid(grid: Grid, run: Run) -> pd.DataFrame:
     table = pd.DataFrame(rows)
     _write(grid.folder / "grid.csv", table)
     return table
-
-
-def _is_done(folder: Path, words: Sequence[str]) -> bool:
-    """Whether a folder has the results of this command line."""
-    record = read_record(folder)
-    return record is not None and record["command"] == shlex.join(["attentionology", *words])
 
 
 def numbers_of(command: str, folder: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..analyses.contract import Counted, OptionGroup, OptionSet, Titles
 from ..analyses.option_groups import names_in
@@ -82,8 +82,7 @@ class ProbingRun(Run):
     @property
     def results(self) -> ProbeResults:
         """Tables, weights of the heads, and the history of all trainings."""
-        results: ProbeResults = self.parts[0].results
-        return results
+        return cast("ProbeResults", self.parts[0].results)
 
     @property
     def counted(self) -> Counted[ProbeFacts]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 
 from ..analyses.contract import OptionSet, Titles
 from ..analyses.shared.input_sample import InputSample
@@ -131,44 +131,37 @@ class Run:
     @property
     def dependency(self) -> DependencyResults:
         """The results of the analysis ``dependency``, as ``run["dependency"]``."""
-        results: DependencyResults = self._named("dependency")
-        return results
+        return cast("DependencyResults", self._named("dependency"))
 
     @property
     def surface(self) -> SurfaceResults:
         """The results of the analysis ``surface``."""
-        results: SurfaceResults = self._named("surface")
-        return results
+        return cast("SurfaceResults", self._named("surface"))
 
     @property
     def clusters(self) -> ClusterResults:
         """The results of the analysis ``clusters``."""
-        results: ClusterResults = self._named("clusters")
-        return results
+        return cast("ClusterResults", self._named("clusters"))
 
     @property
     def norms(self) -> NormResults:
         """The results of the analysis ``norms``."""
-        results: NormResults = self._named("norms")
-        return results
+        return cast("NormResults", self._named("norms"))
 
     @property
     def coreference(self) -> CoreferenceResults:
         """The results of the analysis ``coreference``."""
-        results: CoreferenceResults = self._named("coreference")
-        return results
+        return cast("CoreferenceResults", self._named("coreference"))
 
     @property
     def ablation(self) -> AblationResults:
         """The results of the analysis ``ablation``."""
-        results: AblationResults = self._named("ablation")
-        return results
+        return cast("AblationResults", self._named("ablation"))
 
     @property
     def alignment(self) -> AlignmentResults:
         """The results of `attentionology.align`."""
-        results: AlignmentResults = self._named("alignment")
-        return results
+        return cast("AlignmentResults", self._named("alignment"))
 
     @cached_property
     def shown_sections(self) -> tuple[Section, ...]:

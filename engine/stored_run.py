@@ -93,13 +93,11 @@ def load_run(folder: str | Path) -> Run:
 def states_in(folder: Path) -> RunStates:
     """Read the states of a run, with the facts of its analyses as this version writes them."""
     states = read_states(folder)
-    return replace(states, analyses=tuple(map(_up_to_date, states.analyses)))
-
-
-def _up_to_date(stored: AnalysisStates) -> AnalysisStates:
-    """Return the states of an analysis as this version writes them."""
-    facts, looked = registered_analysis(stored.name).read_older(stored.facts, stored.looked)
-    return replace(stored, facts=facts, looked=looked)
+    analyses = []
+    for stored in states.analyses:
+        facts, looked = registered_analysis(stored.name).read_older(stored.facts, stored.looked)
+        analyses.append(replace(stored, facts=facts, looked=looked))
+    return replace(states, analyses=tuple(analyses))
 
 
 def restored(states: RunStates) -> Run:

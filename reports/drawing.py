@@ -156,14 +156,14 @@ def by_layer(axes: Axes, layers: Iterable[Any], label: str) -> None:
 
 def finish(figure: Figure, axes: Axes, title: str, handles: Sequence[Any] = ()) -> None:
     """Add the title and, if anything has a label, one legend for all axes below them, both as wide as the figure."""
+    letters = int(figure.get_figwidth() * _LETTERS_PER_INCH)  # that fit into a line
     legend_handles = [*handles, *axes.get_legend_handles_labels()[0]]
     if legend_handles:
         longest = max(len(str(handle.get_label())) for handle in legend_handles)
-        fitting = int(figure.get_figwidth() * _LETTERS_PER_INCH / (longest + 5))  # columns, with 5 letters for the mark
-        columns = max(1, min(len(legend_handles), fitting))
+        fitting_columns = letters // (longest + 5)  # a mark takes as much as 5 letters
+        columns = max(1, min(len(legend_handles), fitting_columns))
         figure.legend(
             handles=legend_handles, loc="outside lower center", ncols=columns, frameon=False, handletextpad=0.4
         )
-    letters = int(figure.get_figwidth() * _LETTERS_PER_INCH)
     lines = [textwrap.fill(line, letters) for line in title.split("\n")]
     figure.suptitle("\n".join(lines), x=0.01, ha="left")

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -132,7 +133,8 @@ class RunFolder:
     def _finish(self, partial: Path) -> None:
         """Rename the collected results to the target."""
         if obstacle := self._obstacle():  # another program has created the target meanwhile
-            kept = _free_name(self.target)
+            beside = (self.target.with_name(f"{self.target.name}-{number}") for number in count(2))
+            kept = next(path for path in beside if not path.exists())
             partial.rename(kept)
             raise RunFolderError(f"{self.target} {obstacle}; the finished results are in {kept}")
         if not self.target.exists():
@@ -158,14 +160,6 @@ def _tidy(folder: Path) -> None:
         if not target.exists():  # the run was killed between the two renames of a replacement
             path.rename(target)
     sweep(folder, PARTIAL, REPLACED)
-
-
-def _free_name(target: Path) -> Path:
-    """Return the first path beside the target, with a number after its name, that does not exist."""
-    number = 2
-    while (path := target.with_name(f"{target.name}-{number}")).exists():
-        number += 1
-    return path
 
 
 RUN_RECORD = "run.json"

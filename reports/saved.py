@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,19 +43,16 @@ class Saved:
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
         """The tables that the folder of the command has as ``tables/NAME.csv``, by name."""
-        tables: dict[str, pd.DataFrame] = self._run().tables
-        return tables
+        return cast("dict[str, pd.DataFrame]", self._run().tables)
 
     @property
     def figures(self) -> dict[str, Figure]:
         """The matplotlib figures that the folder of the command has as ``figures/NAME.svg``, by name."""
-        figures: dict[str, Figure] = self._run().figures
-        return figures
+        return cast("dict[str, Figure]", self._run().figures)
 
     def report(self) -> str:
         """The page ``report.html`` as text, which can be written to a file or shown by a notebook."""
-        page: str = self._run().report()
-        return page
+        return cast(str, self._run().report())
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write what the command would write into its ``--out``, without the reports of the cells of a survey.

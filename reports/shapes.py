@@ -33,11 +33,11 @@ def name_rows(
     axes.set_yticks(rows, left)
     axes.set_ylim(len(left) - 0.5, -0.5)
     axes.grid(axis="y")
-    names = axes.secondary_yaxis("right")
-    names.set_yticks(rows, right)
-    names.tick_params(length=0)
-    names.spines["right"].set_visible(False)
-    for labels in (axes.get_yticklabels(), names.get_yticklabels()):
+    right_axis = axes.secondary_yaxis("right")
+    right_axis.set_yticks(rows, right)
+    right_axis.tick_params(length=0)
+    right_axis.spines["right"].set_visible(False)
+    for labels in (axes.get_yticklabels(), right_axis.get_yticklabels()):
         for label, link in zip(labels, links, strict=False):
             label.set_url(link)
     if heading:
@@ -93,8 +93,10 @@ def heatmap(
     colors: Colormap = SCALE,
     links: Sequence[str | None] = (),
 ) -> PathCollection:
-    """Draw a matrix as one cell per value, its first row on top. Cells without a value stay empty."""
-    # `links` are where the cells lead, row by row.
+    """Draw a matrix as one cell per value, its first row on top. Cells without a value stay empty.
+
+    The colors go from ``low`` to ``high``. The ``links`` are where the cells lead, row by row.
+    """
     # Cells are shapes rather than pixels, so that they have links, and colors that a dark page can replace.
     matrix = np.ma.masked_invalid(np.asarray(values, dtype=float))
     rows, columns = np.indices(matrix.shape)

@@ -196,7 +196,7 @@ def _td(column: TableColumn, row: Row) -> Markup:
     if column.markup:
         return Markup("<td>{}</td>").format(column.markup(row))
     text = column.text(row)
-    value = _unbroken(text) if column.wraps else text
+    value = with_marked_heads(text, _HEAD, "<span>{}</span>") if column.wraps else text  # spans are not broken
     if column.is_left and is_right_to_left([text]):
         value = Markup('<bdi dir="rtl">{}</bdi>').format(value)
     if address := column.link(row):
@@ -210,10 +210,11 @@ def _td(column: TableColumn, row: Row) -> Markup:
     return Markup("<td{}{}>{}{}{}</td>").format(*attributes, value, beside, below)
 
 
-def _unbroken(text: str) -> Markup:
-    """Return a text in which no line breaks within the name of a head."""
-    parts = _HEAD.split(text)  # every second part is a name
-    return Markup().join(Markup("<span>{}</span>").format(part) if i % 2 else part for i, part in enumerate(parts))
+def with_marked_heads(text: str, heads: re.Pattern[str], element: str) -> Markup:
+    """Return a text in which every head that matches is inside an element, which is given as HTML with ``{}``."""
+    parts = heads.split(text)  # every second part is a name
+    marked = (Markup(element).format(part) if index % 2 else part for index, part in enumerate(parts))  # noqa: S704
+    return Markup().join(marked)
 
 
 def _class(words: str) -> Markup:

@@ -14,11 +14,6 @@ from ..analyses.shared.numbers import Number
 from ..analyses.shared.record import describe_files, model_label
 from ..reports.streams import complain, say, say_json
 
-SOUND = "no verdict is bad."
-NOT_SOUND = "do not trust the attention maps of this model on this text; the lines marked FAIL say why."
-AS_KNOWN = "no result differs from the known ones."
-NOT_AS_KNOWN = "this installation gives other results than the known ones, see the lines marked FAIL."
-
 
 @dataclass(frozen=True)
 class Doctor:
@@ -87,7 +82,13 @@ class Doctor:
             verdicts = examination.record() if examination else {}
             say_json(to_json({**record, **verdicts, "checks": list(map(asdict, checks))}))
         elif healthy:
-            say(f"\n{name}: {SOUND if examination else AS_KNOWN}")
+            found = "no verdict is bad" if examination else "no result differs from the known ones"
+            say(f"\n{name}: {found}.")
+        elif examination:
+            advice = "do not trust the attention maps of this model on this text; the lines marked FAIL say why."
+            complain(f"{name}: {advice}", 1)
         else:
-            complain(f"{name}: {NOT_SOUND if examination else NOT_AS_KNOWN}", 1)
+            complain(
+                f"{name}: this installation gives other results than the known ones, see the lines marked FAIL.", 1
+            )
         return 0 if healthy else 1

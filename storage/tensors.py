@@ -59,8 +59,8 @@ def pack(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, An
         narrowed = tensor.to(next(fitting, tensor.dtype)).contiguous()
         content = zlib.compress(narrowed.numpy().tobytes(), _LEVEL)
         packed[name] = torch.frombuffer(bytearray(content), dtype=torch.uint8)
-        dtype, stored = (str(each.dtype).removeprefix("torch.") for each in (tensor, narrowed))
-        facts[name] = {"dtype": dtype, "stored": stored, "shape": list(tensor.shape)}
+        dtype, stored_dtype = (str(values.dtype).removeprefix("torch.") for values in (tensor, narrowed))
+        facts[name] = {"dtype": dtype, "stored": stored_dtype, "shape": list(tensor.shape)}
     return packed, facts
 
 

@@ -730,8 +730,8 @@ _COUNTED = (
     ),
     Fault(
         "engine/compare.py",
-        "if measured.group in relations))",
-        "if measured.group))",
+        "if row.group in relations))",
+        "if row.group))",
         "tests/unit/test_dependency.py::test_p_values_are_adjusted_for_the_questions_alone",
     ),
     Fault(

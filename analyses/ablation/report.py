@@ -40,16 +40,6 @@ _NAMES = {
 }
 
 
-def ablation_figures(
-    tables: AblationTables, pruning: pd.DataFrame | None, effect: str, *, title: str = ""
-) -> dict[str, Figure]:
-    """Draw all figures, by the names of their files."""
-    figures = {"ablation_heads": heads_figure(tables.heads, effect, title=title)}
-    if pruning is not None:
-        figures["ablation_pruning"] = pruning_figure(pruning, effect, title=title)
-    return figures
-
-
 @styled
 def heads_figure(heads: pd.DataFrame, effect: str, *, title: str = "") -> Figure:
     """Draw the effect of every head as a heatmap: layers are rows, the first on top, and heads are columns."""
@@ -81,9 +71,6 @@ def pruning_figure(pruning: pd.DataFrame, effect: str, *, title: str = "") -> Fi
     axes.set_ylabel(_LABELS[effect])
     finish(figure, axes, title)
     return figure
-
-
-_TOP = 10
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,8 +109,10 @@ def ablation_section(results: AblationResults, titles: Titles | None = None) -> 
     if has_relations:
         files["ablation_relations"] = tables.relations
     files["ablation_summary"] = tables.summary
+    figures = {"ablation_heads": heads_figure(tables.heads, results.effect, title=titles.figure)}
     if pruning is not None:
         files["ablation_pruning"] = pruning
+        figures["ablation_pruning"] = pruning_figure(pruning, results.effect, title=titles.figure)
     return Section(
         title=f"Which attention heads of {titles.model} matter" if titles.model else "Which attention heads matter",
         template=Path(__file__).with_name("section.html.j2"),
@@ -140,7 +129,7 @@ def ablation_section(results: AblationResults, titles: Titles | None = None) -> 
             "ablation_summary": records(tables.summary),
         },
         tables=files,
-        figures=ablation_figures(tables, pruning, results.effect, title=titles.figure),
+        figures=figures,
     )
 
 
@@ -167,7 +156,7 @@ def heads_table(results: AblationResults) -> ShownTable:
         *([TableColumn("cosine", "number", "", EFFECTS["cosine"], digits=DIGITS)] if effect != "cosine" else []),
         *([TableColumn("importance", "number", "", "importance", digits=4)] if "importance" in heads else []),
     ]
-    top = heads.sort_values(effect, ascending=False, kind="stable").head(_TOP)
+    top = heads.sort_values(effect, ascending=False, kind="stable").head(10)
     return ShownTable("ablation_heads", "The heads that matter most", columns, rows_of(top), notes=results.notes)
 
 

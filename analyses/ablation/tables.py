@@ -20,8 +20,6 @@ from .counting import EVERY, HeadEffects
 PERMUTATIONS = 9999
 """The number of random assignments of heads to places within their layers."""
 
-_FEWEST_HEADS = 3
-
 
 @dataclass(frozen=True)
 class AblationTables:
@@ -151,7 +149,7 @@ def _accuracies(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rho(first: pd.Series, second: pd.Series) -> float:
-    return correlation("spearman", first.to_numpy(float), second.to_numpy(float), fewest=_FEWEST_HEADS)
+    return correlation("spearman", first.to_numpy(float), second.to_numpy(float), fewest=3)
 
 
 def _summary(

@@ -15,7 +15,6 @@ from .findings import group_name, view_of
 from .results import Contrast
 
 _LABEL = 48  # characters of a label in one line
-_ACROSS = 90  # characters of the label of the axis in one line
 _BESIDE = 36  # characters that have room above the values on the right
 
 
@@ -30,13 +29,16 @@ def contrast_figure(contrast: Contrast) -> Figure | None:
     names = [textwrap.fill(_label(contrast, row), _LABEL) for row in rows]
     lines = sum(1 + 0.6 * name.count("\n") for name in names)  # further lines of a name are closer to each other
     figure, axes = panel(TEXT, 1.15 + 0.2 * lines)
-    # The kinds of maps of one run share its page, where the head that finds more can be looked at.
-    links = [PAGE + view_of(contrast, row) if _has_view(contrast, row) else None for row in rows]
+    links: list[str | None] = [None] * len(rows)
+    if contrast.first.run == contrast.second.run:
+        # The kinds of maps of one run share its page, where the head that finds more can be looked at.
+        has_heads = [row.first and row.first.choice and row.second for row in rows]
+        links = [PAGE + view_of(contrast, row) if has_heads[index] else None for index, row in enumerate(rows)]
     texts = [_values(contrast, row) for row in rows]
     difference_rows(axes, rows, contrast.scale, names=names, texts=texts, links=links)
     unit = "percentage points" if contrast.unit == "%" else contrast.unit
     label = f"{contrast.quantity}: {contrast.first.name} minus {contrast.second.name} ({unit})"
-    axes.set_xlabel(textwrap.fill(label, _ACROSS))
+    axes.set_xlabel(textwrap.fill(label, 90))
     both_names = f"{contrast.first.name} − {contrast.second.name}"
     heading = both_names if len(both_names) <= _BESIDE else "first − second"
     axes.annotate(heading, (1, 1), (4, 2), xycoords="axes fraction", textcoords="offset points", color="#666666")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -183,11 +183,8 @@ def shown_columns(contrast: Contrast, reports: Mapping[str, str]) -> list[TableC
     if contrast.tested:
         columns.append(TableColumn("p_holm", "p", "", "p (Holm)", cell=lambda row: _p_value(row["p_holm"])))
     if any(side and side.choice for row in contrast.differences for side in (row.first, row.second)):
-        for key, side in (("choice_a", contrast.first), ("choice_b", contrast.second)):
-            chosen_by, link = f"chosen by {side.name}", _to_head(contrast, side, key, reports)
-            columns.append(
-                TableColumn(key, "text", "", chosen_by, cell=_arrow(key), link=link, room="wide", wraps=True)
-            )
+        columns.append(_choices("choice_a", contrast, contrast.first, reports))
+        columns.append(_choices("choice_b", contrast, contrast.second, reports))
     columns.append(TableColumn("reason", "text", "", "not tested because", cell=_reason, room="page", wraps=True))
     return columns
 
@@ -203,14 +200,19 @@ def _p_value(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _arrow(key: str) -> Callable[[Row], str]:
-    return lambda row: str(row[key]).replace("->", "→")
-
-
-def _to_head(contrast: Contrast, side: Side, key: str, reports: Mapping[str, str]) -> Callable[[Row], str]:
-    """Return what finds the address of the head that a side chose for a row; empty where there is no report."""
+def _choices(key: str, contrast: Contrast, side: Side, reports: Mapping[str, str]) -> TableColumn:
+    """Return the column of the heads that a side chose, which lead to the report of its run if there is one."""
     report = reports.get(side.run, "")
-    return lambda row: report and row[key] and f"{report}{view_of_side(contrast, row['group'], side, row[key])}"
+    return TableColumn(
+        key,
+        "text",
+        "",
+        f"chosen by {side.name}",
+        cell=lambda row: str(row[key]).replace("->", "→"),
+        link=lambda row: report and row[key] and f"{report}{view_of_side(contrast, row['group'], side, row[key])}",
+        room="wide",
+        wraps=True,
+    )
 
 
 def _reason(row: Row) -> str:

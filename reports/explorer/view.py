@@ -78,7 +78,9 @@ def page(title: str, body: str) -> str:
 def mounted(explorer: Explorer, *, name: str = "", address: str = "", follow: bool = False, instead: str = "") -> str:
     """Return HTML that shows an explorer in any page, with its data, the script and the styles.
 
-    The name is the id of its element. By default, it is that of a cell of a notebook.
+    The name is the id of its element; by default, it is that of a cell of a notebook. The explorer opens with the view
+    of this address, or if it is to ``follow``, with that in the address of the page, which then names what is seen.
+    Until the script has run, the page shows the HTML ``instead``.
     """
     data = script_json(explorer)
     if not name:

@@ -20,19 +20,18 @@ _NO_GUESS = 65535
 
 def as_explorer(views: Sequence[Sequence[HeadView]], *, model: str, causal: bool = False) -> Explorer:
     """Return the data of an explorer that has no measures, but the maps of some heads on some sentences."""
-    all_views = [view for of_sentence in views for view in of_sentence]
+    all_views = [view for views_of_sentence in views for view in views_of_sentence]
     n_heads = max((view.head for view in all_views if view.head is not None), default=1)
-    by_kind: dict[str, list[HeadView]] = {}
-    for view in all_views:
-        by_kind.setdefault(view.kind, []).append(view)
-    kinds = tuple(by_kind)
+    kinds = tuple(dict.fromkeys(view.kind for view in all_views))
+    without_heads = {view.kind for view in all_views if view.head is None}
+    not_shares = {view.kind for view in all_views if view.scale is not None}
     occurrences: Counter[str] = Counter()
     sentences = []
-    for of_sentence in views:
-        name = of_sentence[0].sentence
+    for views_of_sentence in views:
+        name = views_of_sentence[0].sentence
         occurrences[name] += 1
-        identifier = name if occurrences[name] == 1 else f"{name} ({occurrences[name]})"
-        sentences.append(_sampled_sentence(of_sentence, identifier, kinds, n_heads))
+        unique_name = name if occurrences[name] == 1 else f"{name} ({occurrences[name]})"
+        sentences.append(_sampled_sentence(views_of_sentence, unique_name, kinds, n_heads))
     return Explorer(
         model=model,
         corpus="",
@@ -44,8 +43,8 @@ def as_explorer(views: Sequence[Sequence[HeadView]], *, model: str, causal: bool
             kinds,
             f"Values are rounded to 255 levels; guesses are exact.{f' {CAUSAL_NOTE}' if causal else ''}",
             tuple(sentences),
-            layer_kinds=tuple(kind for kind in kinds if any(view.head is None for view in by_kind[kind])),
-            share_kinds=tuple(kind for kind in kinds if all(view.scale is None for view in by_kind[kind])),
+            layer_kinds=tuple(kind for kind in kinds if kind in without_heads),
+            share_kinds=tuple(kind for kind in kinds if kind not in not_shares),
         ),
     )
 

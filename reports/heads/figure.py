@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -64,7 +64,7 @@ def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines") -> Fi
     size_of = _line_size if layout == "lines" else _arc_size
     widths = [max(size_of(view).width for view in column) for column in zip(*views, strict=True)]
     heights = [max(size_of(view).height for view in row) for row in views]
-    has_gold = any(any(head is not None for head in view.gold) for row in views for view in row)
+    has_gold = any(head is not None for row in views for view in row for head in view.gold)
     total_width, total_height = sum(widths), sum(heights) + (1.5 * _LINE if has_gold else 0.0)  # with the legend
     figure = Figure(figsize=(total_width, total_height))
     top = total_height
@@ -111,17 +111,17 @@ def _draw_lines(axes: Axes, view: HeadView) -> None:
     left, right = center - _GAP / 2, center + _GAP / 2
     sides = [right, left] if view.is_right_to_left else [left, right]
     axes.text(center, 0.8 * _LINE, view.heading, ha="center", va="center")
-    rows = [(row + 2) * _LINE for row in range(len(view.words))]
-    for word, special, row in zip(view.words, view.special, rows, strict=True):
+    heights = [(row + 2) * _LINE for row in range(len(view.words))]
+    for word, special, height in zip(view.words, view.special, heights, strict=True):
         color = _SPECIAL if special else BLACK
-        axes.text(left - 0.05, row, word, ha="right", va="center", color=color)
-        axes.text(right + 0.05, row, word, ha="left", va="center", color=color)
-    for start in range(len(rows)):
-        for end in range(len(rows)):
+        axes.text(left - 0.05, height, word, ha="right", va="center", color=color)
+        axes.text(right + 0.05, height, word, ha="left", va="center", color=color)
+    for start in range(len(heights)):
+        for end in range(len(heights)):
             opacity = view.opacity(start, end)
             if opacity >= FAINTEST:
                 color = ORANGE if view.is_gold(start, end) else BLUE
-                axes.plot(sides, [rows[start], rows[end]], color=color, alpha=opacity, linewidth=1.4)
+                axes.plot(sides, [heights[start], heights[end]], color=color, alpha=opacity, linewidth=1.4)
 
 
 def _widths(view: HeadView) -> list[float]:
@@ -186,9 +186,8 @@ def _draw_arcs(axes: Axes, view: HeadView) -> None:
     level = baseline + 0.6 * _LINE
     for head, row in _tree_arcs(view):
         _draw_arc(axes, centers, (head, row), level, GREY, 1.0, above=False)
-        _write_relation(
-            axes, (centers[head] + centers[row]) / 2, level + _apex(centers, (head, row)), view.relations[row]
-        )
+        middle, apex = (centers[head] + centers[row]) / 2, level + _apex(centers, (head, row))
+        _write_relation(axes, middle, apex, view.relations[row])
     for root in [row for row, head in enumerate(view.gold) if head == -1]:
         bottom = level + _depth(view, centers)
         _draw_arrow(axes, (centers[root], bottom), (centers[root], level), GREY, 1.0)
@@ -215,16 +214,6 @@ def _draw_arrow(
     axes: Axes, start: tuple[float, float], end: tuple[float, float], color: str, opacity: float, bend: float = 0.0
 ) -> None:
     """Draw an arrow from a point to another one."""
-    patch = FancyArrowPatch(
-        start,
-        end,
-        connectionstyle=f"arc3,rad={bend}",
-        arrowstyle="-|>",
-        mutation_scale=6,
-        color=color,
-        alpha=opacity,
-        linewidth=1.2,
-        shrinkA=0,
-        shrinkB=0,
-    )
-    axes.add_patch(patch)
+    line: dict[str, Any] = {"color": color, "alpha": opacity, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0}
+    shape = f"arc3,rad={bend}"
+    axes.add_patch(FancyArrowPatch(start, end, connectionstyle=shape, arrowstyle="-|>", mutation_scale=6, **line))

@@ -38,7 +38,7 @@ def as_text(view: HeadView, *, width: int = 80, most: int = 3) -> str:
         + Cats   ████████    sleep 80%, Cats 20%
           sleep  █████       Cats 50%, sleep 50%
     """
-    column = min(max(map(_width, view.words)), max(8, width // 4))
+    word_width = min(max(map(_width, view.words)), max(8, width // 4))
     lines = [_cut(f"{view.heading}: {view.sentence}", width)]
     for row, word in enumerate(view.words):
         guess, head = view.guesses[row], view.head_of(row)
@@ -50,7 +50,8 @@ def as_text(view: HeadView, *, width: int = 80, most: int = 3) -> str:
             missed = f"  (head: {view.words[head]}, out of reach)"
         elif guess is not None and head is not None and guess != head:
             missed = f"  (guess: {view.words[guess]}, head: {view.words[head]})"
-        lines.append(_cut(f"{mark} {_padded(_cut(word, column), column)}  {bar:<{_BAR}}  {targets}{missed}", width))
+        cut_word = _padded(_cut(word, word_width), word_width)
+        lines.append(_cut(f"{mark} {cut_word}  {bar:<{_BAR}}  {targets}{missed}", width))
     return "\n".join(line.rstrip() for line in lines)
 
 

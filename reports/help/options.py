@@ -33,15 +33,16 @@ class OptionHelp:
 
 def option_sections(command: type[Any], most_used: Sequence[str]) -> dict[str, list[OptionHelp]]:
     """Return the options of a command as its help shows them, by the titles of their groups."""
-    titled = [(title or "Further options", option) for title, option in _options(command)]
-    by_flag = {option.flag: option for _, option in titled}
+    options = [(title or "Further options", option) for title, option in _options(command)]
+    by_flag = {option.flag: option for _, option in options}
     most_used_flags = [flag(name) for name in most_used]
-    if unknown := [written for written in most_used_flags if written not in by_flag]:
+    if unknown := [name for name in most_used_flags if name not in by_flag]:
         raise ValueError(f"{command.__name__} has no option {unknown[0]}")
-    arguments = [option for _, option in titled if not option.flag]
+    arguments = [option for _, option in options if not option.flag]
     sections = {"Arguments": arguments} if arguments else {}
-    sections["Most used options"] = [by_flag[written] for written in most_used_flags]
-    for title, option in sorted(titled, key=lambda pair: pair[0] == "Further options"):
+    sections["Most used options"] = [by_flag[name] for name in most_used_flags]
+    # Options keep their order, but those that have no group come last.
+    for title, option in sorted(options, key=lambda title_and_option: title_and_option[0] == "Further options"):
         if option.flag and option.flag not in most_used_flags:
             sections.setdefault(title, []).append(option)
     return sections

@@ -20,7 +20,7 @@ from ..drawing import save
 from ..explorer.data import Finding
 from ..format import ARROWS, best_direction, best_head, best_offset, interval, number, percent
 from ..run_folder import RUN_RECORD, files_of_run
-from ..table import ShownTable
+from ..table import ShownTable, with_marked_heads
 from ..tables import to_json, write_csv
 from .outline import outlined
 from .svg import alternative, palette_styles, themed, with_alternative
@@ -193,17 +193,9 @@ def template_environment() -> Environment:
         "best_direction": best_direction,
         "direction": lambda row: ARROWS[row["direction"]],
         "best_offset": best_offset,
-        "chips": _chips,
+        "chips": lambda text: with_marked_heads(text, _NAMED_HEAD, '<b class="chip">{}</b>'),
     }
     return environment
-
-
-def _chips(text: str) -> Markup:
-    """Return a text in which every head that it names is marked."""
-    parts = _NAMED_HEAD.split(text)  # every second part is a name
-    return Markup().join(
-        Markup('<b class="chip">{}</b>').format(part) if i % 2 else part for i, part in enumerate(parts)
-    )
 
 
 def write_section(folder: Path, section: Section) -> dict[str, str]:

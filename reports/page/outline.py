@@ -31,7 +31,10 @@ def slug(text: str) -> str:
 
 
 def outlined(body: str, *, prefix: str, lower: int = 0) -> tuple[str, list[Heading]]:
-    """Give every heading an id and every header of a table a scope, and return the headings."""
+    """Give every heading an id and every header of a table a scope, and return the headings.
+
+    Ids begin with ``prefix``, and ``lower`` is added to the levels of headings.
+    """
     headings: list[Heading] = []
     taken: set[str] = set()
 

@@ -26,7 +26,6 @@ _COLORS: dict[str, tuple[str, str]] = {
     },
 }
 _IMAGE = re.compile(r'<image xlink:href="data:image/png;base64,([^"]*)"( id="[^"]*")?')
-_SAME = 1.5 / 255
 _NAMES = {light.lower(): name for name, (light, _) in _COLORS.items()}
 
 
@@ -57,16 +56,17 @@ def themed(svg: str) -> str:
 
 def _with_dark(image: re.Match[str]) -> str:
     """Return an image, and the same image in the colors of a dark page."""
-    pixels = imread(BytesIO(base64.b64decode(image[1])))
+    code, id_ = image[1], image[2] or ""
+    pixels = imread(BytesIO(base64.b64decode(code)))
     dark = pixels.copy()
     for light, color in (_COLORS[f"{SCALE.name}-{level}"] for level in range(SCALE.N)):
         # A scale that is reversed rounds its colors in another way.
         distance = np.abs(pixels[..., :3] - to_rgb(light)).max(-1)
-        dark[distance < _SAME, :3] = to_rgb(color)
+        dark[distance < 1.5 / 255, :3] = to_rgb(color)
     png = BytesIO()
     imsave(png, dark, format="png")
-    code = base64.b64encode(png.getvalue()).decode()
-    dark_image = image[0].replace(image[1], code).replace(image[2] or "\0", "")  # without the id, which is taken
+    dark_code = base64.b64encode(png.getvalue()).decode()
+    dark_image = image[0].replace(code, dark_code).replace(id_, "")  # without the id, which is taken
     on_light = image[0].replace("<image", '<image class="on-light"')
     return on_light + dark_image.replace("<image", '<image class="on-dark"')
 
