@@ -51,10 +51,10 @@ class Clusters(Analysis[ClusterFacts, ClusterResults], row=CLUSTERS):
         facts = counted.facts
         tables, notes = read_tables(options, counted, facts.reading, needed)
         distances = counted.metric(facts.distances, HeadDistances).compute()
-        clusters, seed = options[ClustersOptions].n_clusters, facts.reading.seed
+        n_clusters = options[ClustersOptions].n_clusters
         return ClusterResults(
             distances=distances,
-            geography=geography(distances.per_row, clusters=clusters, seed=seed),
+            geography=geography(distances.per_row, clusters=n_clusters, seed=facts.reading.seed),
             heads=tables.heads,
             specials=facts.reading.specials,
             notes=notes,

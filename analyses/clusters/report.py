@@ -194,7 +194,7 @@ def cluster_rows(embedding: pd.DataFrame, names: Mapping[str, str]) -> list[dict
         rows.append(
             {
                 "cluster": cluster,
-                "heads": [head_name(*pair) for pair in zip(members["layer"], members["head"], strict=True)],
+                "heads": names_of(members),
                 "labels": [f"{names.get(str(label), str(label))} {count}" for label, count in counts.items()],
                 "layers": ranges(sorted(set(members["layer"]))),
             }

@@ -49,7 +49,8 @@ class Norms(Analysis[NormFacts, NormResults], row=NORMS):
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[NormFacts]:
         """Plan norms on the text, mixing ratios on masked text, and the feed-forward block on the first sentences."""
-        encoder, corpus, norms_options = setting.encoder, setting.corpus, options[NormsOptions]
+        encoder, corpus = setting.encoder, setting.corpus
+        norms_options = options[NormsOptions]
         layers = encoder.layers  # raises an error here, before anything slow, if the architecture is not known
         ranks, notes = _ranks(norms_options, setting)
         rate = norms_options.mask_rate

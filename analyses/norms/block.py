@@ -141,9 +141,11 @@ class FeedForwardBlock(ExactMetric):
 
     def _types(self, batch: StageBatch, row: int, length: int) -> Int[Tensor, "n n"]:
         """Return the index of the type of all pairs of pieces; those of relations come after all others."""
-        sentence, words = batch.sentences[row], batch.words[row, :length].numpy()
+        sentence = batch.sentences[row]
+        words = batch.words[row, :length].numpy()  # the index of the word of each piece
         classes = batch.classes[row, :length].cpu().numpy()
-        special, punctuation = np.isin(classes, _SPECIAL), classes == TOKEN_CLASSES.index("punctuation")
+        special = np.isin(classes, _SPECIAL)
+        punctuation = classes == TOKEN_CLASSES.index("punctuation")
         # Equal words have equal numbers. A sentence may have no words.
         forms_of_words = np.unique([word.casefold() for word in sentence.words] or [""], return_inverse=True)[1]
         forms = np.where(special, -1, forms_of_words[words])

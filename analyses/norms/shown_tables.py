@@ -84,12 +84,15 @@ def shown_tables(
         dimensions = results.block.dimensions
         largest = rows_of(dimensions[dimensions["rank"] <= _SHOWN_DIMENSIONS])
         title = "The largest dimensions before the layer norm"
+        changes = results.block.left_out
+        changes = changes.assign(left_out=[f"without {n}" if n else "with all" for n in changes["left_out"]])
+        title_of_changes = "Change by the layer norm without the largest dimensions, 1 − ρ"
         tables += [
             _pairs(results.block.pairs),
             _relations(results.block.pairs),
             _overwriting(results.block.overwriting),
             ShownTable("norms_dimensions", title, DIMENSIONS.columns, largest),
-            _left_out(results.block.left_out),
+            _by_layer(changes, "left_out", "change", title_of_changes, name="norms_left_out"),
         ]
     return tables
 
@@ -142,8 +145,7 @@ def _mixing_by_layer(mixing: pd.DataFrame, expansion: pd.DataFrame) -> ShownTabl
     columns = [TableColumn("layer", "number from 1", "", "layer")]
     for name, group in of_variant.groupby("class", sort=False):
         columns.append(TableColumn(f"mean:{name}", "share", "", str(name)))
-        has_published = "published" in group and bool(group["published"].notna().any())
-        if has_published:
+        if "published" in group and bool(group["published"].notna().any()):
             columns.append(TableColumn(f"published:{name}", "share", "", f"{name}, published"))
         for row in rows_of(group):
             rows[row["layer"]] |= {f"{column}:{name}": row.get(column) for column in ("mean", "published")}
@@ -241,10 +243,3 @@ def _median_column(quantity: str, heading: str, digits: int) -> TableColumn:
         return f"[{row[f'low:{quantity}']:.{digits}f}, {row[f'high:{quantity}']:.{digits}f}]"
 
     return TableColumn(f"median:{quantity}", "number", "", heading, digits=digits, beside=quartiles)
-
-
-def _left_out(left_out: pd.DataFrame) -> ShownTable:
-    """Return the change by the layer norm without its largest dimensions, layer by layer."""
-    title = "Change by the layer norm without the largest dimensions, 1 − ρ"
-    named = left_out.assign(left_out=[f"without {n}" if n else "with all" for n in left_out["left_out"]])
-    return _by_layer(named, "left_out", "change", title, name="norms_left_out")

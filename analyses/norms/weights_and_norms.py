@@ -138,8 +138,9 @@ class WeightsAndNorms(ExactMetric):
         counts: Int[Tensor, "batch heads n"],
     ) -> None:
         """Add what is known of each token: its sum, its sum of squares, its extremes, and its number of values."""
-        # The measure is one of `DISPERSED`. Values that all heads share are stored as those of the first head.
-        device, measure, heads = self.whole.device, DISPERSED.index(name), slice(sums.shape[1])
+        device = self.whole.device
+        measure = DISPERSED.index(name)
+        heads = slice(sums.shape[1])  # values that all heads share are stored as those of the first head
         cell = (measure, layer, heads)
         has_values = counts > 0
         moments = torch.stack([torch.where(has_values, moment, 0).sum(2) for moment in (sums, squares)], dim=1)

@@ -26,9 +26,8 @@ from ...reports.drawing import (
     panels,
     styled,
 )
-from ...reports.format import head_name
 from ...reports.shapes import heatmap
-from ..shared.explored import address
+from ..shared.explored import address, names_of
 from .shown_tables import SurfaceResults, class_names, has
 from .statistics import LEARNED_SINK
 
@@ -162,9 +161,7 @@ def _dots(
     table = heads[["layer"]].assign(value=values)
     means = table.groupby("layer")["value"].mean()
     dot_label, line_label = (f"{name}: head", f"{name}: mean") if name else ("head", "mean of the layer")
-    links = [
-        PAGE + address(head=head_name(layer, head)) for layer, head in zip(heads["layer"], heads["head"], strict=True)
-    ]
+    links = [PAGE + address(head=name) for name in names_of(heads)]
     style: dict[str, Any] = {"marker": marker, "color": color, "alpha": 0.55, "linewidths": 0, "label": dot_label}
     axes.scatter(table["layer"], table["value"], s=9, **style, urls=links, zorder=2)
     axes.plot(means.index, means, "-", color=color if name else BLACK, lw=1.2, label=line_label, zorder=3)

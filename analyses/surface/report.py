@@ -132,12 +132,10 @@ def _facts(heads: pd.DataFrame, names: Mapping[str, str], kind: str) -> dict[str
 
 def _profiles(offsets: pd.DataFrame) -> dict[str, Profile]:
     """Return the attention of each head by offset."""
-    by_head: dict[str, list[tuple[int, float]]] = {}
-    for row in rows_of(offsets[offsets["attention"].notna()].sort_values("offset")):
-        by_head.setdefault(head_name(row["layer"], row["head"]), []).append((int(row["offset"]), row["attention"]))
+    defined = offsets[offsets["attention"].notna()].sort_values("offset")
     return {
-        head: Profile(tuple(offset for offset, _ in pairs), tuple(float(value) for _, value in pairs))
-        for head, pairs in by_head.items()
+        str(name): Profile(tuple(rows["offset"].tolist()), tuple(rows["attention"].tolist()))
+        for name, rows in defined.assign(name=names_of(defined)).groupby("name", sort=False)
     }
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from ...reports.columns import Row, TableColumn
 from ...reports.format import head_name, number, percent, rows_of
 from ...reports.table import ShownTable
+from ..shared.explored import names_of
 from ..shared.previews import Previewed
 from .labels import LABELS
 from .statistics import LEARNED_SINK
@@ -114,14 +115,14 @@ def _label_rows(heads: pd.DataFrame, specials: Mapping[str, str]) -> list[dict[s
     rows = []
     for label in (*LABELS[1:], LABELS[0]):
         labeled = heads[heads["label"] == label]
-        head_names = [head_name(layer, head) for layer, head in zip(labeled["layer"], labeled["head"], strict=True)]
-        rows.append({"name": label, "label": names.get(label, label), "heads": head_names})
+        rows.append({"name": label, "label": names.get(label, label), "heads": names_of(labeled)})
     return rows
 
 
 def _gradients(gradients: pd.DataFrame, specials: Mapping[str, str]) -> ShownTable:
     """Return the gradient of, and the attention to, each class of tokens by layer, as means over heads."""
-    names, classes = class_names(specials), list(dict.fromkeys(gradients["class"]))
+    names = class_names(specials)
+    classes = list(dict.fromkeys(gradients["class"]))
     means = gradients.groupby(["layer", "class"], as_index=False)[["gradient", "attention"]].mean()
     rows: dict[int, dict[str, Any]] = {}
     for mean in rows_of(means):

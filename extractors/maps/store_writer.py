@@ -151,7 +151,8 @@ class _Store:
 
     def make(self, part: int, missing: Sequence[int]) -> dict[str, Any]:
         """Make a part and return its record; this part and all later ones in ``missing`` must fit on the disk."""
-        sentences, log = self.of_part(part), ExtractionLog()
+        sentences = self.of_part(part)
+        log = ExtractionLog()
         indices: dict[int, list[int]] = {}  # of a sentence in the corpus, by its id; the same may occur twice
         for index, sentence in enumerate(sentences, start=part * WINDOW):
             indices.setdefault(id(sentence), []).append(index)

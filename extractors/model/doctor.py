@@ -180,7 +180,8 @@ class Examination:
 
     def _model_checks(self) -> Iterator[Check]:
         """Describe the model, without reading anything."""
-        encoder, unused = self.encoder, self.encoder.files.unused
+        encoder = self.encoder
+        unused = encoder.files.unused
         causal = ", causal: words see only the words before them" if encoder.causal else ""
         yield Check("model", None, f"{encoder.family}, {encoder.shape}{causal}")
         if encoder.files.sha256:

@@ -270,7 +270,8 @@ class InTurns(Sequence[Tensor]):
 
     def _compute_turn(self) -> None:
         """Compute the layers of the next turn, and drop those of the last one."""
-        start, stop = self._next_layer, min(self._next_layer + self._layers_per_turn, self._n_layers)
+        start = self._next_layer
+        stop = min(start + self._layers_per_turn, self._n_layers)
         self._turn.clear()
         with ExitStack() as stack:
             stack.enter_context(shortened(self._modules, stop))

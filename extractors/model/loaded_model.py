@@ -181,7 +181,8 @@ def random_copy(model: Any, seed: int, dtype: torch.dtype) -> Any:
 
 def described_model(model: LoadedModel) -> dict[str, Any]:
     """Return what a model is recognized by, wherever it is stored: configuration, digests of weights and tokenizer."""
-    configuration, tokenizer = model.model.config.to_dict(), model.tokenizer
+    tokenizer = model.tokenizer
+    configuration = model.model.config.to_dict()
     for name in ("_name_or_path", "transformers_version"):
         configuration.pop(name, None)
     backend = getattr(tokenizer, "backend_tokenizer", None)

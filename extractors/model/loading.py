@@ -192,7 +192,8 @@ def _tokenizer_failure(tokenizer: Any, folder: Path) -> str | None:
     Transformers chooses a class by ``tokenizer_config.json`` and the type of the model, and may build the tokenizer of
     that class from the vocabulary alone, or from nothing. It would read most words as single characters or as unknown.
     """
-    kind, names = type(tokenizer).__name__, sorted(set(type(tokenizer).vocab_files_names.values()))
+    kind = type(tokenizer).__name__
+    names = sorted(set(type(tokenizer).vocab_files_names.values()))
     if (folder / TOKENIZER).is_file():
         backend = getattr(tokenizer, "backend_tokenizer", None)
         loaded = "another kind" if backend is None else type(backend.model).__name__

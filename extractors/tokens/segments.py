@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
@@ -183,7 +184,7 @@ def make_segments(
         raise ValueError(f"segments of {max_length} pieces are too short for a pair; {len(frame) + 2} is the minimum")
     draw = random.Random(f"{seed} draw")  # noqa: S311
     chosen: list[tuple[int, Segment]] = []  # each with its number among all segments
-    documents = made = halved = text_pieces = left_over = 0
+    counts = Counter(made=0, halved=0, text_documents=0, text_pieces=0, left_over=0)  # see `Segments`
     for document in text.each_document():
         texts = [paragraph.text or " ".join(paragraph.words) for paragraph in document]
         lengths: list[int] = []  # of the paragraphs, in pieces
@@ -195,21 +196,18 @@ def make_segments(
         stop = 0  # where the last segment ends
         for pair in pair_paragraphs(lengths, max_length - len(frame), rng):
             stop = pair.stop
-            halved += pair.halved
-            if count is None or len(chosen) < count:
-                chosen.append((made, _segment(encoder, frame, pair, pieces_of_document, typed=typed)))
-            elif (index := draw.randrange(made + 1)) < count:  # reservoir sampling: equal chances in one pass
-                chosen[index] = made, _segment(encoder, frame, pair, pieces_of_document, typed=typed)
-            made += 1
-        documents += 1
-        text_pieces += len(pieces_of_document)
-        left_over += len(pieces_of_document) - stop
+            number = counts["made"]  # of segments before this one
+            if count is None or number < count:
+                chosen.append((number, _segment(encoder, frame, pair, pieces_of_document, typed=typed)))
+            elif (index := draw.randrange(number + 1)) < count:  # reservoir sampling: equal chances in one pass
+                chosen[index] = number, _segment(encoder, frame, pair, pieces_of_document, typed=typed)
+            counts.update(made=1, halved=pair.halved)
+        n_pieces = len(pieces_of_document)
+        counts.update(text_documents=1, text_pieces=n_pieces, left_over=n_pieces - stop)
     if not chosen:
         raise CorpusError("no document has two pieces that could make a segment", file=text.files[0].path)
     chosen.sort(key=lambda item: item[0])
-    return Segments(
-        tuple(segment for _, segment in chosen), text.files, made, halved, documents, text_pieces, left_over
-    )
+    return Segments(tuple(segment for _, segment in chosen), text.files, **counts)
 
 
 def _read_texts(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
