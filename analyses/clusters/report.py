@@ -56,10 +56,10 @@ def distances_figure(distances: pd.DataFrame, geography: Geography, heads: pd.Da
     tree.spines["left"].set_visible(False)
     matrix = distances.to_numpy()[order][:, order]
     # The largest 3 % have one color, as a head that is like no other would leave all others alike.
-    lightest = float(np.quantile(matrix, 0.97))
+    lightest = float(np.quantile(matrix, 0.97)) or 1.0  # 0 if all heads are alike
     # Thousands of cells are drawn as pixels, because each of them as a shape would make the page heavy.
     # They are not resampled, so that each has a color of the palette, which a dark page can replace.
-    image = axes.imshow(matrix, cmap=REVERSED, vmin=0, vmax=lightest or 1.0, aspect="auto", interpolation="none")
+    image = axes.imshow(matrix, cmap=REVERSED, vmin=0, vmax=lightest, aspect="auto", interpolation="none")
     rows = rows_of(points.iloc[order])
     # Every row has a name or, of each few neighbors, the one with the largest gain.
     step = -(-n_heads // _MOST_NAMED)
@@ -85,10 +85,9 @@ def distances_figure(distances: pd.DataFrame, geography: Geography, heads: pd.Da
     return figure
 
 
-def _name(row: dict[str, object]) -> str:
-    relation = row.get("relation")
-    name = head_name(int(str(row["layer"])), int(str(row["head"])))
-    return f"{name} {relation}" if isinstance(relation, str) else name
+def _name(row: dict[str, Any]) -> str:
+    name = head_name(row["layer"], row["head"])
+    return f"{name} {row['relation']}" if isinstance(row.get("relation"), str) else name
 
 
 _NAMED = 40

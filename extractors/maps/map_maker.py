@@ -195,13 +195,13 @@ def _map_batch(maker: MapMaker, maps: Maps, lengths: Sequence[int], batch: Share
     """Return maps with everything that an analysis needs to read them."""
     encoder, pieces = batch.encoder, batch.pieces
     if maker.level == "word":
-        special = [p.special for p in pieces]
-        labels = [p.labels(s.words) for p, s in zip(pieces, batch.sentences, strict=True)]
+        special = [aligned.special for aligned in pieces]
+        labels = [aligned.labels(s.words) for aligned, s in zip(pieces, batch.sentences, strict=True)]
         forms = labels
     else:
-        special = [p.apart().special for p in pieces]
-        labels = [tuple(p.tokens) for p in pieces]
-        forms = [tuple(encoder.forms[piece] for piece in p.ids) for p in pieces]
+        special = [aligned.apart().special for aligned in pieces]
+        labels = [tuple(aligned.tokens) for aligned in pieces]
+        forms = [tuple(encoder.forms[piece] for piece in aligned.ids) for aligned in pieces]
 
     def recompute(indices: Sequence[int], first_layers: int | None = None) -> list[Tensor]:
         # One by one: without padding, a result cannot depend on the other sentences, and some architectures (ModernBERT

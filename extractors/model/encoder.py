@@ -91,7 +91,8 @@ class Encoder(LoadedModel):
         self.prepended: str | None = None
         probe = self._probe()
         self.n_layers, self.n_heads = len(probe), probe[0].shape[1]
-        self.causal = probe[0].shape[-1] > 1 and not any(bool(alpha.triu(1).any()) for alpha in probe)
+        is_lower_triangular = not any(bool(alpha.triu(1).any()) for alpha in probe)
+        self.causal = probe[0].shape[-1] > 1 and is_lower_triangular
         self.batching = self._find_batching()
 
     @classmethod

@@ -93,14 +93,9 @@ class Forward:
             if self.hidden_states is None or self.model_layers is None:
                 yield Layer(alpha, self.mask)
                 continue
-            layer = Layer(
-                alpha,
-                self.mask,
-                weights=self.model_layers.weights[index],
-                x=self.hidden_states[index],
-                groups=groups,
-                ff_bias=ff_bias,
-            )
+            weights = self.model_layers.weights[index]
+            x = self.hidden_states[index]
+            layer = Layer(alpha, self.mask, weights=weights, x=x, groups=groups, ff_bias=ff_bias)
             if self.model_layers.comparable[index]:
                 where = f"{self.model_layers.family!r} layer {index + 1}"
                 verify_batch(layer, self.hidden_states[index + 1], where)

@@ -214,7 +214,8 @@ def _tokenizer_failure(tokenizer: Any, folder: Path) -> str | None:
 def quiet() -> Iterator[None]:
     """Silence the progress bars and logs of transformers and huggingface_hub, whose errors are passed on."""
     log, hub_log = transformers.utils.logging, huggingface_hub.logging
-    verbosity, hub_verbosity, bars = log.get_verbosity(), hub_log.get_verbosity(), log.is_progress_bar_enabled()
+    verbosity, hub_verbosity = log.get_verbosity(), hub_log.get_verbosity()
+    shows_bars = log.is_progress_bar_enabled()
     log.set_verbosity_error()
     hub_log.set_verbosity_error()
     log.disable_progress_bar()
@@ -223,5 +224,5 @@ def quiet() -> Iterator[None]:
     finally:
         log.set_verbosity(verbosity)
         hub_log.set_verbosity(hub_verbosity)
-        if bars:
+        if shows_bars:
             log.enable_progress_bar()

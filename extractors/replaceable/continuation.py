@@ -119,9 +119,9 @@ class ReplacedHeads:
         at = state.at
         context = None
         if way == "one position":
-            all_heads = state.read[:, None].repeat(1, k, 1, 1)
-            all_heads[:, :, self.heads] = weights[..., 0, :]
-            context = torch.einsum("bkhn,bhnd->bkhd", all_heads, state.values).flatten(0, 1)[:, None]
+            weights_of_all = state.read[:, None].repeat(1, k, 1, 1)  # (batch, k, all heads, positions)
+            weights_of_all[:, :, self.heads] = weights[..., 0, :]
+            context = torch.einsum("bkhn,bhnd->bkhd", weights_of_all, state.values).flatten(0, 1)[:, None]
 
         def repeated(tensor: Tensor) -> Tensor:
             """Return what the way reads of each input, once for each attention."""

@@ -194,16 +194,17 @@ def _align(tokenizer: Any, reserved: set[int], texts: Sequence[str], shift: int,
     last_word = 0
     encoded = zip(word_of_piece, encoding.ids, encoding.tokens, encoding.offsets, strict=True)
     for index, (word, piece_id, token, (start, end)) in enumerate(encoded):
-        if word is not None:
-            if word < last_word:
-                raise Unalignable(f"piece {index + 1} ({token!r}) goes back to word {word + 1}")
-            last_word = word
-            if piece_id in reserved and unk is None:
-                raise Unalignable(f"word {word + 1} is read as the special token {token!r}")
-            if piece_id in reserved:
-                ids[index], tokens[index] = unk, unk_token
-            elif piece_id != unk and token != _SPACE:  # which stands for the space before the character that it claims
-                covered.append((word, start - shift, end - shift))
+        if word is None:
+            continue
+        if word < last_word:
+            raise Unalignable(f"piece {index + 1} ({token!r}) goes back to word {word + 1}")
+        last_word = word
+        if piece_id in reserved and unk is None:
+            raise Unalignable(f"word {word + 1} is read as the special token {token!r}")
+        if piece_id in reserved:
+            ids[index], tokens[index] = unk, unk_token
+        elif piece_id != unk and token != _SPACE:  # which stands for the space before the character that it claims
+            covered.append((word, start - shift, end - shift))
     for word in missing_words:  # they are read as the unknown token
         index = _insertion_index(word, word_of_piece)
         word_of_piece.insert(index, word)
