@@ -65,7 +65,7 @@ def placed_sentences(path: str | Path, start: Place | None = None) -> Iterator[t
     """Yield the sentences of a file from a place on, each with the place after it; see `read_conllu`."""
     path = Path(path)
     start = start or Place()
-    _, _, sentences, documents, document = start
+    sentences, documents, document = start.sentences, start.documents, start.document
     comments_before: list[str] = []  # from blocks without words; they belong to the next sentence
     faults: list[CorpusError] = []  # after the first one, reading goes on for the sake of further ones alone
     # Treebanks repeat the same few strings, which are stored once. The memory for this is bounded, because a reader may

@@ -187,8 +187,8 @@ class Corpus(Sequence[Sentence]):
             lengths.setdefault(Path(sentence.file or ""), []).append(len(sentence))
         files = []
         for file in self.files:
-            if of_file := lengths.get(Path(file.path)):
-                files.append(replace(file, sentences=len(of_file), words=sum(of_file)))
+            if lengths_in_file := lengths.get(Path(file.path)):
+                files.append(replace(file, sentences=len(lengths_in_file), words=sum(lengths_in_file)))
         return replace(self, sentences=sentences, files=tuple(files))
 
     def __iter__(self) -> Iterator[Sentence]:

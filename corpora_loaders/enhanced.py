@@ -61,9 +61,8 @@ def enhanced_relations(sentences: Iterable[Sentence]) -> Counter[str]:
         annotated[sentence.file] = annotated.get(sentence.file, False) or bool(heads.arcs or heads.roots)
     for file, is_annotated in annotated.items():
         if not is_annotated:
-            raise CorpusError(
-                "no word has enhanced dependencies (column 9, DEPS); leave out --trees enhanced", file=file
-            )
+            message = "no word has enhanced dependencies (column 9, DEPS); leave out --trees enhanced"
+            raise CorpusError(message, file=file)
     return Counter(dict(sorted(relations.items(), key=lambda item: (-item[1], item[0]))))
 
 

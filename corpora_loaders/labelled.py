@@ -103,14 +103,9 @@ class LabelledTexts(DivisibleCorpus):
         return self.subset(range(len(self))[index])
 
     def kept(self, min_words: int | None, max_words: int | None) -> tuple[Self, int, int]:
-        """Select the texts whose length is within bounds.
+        """Select the texts with ``min_words`` to ``max_words`` words, both inclusive; None is no bound.
 
-        Args:
-            min_words: the smallest number of words, inclusive; None for no bound.
-            max_words: the largest number of words, inclusive; None for no bound.
-
-        Returns:
-            the selected texts, the number of texts that are too short, and the number of those that are too long.
+        Returns the selected texts, the number of texts that are too short, and the number of those that are too long.
         """
         lengths = [len(text) for text in self]
         low, high = min_words or 0, inf if max_words is None else max_words
@@ -141,18 +136,15 @@ class LabelledTexts(DivisibleCorpus):
         counts = self.counts()
         remarks = []
         if self.undecided:
-            remarks.append(
-                f"Pairs without a label on which the annotators agreed, which were left out: {self.undecided:,}."
-            )
+            pairs = "Pairs without a label on which the annotators agreed, which were left out"
+            remarks.append(f"{pairs}: {self.undecided:,}.")
         if self.blank:
             remarks.append(f"Blank lines that were skipped: {self.blank:,}.")
         if self.wordless:
             remarks.append(f"{len(self.wordless):,} texts without words were skipped; the first is {self.wordless[0]}.")
         if self.headless:
-            remarks.append(
-                "Columns were chosen by number, as in a file without a header, so the first line was read as a text: "
-                f"{', '.join(self.headless)}."
-            )
+            why = "Columns were chosen by number, as in a file without a header, so the first line was read as a text"
+            remarks.append(f"{why}: {', '.join(self.headless)}.")
         if counts["repeated_texts"]:
             remarks.append(
                 f"Texts that repeat an earlier one: {counts['repeated_texts']:,}; of these, repeats of a text that "
@@ -234,8 +226,9 @@ def load_labelled(
     _, records, held = read_files(paths, read, add, tally, contents="text", limit=limit, hold=sys.maxsize)
     sentences, labels, queries, _ = zip(*held, strict=True)
     if any(queries) and not all(queries):
-        alone = sentences[queries.index(())]
-        raise CorpusError("this text has no query, and others have one", file=alone.file, line=alone.line)
+        without_query = sentences[queries.index(())]
+        message = "this text has no query, and others have one"
+        raise CorpusError(message, file=without_query.file, line=without_query.line)
     if seen.documents and len(seen.documents) < len(sentences) + len(seen.wordless):
         raise CorpusError(f"some texts are lists of sentences, as that of {seen.documents[0]}, and others are not")
     texts = LabelledTexts(

@@ -104,11 +104,9 @@ class LabelledFile:
             yield (number, label, line[len(label) + 1 :], None) if line.strip() else None
 
     def babi_records(self) -> Iterator[Record | None]:
-        """Yield the questions of bAbI's stories: the text is the story so far, the label is the answer.
-
-        Every line has a number, which is 1 where a story begins. A question has its answer and the numbers of the lines
-        that support it behind tabs.
-        """
+        """Yield the questions of bAbI's stories: the text is the story so far, the label is the answer."""
+        # Every line has a number, which is 1 where a story begins. A question has its answer and the numbers of the
+        # lines that support it behind tabs.
         story: list[str] = []
         for number, _, line in text_lines(self.path):
             if not line.strip():
@@ -116,9 +114,8 @@ class LabelledFile:
                 continue
             match = _BABI_LINE.fullmatch(line)
             if match is None:
-                raise self.fault(
-                    f"expected a numbered sentence, or a question with its answer, found {line[:60]}", number
-                )
+                message = f"expected a numbered sentence, or a question with its answer, found {line[:60]}"
+                raise self.fault(message, number)
             words = _TOKEN.findall(match["text"])
             if int(match["number"]) == 1:
                 story = []

@@ -243,7 +243,7 @@ def read_files(
         for item, place in islice(read(file.path, None, *options), left):
             sentences_before = tally.sentences
             held.append(add(item))
-            if tally.sentences > most_sentences:
+            if tally.sentences > most_sentences:  # too many to be held
                 held.clear()
             file.note(place, tally.sentences - sentences_before)
         sha256 = file_sha256(path)

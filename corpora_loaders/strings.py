@@ -77,10 +77,7 @@ def load_string(load: Callable[[Path], Loaded], text: str, paths: object = ()) -
         except CorpusError as error:
             mistakes = [mistake.replace(prefix, "") for mistake in error.mistakes]
             without_path = CorpusError("\n".join(mistakes))
-            without_path.line, without_path.sentence, without_path.mistakes = (
-                error.line,
-                error.sentence,
-                tuple(mistakes),
-            )
+            without_path.line, without_path.sentence = error.line, error.sentence
+            without_path.mistakes = tuple(mistakes)
             raise without_path from None
     return replace(corpus, sentences=sentences, files=())

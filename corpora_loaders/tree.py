@@ -47,7 +47,7 @@ def cycles(heads: Sequence[int | None]) -> list[list[int]]:
     Each cycle is a list of words, from 1, in the order of a walk upwards that starts at the first of them. The head of
     each word is None or within ``0 … len(heads)``.
     """
-    found: list[list[int]] = []
+    found_cycles: list[list[int]] = []
     visitor = [0] * len(heads)  # the word from which the walk started that visited each word
     for start in range(1, len(heads) + 1):
         # Every word is visited once: the walk upwards stops at the first word that was visited before. It has closed a
@@ -61,9 +61,9 @@ def cycles(heads: Sequence[int | None]) -> list[list[int]]:
             while (head := heads[cycle[-1] - 1]) != word:
                 assert head  # every word of a cycle has a head  # noqa: S101
                 cycle.append(head)
-            first = cycle.index(min(cycle))
-            found.append(cycle[first:] + cycle[:first])
-    return found
+            first = cycle.index(min(cycle))  # whichever word the walk came in by, the cycle starts at its first one
+            found_cycles.append(cycle[first:] + cycle[:first])
+    return found_cycles
 
 
 def cycle_error(words: Sequence[str]) -> str:

@@ -128,11 +128,11 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
         array([[0.5, 1. ]], dtype=float32)
     """
     wanted = None if words is None else {form for word in words for form in (word, word.lower())}
-    index: dict[str, int] = {}
+    index: dict[str, int] = {}  # of the words whose vectors are kept
     kept: list[Vectors] = []
     announced = dimensions = None
     source = ""  # which line says how many dimensions there are, for messages
-    in_file = repeated = 0
+    in_file = repeated = 0  # numbers of vectors
     for number, _, text in located_lines(path):
         line = text.replace("\t", " ").rstrip(" ")
         if not line:

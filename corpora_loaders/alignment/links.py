@@ -153,25 +153,25 @@ def _read_naacl(path: str | Path, start: Place, first_number: int) -> Iterator[W
 
     def numbered_links() -> Iterator[tuple[int, WrittenLink, int]]:  # the pair, counted from 0, and the next offset
         earliest = first_number + first_pair
-        for number, following, line in text_lines(path, offset=offset, lines=lines):
-            if not line.strip():
+        for number, next_offset, line in text_lines(path, offset=offset, lines=lines):
+            line = line.strip()
+            if not line:
                 continue
-            match = _NAACL.fullmatch(line.strip())
+            match = _NAACL.fullmatch(line)
             if match is None:
-                found = line.strip()[:40]
-                message = f"expected the numbers of pair, source and target word, then S or P, found {found!r}"
+                message = f"expected the numbers of pair, source and target word, then S or P, found {line[:40]!r}"
                 raise CorpusError(message, file=path, line=number)
             pair, source, target = (int(group) for group in match.groups()[:3])
             if pair < earliest:
                 message = f"expected the links of sentence pair {earliest} or a later one, found pair {pair}"
                 raise CorpusError(message, file=path, line=number)
             earliest = pair
-            yield pair - first_number, WrittenLink(source, target, match[4] != "P", number), following
+            yield pair - first_number, WrittenLink(source, target, match[4] != "P", number), next_offset
 
-    for pair, of_pair in groupby(numbered_links(), itemgetter(0)):
-        _, written, following = zip(*of_pair, strict=True)
+    for pair, links_of_pair in groupby(numbered_links(), itemgetter(0)):
+        _, written, next_offsets = zip(*links_of_pair, strict=True)
         links = [link for link in written if link.source and link.target]
-        yield WrittenPair(pair, links, len(written) - len(links), (following[-1], written[-1].line, pair + 1))
+        yield WrittenPair(pair, links, len(written) - len(links), (next_offsets[-1], written[-1].line, pair + 1))
 
 
 class LinkChecks:
@@ -195,17 +195,19 @@ class LinkChecks:
         self._ends_with_none = not written.links and not written.null_links
         if written.pair >= len(self.sizes.source):
             return
-        size = self.sizes.source[written.pair], self.sizes.target[written.pair]
+        n_source, n_target = self.sizes.source[written.pair], self.sizes.target[written.pair]
         self._linked_pairs += bool(written.links)
         self._links += len(written.links)
         self._has_first_words |= any(0 in (link.source, link.target) for link in written.links)
         for first_word, is_swapped in product((0, 1), (False, True)):  # all ways in which the file can be read
-            sources, targets = (range(first_word, first_word + n) for n in (reversed(size) if is_swapped else size))
+            sources, targets = range(first_word, first_word + n_source), range(first_word, first_word + n_target)
+            if is_swapped:
+                sources, targets = targets, sources
             outside = [link for link in written.links if link.source not in sources or link.target not in targets]
             self._outside[first_word, is_swapped] += len(outside)
             if outside and self._first_outside is None and (first_word, is_swapped) == (self.counted_from, False):
                 self._first_outside = written.pair, outside[0]
-        links = counted_links(written.links, self.counted_from).within(*size)
+        links = counted_links(written.links, self.counted_from).within(n_source, n_target)
         self._sure += len(links.sure)
         self._possible += len(links.possible)
 

@@ -72,23 +72,24 @@ def load_bitext(
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
-    pairs, sizes, records, first_number = _first_pairs(*_files_of(source, target), limit)
+    paths, separator = _files_of(source, target)
+    pairs, sizes, records, first_number = _first_pairs(paths, separator, limit)
     gold_source, gold_file = None, None
     if gold is not None:
         gold_source, gold_file = first_read("gold", gold, sizes, first_number, one_based=one_based, lenient=lenient)
-    of_systems = [
+    read_hypotheses = [
         first_read(name, path, sizes, first_number, one_based=False, lenient=lenient)
         for name, path in (hypotheses or {}).items()
     ]
     check_sure(gold_source)
-    pairs = replace(pairs, gold=gold_file, hypotheses=tuple((links.name, file) for links, file in of_systems))
+    pairs = replace(pairs, gold=gold_file, hypotheses=tuple((links.name, file) for links, file in read_hypotheses))
     return Bitext(
         Stream(pairs, held=tuple(pairs(0, len(pairs))) if len(pairs) <= HELD_PAIRS else ()),
         records,
         total=sizes.total,
         first_number=first_number,
         gold=gold_source,
-        hypotheses=tuple(links for links, _ in of_systems),
+        hypotheses=tuple(links for links, _ in read_hypotheses),
     ).knowing(counted=facts_of_pairs(len(pairs), sum(sizes.source), sum(sizes.target)))
 
 
@@ -163,8 +164,7 @@ def _first_pairs(
 ) -> tuple[PairSource, Sizes, tuple[CorpusFile, ...], int]:
     """Read all pairs for the first time, and check every line.
 
-    Returns:
-        the pairs up to the limit, their sizes, the records of the files, and the number of the first pair.
+    Returns the pairs up to the limit, their sizes, the records of the files, and the number of the first pair.
     """
     source = PairSource(tuple(ReadFile(_numbered_lines, path) for path in paths), separator)
     try:
@@ -236,7 +236,8 @@ class PairSource:
 
     def __call__(self, start: int, stop: int) -> Iterator[SentencePair]:
         """Read the pairs from one position up to another."""
-        path, names = self.files[0].path, [name for name, _ in self.hypotheses]
+        path = self.files[0].path
+        names = [name for name, _ in self.hypotheses]
         lines = zip(*(file(start, stop) for file in self.files), strict=True)
         gold = repeat(None, stop - start) if self.gold is None else self.gold(start, stop)
         # For each pair, the links of each system.
@@ -245,7 +246,8 @@ class PairSource:
             hypotheses = zip(*(file(start, stop) for _, file in self.hypotheses), strict=True)
         for lines_of_pair, gold_links, links_of_systems in zip(lines, gold, hypotheses, strict=True):
             source, target, _ = self.words(lines_of_pair)
-            number, size = lines_of_pair[0][0], (len(source), len(target))
+            size = len(source), len(target)
+            number, _ = lines_of_pair[0]
             yield SentencePair(
                 id=f"{Path(path).name}:{number}",
                 words=target,
@@ -268,17 +270,19 @@ class PairSource:
             separator = SEPARATORS[self.separator]
             message = f"expected source and target with {separator} between them, found {len(sides) - 1} of it"
             raise CorpusError(message, file=paths[0], line=number)
-        words, pair_numbers = [], set()
+        words_of_sides, pair_numbers = [], set()
         for side, path, name in zip(sides, paths, ("source", "target"), strict=True):
             tagged = _NUMBERED.fullmatch(side)
             pair_numbers.add(int(tagged[1]) if tagged else None)
-            words.append(tuple((tagged[2] if tagged else side).split()))
-            if not words[-1]:
+            words = tuple((tagged[2] if tagged else side).split())
+            if not words:
                 raise CorpusError(f"the {name} sentence has no words", file=path, line=number)
+            words_of_sides.append(words)
         if len(pair_numbers) > 1:
             message = "source and target have different sentence numbers (snum)"
             raise CorpusError(message, file=paths[-1], line=number)
-        return words[0], words[1], pair_numbers.pop()
+        source_words, target_words = words_of_sides
+        return source_words, target_words, pair_numbers.pop()
 
 
 open_bitext = load_bitext  # deprecated, and removed in 0.4

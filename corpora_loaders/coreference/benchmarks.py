@@ -62,13 +62,9 @@ _DETERMINERS = frozenset(("the", "a", "an"))
 def read_gap(
     path: str | Path, account: Account, *, lenient: bool = False, place: tuple[int, int] | None = None
 ) -> Iterator[tuple[Document, tuple[int, int]]]:
-    """Yield a document for each row, with the place after it: the numbers of bytes and of lines before that place.
+    """Yield a document for each row from a place on, with the place after it: the bytes and the lines before it.
 
-    Args:
-        path: the file.
-        account: not used, because everything that GAP marks becomes a mention.
-        lenient: not used, because GAP has no brackets that could be malformed.
-        place: where to begin.
+    All that GAP marks becomes a mention, and it has no brackets, so that nothing goes to the account or is malformed.
     """
     path = Path(path)
     offset, lines = place or (0, 0)
@@ -92,6 +88,7 @@ def _document(path: Path, line: int, columns: list[str]) -> Document:
     row = dict(zip(COLUMNS, columns, strict=True))
     if not row["ID"]:
         raise fault("the ID is empty")
+
     text = row["Text"]
     character_spans = {}
     for role in ("Pronoun", "A", "B"):
@@ -116,6 +113,7 @@ def _document(path: Path, line: int, columns: list[str]) -> Document:
         for match in _WORD.finditer(text[start:stop]):
             words.append(match[0])
             offsets.append(match.start() + start)
+
     marked: dict[str, Marked] = {}
     for role, (start, stop) in character_spans.items():
         inside = [index for index, offset in enumerate(offsets) if start <= offset < stop]

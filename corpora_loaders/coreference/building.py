@@ -77,12 +77,11 @@ class Brackets:
         number, parts = part
         if number > 1:
             incomplete = self._parts.get((entity, parts), [])
-            indices = reversed(range(len(incomplete)))
-            index = next((index for index in indices if len(incomplete[index].spans) == number - 1), None)
-            if index is None:
+            lacking_this = [index for index, other in enumerate(incomplete) if len(other.spans) == number - 1]
+            if not lacking_this:
                 self.fault(f"a mention of entity {entity!r} has part {number} without part {number - 1}", line)
                 return
-            earlier = incomplete.pop(index)
+            earlier = incomplete.pop(lacking_this[-1])
             mention = replace(earlier, spans=(*earlier.spans, *mention.spans))
         if number == parts:
             self._marked.append(mention)

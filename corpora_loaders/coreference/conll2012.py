@@ -62,7 +62,7 @@ def read_columns(
     path = Path(path)
     layout = _layout_of(path)
     for document, place_after in _rows_of_documents(path, layout, place or Place(0, 0, 0)):
-        yield _built(document, layout, account, lenient), place_after
+        yield _build(document, layout, account, lenient), place_after
 
 
 def _layout_of(path: Path) -> _Layout:
@@ -124,8 +124,8 @@ class _DocumentRows:
     blank: int | None = 0  # the blank line that ended the last sentence, 0 before the first; None within a sentence
     # The word numbers of the first row and of the last one, if they have one. They count the words of each sentence, or
     # else those of the whole document. Only in the second case may a sentence go on with the numbers of the one before.
-    first: int | None = None
-    last: int | None = None
+    first_number: int | None = None
+    last_number: int | None = None
     restarted: bool = False  # whether a sentence began with the first number again
     went_on: CorpusError | None = None  # the error of the first sentence that went on with the numbers
 
@@ -164,22 +164,23 @@ class _DocumentRows:
     def _starts_sentence(self, number_cell: str, line: int) -> bool:
         """Note a word number, which shows joined, cut or lost sentences; return whether the row starts a sentence."""
         number = int(number_cell) if WHOLE_NUMBER.fullmatch(number_cell) else None
-        last, self.last = self.last, number
-        if number is None or last is None or self.first is None:  # there is nothing to compare
-            if self.first is None:
-                self.first = number
+        number_before, self.last_number = self.last_number, number
+        if number is None or number_before is None or self.first_number is None:  # there is nothing to compare
+            if self.first_number is None:
+                self.first_number = number
             return self.blank is not None
-        if number == self.first:
+        if number == self.first_number:
             self.restarted = True
-        elif number != last + 1:
-            message = f"expected word number {last + 1}, or {self.first} in a new sentence, found {number}"
+        elif number != number_before + 1:
+            expected = f"{number_before + 1}, or {self.first_number} in a new sentence"
+            message = f"expected word number {expected}, found {number}"
             raise self.fault(message, line)
         elif self.blank and not self.went_on:
             message = f"word number {number} goes on from the sentence before; the blank line {self.blank} ended it"
             self.went_on = self.fault(message, line)
         if self.restarted and self.went_on:  # so numbers do not count through the document, where going on is right
             raise self.went_on
-        return self.blank is not None or number == self.first
+        return self.blank is not None or number == self.first_number
 
     def _other_document(self, row: _Row) -> str:
         """Return what messages call the document that a row names; empty if it is that of the rows before it.
@@ -213,7 +214,8 @@ def _rows_of_documents(path: Path, layout: _Layout, start: Place) -> Iterator[tu
     offset, line, width = start
     after_end = False  # whether a document has ended without another one having begun
     for line, following, text in located_lines(path, offset=start.offset, lines=start.lines):
-        before_line, offset = Place(offset, line - 1, width), following
+        place_before = Place(offset, line - 1, width)
+        offset = following
         begin = BEGIN.match(text)
         if begin or _END.match(text):
             if begin and document:
@@ -221,7 +223,7 @@ def _rows_of_documents(path: Path, layout: _Layout, start: Place) -> Iterator[tu
             after_end = not begin
             if document and document.sentences:
                 # Who goes on after a document that has no end line needs the line that begins the next one.
-                yield document, before_line if begin else Place(offset, line, width)
+                yield document, place_before if begin else Place(offset, line, width)
             document = _DocumentRows(path, _name(begin), line, has_begin=True) if begin else None
         elif not text.strip():
             if document and document.blank is None:
@@ -246,7 +248,7 @@ def _name(begin: re.Match[str]) -> str:
     return f"{name} part {int(part[1])}" if part and int(part[1]) else name
 
 
-def _built(document: _DocumentRows, layout: _Layout, account: Account, lenient: bool) -> Document:
+def _build(document: _DocumentRows, layout: _Layout, account: Account, lenient: bool) -> Document:
     """Build the document from its rows."""
     rows = [row for sentence in document.sentences for row in sentence]
     if layout.word == 0 and document.name and all(row.columns[0] in document.name for row in rows):

@@ -205,7 +205,7 @@ def load_documents(
     if format is not None:
         get_format(format)  # so that an unknown one is noticed before files are read
     account, tally, facts = Account(), Tally(), DocumentFacts()
-    unique, unique_sentences = UniqueNames(), UniqueNames()
+    unique_documents, unique_sentences = UniqueNames(), UniqueNames()
     ends = array("Q")  # see `RenamedDocuments`
     have_mentions = bytearray()  # for each document whether it has mentions
 
@@ -214,7 +214,7 @@ def load_documents(
         have_mentions.append(bool(document.mentions))
         ids = [unique_sentences(tally.add(sentence).id) for sentence in document.sentences]
         ends.append(tally.sentences)
-        return renamed_document(document, unique(document.id), ids)
+        return renamed_document(document, unique_documents(document.id), ids)
 
     files, records, held = read_files(
         SAMPLE_TREEBANK if paths == "sample" else paths,
@@ -230,19 +230,19 @@ def load_documents(
     for file in files:
         file.read = read_documents  # without the account: what is not used has been counted
         if mentions_needed and not any(have_mentions[start : start + len(file)]):
-            *but_last, last = (corpus_format.mentions for corpus_format in FORMATS)
-            expected = f"{', '.join(but_last)}, or {last}"
+            *first_forms, last_form = (corpus_format.mentions for corpus_format in FORMATS)
+            expected = f"{', '.join(first_forms)}, or {last_form}"
             raise CorpusError(f"the file contains no mentions; expected {expected}", file=file.path)
         start += len(file)
-    is_renamed = unique.renamed or unique_sentences.renamed
-    rename = RenamedDocuments(ends, unique.numbers, unique_sentences.numbers) if is_renamed else None
+    is_renamed = unique_documents.renamed or unique_sentences.renamed
+    rename = RenamedDocuments(ends, unique_documents.numbers, unique_sentences.numbers) if is_renamed else None
     documents = Stream(Files(files, rename), held=held)
     return Documents(
         sentences=Stream(Parts(documents, ends, sentences_of)),
         files=records,
         documents=documents,
         account=account,
-        renamed=unique.renamed,
+        renamed=unique_documents.renamed,
     ).knowing(counted=tally.counted(), facts=facts)
 
 

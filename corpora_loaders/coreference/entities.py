@@ -36,11 +36,11 @@ def read_entities(
     sentence_place, fields = place or (Place(), ())
     for sentences, place_after in _by_document(placed_sentences(path, sentence_place)):
         brackets = Brackets(path, account, lenient=lenient)
-        first = 0  # the first word of the sentence, counted through the document
+        first_word = 0  # of the sentence, counted through the document
         for sentence in sentences:
             if _HEADER in sentence.comments:
                 fields = tuple((sentence.comments[_HEADER] or "").split("-"))
-            for position, misc, line in _positions(sentence, first):
+            for position, misc, line in _positions(sentence, first_word):
                 for attribute in misc.split("|"):
                     key, _, value = attribute.partition("=")
                     if key == "Entity":
@@ -49,24 +49,24 @@ def read_entities(
                         account.split_antecedents += len({pair.partition("<")[2] for pair in value.split(",")})
                     elif key == "Bridge":
                         account.bridges += value.count("<")
-            first += len(sentence)
+            first_word += len(sentence)
         name = sentences[0].document or Path(path).name
         yield build_document(name, sentences, brackets.finish(), account), (place_after, fields)
 
 
 def _by_document(sentences: Iterable[tuple[Sentence, Place]]) -> Iterator[tuple[list[Sentence], Place]]:
     """Yield the sentences of each document, and the place after it; documents of the same name stay separate."""
-    of_document: list[Sentence] = []
-    last_place = Place()  # the place after the last of these sentences
+    document: list[Sentence] = []
+    document_end = Place()  # the place after the last of these sentences
     for sentence, place_after in sentences:
         starts_document = any(key.startswith("newdoc") for key in sentence.comments)
-        if of_document and (starts_document or sentence.document != of_document[-1].document):
-            yield of_document, last_place
-            of_document = []
-        of_document.append(sentence)
-        last_place = place_after
-    if of_document:
-        yield of_document, last_place
+        if document and (starts_document or sentence.document != document[-1].document):
+            yield document, document_end
+            document = []
+        document.append(sentence)
+        document_end = place_after
+    if document:
+        yield document, document_end
 
 
 def _positions(sentence: Sentence, start: int) -> Iterator[tuple[tuple[int, int], str, int]]:

@@ -55,15 +55,16 @@ _ENDS = frozenset("ADP SCONJ AUX IN TO WDT WP$ WRB MD VBZ VBP VBD".split())
 
 def by_tree(sentences: Sequence[Sentence], starts: Sequence[int]) -> HeadFinder:
     """Return the finder by rule 1, dependency trees, which all sentences have; ``starts`` are their first words."""
-    heads: list[int | None] = []  # the head of each word, counted through the document; None for roots
-    depth: list[int] = []  # of each word of the document in the tree of its sentence
+    head_of: list[int | None] = []  # of each word, counted through the document; None for roots
+    depth_of: list[int] = []  # of each word of the document, in the tree of its sentence
     for sentence, start in zip(sentences, starts, strict=True):
-        heads += [start + head - 1 if head else None for head in sentence.heads]
-        depth += depths(sentence.heads)
+        head_of += [start + head - 1 if head else None for head in sentence.heads]
+        depth_of += depths(sentence.heads)
 
     def find(mention: Sequence[int]) -> int:
         inside = set(mention)
-        return min((word for word in mention if heads[word] not in inside), key=lambda word: (depth[word], word))
+        candidates = (word for word in mention if head_of[word] not in inside)
+        return min(candidates, key=lambda word: (depth_of[word], word))
 
     return find
 

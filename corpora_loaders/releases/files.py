@@ -125,10 +125,8 @@ def _resolved(name: str, home: str | None, mirror: str | None, cache_folder: Pat
     """Return the path of a treebank's file, which is fetched into the cache if there is no unpacked release."""
     parsed = TreebankName.parse(name)
     if is_pattern(name):
-        raise CorpusError(
-            f"{name!r} may name several treebanks, which are not read as one corpus; name one, or let "
-            "survey --treebanks read each of them by itself"
-        )
+        advice = "name one, or let survey --treebanks read each of them by itself"
+        raise CorpusError(f"{name!r} may name several treebanks, which are not read as one corpus; {advice}")
     if home:
         return _in_home(parsed, Path(home))
     known = known_treebanks().get(parsed.code)
@@ -183,9 +181,8 @@ def _download(name: TreebankName, path: Path, mirror: str) -> None:
         message = f"there is no {url}; release {release} has no such file"
         raise NoSuchFileError(message, f"no {name.split} split in release {release}")
     if not content.endswith((b"\n\n", b"\n\r\n")):  # one that was cut would otherwise be a shorter treebank
-        raise CorpusError(
-            f"{url} is not complete, because it does not end with an empty line; the same command tries again"
-        )
+        reason = "because it does not end with an empty line"
+        raise CorpusError(f"{url} is not complete, {reason}; the same command tries again")
     for readme in READMES:
         if (text := _fetch(f"{base}/{readme}")) is not None:
             write_durably(path.with_name(readme), text)

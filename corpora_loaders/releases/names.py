@@ -61,11 +61,7 @@ class TreebankName:
 
     @classmethod
     def parse(cls, text: str) -> TreebankName:
-        """Read a name.
-
-        Raises:
-            CorpusError: the text is not a name of this form.
-        """
+        """Read a name or pattern; a `CorpusError` says which forms they have."""
         match = _NAME.fullmatch(text)
         if match is None:
             near = did_you_mean(text, (f"ud:{code}:{split}" for code in known_treebanks() for split in SPLITS))
@@ -140,7 +136,7 @@ def treebanks_of(language: str | None) -> list[KnownTreebank]:
     if language is None:
         return treebanks
     wanted = language.replace("_", " ").casefold()
-    of_language = [each for each in treebanks if wanted in (each.language.casefold(), each.code.split("_")[0])]
+    of_language = [known for known in treebanks if wanted in (known.language.casefold(), known.code.split("_")[0])]
     if not of_language:
         near = did_you_mean(wanted, (treebank.language for treebank in treebanks))
         raise CorpusError(f"release {RELEASE} has no treebank of the language {language!r}{near}")
