@@ -58,7 +58,7 @@ class FixedOffset(HeadPredictor):
 
     def predict(self, batches: Iterable[MapBatch]) -> list[Int[ndarray, " _"]]:
         """Return the head of every word, sentence by sentence."""
-        return [_by_offset(np.full(len(sentence), self.offset_)) for sentence in _sentences(batches)]
+        return [_by_offset(len(sentence), self.offset_) for sentence in _sentences(batches)]
 
 
 class RelationOffset(HeadPredictor):
@@ -99,7 +99,7 @@ class RelationOffset(HeadPredictor):
         predicted = []
         for sentence in _sentences(batches):
             offsets = [self.offsets_.get(relation, self.offsets_[""]) for relation in sentence.relations]
-            predicted.append(_by_offset(np.array(offsets, dtype=np.int64)))
+            predicted.append(_by_offset(len(sentence), np.array(offsets, dtype=np.int64)))
         return predicted
 
 
@@ -132,16 +132,13 @@ class SingleHead(HeadPredictor):
     best_: tuple[int, int, int]
 
     def fit(self, batches: Iterable[MapBatch]) -> SingleHead:
-        """Count how often each head is right, and choose the best one.
-
-        Raises:
-            TrainingError: there is no sentence to choose by.
-        """
+        """Count how often each head is right, and choose the best one. No sentence at all is a `TrainingError`."""
         correct, total = count_heads(batches)
         if not correct.size:
             raise TrainingError("there is no sentence to learn from")
         self.correct_, self.total_ = correct, total
-        last_best = correct.size - 1 - int(correct.ravel()[::-1].argmax())  # the argmax of equal counts is the first
+        # The last one of equal counts: the argmax is the first one, so the counts are reversed.
+        last_best = correct.size - 1 - int(correct.ravel()[::-1].argmax())
         direction, layer, head = np.unravel_index(last_best, correct.shape)
         self.best_ = int(direction), int(layer), int(head)
         return self
@@ -178,7 +175,8 @@ def count_heads(batches: Iterable[MapBatch]) -> tuple[Int[ndarray, "2 layers hea
             correct = np.zeros((2, *batch.maps.shape[1:3]), dtype=np.int64)
         for example in probed_sentences([batch]):
             is_scored = scored(example.sentence)
-            is_right = _most_attended(example, slice(None)) == gold_heads(example.sentence)
+            gold = gold_heads(example.sentence)
+            is_right = _most_attended(example, slice(None)) == gold  # (2, layers × heads, words)
             correct += is_right[..., is_scored].sum(-1).reshape(correct.shape)
             total += int(is_scored.sum())
     return correct, total
@@ -197,19 +195,16 @@ def _sentences(batches: Iterable[MapBatch]) -> Iterable[Sentence]:
     return (annotated(sentence) for batch in batches for sentence in batch.sentences)
 
 
-def _by_offset(offsets: Int[ndarray, " words"]) -> Int[ndarray, " words"]:
-    """Return the head of each word, given its distance; at the ends of the sentence, the first or the last word."""
-    n = len(offsets)
-    heads: Int[ndarray, " words"] = np.clip(np.arange(1, n + 1) + offsets, 1, n)
+def _by_offset(n_words: int, offsets: int | ndarray) -> Int[ndarray, "... words"]:
+    """Return the word at a distance from each word; at the ends of the sentence, the first or the last word."""
+    heads: Int[ndarray, "... words"] = np.clip(np.arange(1, n_words + 1) + offsets, 1, n_words)
     return heads
 
 
 def _right_by_offset(sentence: Sentence) -> Bool[ndarray, "words offsets"]:
     """Return for each word which of `OFFSETS` lead to its head."""
-    n = len(sentence)
-    predicted = np.clip(np.arange(1, n + 1)[:, None] + np.array(OFFSETS), 1, n)
-    right: Bool[ndarray, "words offsets"] = predicted == gold_heads(sentence)[:, None]
-    return right
+    heads = _by_offset(len(sentence), np.array(OFFSETS)[:, None])  # (offsets, words)
+    return np.asarray(heads == gold_heads(sentence)).T
 
 
 def _best(counts: Float[ndarray, " offsets"]) -> int:

@@ -48,7 +48,8 @@ def decode(scores: Float[ndarray, "words candidates"], decoding: Decoding) -> In
     if decoding != "tree":
         raise ValueError(f"decoding must be 'argmax' or 'tree', not {decoding!r}")
     n = len(scores)
-    edges = np.full((n + 1, n + 1), np.nan)  # there is no edge into the root, and none from a word to itself
+    # From a word (row) to its head (column). There is no edge from the root, and none from a word to itself.
+    edges = np.full((n + 1, n + 1), np.nan)
     edges[1:] = scores
     np.fill_diagonal(edges, np.nan)
     # A root is so costly that a second one never pays.
@@ -97,15 +98,12 @@ class HeadPredictor:
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def set_params(self, **params: Any) -> Self:
-        """Set arguments of the constructor by name.
-
-        Raises:
-            ValueError: the constructor has no such argument, or an argument has a value that it refuses.
-        """
+        """Set arguments of the constructor by name; a `ValueError` says that one is unknown or has a wrong value."""
         known = self.get_params()
-        if unknown := next((name for name in params if name not in known), None):
-            choices = ", ".join(known) or "none"
-            raise ValueError(f"{type(self).__name__} has no parameter {unknown!r}; choose from: {choices}")
+        for name in params:
+            if name not in known:
+                choices = ", ".join(known) or "none"
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; choose from: {choices}")
         kind: Any = type(self)  # whose constructor type checkers do not know
         kind.__init__(self, **{**known, **params})
         return self

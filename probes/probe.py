@@ -97,11 +97,7 @@ class Probe(HeadPredictor):
         return None
 
     def make_scorer(self, shape: tuple[int, int]) -> Scorer:
-        """Make a scorer with initial weights, which must depend on `random_state` alone.
-
-        Args:
-            shape: numbers of layers and heads of the maps.
-        """
+        """Make a scorer of maps of so many layers and heads. Its weights must depend on `random_state` alone."""
         raise NotImplementedError
 
     def arguments(self) -> dict[str, Any]:
@@ -129,28 +125,26 @@ class Probe(HeadPredictor):
             TrainingError: there is nothing to learn from, or the loss is no longer finite.
         """
         stream = iter(batches)
-        first = next(stream, None)
-        if first is None:
+        first_batch = next(stream, None)
+        if first_batch is None:
             raise TrainingError("there is no sentence to learn from")
         if stream is batches:  # an iterator, which can be read once
             if self.recipe.epochs > 1:
                 raise ValueError(f"{self.recipe.epochs} epochs need batches that can be read again, not a stream")
-            batches = chain([first], stream)
+            batches = chain([first_batch], stream)
         if dev is not None and iter(dev) is dev:
             dev = list(dev)
-        shape = (first.maps.shape[1], first.maps.shape[2])
-        scorer = self.make_scorer(shape)
+        _, n_layers, n_heads, *_ = first_batch.maps.shape
+        scorer = self.make_scorer((n_layers, n_heads))
         seed = self.random_state
         history = train(scorer, batches, self.recipe, seed=seed, dev=dev, report=report, checkpoint=checkpoint)
-        self.scorer_, self.history_, self.shape_, self.kind_ = scorer, history, shape, first.kind
+        # These are set at last, so that a training that fails leaves the probe as it was.
+        self.scorer_, self.history_ = scorer, history
+        self.shape_, self.kind_ = (n_layers, n_heads), first_batch.kind
         return self
 
     def scores(self, batches: Iterable[MapBatch]) -> Iterator[Float[ndarray, "words candidates"]]:
-        """Return the score of every candidate for every word, sentence by sentence; candidate 0 is the root.
-
-        Raises:
-            ValueError: the maps are of another kind or shape than those that the probe was trained on.
-        """
+        """Return the scores of the candidates (0 is the root) for every word, by sentence; see also `check_maps`."""
         return scores_of(self.scorer_, map(self.check_maps, batches))
 
     def predict(self, batches: Iterable[MapBatch], decoding: Decoding = "argmax") -> list[Int[ndarray, " _"]]:
@@ -193,11 +187,7 @@ class Probe(HeadPredictor):
         return Generator().manual_seed(self.random_state)
 
     def check_maps(self, batch: MapBatch) -> MapBatch:
-        """Return the batch if its maps are like those that the probe was trained on.
-
-        Raises:
-            ValueError: the maps are of another kind or shape.
-        """
+        """Return the batch; a `ValueError` says that its maps are of another kind or shape than those of training."""
         kind_and_shape = (batch.kind, (batch.maps.shape[1], batch.maps.shape[2]))
         if kind_and_shape != (self.kind_, self.shape_):
             trained_on = f"{self.kind_!r} of {self.shape_} layers and heads"

@@ -84,7 +84,8 @@ def probed_sentences(batches: Iterable[MapBatch]) -> Iterator[ProbedSentence]:
             batch.sentences, batch.lengths.tolist(), batch.special, batch.maps, strict=True
         ):
             is_special = special[:length].tolist()
-            first, n = is_special.index(False) if False in is_special else 0, is_special.count(False)
+            first = is_special.index(False) if False in is_special else 0  # the first word
+            n = is_special.count(False)
             if n != len(sentence) or any(is_special[first : first + n]):
                 raise ValueError(f"the map of sentence {sentence.id!r} has {n} words, the sentence {len(sentence)}")
             yield ProbedSentence(

@@ -76,9 +76,11 @@ class RecipeChoice:
 def choose_recipe(
     name: RecipeName, changes: Mapping[str, float | None], cut: Callable[[bool], Sequence[Split]]
 ) -> RecipeChoice:
-    """Choose a recipe by its name, and change the numbers that are not None."""
-    # With `"auto"` the recipe of the paper is chosen, unless its one epoch has fewer than `FEWEST_STEPS` steps. `cut`
-    # gives the splits, with dev sentences held out or not.
+    """Choose a recipe by its name, and change the numbers that are not None.
+
+    With ``"auto"`` the recipe of the paper is chosen, unless its one epoch has fewer than `FEWEST_STEPS` steps. ``cut``
+    returns the splits, given whether dev sentences are held out.
+    """
 
     def choice(chosen: Literal["paper", "tuned"], reason: str) -> RecipeChoice:
         numbers: dict[str, Any] = {key: value for key, value in changes.items() if value is not None}

@@ -56,7 +56,8 @@ def load_probe(folder: str | Path, vectors: WordVectors | None = None) -> Probe:
         if "weights" in described and check(folder / WEIGHTS_FILE, ANYWHERE) != described["weights"]:
             raise DamagedError(f"{WEIGHTS_FILE} does not belong to {DESCRIPTION_FILE}")
         weights = load_file(folder / WEIGHTS_FILE)
-        vectors_in_training, arguments = described["vectors"], described["options"]
+        vectors_in_training = described["vectors"]
+        arguments = described["options"]
         arguments |= {"recipe": Recipe(**described["recipe"]), "random_state": described["random_state"]}
         shape = (described["layers"], described["heads"])
         kind, history, name = described["kind"], described["history"], described["probe"]

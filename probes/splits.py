@@ -47,13 +47,13 @@ def make_splits(
 def _with_dev(
     train: StoredMaps, dev: StoredMaps | None, test: StoredMaps, tested: Sequence[int], hold_out: bool, seed: int
 ) -> Split:
-    """Return a split, with dev sentences that are held out of the training sentences if they are needed."""
+    """Return a split with the positions of its tested sentences; dev sentences are held out of training if need be."""
     if dev is None and hold_out:
         hashes = [_hash(name, seed) for name in _units(train.sentences, 2 * _HELD_OUT)]
-        held_out = [position for position, number in enumerate(hashes) if number % _HELD_OUT == 0]
+        held_out = [position for position, hashed in enumerate(hashes) if hashed % _HELD_OUT == 0]
         if len(held_out) in (0, len(train)):  # then one document or sentence is held out
             least = min(hashes)
-            held_out = [position for position, number in enumerate(hashes) if number == least]
+            held_out = [position for position, hashed in enumerate(hashes) if hashed == least]
         kept = sorted(set(range(len(train))) - set(held_out))
         if kept:
             dev, train = train.subset(held_out), train.subset(kept)
@@ -61,18 +61,18 @@ def _with_dev(
 
 
 def folds_of(sentences: Sequence[Sentence], folds: int) -> list[int]:
-    """Return the fold of every sentence."""
-    # Documents stay whole if there are at least as many as folds. Each goes to the fold with the fewest words so far.
-    unit_of = _units(sentences, folds)
-    words: defaultdict[str, int] = defaultdict(int)
-    for unit, sentence in zip(unit_of, sentences, strict=True):
-        words[unit] += len(sentence)
+    """Return the fold of every sentence. Documents stay whole if there are at least as many as folds."""
+    unit_of_sentence = _units(sentences, folds)
+    words_of_unit: defaultdict[str, int] = defaultdict(int)
+    for unit, sentence in zip(unit_of_sentence, sentences, strict=True):
+        words_of_unit[unit] += len(sentence)
     words_of_fold = [0] * folds
-    fold_of: dict[str, int] = {}
-    for unit, n_words in words.items():
-        fold_of[unit] = words_of_fold.index(min(words_of_fold))
-        words_of_fold[fold_of[unit]] += n_words
-    return [fold_of[unit] for unit in unit_of]
+    fold_of_unit: dict[str, int] = {}
+    for unit, n_words in words_of_unit.items():
+        fold = words_of_fold.index(min(words_of_fold))  # the one with the fewest words so far
+        fold_of_unit[unit] = fold
+        words_of_fold[fold] += n_words
+    return [fold_of_unit[unit] for unit in unit_of_sentence]
 
 
 def _units(sentences: Sequence[Sentence], fewest: int) -> list[str]:

@@ -54,7 +54,8 @@ def train(
     if recipe.shuffle and not isinstance(batches, Sequence):
         raise ValueError("shuffling takes a sequence of batches, not a stream; make it a list")
     adam = torch.optim.AdamW(scorer.parameters(), recipe.learning_rate, weight_decay=recipe.weight_decay, fused=True)
-    state, best = TrainingState(), dict[str, Tensor]()
+    state = TrainingState()
+    best = dict[str, Tensor]()  # the parameters of the best epoch
     if checkpoint and (saved := checkpoint.load()):
         state, tensors = saved
         _restore(scorer, adam, tensors)
@@ -90,7 +91,7 @@ def _epoch(
     checkpoint: Checkpoint | None,
     best: dict[str, Tensor],
 ) -> None:
-    """Train on the sentences of an epoch that are not done yet."""
+    """Train on the sentences of an epoch that are not done yet; for the best parameters see `train`."""
     n_done = state.sentences
     for example in islice(probed_sentences(batches), n_done, None):
         with one_thread():

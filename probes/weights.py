@@ -97,14 +97,16 @@ def arc_weights(probe: AttentionProbe | AttentionWordsProbe, batches: Iterable[M
         head_of = torch.zeros(len(heads), dtype=torch.int64)  # 0-based; anything for words that do not count
         head_of[dependents] = torch.from_numpy(heads[dependents] - 1)
         weight = scorer.weights(example, head_of)[dependents]  # (arcs, directions × heads)
-        maps, governors = example.maps[:, example.words, example.words], head_of[dependents]
-        attention = torch.cat([maps[:, dependents, governors], maps[:, governors, dependents]]).T
+        maps = example.maps[:, example.words, example.words]
+        governors = head_of[dependents]
+        attention = torch.cat([maps[:, dependents, governors], maps[:, governors, dependents]]).T  # as the weight
         weights_and_contributions = torch.stack([weight, weight * attention]).double().numpy()
         relations = np.array(example.sentence.relations, dtype=object)[dependents]
-        of_sentence = {}
+        sums_of_sentence = {}
         for relation in sorted(set(relations)):  # in the same order in every process, because sums depend on it
             is_arc = relations == relation
             weights, contributions = weights_and_contributions[:, is_arc].sum(1)
-            of_sentence[relation] = ArcWeights(int(is_arc.sum()), weights.reshape(shape), contributions.reshape(shape))
-        sums = added_up([sums, of_sentence])
+            arcs = int(is_arc.sum())
+            sums_of_sentence[relation] = ArcWeights(arcs, weights.reshape(shape), contributions.reshape(shape))
+        sums = added_up([sums, sums_of_sentence])
     return sums

@@ -18,9 +18,6 @@ from .drawn import TO_SOURCE
 from .results import AlignmentResults
 from .series import FORWARD, SINGLE, TOGETHER, Series
 
-_RELATION = "alignment"
-"""What the explorer calls the decisions of sentence pairs."""
-
 _VERDICTS = {1: "better than", -1: "worse than", 0: "neither clearly better nor clearly worse than"}
 """How the best heads compare with the best baseline, by `side_of_baseline`."""
 
@@ -63,7 +60,7 @@ def _measures(rows: pd.DataFrame, series: Series) -> Iterator[Measure]:
     """Yield the measures of a series, given its rows of the table of cells."""
     together = ", all heads together" if series.heads == TOGETHER and series.measure != "cosine" else ""
     facts, id_ = {**vars(series), "together": together}, _id("{column}", vars(series))
-    yield from head_measures(CELLS, rows, id_, facts, kind=series.kind, relation=_RELATION, direction=TO_SOURCE)
+    yield from head_measures(CELLS, rows, id_, facts, kind=series.kind, relation="alignment", direction=TO_SOURCE)
 
 
 def _phrases(single: pd.DataFrame) -> dict[str, tuple[str, ...]]:

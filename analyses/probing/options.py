@@ -54,14 +54,7 @@ class TreebankOptions(OptionGroup):
     limit: SentenceLimit = None
 
     def check(self, loaded: Collection[Role] = ()) -> None:
-        """Validate the options.
-
-        Args:
-            loaded: the roles of treebanks that were loaded before.
-
-        Raises:
-            OptionError: a value cannot be used, or contradicts another one.
-        """
+        """Raise `OptionError` where a value cannot be used, given the roles of treebanks that were loaded before."""
         super().check()
         for role in ROLES:
             if getattr(self, role) == ():
@@ -115,14 +108,7 @@ class ProbeOptions(OptionGroup):
     the extra 'tree' of the package."""
 
     def check(self, *, has_vectors: bool = False) -> None:
-        """Validate the options.
-
-        Args:
-            has_vectors: whether word vectors were loaded before.
-
-        Raises:
-            OptionError: a value cannot be used, or contradicts another one.
-        """
+        """Raise `OptionError` where a value cannot be used, given whether word vectors were loaded before."""
         from ...probes import registered_probes
 
         chosen = self.chosen(has_vectors=has_vectors)
@@ -138,11 +124,7 @@ class ProbeOptions(OptionGroup):
             raise OptionError("--tree needs the library ufal.chu_liu_edmonds: pip install 'attentionology[tree]'")
 
     def chosen(self, *, has_vectors: bool = False) -> list[str]:
-        """Return the names of the probes, in the order of the table.
-
-        Raises:
-            OptionError: a name is unknown, or a probe lacks word vectors.
-        """
+        """Return the names of the probes in the order of the table, which must be known and have what they read."""
         from ...probes import registered_probes
         from ...probes.registry import BUILTIN
 

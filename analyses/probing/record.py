@@ -43,10 +43,12 @@ def describe(
         "recipe": inputs.choice.name,
         **shown_options,
     }
-    extensions = _extensions(chosen["probe"], options.maps.map)
+    known = registered_probes()
+    origins = [("probe", name, known[name].__module__) for name in chosen["probe"]]
+    from_packages = extensions([*origins, ("map kind", options.maps.map.removeprefix("rollout:"), "")])
     return {
         **describe_command(command, {**options.flat(), **chosen}, options.seed, workspace.stages),
-        **({"extensions": extensions} if extensions else {}),
+        **({"extensions": from_packages} if from_packages else {}),
         "model": describe_model(inputs.encoder),
         **tested,
         "treebanks": treebanks,
@@ -74,13 +76,6 @@ def describe(
             *warnings(options, inputs, workspace),
         ],
     }
-
-
-def _extensions(probes: Sequence[str], kind: str) -> list[dict[str, str]]:
-    """Return the other packages that probes or the kind of map come from, as the run record has them."""
-    known = registered_probes()
-    of_probes = [("probe", name, known[name].__module__) for name in probes]
-    return extensions([*of_probes, ("map kind", kind.removeprefix("rollout:"), "")])
 
 
 def _describe_vectors(inputs: ProbingInputs) -> dict[str, Any] | None:

@@ -80,7 +80,6 @@ def used_heads(results: ProbeResults) -> dict[str, HeadWeights]:
 
 
 _MOST_WEIGHTED = 10
-_TREE = TableColumn("tree_uas", "share", "", "as a tree", terminal="tree", optional=True)
 
 
 def probe_section(results: ProbeResults, titles: Titles) -> Section:
@@ -186,8 +185,9 @@ def methods_table(results: ProbeResults) -> ShownTable:
     for row in rows_of(results.tables.contrasts):
         difference = f"{percent(row['difference'], sign=True)} {interval(row['low'], row['high'])}".rstrip()
         notes.append(f"{row['first']} − {row['second']}: {difference}")
+    as_tree = TableColumn("tree_uas", "share", "", "as a tree", terminal="tree", optional=True)
     title = "Syntactic heads found (UAS in %, without punctuation)"
-    return ShownTable("probe", title, (*PROBE.columns, _TREE), rows, notes=notes, wide=110)
+    return ShownTable("probe", title, (*PROBE.columns, as_tree), rows, notes=notes, wide=110)
 
 
 def _relations(relations: pd.DataFrame, min_count: int) -> ShownTable:

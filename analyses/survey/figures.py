@@ -37,13 +37,9 @@ from .results import Survey
 from .shown_tables import on, transfer_relation, transfer_relation_table, transfer_table
 
 _MOST_CONTRASTS = 60
-_MOST_MATRICES = 8
-"""The number of models and kinds of maps whose losses are drawn. The others are in the tables only."""
 _MOST_PANELS = 4
 """The number of treebanks whose training curves are drawn."""
 _COLORS = (BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW)
-_LOGARITHMIC = 100
-"""The ratio of the largest step to the smallest one above which steps are drawn on a logarithmic axis."""
 _DARK = 0.6
 """The share of the color map from which on the text of an entry is white."""
 
@@ -130,7 +126,7 @@ def transfer_figure(survey: Survey) -> Figure | None:
         transfer_relation(survey): transfer_relation_table(survey).rows,
     }
     models_and_maps = list(dict.fromkeys((row["model"], row["map"]) for row in tables["mean over relations"]))
-    models_and_maps = models_and_maps[:_MOST_MATRICES]
+    models_and_maps = models_and_maps[:8]  # the others are in the tables only
     if not models_and_maps:
         return None
     size = 0.5 * len(survey.treebanks)
@@ -184,8 +180,8 @@ def training_figure(survey: Survey, model: str) -> Figure:
         by_layer.set_xlabel("step")
         steps = np.unique(rows["step"].astype(float))
         positive = steps[steps > 0]
-        if len(positive) and positive.max() > _LOGARITHMIC * positive.min():
-            # Step 0 has no place on a logarithmic axis, so the axis is linear up to the first step after it.
+        if len(positive) and positive.max() > 100 * positive.min():
+            # The axis is logarithmic. Step 0 has no place on such an axis, so it is linear up to the next step.
             linear = {"linthresh": float(positive.min())} if (steps == 0).any() else {}
             by_relation.set_xscale("symlog" if linear else "log", **linear)  # both panels share the axis
         labeled = [float(steps[position]) for position in ticks(len(steps))]

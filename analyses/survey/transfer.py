@@ -104,15 +104,10 @@ class _Transferred(NamedTuple):
 
 
 def transfers(treebanks: Mapping[str, KeptCounts], min_count: int, **labels: str) -> tuple[list[Row], list[Row]]:
-    """Score the best heads of each treebank on every other one.
+    """Score the best heads of each treebank on every other one: the rows of both tables of transfer.
 
-    Args:
-        treebanks: what one model has counted on each treebank with one kind of map, by the name of the treebank.
-        min_count: the smallest number of words, in both treebanks, of a relation that is part of means.
-        labels: further columns of all rows, such as the name of the model.
-
-    Returns:
-        the rows of ``survey_transfer.csv`` and of ``survey_transfer_means.csv``.
+    The counts are those of one model with one kind of map. Relations that are part of means have at least ``min_count``
+    words in both treebanks. The labels are further columns of all rows, such as the name of the model.
     """
     rows, means = list[Row](), list[Row]()
     # An order of its own, as if the name of the treebank were part of the ids of its sentences.

@@ -112,7 +112,7 @@ class AttentionClassifier(nn.Module):
         self.table = nn.Embedding(1, 1, device="meta")
         self.encoder, self.attend = cast(nn.Module, nn.Identity()), cast(nn.Module, nn.Identity())
         self.decoder = nn.Linear(1, 1, device="meta")
-        self.tell: nn.Linear | None = None
+        self.tell: nn.Linear | None = None  # tells masked words from their states, for the regularizer mlm
 
     @classmethod
     def words_read(cls, text: Words) -> Words:
@@ -128,22 +128,22 @@ class AttentionClassifier(nn.Module):
         self.vocabulary, self.classes = vocabulary, tuple(classes)
         config = self.config
         dimensions = config["dimensions"] = vectors.dimensions if vectors else config["dimensions"]
-        tied = self.regularizer in ("residual", "tying")
-        size = config["size"] = size_of(config["encoder"], dimensions, config["size"], as_embeddings=tied)
+        as_embeddings = self.regularizer in ("residual", "tying")
+        size = config["size"] = size_of(config["encoder"], dimensions, config["size"], as_embeddings=as_embeddings)
         # The states that are weighed have the embedding of their word beside them, if the regularizer wants it.
-        attended = size + dimensions if self.regularizer == "concat" else size
-        additive = config["attention"] == "additive"
-        self.scale = 1.0 if additive else math.sqrt(attended)
+        attended_size = size + dimensions if self.regularizer == "concat" else size
+        half = attended_size // 2
+        is_additive = config["attention"] == "additive"
+        self.scale = 1.0 if is_additive else math.sqrt(attended_size)
         with INITIAL_WEIGHTS, torch.random.fork_rng(devices=[]):
-            torch.manual_seed(config["random_state"])
+            torch.manual_seed(config["random_state"])  # the layers are made in this order, which decides their weights
             self.table = nn.Embedding(len(vocabulary), dimensions, padding_idx=PAD)
             self.encoder = ENCODERS[config["encoder"]](dimensions, size)
-            half = attended // 2
-            if additive:
-                self.attend = nn.Sequential(nn.Linear(attended, half), nn.Tanh(), nn.Linear(half, 1, bias=False))
+            if is_additive:
+                self.attend = nn.Sequential(nn.Linear(attended_size, half), nn.Tanh(), nn.Linear(half, 1, bias=False))
             else:
-                self.attend = nn.Linear(attended, 1, bias=False)
-            self.decoder = nn.Linear(attended, len(classes) if len(classes) > 2 else 1)
+                self.attend = nn.Linear(attended_size, 1, bias=False)
+            self.decoder = nn.Linear(attended_size, len(classes) if len(classes) > 2 else 1)
             self.tell = nn.Linear(size, len(vocabulary)) if self.regularizer == "mlm" else None
         with torch.no_grad():
             self.table.weight[UNKNOWN] = 0  # it stays 0 if there are no unknown words in training
@@ -199,14 +199,14 @@ class AttentionClassifier(nn.Module):
 
     def _read(self, texts: Sequence[Words], *, gradient: bool) -> dict[str, Any]:
         """Compute all fields of `WordStates` but the attention."""
-        lengths = torch.tensor([len(text) + 2 for text in texts])
-        n = int(lengths.max()) - 2
+        lengths = torch.tensor([len(text) + 2 for text in texts])  # with [SOS] and [EOS]
+        n = int(lengths.max()) - 2  # the most words of a text
         ids = torch.tensor([[START, *self.vocabulary.ids(text), END] + [PAD] * (n - len(text)) for text in texts])
         embedded = self._embedded(ids)
         if gradient:
             embedded = embedded.detach().requires_grad_()
-        states = self.encoder(embedded, lengths)
-        words, hidden = embedded[:, 1 : n + 1], states[:, 1 : n + 1]
+        hidden = self.encoder(embedded, lengths)[:, 1 : n + 1]  # of words, without [SOS]
+        words = embedded[:, 1 : n + 1]
         attended = hidden
         if self.regularizer == "residual":
             attended = hidden + words
@@ -276,12 +276,7 @@ class AttentionClassifier(nn.Module):
 
     @classmethod
     def load(cls, path: Path) -> AttentionClassifier:
-        """Load a classifier from a file that `save` wrote.
-
-        Raises:
-            OSError, SafetensorError, KeyError, ValueError: there is no such file, or it holds no classifier.
-            DamagedError: the file has changed since it was written.
-        """
+        """Load a classifier from a file that `save` wrote; for its errors see `read_classifier`."""
         return read_classifier(path, (cls, *cls.__subclasses__()))
 
     def _embedded(self, ids: Int[Tensor, "batch positions"]) -> Float[Tensor, "batch positions dim"]:

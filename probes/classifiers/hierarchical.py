@@ -82,51 +82,50 @@ class HierarchicalClassifier(AttentionClassifier):
 
     def _laid_out(self, texts: Sequence[Words]) -> tuple[Tensor, Tensor, Tensor]:
         """Return the ids of all words, the sentence of each word, and the positions of the words of each sentence."""
-        # The shapes are (texts, positions) twice, with −1 for no sentence, and (texts, sentences, words). A position
-        # behind all others stands for no word.
         ids_of = [[self.vocabulary.ids(tuple(sentence.split())) for sentence in text] for text in texts]
         n_sentences = max(chain([1], map(len, texts)))
         n_words = max(chain([1], (len(words) for text in ids_of for words in text)))  # of one sentence
         n_positions = max(chain([1], (sum(map(len, text)) for text in ids_of)))
         ids = torch.full((len(texts), n_positions), PAD)
-        sentence_of = torch.full((len(texts), n_positions), -1)
+        sentence_of = torch.full((len(texts), n_positions), -1)  # −1 for no sentence
+        # A position behind all others stands for no word.
         position_of = torch.full((len(texts), n_sentences, n_words), n_positions)
-        for row, text in enumerate(ids_of):
+        for index, text in enumerate(ids_of):
             start = 0
             for sentence, words in enumerate(text):
                 positions = torch.arange(start, start + len(words))
-                ids[row, positions] = torch.tensor(words, dtype=torch.long)
-                sentence_of[row, positions] = sentence
-                position_of[row, sentence, : len(words)] = positions
+                ids[index, positions] = torch.tensor(words, dtype=torch.long)
+                sentence_of[index, positions] = sentence
+                position_of[index, sentence, : len(words)] = positions
                 start += len(words)
         return ids, sentence_of, position_of
 
     def _read(self, texts: Sequence[Words], *, gradient: bool) -> dict[str, Any]:
         """Compute all fields of the state but the attention to sentences; positions are the words of a document."""
         ids, sentence_of, position_of = self._laid_out(texts)
-        counts = torch.tensor([len(text) for text in texts])
-        n = int(counts.max())
+        n_sentences = torch.tensor([len(text) for text in texts])
+        n = int(n_sentences.max())
         embedded = self._embedded(ids)
         if gradient:
             embedded = embedded.detach().requires_grad_()
         # All sentences of all documents are read as one batch, and their vectors go back to their documents.
         padded = torch.cat([embedded, embedded.new_zeros(len(texts), 1, embedded.shape[-1])], dim=1)
         embedded_words = padded[torch.arange(len(texts))[:, None, None], position_of].flatten(0, 1)
-        is_word = (position_of < ids.shape[1]).flatten(0, 1)
+        is_word = (position_of < ids.shape[1]).flatten(0, 1)  # (texts × sentences, words)
         states = self.word_encoder(embedded_words, is_word.sum(1).clamp(min=1))
-        weights = normalized(self.attend_words(states)[..., 0], is_word)
+        weights = normalized(self.attend_words(states)[..., 0], is_word)  # (texts × sentences, 1, words)
         vectors = (weights @ states)[:, 0].unflatten(0, position_of.shape[:2])[:, :n]
         hidden = vectors.new_zeros(len(texts), 0, self.config["size"])
         if n:
-            hidden = self.encoder(vectors, counts.clamp(min=1))
+            hidden = self.encoder(vectors, n_sentences.clamp(min=1))
         return {
             "texts": tuple(texts),
-            "mask": torch.arange(n) < counts[:, None],
+            "mask": torch.arange(n) < n_sentences[:, None],
             "embeddings": embedded,
             "word_of": sentence_of,
             "attended": hidden,
             "hidden": hidden,
             "words": vectors,
             "ids": ids,
-            "lengths": counts + 2,
+            "lengths": n_sentences + 2,
         }

@@ -62,10 +62,10 @@ class Imitation:
         """See `Objective`."""
         output_tvd = (logits.softmax(-1) - self.probabilities[list(indices)].to(logits)).abs().sum() / 2
         base_alpha = torch.zeros_like(alpha)
-        for row, index in enumerate(indices):
+        for position, index in enumerate(indices):
             original = self.attention[index]
-            base_alpha[row, :, : original.shape[1]] = original
-        mask = state.mask[:, None]
+            base_alpha[position, :, : original.shape[1]] = original
+        mask = state.mask[:, None]  # (batch, 1, n)
         if self.divergence == "jsd":
             middle = (alpha + base_alpha) / 2
             divergence = (_kl(alpha, middle, mask) + _kl(base_alpha, middle, mask)) / 2

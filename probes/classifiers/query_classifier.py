@@ -66,37 +66,29 @@ class QueryClassifier(AttentionClassifier):
     def build(
         self, vocabulary: Vocabulary, classes: Sequence[str], vectors: WordVectors | None = None
     ) -> QueryClassifier:
-        """Make the parameters, the embeddings from vectors if there are any, and return the classifier itself.
-
-        Raises:
-            ValueError: for the same reasons as in `AttentionClassifier`.
-        """
+        """Make the parameters, as `AttentionClassifier.build` does, and return the classifier itself."""
         super().build(vocabulary, classes, vectors)
         config = self.config
         size, dimensions = config["size"], config["dimensions"]
-        attended, n_logits = self.decoder.in_features, self.decoder.out_features  # of the decoder of the base
-        half = attended // 2
-        additive = config["attention"] == "additive"
-        self.scale = 1.0 if additive else math.sqrt(size)
+        attended_size, n_logits = self.decoder.in_features, self.decoder.out_features  # of the decoder of the base
+        half = attended_size // 2
+        is_additive = config["attention"] == "additive"
+        self.scale = 1.0 if is_additive else math.sqrt(size)
         with INITIAL_WEIGHTS, torch.random.fork_rng(devices=[]):
             torch.manual_seed(config["random_state"] + 1)  # other numbers than those of the base
             self.query_encoder = ENCODERS[config["encoder"]](dimensions, size)
             self.attend = nn.ModuleDict()
-            if additive:
-                self.attend["text"] = nn.Linear(attended, half)
+            if is_additive:
+                self.attend["text"] = nn.Linear(attended_size, half)
                 self.attend["query"] = nn.Linear(size, half, bias=False)
                 self.attend["score"] = nn.Linear(half, 1, bias=False)
-            self.from_text = nn.Linear(attended, half)
+            self.from_text = nn.Linear(attended_size, half)
             self.from_query = nn.Linear(size, half, bias=False)
             self.decoder = nn.Linear(half, n_logits)
         return self
 
     def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> QueryStates:
-        """See `attentionology.extractors.AttentionModel`. Gradients are those of the words of the text.
-
-        Raises:
-            ValueError: a text has no query.
-        """
+        """See `attentionology.extractors.AttentionModel`. Every text has a query, which has no gradient."""
         if not all(isinstance(text, WordsWithQuery) for text in texts):
             raise ValueError("this classifier reads texts with queries (WordsWithQuery)")
         read, query = self._read(texts, gradient=gradient), self._read_queries(texts)

@@ -43,8 +43,10 @@ def masked_word_penalty(
     generator: torch.Generator,
     predict: Callable[[Int[Tensor, "batch positions"], Bool[Tensor, "batch n"]], Float[Tensor, "masked vocabulary"]],
 ) -> Float[Tensor, ""]:
-    """Compute the penalty of ``mlm``: the mean cross-entropy of the masked words of a text, summed over texts."""
-    # ``predict`` returns the logits of the masked words, given the ids with masks and which words are masked.
+    """Compute the penalty of ``mlm``: the mean cross-entropy of the masked words of a text, summed over texts.
+
+    The logits of masked words are predicted from the ids with masks, and from which words are masked.
+    """
     is_masked = (torch.rand(mask.shape, generator=generator) < MASK_RATE) & mask
     masked_ids = ids.clone()
     masked_ids[:, 1:-1][is_masked] = MASK

@@ -166,14 +166,15 @@ def train(
     adam = torch.optim.Adam(groups, recipe.learning_rate, amsgrad=True, fused=True)
     parameters = [parameter for group in adam.param_groups for parameter in group["params"]]
     generator = torch.Generator().manual_seed(seed)
-    best_score, waited, best_weights = -math.inf, 0, dict[str, Tensor]()
+    best_score, best_weights = -math.inf, dict[str, Tensor]()
+    epochs_since_best = 0
     history: list[dict[str, Any]] = []
     for epoch in range(1, recipe.epochs + 1):
         total_loss = 0.0
         for indices in shuffled_batches(texts, recipe.batch_size, (seed, epoch)):
             state = model.encode([texts[i] for i in indices])
             alpha = model.attention(state)[0] if attend is None else attend(state)
-            logits = model.decode(state, alpha[:, None])[:, 0]
+            logits = model.decode(state, alpha[:, None])[:, 0]  # of one attention per text
             loss = objective(indices, state, alpha, logits)
             if isinstance(model, Regularized):
                 loss = loss + model.penalty(state, generator)
@@ -190,11 +191,11 @@ def train(
         history.append({"epoch": epoch, "loss": total_loss / len(texts), "dev_auc": dev_auc})
         score = -total_loss if dev_auc is None else dev_auc
         if score > best_score:
-            best_score, waited = score, 0
+            best_score, epochs_since_best = score, 0
             best_weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         else:
-            waited += 1
-            if recipe.patience is not None and waited > recipe.patience:
+            epochs_since_best += 1
+            if recipe.patience is not None and epochs_since_best > recipe.patience:
                 break
     model.load_state_dict(best_weights)
     return history

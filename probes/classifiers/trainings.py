@@ -75,15 +75,15 @@ class Trainings:
             try:
                 wait(pending, return_when=FIRST_EXCEPTION)
                 for future in pending:
-                    if future.done():  # the training that failed, before those that still run
-                        future.result()
-                done = [future.result() for future in pending]
+                    if future.done():
+                        future.result()  # raises the error of a training that failed, before those that still run
+                results = [future.result() for future in pending]
             except BaseException:
                 self._stop.set()  # or the pool would wait until all have been trained
                 pool.shutdown(cancel_futures=True)
                 raise
         models = {}
-        for training, (model, history, was_cached) in zip(trainings, done, strict=True):
+        for training, (model, history, was_cached) in zip(trainings, results, strict=True):
             models[training.name] = model
             self.history += [{"model": training.name, "role": training.role, **row} for row in history]
             self.from_cache += was_cached
