@@ -39,17 +39,17 @@ def cite_run(folder: Path) -> Citation:
 def methods(record: Mapping[str, Any]) -> str:
     """Return sentences for the section on methods, from the record of a run."""
     model, options, reading = record["model"], record["options"], record["sentences"]
-    revision = f"revision {model['revision']}, " if model["revision"] else ""
-    files = " and ".join(map(_file, record["corpus"]["files"])) or "the text"
+    versions = record["versions"]
     unit = record["corpus"]["unit"]
-    commit = f", commit {record['git_commit']}" if record["git_commit"] else ""
+    files = " and ".join(map(_file, record["corpus"]["files"])) or "the text"
     maps = ", ".join(_names(options["map"]))
+    revision = f"revision {model['revision']}, " if model["revision"] else ""
+    commit = f", commit {record['git_commit']}" if record["git_commit"] else ""
     sentences = [
-        f"We read {reading['read']:,} {unit} ({reading['words']:,} words) of {files} with {model['name']} "
-        f"({revision}{model['layers']} layers of {model['heads']} heads, SHA-256 of the weights "
-        f"{model['weights_sha256'][:12]}), and analyzed its maps of the kind {maps} with attentionology "
-        f"{record['versions']['attentionology']}{commit}, "
-        f"transformers {record['versions']['transformers']} and torch {record['versions']['torch']}."
+        f"We read {reading['read']:,} {unit} ({reading['words']:,} words) of {files} with {model['name']} ({revision}"
+        f"{model['layers']} layers of {model['heads']} heads, SHA-256 of the weights {model['weights_sha256'][:12]}), "
+        f"and analyzed its maps of the kind {maps} with attentionology {versions['attentionology']}{commit}, "
+        f"transformers {versions['transformers']} and torch {versions['torch']}."
     ]
     if skipped := len(reading["skipped"]):
         sentences.append(f"{skipped:,} {unit} were left out.")

@@ -105,8 +105,8 @@ def _run(
         parts = with_results(counted, prepared.options)
         titles = Titles(prepared.setting.model.name, _title(prepared.setting.corpus, job.flat().get("limit")))
         contrasts = compared_kinds(parts, titles, prepared.options)
-    metrics = {request.name: counts.metrics[request.name] for request in planned.samples}
-    samples = {name: metric for name, metric in metrics.items() if isinstance(metric, InputSample)}
+    sampled = {request.name: counts.metrics[request.name] for request in planned.samples}
+    samples = {name: metric for name, metric in sampled.items() if isinstance(metric, InputSample)}
     run = Run(parts, titles, options=prepared.options, contrasts=contrasts, samples=samples, described=prepared.tables)
     if drawn:
         with stages("tables and figures"):

@@ -220,9 +220,10 @@ def execute(
     chosen = choose(options, loaded)
     if options.shares.parts is not None:
         check_folder(options.shares.parts)
-    cache = options.training.cache if out is None else cache_folder(options.training.cache, out)
     if out is None:
-        return _explanation(prepare(options, loaded, chosen, cache), None, command, shown_options or {})
+        tested = prepare(options, loaded, chosen, options.training.cache)
+        return _explanation(tested, None, command, shown_options or {})
+    cache = cache_folder(options.training.cache, out)
     texts = options.texts
     reads = paths_read(options.model.model, texts.data, texts.dev, texts.test, options.classifier.vectors)
     with RunFolder(out, overwrite=overwrite, reads=reads) as folder:

@@ -216,18 +216,18 @@ def count_grid(plan: SurveyPlan, reports: CellReports | None = None) -> Survey:
         # These two are of the models that were counted.
         measurements: list[Measurements] = []
         records: dict[str, Mapping[str, Any]] = {}
-        for cell in cells:
-            model = cell.cell.model
+        for counted in cells:
+            model = counted.cell.model
             families: dict[str, Sequence[Comparable]] = {}  # by the kind of map
-            for run in cell.results:
+            for run in counted.results:
                 families |= run.families
                 for kind, counts in run.kept.items():
                     kept[model, kind][treebank] = counts
                 for kind, layers in run.layers.items():
                     curves.add(model, treebank, kind, run.families[kind][0].measured, layers)
-            results.append(_result_of(cell))
-            if cell.results:
-                records[model] = cell.results[0].record
+            results.append(_result_of(counted))
+            if counted.results:
+                records[model] = counted.results[0].record
                 measurements.append(Measurements(model, families))
         contrasts.add(treebank, measurements, partial(_pairing, records))
     transferred = [transfers(counts, min_count, model=model, map=kind) for (model, kind), counts in kept.items()]
@@ -247,12 +247,12 @@ def count_grid(plan: SurveyPlan, reports: CellReports | None = None) -> Survey:
     )
 
 
-def _result_of(cell: CountedCell[CellRun]) -> CellResult:
+def _result_of(counted: CountedCell[CellRun]) -> CellResult:
     """Return what the tables say of a cell. Kinds of maps that were counted alone have runs of their own."""
-    best = {kind: table for run in cell.results for kind, table in run.best.items()}
-    pages = {kind: page for run in cell.results for kind, page in run.reports.items()}
-    record = cell.results[0].record if cell.results else None
-    return CellResult(cell.cell, best, tuple(cell.failures), record, cell.seconds, pages)
+    best = {kind: table for run in counted.results for kind, table in run.best.items()}
+    pages = {kind: page for run in counted.results for kind, page in run.reports.items()}
+    record = counted.results[0].record if counted.results else None
+    return CellResult(counted.cell, best, tuple(counted.failures), record, counted.seconds, pages)
 
 
 def _pairing(records: Mapping[str, Mapping[str, Any]], first: str, second: str) -> Pairing:

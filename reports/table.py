@@ -103,10 +103,11 @@ class ShownTable:
         is_wide = width >= self.wide
         rooms: tuple[Room, ...] = ("any", "wide") if is_wide else ("any",)
         columns = self.shown(*rooms)
-        notes = list(self.notes)
+        first_note, other_notes = list(self.notes[:1]), self.notes[1:]
         with_intervals = [column for column in columns if is_wide and column.beside_in == "wide"]
-        if any(column.text_beside(row) for column in with_intervals for row in self.rows):  # the first note says so
-            notes[:1] = [" ".join([*notes[:1], "In square brackets: 95 % intervals."])]
+        if any(column.text_beside(row) for column in with_intervals for row in self.rows):
+            first_note = [" ".join([*first_note, "In square brackets: 95 % intervals."])]
+
         table = Table(box=box.HEAVY_HEAD if is_wide else None, padding=(0, 1) if is_wide else (0, 1, 0, 0))
         for column in columns:
             heading = escape(column.terminal or column.heading)
@@ -117,11 +118,12 @@ class ShownTable:
             table.add_row(*cells, style=_style(self.style(row)))
         if not is_wide or Console(width=_UNBOUNDED).measure(table).maximum > width:
             # Where there is no room, headings of several words take several lines; otherwise, some would be cut.
-            for column_of_table in table.columns:
-                column_of_table.header = re.sub(r"(?<=-)| ", "\n", str(column_of_table.header))
+            for drawn_column in table.columns:
+                drawn_column.header = re.sub(r"(?<=-)| ", "\n", str(drawn_column.header))
+
         # A title of the table itself would be wrapped at the width of the table, which may be narrow.
         title = f"[table.title]{escape(self.title)}[/]"
-        return Group(title, table, *(f"[table.caption]{escape(note)}[/]" for note in notes))
+        return Group(title, table, *(f"[table.caption]{escape(note)}[/]" for note in (*first_note, *other_notes)))
 
     def __html__(self) -> Markup:
         """Return the table for the page."""
@@ -205,9 +207,9 @@ def _td(column: TableColumn, row: Row) -> Markup:
     beside = Markup(' <span class="range">{}</span>').format(text_beside) if text_beside else ""
     below = Markup('<span class="what">{}</span>').format(column.below(row)) if column.below else ""
     classes = ["left" if column.is_left else "", "wrapped" if column.wraps else "", column.look(row)]
-    background = Markup(' style="background: rgba(0, 114, 178, {})"').format(column.shade(row)) if column.shade else ""
-    attributes = _class(" ".join(filter(None, classes))), background
-    return Markup("<td{}{}>{}{}{}</td>").format(*attributes, value, beside, below)
+    class_ = _class(" ".join(filter(None, classes)))
+    style = Markup(' style="background: rgba(0, 114, 178, {})"').format(column.shade(row)) if column.shade else ""
+    return Markup("<td{}{}>{}{}{}</td>").format(class_, style, value, beside, below)
 
 
 def with_marked_heads(text: str, heads: re.Pattern[str], element: str) -> Markup:

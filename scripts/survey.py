@@ -30,8 +30,9 @@ class SurveyCommand(SurveyOptions):
     def run(self, command: str = "") -> int:
         """Run the survey and return the exit status."""
         from ..analyses.survey.shown_tables import in_terminal
+        from ..engine.execution import count_share
         from ..engine.survey import execute_survey
-        from ..engine.surveying.cells import count_share_of_cells, share_lines
+        from ..engine.surveying.cells import CellCounter, share_lines
         from ..engine.surveying.dry_run import estimate_survey, survey_lines
         from ..engine.surveying.plan import check_survey, plan_survey
         from ..reports.tables import records
@@ -44,7 +45,9 @@ class SurveyCommand(SurveyOptions):
             return 0
         if self.long_run.part is not None:
             plan = plan_survey(self)
-            cells = count_share_of_cells(plan)
+            cells = []
+            for _, cells_of_treebank in CellCounter(plan, count_share).treebanks():
+                cells += cells_of_treebank
             say("\n".join(share_lines(cells, plan)))
             return SOME_FAILED if any(cell.failures for cell in cells) else 0
         out = self.output.out or Path("runs/survey")

@@ -17,7 +17,6 @@ from ...extractors import ExtractionError, ModelError
 from ...reports.progress import progress_bar
 from ...storage.durable import StorageError
 from ..corpus import CorpusOptions, read_corpus
-from ..execution import count_share
 from ..executors import ShareCounts
 from ..parts import number_of_parts
 from .options import SurveyOptions
@@ -165,24 +164,17 @@ def reason_of(error: Exception) -> str:
     return f"{type(error).__name__}: {message}".removesuffix(": ")
 
 
-def count_share_of_cells(plan: SurveyPlan) -> list[CountedCell[ShareCounts]]:
-    """Count one share of the parts of all cells, without a report: what one task of a job array does."""
-    return [cell for _, cells in CellCounter(plan, count_share).treebanks() for cell in cells]
-
-
-def share_lines(cells: Sequence[CountedCell[ShareCounts]], plan: SurveyPlan) -> list[str]:
-    """Return what a terminal shows of a share: what was left out or failed, and how many parts were counted."""
+def share_lines(cells: Sequence[CountedCell[ShareCounts]], plan: SurveyPlan) -> Iterator[str]:
+    """Yield what a terminal shows of a share: what was left out or failed, and how many parts were counted."""
+    yield from (f"Warning: Left out: {reason}." for reason in grouped_reasons(plan.left_out))
+    counts_of_cells = [counts for counted in cells for counts in counted.results]
+    yield from (f"Warning: {warning}" for counts in counts_of_cells for warning in counts.warnings)
+    for counted in cells:
+        yield from (f"{counted.cell.model} on {counted.cell.treebank}: {each.reason}" for each in counted.failures)
     part_options = plan.options.long_run
-    results = [result for cell in cells for result in cell.results]
-    parts, counted_cells = sum(result.share for result in results), sum(bool(cell.results) for cell in cells)
-    return [
-        *(f"Warning: Left out: {reason}." for reason in grouped_reasons(plan.left_out)),
-        *(f"Warning: {warning}" for result in results for warning in result.warnings),
-        *(
-            f"{counted.cell.model} on {counted.cell.treebank}: {failure.reason}"
-            for counted in cells
-            for failure in counted.failures
-        ),
-        f"The share {part_options.part} has {parts:,} parts of {counted_cells:,} cells, which are in "
-        f"{part_options.parts}. When all shares are counted, the same command without --part makes the report.",
-    ]
+    n_parts = sum(counts.share for counts in counts_of_cells)
+    n_cells = sum(bool(counted.results) for counted in cells)
+    yield (
+        f"The share {part_options.part} has {n_parts:,} parts of {n_cells:,} cells, which are in {part_options.parts}. "
+        "When all shares are counted, the same command without --part makes the report."
+    )

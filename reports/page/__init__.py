@@ -159,10 +159,10 @@ def _render(
     template = environment.from_string(Path(section.template).read_text(encoding="utf-8"))
     shown = {table.name: table for table in section.shown}
     html = template.render(run=run, suffix=section.suffix, **{"svgs": svgs, "shown": shown, **section.context})
+    not_placed = {name: svg for name, svg in svgs.items() if name not in svgs.placed}  # by the template
     html += "".join(
         _FIGURE.format(svg=Markup(svg), caption=section.figures[name].get_label())  # noqa: S704  # written by us
-        for name, svg in svgs.items()
-        if name not in svgs.placed
+        for name, svg in not_placed.items()
     )
     html, headings = outlined(html, prefix=id_, lower=lower)
     return {
