@@ -116,15 +116,15 @@ class OptionSet:
         Raises:
             OptionError: the command does not have a group, or two groups have one class.
         """
-        several: Any = [given] if is_dataclass(given) else given
-        groups = list(several)
-        kinds = [type(group) for group in groups]
-        for kind in kinds:
-            if known is not None and kind not in known:
+        one_or_more: Any = [given] if is_dataclass(given) else given
+        groups = list(one_or_more)
+        classes = [type(group) for group in groups]
+        for class_ in classes:
+            if known is not None and class_ not in known:
                 choices = ", ".join(choice.__name__ for choice in known)
-                raise OptionError(f"{command} has no options of the class {kind.__name__}; choose from: {choices}")
-            if kinds.count(kind) > 1:
-                raise OptionError(f"the options contain two groups of the class {kind.__name__}")
+                raise OptionError(f"{command} has no options of the class {class_.__name__}; choose from: {choices}")
+            if classes.count(class_) > 1:
+                raise OptionError(f"the options contain two groups of the class {class_.__name__}")
         return cls(groups)
 
     def __getitem__(self, group: type[Options]) -> Options:

@@ -43,15 +43,15 @@ def registered_analyses() -> dict[str, AnalysisRow]:
     sources: dict[str, str] = {}
     of_toolkit = [(row, "attentionology") for row in _ROWS]
     base: Any = Analysis  # type checkers want a class without abstract methods
-    of_plugins = [(_row_of(kind(), point.value), source_of(point)) for kind, point in _PLUGINS.classes(base)]
+    of_plugins = [(_row_of(class_(), point.value), source_of(point)) for class_, point in _PLUGINS.classes(base)]
     for row, source in [*of_toolkit, *of_plugins]:
         if row.name in rows:
             raise RegistryError(
                 f"two analyses are called {row.name!r}: that of {sources[row.name]} and that of {source}"
             )
-        if late := [needed for needed in row.needs if needed not in rows]:
+        if missing := [needed for needed in row.needs if needed not in rows]:
             raise RegistryError(
-                f"the analysis {row.name!r} of {source} needs {late[0]!r}, which does not come before it; the "
+                f"the analysis {row.name!r} of {source} needs {missing[0]!r}, which does not come before it; the "
                 f"analyses before it are: {', '.join(rows)}"
             )
         rows[row.name], sources[row.name] = row, source

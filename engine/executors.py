@@ -34,9 +34,6 @@ _ONE_MACHINE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """The environment variable that Ray reads when it is imported. With the value 0, which is Ray's default on Windows and
 macOS, a cluster that is started here consists of this machine alone and listens on the loopback interface."""
 
-_RESTARTS = 10
-"""How often Ray starts an actor again whose process or node has died."""
-
 
 class PartProgress:
     """How much of a run has been counted, by this process and by all others that count into the same folder."""
@@ -207,7 +204,7 @@ def count_on_ray(counter: PartCounter, numbers: Sequence[int], options: PartOpti
         if not available:
             raise OptionError(f"the Ray cluster has no {resource} for --device {device}")
         of_each_actor = {"num_cpus": 1, "num_gpus": int(resource == "GPU")}
-        actor_class = ray.remote(max_restarts=_RESTARTS, max_task_retries=ATTEMPTS - 1, **of_each_actor)(RayWorker)
+        actor_class = ray.remote(max_restarts=10, max_task_retries=ATTEMPTS - 1, **of_each_actor)(RayWorker)
         task = ray.put(PartTask.of(counter))
         workers = min(options.workers or available, len(numbers))
         actors = [actor_class.remote(task, process) for process in range(workers)]

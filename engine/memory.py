@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 LIBRARIES = 600_000_000
 """The bytes that Python and all libraries take in a process that makes a report, measured with the demo on Linux."""
 
-_LOWER = ("batch_cells", "max_length", "max_words", "replicates", "sentences")
-"""The options that bound the memory of a run, in the order in which messages name them. No command has all of them."""
-
 _TRIED = re.compile(r"(?:tried|unable) to allocate ([\d.]+ \w+)", re.IGNORECASE)
 
 _CONTROL_GROUPS = (
@@ -105,7 +102,8 @@ def shortage(reason: BaseException, options: Collection[str]) -> str:
     """Return a message about memory that ran out, with the amount that was requested and the options to lower."""
     tried = _TRIED.search(str(reason))
     requested = f" (tried to allocate {tried[1]})" if tried else ""
-    *but_last, last = [flag(name) for name in _LOWER if name in options] or ["the size of the input"]
+    bounding_memory = ("batch_cells", "max_length", "max_words", "replicates", "sentences")  # no command has all
+    *but_last, last = [flag(name) for name in bounding_memory if name in options] or ["the size of the input"]
     lower = f"{', '.join(but_last)} or {last}" if but_last else last
     return f"out of memory{requested}, no results were written; lower {lower}, or use a smaller model"
 

@@ -177,10 +177,10 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
     relations = _added(corpus["relations"] for corpus in corpora)
     if "relations" in counts:
         counts["relations"] = len(relations)  # different relations, not relations of words
-    read = [record["sentences"] for record in records]
-    all_read = {name: _total([sentences[name] for sentences in read]) for name in read[0]}
+    readings = [record["sentences"] for record in records]
+    all_read = {name: _total([reading[name] for reading in readings]) for name in readings[0]}
     # Warnings about what was read are made anew of all that was read. The others stay, each once.
-    of_reading = [warning for sentences in read for warning in warnings_of(sentences)]
+    of_reading = [warning for reading in readings for warning in warnings_of(reading)]
     kept = dict.fromkeys(warning for record in records for warning in record["warnings"] if warning not in of_reading)
     fits = [TextFit.recorded(record["text_fit"]) for record in records if "text_fit" in record]
     fit = {"text_fit": sum(fits, TextFit()).record()} if len(fits) == len(records) else {}

@@ -58,9 +58,10 @@ class Prepared:
 
     def described(self) -> dict[str, Any]:
         """Return everything besides the model and the text on which counts depend, as plain data."""
-        groups = {kind for analysis in self.chosen for kind in analysis.options}
+        groups = {group for analysis in self.chosen for group in analysis.options}
+        extensions = self.extensions()
         return {
-            "groups": {kind.__name__: to_plain(self.options[kind], kind.__name__) for kind in groups},
+            "groups": {group.__name__: to_plain(self.options[group], group.__name__) for group in groups},
             "analyses": [analysis.name for analysis in self.chosen],
             "maps": [
                 {"kind": str(maker.kind), "merge": maker.merge, "normalize": maker.normalize, "ff_bias": maker.ff_bias}
@@ -69,7 +70,7 @@ class Prepared:
             "limits": asdict(self.limits),
             "examples": self.options[ExampleOptions].examples,
             "seed": self.setting.seed,
-            **({"extensions": added} if (added := self.extensions()) else {}),
+            **({"extensions": extensions} if extensions else {}),
         }
 
 

@@ -211,8 +211,8 @@ def execute(
         run, checkpoints = _run(options, loaded, Workspace(cache or Path()), command, {**shown, "cache": str(cache)})
     else:
         cache = cache_folder(cache, out)
-        files, probes = options.treebanks, options.probes
-        named_files = (files.train, files.dev, files.test, probes.vectors)
+        files = options.treebanks
+        named_files = (files.train, files.dev, files.test, options.probes.vectors)
         reads = paths_read(options.model.model, *named_files, *loaded_files.values())
         with RunFolder(out, overwrite=overwrite, reads=reads) as folder:
             shown |= {"out": str(out), "cache": str(cache)}

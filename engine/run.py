@@ -269,6 +269,6 @@ def write_run(folder: Path, run: AnyRun) -> AnyRun:
         write_csv(table, folder / "tables" / f"{name}.csv")
     # A comparison, a survey and a classifier without layers have no heads to explore.
     explorer = run.explorer() if "layers" in run.record.get("model", {}) else None
-    shown = script_json(explorer) if explorer and (explorer.measures or explorer.sample) else None
-    write_report(folder, run=dict(run.record), sections=list(run.sections), template=run.template, explorer=shown)
+    encoded = script_json(explorer) if explorer and (explorer.measures or explorer.sample) else None
+    write_report(folder, run=dict(run.record), sections=list(run.sections), template=run.template, explorer=encoded)
     return run

@@ -27,9 +27,6 @@ from ..storage.durable import write_durably
 FORMATS = (".svg", ".pdf", ".png", ".html", ".csv", ".txt")
 """The formats that `Shown.save` writes, by the ends of file names."""
 
-_ORDERS_WORDS = (3, 11)
-"""The version of Matplotlib that connects and orders the letters of right-to-left scripts in PDF and PNG files."""
-
 
 @dataclass(frozen=True, eq=False)
 class Shown:
@@ -153,7 +150,7 @@ class Shown:
             warnings.simplefilter("always")
             self.figure().savefig(stream, format=kind, metadata=metadata, bbox_inches="tight")
         is_right_to_left = any(view.is_right_to_left for view in chain.from_iterable(self.drawn))
-        if kind != "svg" and mpl.__version_info__ < _ORDERS_WORDS and is_right_to_left:
+        if kind != "svg" and mpl.__version_info__ < (3, 11) and is_right_to_left:  # 3.11 connects and orders letters
             warnings.warn(
                 f"Matplotlib {mpl.__version__} writes the letters of right-to-left words from the left in a "
                 f"{kind.upper()}; install Matplotlib 3.11, or save an SVG",

@@ -165,24 +165,17 @@ def _as_run(
 def _described(plan: SurveyPlan, survey: Survey) -> dict[str, Any]:
     """Describe the models and treebanks of a survey, and how many cells failed, for the run record."""
     records = [(result.cell, result.record) for result in survey.results if result.record]
-    of_model = {cell.model: record["model"] for cell, record in records}
-    of_treebank = {cell.treebank: record["corpus"]["files"] for cell, record in records}
-    models = [
-        {
-            "name": name,
-            "revision": of_model[name]["revision"] if name in of_model else model.revision,
-            "weights_sha256": of_model[name]["weights_sha256"] if name in of_model else None,
-        }
-        for name, model in plan.models.items()
-    ]
-    treebanks = [
-        {
-            "name": name,
-            "path": path,
-            "files": [{"path": file["path"], "sha256": file["sha256"]} for file in of_treebank.get(name, ())],
-        }
-        for name, path in plan.treebanks.items()
-    ]
+    recorded_models = {cell.model: record["model"] for cell, record in records}
+    recorded_files = {cell.treebank: record["corpus"]["files"] for cell, record in records}
+    models = []
+    for name, options in plan.models.items():
+        # A model that failed in every cell has no record.
+        model = recorded_models.get(name, {"revision": options.revision, "weights_sha256": None})
+        models.append({"name": name, "revision": model["revision"], "weights_sha256": model["weights_sha256"]})
+    treebanks = []
+    for name, path in plan.treebanks.items():
+        files = [{"path": file["path"], "sha256": file["sha256"]} for file in recorded_files.get(name, ())]
+        treebanks.append({"name": name, "path": path, "files": files})
     seconds = [{**vars(result.cell), "seconds": result.seconds} for result in survey.results]
     return {
         "models": models,

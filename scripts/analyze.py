@@ -79,9 +79,9 @@ def analyze_command() -> type[Analyze]:
 
 def _check_options(groups: Sequence[type[Any]]) -> None:
     """Check that no option and no option group of an analysis has the name of another one of the command."""
-    of_all = (Analyze, ModelOptions, CorpusOptions, LimitOptions, ExampleOptions, OutputOptions, PartOptions)
-    owners = {option.name: "attentionology analyze" for group in of_all for option in fields(group)}
-    names = {group.__name__ for group in of_all}
+    of_every_run = (Analyze, ModelOptions, CorpusOptions, LimitOptions, ExampleOptions, OutputOptions, PartOptions)
+    owners = {option.name: "attentionology analyze" for group in of_every_run for option in fields(group)}
+    names = {group.__name__ for group in of_every_run}
     for group in groups:
         source = f"{group.__module__}.{group.__qualname__}"
         if group.__name__ in names:  # a run stores its options by the names of their classes

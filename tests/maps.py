@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -14,6 +16,11 @@ from attentionology.analyses.alignment.series import REVERSE, Series
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MapBatch
+
+
+def inflated(code: str) -> bytes:
+    """Return the bytes that `attentionology.reports.explorer.encoding.deflated` has compressed."""
+    return zlib.decompress(base64.b64decode(code), -15)
 
 
 def batch_of(sentences: Sequence[Sentence], maps: Sequence[np.ndarray]) -> MapBatch:

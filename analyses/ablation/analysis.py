@@ -55,12 +55,13 @@ class Ablation(Analysis[AblationFacts, AblationResults], row=ABLATION):
         _ = encoder.layers  # raises an error here, before anything slow, if the architecture is not known
         heads = chosen.chosen(encoder.n_layers, encoder.n_heads)
         maker = AblationMaker(heads, encoder.n_layers, seed=setting.seed)
-        notes = [_what_is_put(chosen, len(corpus))]
-        digest_of_means = ""
+        given_instead, digest_of_means = "zeros", ""
         if chosen.ablate == "mean":
             give_means = corpus.sentences[: chosen.mean_sentences]
             maker = replace(maker, means=HeadMeans(give_means, setting.max_length))
+            given_instead = f"its mean over all pieces of the first {len(give_means):,} sentences"
             digest_of_means = key_of_texts(sentence.id for sentence in give_means)
+        notes = [f"A head that is switched off gives {given_instead}, before the output projection."]
         makers = {"vectors": maker}  # by what the effects are on
         if chosen.predictions == "auto":
             prediction_maker, note = _of_predictions(setting, maker)
@@ -157,13 +158,3 @@ def _of_predictions(setting: Setting, maker: AblationMaker) -> tuple[AblationMak
     has_no_head = can_mask or setting.encoder.causal
     lacking = "the checkpoint has no language-model head" if has_no_head else "the tokenizer has no mask token"
     return None, f"Effects on predictions were not measured: {lacking}."
-
-
-def _what_is_put(options: AblationOptions, inputs: int) -> str:
-    """Say what takes the place of a head that is switched off."""
-    if options.ablate == "zero":
-        return "A head that is switched off gives zeros, before the output projection."
-    return (
-        "A head that is switched off gives its mean over all pieces of the first "
-        f"{min(options.mean_sentences, inputs):,} sentences, before the output projection."
-    )

@@ -204,7 +204,7 @@ def _masked_pieces(batch: SharedBatch, masked_lm: Any, seed: int) -> _Comparison
         for piece in masked_pieces
     ]
     sentence, piece, word = _columns(places)
-    target = encoder.pad(batch.pieces)[0][sentence, piece]
+    target = encoder.pad(batch.pieces)[0][sentence, piece]  # the ids of the pieces
 
     def surprise(logits: Tensor) -> Tensor:
         return functional.cross_entropy(logits[sentence, piece].double(), target, reduction="none")
@@ -226,7 +226,7 @@ def _next_words(batch: SharedBatch, causal_lm: Any) -> _Comparison:
     row, piece, word = _columns(places)
     # A word is predicted piece by piece, and −log p of the word is the sum.
     words, word_of_piece = torch.unique(torch.stack([row, word]), dim=1, return_inverse=True)
-    target = encoder.pad(batch.pieces)[0][row, piece]
+    target = encoder.pad(batch.pieces)[0][row, piece]  # the ids of the pieces
 
     def surprise(logits: Tensor) -> Tensor:
         of_pieces = functional.cross_entropy(logits[row, piece - 1].double(), target, reduction="none")

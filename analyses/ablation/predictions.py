@@ -27,6 +27,7 @@ from ..dependency.tables import TOTALS
 from ..shared.input_sample import InputSample
 from .counting import Values
 from .effects import NUMBERS, AblationMaker
+from .pruning import Head
 
 PREDICTED = "predictions "
 """The beginning of the names under which predictions are stored."""
@@ -39,8 +40,6 @@ WORDS = 25
 _MOST_HEADS = 6
 _LIKELIEST = 3
 _DIGITS = 4
-
-Head = tuple[int, int]
 
 Places = list[tuple[int, int]]
 """For each piece of a word the position whose logits predict it, and its id; empty if nothing predicts the word."""
@@ -66,7 +65,7 @@ def beats_position(best: pd.DataFrame) -> pd.Series[bool]:
 
 def heads_to_show(metrics: Mapping[str, Any], heads: Sequence[Head], effect: Values) -> tuple[Head, ...]:
     """Return the head with the largest effect, the best heads of relations, and the heads with the next effects."""
-    by_effect = [heads[k] for k in np.argsort(-effect, kind="stable")]
+    by_effect = [heads[index] for index in np.argsort(-effect, kind="stable")]
     finders: list[Head] = []
     for name, metric in metrics.items():
         if name.startswith("dependency/") and isinstance(metric, DependencyAccuracy):

@@ -102,13 +102,14 @@ def _needs_of_models(plan: SurveyPlan, readable: Sequence[Sizes]) -> Iterator[Si
     options = replace(plan.options, long_run=replace(plan.options.long_run, parts=None, part=None))
     only_largest = {largest["name"]: plan.treebanks[largest["name"]]}
     [(_, estimated)] = CellCounter(replace(plan, options=options, treebanks=only_largest), estimate_run).treebanks()
-    for of_model in estimated:  # one cell per model, because there is one treebank
-        model = of_model.cell.model
-        if not of_model.results:
-            yield {"name": model, **no_sizes, "obstacle": of_model.failures[0].reason}
+    for counted in estimated:  # one cell per model, because there is one treebank
+        model = counted.cell.model
+        if not counted.results:
+            yield {"name": model, **no_sizes, "obstacle": counted.failures[0].reason}
             continue
-        estimate, disk = of_model.results[0], 0.0
+        estimate = counted.results[0]
         part_bytes = estimate.disk_of_parts / estimate.parts  # of a part of the largest treebank
+        disk = 0.0
         for treebank in readable:
             bytes_here = part_bytes * treebank["relations"] / max(1, largest["relations"])
             disk += bytes_here * len(estimate.passes) * number_of_parts(treebank["sentences"])

@@ -9,21 +9,13 @@ from dataclasses import asdict
 
 from .data import Explorer
 
-_RAW = -15
-"""The window bits of zlib for a raw deflate stream, which browsers inflate as ``deflate-raw``."""
-
 _ESCAPED = {character: f"\\u{ord(character):04x}" for character in "<>&"}
 
 
 def deflated(content: bytes) -> str:
     """Return the base64 code of the raw deflate stream of some bytes."""
-    compressor = zlib.compressobj(6, zlib.DEFLATED, _RAW)
+    compressor = zlib.compressobj(6, zlib.DEFLATED, -15)  # a raw stream, which browsers inflate as `deflate-raw`
     return base64.b64encode(compressor.compress(content) + compressor.flush()).decode("ascii")
-
-
-def inflated(code: str) -> bytes:
-    """Return the bytes that `deflated` has compressed."""
-    return zlib.decompress(base64.b64decode(code), _RAW)
 
 
 def script_json(explorer: Explorer) -> str:

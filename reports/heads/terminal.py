@@ -50,8 +50,9 @@ def as_text(view: HeadView, *, width: int = 80, most: int = 3) -> str:
             missed = f"  (head: {view.words[head]}, out of reach)"
         elif guess is not None and head is not None and guess != head:
             missed = f"  (guess: {view.words[guess]}, head: {view.words[head]})"
-        cut_word = _padded(_cut(word, word_width), word_width)
-        lines.append(_cut(f"{mark} {cut_word}  {bar:<{_BAR}}  {targets}{missed}", width))
+        cut_word = _cut(word, word_width)
+        blanks = " " * (word_width - _width(cut_word))
+        lines.append(_cut(f"{mark} {cut_word}{blanks}  {bar:<{_BAR}}  {targets}{missed}", width))
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -68,10 +69,6 @@ def _width(text: str) -> int:
         0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
         for character in text
     )
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))
 
 
 def _cut(text: str, width: int) -> str:

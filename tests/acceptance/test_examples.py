@@ -13,9 +13,9 @@ from attentionology import Encoder, extract, load_treebank
 from attentionology.engine.stored_run import load_run
 from attentionology.extractors.maps.batching import WINDOW
 from attentionology.reports.explorer.data import Explorer, SampledSentence
-from attentionology.reports.explorer.encoding import inflated
 from attentionology.scripts.cli import main
 from tests import tiny
+from tests.maps import inflated
 
 KINDS = ("weight", "norm")
 SPREAD, KEPT = 60, 602  # short sentences count as longer ones, so that not all of them are kept

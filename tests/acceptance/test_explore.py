@@ -10,8 +10,8 @@ import pytest
 
 from attentionology import OptionError, Sentence, explore, extract
 from attentionology.extractors import ExtractionError
-from attentionology.reports.explorer.encoding import inflated
 from attentionology.scripts.cli import main
+from tests.maps import inflated
 
 TEXTS = ("The keys to the cabinet are on the table.", "It rained.", "She said that </script><b> was late.")
 

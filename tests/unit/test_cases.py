@@ -23,9 +23,9 @@ from attentionology.analyses import (
 )
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.reports import Section
-from attentionology.reports.explorer.encoding import inflated
 from attentionology.storage import plugins
 from tests import tiny
+from tests.maps import inflated
 from tests.packages import install
 
 STORED = 6

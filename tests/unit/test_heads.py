@@ -13,9 +13,9 @@ from matplotlib.patches import FancyArrowPatch
 
 from attentionology.extractors import DIRECTIONS
 from attentionology.reports.drawing import BLUE, GREY, ORANGE
-from attentionology.reports.explorer.encoding import inflated
 from attentionology.reports.heads import LAYOUTS, HeadView, Layout, as_text, draw, draw_into
 from attentionology.reports.heads.explored import as_explorer, opening
+from tests.maps import inflated
 
 WORDS = ("[CLS]", "The", "old", "dog", "barks", "[SEP]")
 VALUES = np.array(

@@ -35,8 +35,8 @@ from attentionology.extractors.translation import (
     read_pairs,
 )
 from attentionology.reports.explorer.data import Sample, SampledSentence
-from attentionology.reports.explorer.encoding import inflated
 from tests import tiny, tiny_translation
+from tests.maps import inflated
 
 PAIRS = 24
 KEPT = 9

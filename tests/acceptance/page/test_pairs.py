@@ -16,9 +16,9 @@ from attentionology.analyses.alignment.options import AlignmentOptions, BitextOp
 from attentionology.corpora_loaders.alignment import Bitext, PairLinks
 from attentionology.engine.align import align
 from attentionology.reports.explorer.data import SampledSentence
-from attentionology.reports.explorer.encoding import inflated
 from tests.acceptance.page.test_matrix import saved
 from tests.acceptance.page.waiting import assert_count, follow
+from tests.maps import inflated
 
 PAIR, HEAD, LAYERS, HEADS = "pairs.txt:4", (2, 4), 2, 4
 ADDRESS = f"#head=2-4&kind=AWO-norm&sentence={PAIR}"
