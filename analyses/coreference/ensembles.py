@@ -79,7 +79,7 @@ def _read_mentions(
         for batch in part:
             shape = (*batch.maps.shape[1:3], len(DIRECTIONS))
             position = word_positions(batch).numpy()
-            index_of_maps, maps = -1, np.empty(0)
+            index_of_maps, maps = -1, np.empty(0)  # the window that was read last, and its maps in float64
             for index, choice in choices_of(batch, singletons=singletons):
                 window = batch.sentences[index]
                 assert isinstance(window, Window)  # noqa: S101  # choices are made of windows

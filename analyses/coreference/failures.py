@@ -135,11 +135,6 @@ class CoreferenceFailures(ConfiguredSums):
             for kind in range(len(PICKS)):
                 self.picked[kind].flatten(0, 1).index_add_(0, group_and_cluster, (kinds == kind).long())
 
-    def compute(self) -> dict[str, Tensor]:
-        """Return the counts by name."""
-        self.check_configuration()
-        return {"right": self.right, "picked": self.picked}
-
 
 def _classes(document: Document, choice: Choice, mention_traits: Traits) -> list[int]:
     """Return the class of a mention by each aspect, as an index of `CLASSES`."""

@@ -105,7 +105,7 @@ def failure_tables(
         relation, offset = row["relation"], row["offset"]
         group = metric.groups.index(relation)
         right_by_class, by_pick, total_by_class = (counts[name][group] for name in ("right", "picked", "total"))
-        total = total_by_class[CLASSES.index(("words", "all"))]
+        total = total_by_class[CLASSES.index(("words", "all"))]  # n, and the sum of n² over sentences
         for layer, head, reading in chosen_heads(row, cells_of_relation[relation], chosen):
             head_columns = {"relation": relation, "layer": layer, "head": head, "direction": reading, "offset": offset}
             # The index of the head and of the offset among all that guess, with the beginning of their columns.

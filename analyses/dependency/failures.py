@@ -107,11 +107,6 @@ class DependencyFailures(ConfiguredSums):
                 self._add_right(*picked_by_members, word_class)
             self._add_picked(*picked_by_members)
 
-    def compute(self) -> dict[str, Tensor]:
-        """Return the counts by name."""
-        self.check_configuration()
-        return {"right": self.right, "picked": self.picked, "total": self.total}
-
     def _group_of_relation(self, sentences: Sequence[Sentence]) -> dict[str, int]:
         """Return the index of the group of each relation of some sentences, which has to be in the inventory."""
         index = {name: i for i, name in enumerate(self.groups)}

@@ -96,7 +96,7 @@ class DependencyRules(OutcomeCounts):
         rows = []
         for index, (relation, tag) in enumerate(self.pairs):
             correct = subsets.correct[index, 0, 0]  # of each rule
-            offset, nearest = (
+            offset, nearest = (  # the best rule of each family
                 family.start + int(_best_rules(correct[None, family])[0]) for family in FAMILIES.values()
             )
             side, nearest_tag = NEAREST[nearest - len(_OFFSETS)]
@@ -169,10 +169,10 @@ def _heldout_rules(
     sizes = np.stack([total[1:], total[0] - total[1:]])  # (halves, splits)
     chosen = _best_rules(choosing)
     scored = np.where(sizes > 0, sizes[::-1], 0)  # an empty half chooses nothing
-    right = np.where(sizes > 0, _total_of_rules(choosing[::-1], chosen), 0)
+    right = np.where(sizes > 0, _total_of_rules(choosing[::-1], chosen), 0)  # (halves, splits)
     n_words, n_scored = int(total[0]), int(scored.sum())
 
-    # The deviations are those of the module on held-out gains: of the scores of what was chosen, and of the choices.
+    # As in the module on held-out gains, the scores of what was chosen deviate, and so do the choices.
     is_drawn = drawn_total > 0
     deviations = np.where(is_drawn, 0.0, np.nan)
     words_of_choice: Counter[tuple[int, ...]] = Counter()  # how many words each choice of rules is scored on

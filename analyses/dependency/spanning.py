@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...corpora_loaders import is_punct
-from ..shared.best_head import argbest, best_head, heldout, interval, rate, rates
+from ..shared.best_head import best_head, heldout, interval, rate, rates, scored_choices
 from ..shared.ensembles import named_reading
 from ..shared.held_out import heldout_gain
 from ..shared.outcomes import SPLITS, Counts
@@ -82,9 +82,10 @@ def tree_counts(
         if ensembles and ensembles[0]:
             is_scored = scored & np.array([bool(heads) for heads in ensembles])[:, None]  # ensemble, sentence
             compared_with = {name: by_chain[:, score, [chain]] for chain, name in enumerate(CHAINS)}
+            chosen, _, _ = scored_choices(subsets.correct[score], subsets.total[score])
+            heads = [np.ravel_multi_index((layer, head, direction), shape) for direction, layer, head in chosen]
             # The first ensemble, of all sentences, is not compared with a head; head 0 only keeps the columns aligned.
-            heads_of_ensembles = [0, *_best_of_halves(subsets.correct[score], shape)]
-            compared_with["head"] = by_head[:, score, heads_of_ensembles]
+            compared_with["head"] = by_head[:, score, [0, *map(int, heads)]]
             counts = _ensemble_row(by_ensemble[:, score], compared_with, total, is_scored.T, draws.astype(np.float64))
             names = [named_reading(head, shape) for head in ensembles[0]]
             rows.append({"score": score_name, "maps": "ensemble", "heads": names, **counts})
@@ -132,7 +133,7 @@ def _counts(weights: Array, by_head: Array, by_chain: Array, total: Array, shape
     """Add up the counts of sentences, with the two scores as groups and the chains as baselines."""
     weights = weights.astype(np.float64)  # sums of whole numbers are exact
     correct, baselines = (
-        np.moveaxis(np.tensordot(weights, each, 1), 1, 0).astype(np.int64) for each in (by_head, by_chain)
+        np.moveaxis(np.tensordot(weights, counts, 1), 1, 0).astype(np.int64) for counts in (by_head, by_chain)
     )
     correct = np.moveaxis(correct.reshape(*correct.shape[:2], *shape), -1, 2)
     return Counts(correct, baselines, np.stack([(weights @ total).astype(np.int64)] * 2))
@@ -159,13 +160,6 @@ def _head_row(score: int, subsets: Counts, drawn: Counts, shape: tuple[int, int,
         gain = heldout_gain([score], subsets, drawn, [chain])
         row |= {column.replace("heldout", name): value for column, value in gain.items()}
     return row
-
-
-def _best_of_halves(correct: Array, shape: tuple[int, int, int]) -> list[int]:
-    """Return the index of the head that is best on each half of each split in turn."""
-    both = np.stack([correct[1:], correct[0] - correct[1:]], axis=1).reshape(-1, *correct.shape[1:])
-    best = [argbest(counts) for counts in both]
-    return [int(np.ravel_multi_index((layer, head, direction), shape)) for direction, layer, head in best]
 
 
 def _ensemble_row(

@@ -122,3 +122,8 @@ class ExactMetric(Metric):
 
 class ConfiguredSums(ConfiguredMetric, ExactMetric):
     """Sums that can be added up only if they were made with the same configuration."""
+
+    def compute(self) -> dict[str, Tensor]:
+        """Return the sums by name."""
+        self.check_configuration()
+        return {name: state for name, state in self.metric_state.items() if name != "configuration"}
