@@ -87,13 +87,10 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
             return Request(f"{name}/{setting.maps.kind}", label, windows, setting.maps, counting, copy)
 
         model = request("coreference", "coreference", options[CountOptions].replicates)
-        n_copies = options[ControlOptions].copies()
-        copies = [
-            request(f"coreference-random{copy + 1}", f"random weights {copy + 1}/{n_copies}", 0, copy)
-            for copy in range(n_copies)
-        ]
+        n = options[ControlOptions].copies()
+        copies = [request(f"coreference-random{k + 1}", f"random weights {k + 1}/{n}", 0, k) for k in range(n)]
         requests = [model, *copies]
-        failures = ""
+        failures = ""  # the name of the request, if there is one
         if options[FailureOptions].failures:
             options[FailureOptions].check_heads(setting.encoder.n_layers, setting.encoder.n_heads)
             failures = f"coreference-failures/{setting.maps.kind}"
@@ -165,11 +162,12 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
         self, options: OptionSet, counted: Counted[CoreferenceFacts], needed: Mapping[str, Any], looked: Any
     ) -> CoreferenceResults:
         """Make the tables of the model, with the accuracy of its copies beside them, and the examples."""
-        facts, analysis_options = counted.facts, options[CoreferenceOptions]
+        facts = counted.facts
+        coreference_options = options[CoreferenceOptions]
         tables = counted.metric(facts.model, CoreferenceAccuracy).compute()
         controls = tuple(counted.metric(name, CoreferenceAccuracy).compute().best for name in facts.copies)
         examples: tuple[ShownExample, ...] = ()
-        if looked.head == _best_head(analysis_options, counted):  # merged runs may have looked at another head
+        if looked.head == _best_head(coreference_options, counted):  # merged runs may have looked at another head
             right = [example for example in looked.examples if example.right]
             wrong = [example for example in looked.examples if not example.right]
             examples = (*right[:EXAMPLES], *wrong[:EXAMPLES])
@@ -183,8 +181,8 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
             controls=controls,
             examples=examples,
             account=looked.account,
-            candidates=analysis_options.candidates,
-            singletons=analysis_options.singletons,
+            candidates=coreference_options.candidates,
+            singletons=coreference_options.singletons,
             published=None if facts.asked else published_coreference(facts.model_name),
             map_facts=facts.maps.phrases(int(tables.cells["head"].max())),
             notes=facts.notes,

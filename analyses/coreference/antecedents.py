@@ -46,12 +46,10 @@ def antecedent_hits(
         gold = torch.zeros(len(part), n, dtype=torch.bool)
         allowed = torch.zeros(len(part), len(policies), n, dtype=torch.bool)
         for row, (index, choice) in enumerate(part):
-            window = batch.sentences[index]
-            assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
-            mention[row] = position[index, choice.head - window.start]
-            gold[row] = _mask(choice.gold, window, position[index], n)
+            mention[row] = position[index, choice.head - choice.window.start]
+            gold[row] = _mask(choice.gold, choice.window, position[index], n)
             for policy, name in enumerate(policies):
-                allowed[row, policy] = _mask(choice.candidates(name, window), window, position[index], n)
+                allowed[row, policy] = _mask(choice.candidates(name), choice.window, position[index], n)
         hits, close = _compare(batch.maps, batch.noise, windows, mention, gold, allowed)
         # A window with a choice that float32 leaves open is decided again in float64: one window at a time, and without
         # a variable that keeps its maps alive, because float64 takes twice the memory.
@@ -136,14 +134,13 @@ class AntecedentGuesses:
         picks = torch.full((len(batch), len(DIRECTIONS), *batch.maps.shape[1:4]), -1)
         for decision in reversed(range(len(choices))):  # so that the first of two mentions is written last
             index, choice = choices[decision]
-            window = batch.sentences[index]
-            assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
+            start = choice.window.start
             position_of_word = position[index]
-            mention = int(position_of_word[choice.head - window.start])
+            mention = int(position_of_word[choice.head - start])
             # The positions of the antecedents, and of all other candidates.
             right, wrong = (
-                position_of_word[torch.tensor(sorted(words), dtype=torch.long) - window.start]
-                for words in (choice.gold, choice.candidates(self.policy, window) - choice.gold)
+                position_of_word[torch.tensor(sorted(words), dtype=torch.long) - start]
+                for words in (choice.gold, choice.candidates(self.policy) - choice.gold)
             )
             maps = batch.maps[index].cpu()
             for direction, values in enumerate((maps[:, :, mention], maps[:, :, :, mention])):  # layer, head, position

@@ -32,6 +32,7 @@ corpus."""
 class Choice:
     """A mention to resolve. Words are counted from 0 through the document."""
 
+    window: Window
     mention: Mention
     before: tuple[Mention, ...]  # the candidates in text order: mentions that precede it, or those of a question
     heads: frozenset[int]  # the head words of ``before``
@@ -44,10 +45,10 @@ class Choice:
         assert self.mention.head is not None  # noqa: S101  # a mention that is asked for has words
         return self.mention.head
 
-    def candidates(self, policy: str, window: Window) -> frozenset[int]:
+    def candidates(self, policy: str) -> frozenset[int]:
         """Return the words to choose from under one of `POLICIES`."""
         if policy == "words":
-            return frozenset(range(window.start, window.stop)) - {self.head}
+            return frozenset(range(self.window.start, self.window.stop)) - {self.head}
         return self.heads if policy == "preceding" else self.others
 
 
@@ -61,7 +62,7 @@ def choices(window: Window, *, singletons: bool = False, lost: Counter[str] | No
         for question in document.questions:
             if _is_inside(question.anaphor, window) and question.anaphor.stop > window.seen and question.has_answer:
                 inside = tuple(candidate for candidate in question.candidates if _is_inside(candidate, window))
-                yield from _choice(question.anaphor, inside, inside, lost)
+                yield from _choice(window, question.anaphor, inside, inside, lost)
         return
     candidates: list[Mention] = []
     asked: list[tuple[Mention, int]] = []  # mentions with the number of candidates that precede them
@@ -73,7 +74,7 @@ def choices(window: Window, *, singletons: bool = False, lost: Counter[str] | No
             if singletons or not document.is_singleton(mention):
                 candidates.append(mention)
     for mention, preceding in asked:
-        yield from _choice(mention, tuple(candidates[:preceding]), candidates, lost)
+        yield from _choice(window, mention, tuple(candidates[:preceding]), candidates, lost)
 
 
 def _is_inside(mention: Mention, window: Window) -> bool:
@@ -97,13 +98,14 @@ def _other_heads(candidates: Iterable[Mention], mention: Mention) -> frozenset[i
 
 
 def _choice(
-    mention: Mention, before: tuple[Mention, ...], others: Iterable[Mention], lost: Counter[str]
+    window: Window, mention: Mention, before: tuple[Mention, ...], others: Iterable[Mention], lost: Counter[str]
 ) -> Iterator[Choice]:
     """Yield the choice of a mention if it has an antecedent with another head word, else count why it has none."""
     antecedents = [candidate for candidate in before if candidate.entity == mention.entity]
     if gold := _other_heads(antecedents, mention):
         with_other_head = tuple(candidate for candidate in before if candidate.head != mention.head)
-        yield Choice(mention, with_other_head, _other_heads(before, mention), _other_heads(others, mention), gold)
+        heads, all_heads = _other_heads(before, mention), _other_heads(others, mention)
+        yield Choice(window, mention, with_other_head, heads, all_heads, gold)
     else:
         lost["same head" if antecedents else "no antecedent"] += 1
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...corpora_loaders.coreference import TYPES
-from ...extractors import MapBatch, Window
+from ...extractors import MapBatch
 from ...reports.columns import TableColumn
 from ..dependency.decisions import word_positions
 from ..shared.ensembles import ensemble_schema, scored_ensembles
@@ -81,11 +81,10 @@ def _read_mentions(
             position = word_positions(batch).numpy()
             index_of_maps, maps = -1, np.empty(0)  # the window that was read last, and its maps in float64
             for index, choice in choices_of(batch, singletons=singletons):
-                window = batch.sentences[index]
-                assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
+                window = choice.window
                 if index != index_of_maps:  # one window at a time, because float64 takes twice the memory
                     index_of_maps, maps = index, batch.exact([index])[0].cpu().numpy()
-                words = np.array(sorted(choice.candidates(policy, window)))  # the first of equals is that in the text
+                words = np.array(sorted(choice.candidates(policy)))  # the first of equals is that in the text
                 mention, places = position[index, choice.head - window.start], position[index, words - window.start]
                 by_direction = np.stack([maps[:, :, mention, places], maps[:, :, places, mention]], axis=2)
                 families.append(window.source.family or window.source.id)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...corpora_loaders.coreference import Document
-from ...extractors import MapBatch, Window
+from ...extractors import MapBatch
 from ...storage.writing import running_text
 from .antecedents import DIRECTIONS, antecedent_hits
 from .choices import Choice, choices_of
@@ -65,9 +65,8 @@ def decisions_of(
     hits = antecedent_hits(batch, choices, (policy,))[:, 0, DIRECTIONS.index(direction), layer - 1, head - 1]
     maps = [array[layer - 1, head - 1] for _, array in batch.unpadded()]
     for (index, choice), right in zip(choices, hits.tolist(), strict=True):
-        window = batch.sentences[index]
-        assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
-        candidates = choice.candidates(policy, window)
+        window = choice.window
+        candidates = choice.candidates(policy)
         if candidates <= choice.gold:
             continue
         position = np.flatnonzero(batch.words[index].numpy())
@@ -91,7 +90,8 @@ def spread(decisions: Sequence[Decision], *, right: bool) -> list[Decision]:
 def shown_example(decision: Decision, policy: str) -> ShownExample:
     """Describe a decision to a reader: the sentence around the mention, and the candidates with the most weight."""
     document, choice, weights, right = decision
-    mention, words = choice.mention, document.words
+    mention = choice.mention
+    words = document.words
     sentence_start = document.starts[document.sentence_of(mention.start)]
     next_start = next((start for start in document.starts if start >= mention.stop), len(words))
     mentions = {"preceding": choice.before, "mentions": document.mentions, "words": ()}[policy]

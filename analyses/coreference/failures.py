@@ -17,7 +17,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ...corpora_loaders.coreference import TYPES, Document, Mention
-from ...extractors import MapBatch, Window
+from ...extractors import MapBatch
 from ..shared.exact_sums import ConfiguredSums
 from ..shared.resampling import sentence_keys
 from .accuracy import distance
@@ -98,10 +98,9 @@ class CoreferenceFailures(ConfiguredSums):
         related: dict[int, Int[np.ndarray, "choices words"]] = {}
         classes, families, baselines = [], [], []
         for index in dict.fromkeys(index for index, _ in choices):
-            window = batch.sentences[index]
-            assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
-            document = window.source
             in_window = [choice for index_of_choice, choice in choices if index_of_choice == index]
+            window = in_window[0].window
+            document = window.source
             by_mention = traits(document, window.start, window.stop)
             related[index] = relationships(window, in_window, by_mention)
             for kinds_of_words, choice in zip(related[index], in_window, strict=True):

@@ -90,10 +90,9 @@ def picks(
     kinds = np.empty(hits.shape, dtype=np.int8)
     positions = word_positions(batch).numpy()
     for index, related_in_window in related.items():
-        window = batch.sentences[index]
-        assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
         rows = [row for row, (index_of_choice, _) in enumerate(choices) if index_of_choice == index]
         in_window = [choices[row][1] for row in rows]
+        window = in_window[0].window
         places = positions[index, : len(window)]  # the row and column of each word of the window
         words = np.array([choice.head for choice in in_window]) - window.start
         is_gold = related_in_window == ANTECEDENT
@@ -110,7 +109,7 @@ def _barred(choices: Sequence[Choice], policy: str, window: Window) -> Bool[np.n
     """Return which words cannot be wrong picks: antecedents, and all words that are no candidates."""
     barred = np.ones((len(choices), len(window)), dtype=bool)
     for row, choice in zip(barred, choices, strict=True):
-        row[[word - window.start for word in choice.candidates(policy, window) - choice.gold]] = False
+        row[[word - window.start for word in choice.candidates(policy) - choice.gold]] = False
     # If all candidates are antecedents, every head is right, so nothing needs to be barred: what is found among the
     # words is of no use, but the largest of no values is not defined.
     barred[barred.all(1)] = False

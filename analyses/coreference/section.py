@@ -33,7 +33,8 @@ from .shown_tables import (
 def coreference_section(results: CoreferenceResults, titles: Titles | None = None) -> Section:
     """Make the tables, the figures and the section of the page."""
     titles = titles or Titles()
-    counted, title = results.tables, titles.figure
+    counted = results.tables
+    title = titles.figure
     examples = [asdict(example) for example in results.examples]
     candidates = [
         {**example, "candidate": candidate["text"], **candidate}

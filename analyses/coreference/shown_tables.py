@@ -98,7 +98,8 @@ def shown_tables(results: CoreferenceResults) -> list[ShownTable]:
 def best_table(results: CoreferenceResults) -> ShownTable:
     """Return the table of the best head of each type of mention, beside the baselines."""
     best = best_of(results.tables.best, results.candidates)
-    account, words = results.account, candidates_in_words(results)
+    account = results.account
+    words = candidates_in_words(results)
     has_intervals = bool((best["accuracy_low"] < best["accuracy_high"]).any())
     scored = f"{account['scored']:,} of {account['anaphors']:,} mentions that have an antecedent"
     no_answer = f" Asked for, but with no right candidate: {account['no answer']:,}." if account["no answer"] else ""

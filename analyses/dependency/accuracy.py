@@ -125,7 +125,8 @@ class DependencyAccuracy(OutcomeCounts):
         guessed = np.clip(words.number[:, None] + np.array(OFFSETS), 1, words.length[:, None])
         is_right = guessed == words.head[:, None]  # word, offset
         if self.causal:  # whether each direction can reach the head stands in two more columns
-            is_before, is_after = (words.head > 0) & (words.head < words.number), words.head > words.number
+            is_before = (words.head > 0) & (words.head < words.number)
+            is_after = words.head > words.number
             is_right = np.concatenate([is_right, np.stack([is_before, is_after], 1)], 1)
         group, sentence = words.relation, words.sentence
         hits = head_hits(batch, words, len(self.directions))

@@ -95,11 +95,8 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
             return Request(f"{name}/{maker.kind}", label, corpus, maker, counting, copy)
 
         model = request("dependency", "dependency", replicates)
-        n_copies = options[ControlOptions].copies()
-        copies = [
-            request(f"dependency-random{copy + 1}", f"random weights {copy + 1}/{n_copies}", 0, copy)
-            for copy in range(n_copies)
-        ]
+        n = options[ControlOptions].copies()
+        copies = [request(f"dependency-random{k + 1}", f"random weights {k + 1}/{n}", 0, k) for k in range(n)]
         requests = [model, *copies]
         failures = f"dependency-failures/{maker.kind}" if has_failures else ""
         if failures:

@@ -48,11 +48,13 @@ def explored_dependency(
     subsets, replicates = metric.split_counts()
     members = members_of(metric.groups, subsets, asked)
     by_relation = {str(name): table for name, table in results.cells.groupby("relation", sort=False)}
+    # No head can find the root.
+    shown = [row for row in rows_of(results.best) if row["relation"] != "root" and row["total"]]
     measures: list[tuple[Measure, Measure]] = []
-    for row in _shown(results.best):
+    for row in shown:
         name = row["relation"]
         measures += _measures(row, by_relation[name], members[name], replicates, kind, metric)
-    single = [row for row in _shown(results.best) if row["relation"] not in TOTALS]
+    single = [row for row in shown if row["relation"] not in TOTALS]
     frequent = [row for row in single if row["total"] >= results.min_count]
     certain = [row for row in frequent if side_of_baseline(row) > 0]
     return Contribution(
@@ -70,11 +72,6 @@ def _ensembles(table: pd.DataFrame | None, kind: str, directions: Sequence[str])
         heads = heads_of(row["heads"])
         if len(heads) > 1:
             yield Ensemble(row["relation"], kind, tuple(ReadHead(head, directions[reading]) for head, reading in heads))
-
-
-def _shown(best: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of the table but that of the root, which no head can find."""
-    return [row for row in rows_of(best) if row["relation"] != "root" and row["total"]]
 
 
 def _measures(

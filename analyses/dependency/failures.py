@@ -70,7 +70,8 @@ class DependencyFailures(ConfiguredSums):
         unions: Sequence[tuple[str, Sequence[str]]] = (),
     ) -> None:
         names = check_relations(relations, coarse=coarse)
-        self.coarse, self.shape = coarse, (len(READINGS if both else DIRECTIONS), n_layers, n_heads)
+        self.coarse = coarse
+        self.shape = (len(READINGS if both else DIRECTIONS), n_layers, n_heads)
         self.unions = {name: frozenset(members) for name, members in unions}
         self.groups = (*names, *TOTALS, *self.unions)
         unions_in_order = sorted((name, sorted(members)) for name, members in self.unions.items())
@@ -99,7 +100,8 @@ class DependencyFailures(ConfiguredSums):
             return
         head_picks = picks(batch, words, self.shape[0]).reshape(len(words.number), -1)
         picked = torch.from_numpy(np.concatenate([head_picks, _offset_picks(batch, words)], 1))  # (words, guessers)
-        classes, sentence = torch.from_numpy(_classes(batch, words)), torch.from_numpy(words.sentence)
+        classes = torch.from_numpy(_classes(batch, words))
+        sentence = torch.from_numpy(words.sentence)
         for group, is_member in self._groups_of_words(words):
             rows = torch.from_numpy(np.flatnonzero(is_member))
             picked_by_members = picked[rows], torch.from_numpy(group)[rows], sentence[rows]

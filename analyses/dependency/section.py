@@ -68,9 +68,9 @@ class DependencyResults(Previewed):
 def dependency_section(results: DependencyResults, titles: Titles | None = None) -> Section:
     """Make the tables, the figures and the section of the page."""
     titles = titles or Titles()
-    cells, best, min_count, title = results.cells, results.best, results.min_count, titles.figure
+    cells, best, min_count = results.cells, results.best, results.min_count
     is_enhanced = results.trees == "enhanced"
-    title = f"{title} · enhanced dependencies" if title and is_enhanced else title
+    title = f"{titles.figure} · enhanced dependencies" if titles.figure and is_enhanced else titles.figure
     shown_best = best_table(results)
     shown = [shown_best]
     tables = {

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -74,11 +72,6 @@ def mean_of(results: ExplainResults, measure: str, texts: pd.DataFrame) -> dict[
 def clipped(name: str) -> str:
     """Shorten a name so that it fits into a figure."""
     return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
-
-
-def histogram(axes: Axes, values: npt.NDArray[np.float64], bins: npt.NDArray[np.float64], **style: Any) -> None:
-    """Draw a histogram in percent of the values."""
-    axes.hist(values, bins=bins.tolist(), weights=np.full(len(values), 100 / len(values)), **style)
 
 
 def max_attention_figure(column: str, label: str) -> Callable[[ExplainResults, str], Figure | None]:

@@ -26,7 +26,8 @@ def describe(
     tested: Tested, left_out: Sequence[tuple[str, str]], command: str, shown_options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Make the run record. ``corpus`` and ``sentences`` describe the tested texts."""
-    options, texts, source, trainings = tested.options, tested.texts, tested.source, tested.trainings
+    options, texts = tested.options, tested.texts
+    source, trainings = tested.source, tested.trainings
     test_names = [test.name for test in tested.tests]
     vectors = options.classifier.vectors
     cache = trainings.cache

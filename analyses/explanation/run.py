@@ -106,7 +106,7 @@ def prepare(options: ExplainOptions, loaded: Loaded, chosen: Chosen, cache: Path
     texts = without_unreadable(texts, model)
     labels = np.asarray(class_numbers(texts.test, model.classes))
     trainings = Trainings(cache, workers=workers_for(model))
-    described = tuple(test for test in registered_tests().values() if test.always)
+    described = tuple(test for test in registered_tests().values() if test.always)  # these describe any model
     return Tested(options, texts, source, model, labels, tests, described, left_out, trainings, stages)
 
 
@@ -199,7 +199,8 @@ def highlighted_texts(tested: Tested) -> tuple[HighlightedText, ...]:
 
 def _highlighted(tested: Tested, index: int) -> HighlightedText:
     """Return the tested text at an index with the weights of its words."""
-    model, text, epsilon = tested.model, tested.texts.test[index], tested.options.tests.epsilon
+    model, epsilon = tested.model, tested.options.tests.epsilon
+    text = tested.texts.test[index]
     batch = read(model, [text.id], [tested.words[index]], tested.options.seed)
     n = len(text)
     label, predicted = tested.labels[index], int(batch.predicted[0])

@@ -108,7 +108,8 @@ def summarize(
 def quality(probabilities: Float[ndarray, "texts classes"], labels: npt.NDArray[np.int64]) -> dict[str, float]:
     """Measure how good a classifier is, see `EXPLAIN_MODELS`. The F1 of the second class is NaN for more than two."""
     # The area under the ROC curve is NaN if all texts have the same label.
-    predicted, classes = probabilities.argmax(1), probabilities.shape[1]
+    predicted = probabilities.argmax(1)
+    classes = probabilities.shape[1]
     areas = [
         roc_auc_score(labels == c, probabilities[:, c])
         for c in (range(classes) if classes > 2 else (1,))  # of two classes, both have the same area

@@ -67,7 +67,8 @@ class Tested:
         only: Mapping[str, Sequence[str]] | None = None,
     ) -> pd.DataFrame:
         """Compute the per-text table of one model, of some tests only the columns in ``only``."""
-        task, shares = self.examination(model, tests, options, only), self.options.shares
+        task = self.examination(model, tests, options, only)
+        shares = self.options.shares
         with self.stages(label), progress_bar(label, len(self.words), unit="texts") as advance:
             if shares.parts is None and shares.in_this_process:
                 table = examine(

@@ -24,7 +24,8 @@ class Annotation(AnnotatedInput):
     @classmethod
     def of(cls, batch: MapBatch, index: int, guessers: Sequence[Guesses] = ()) -> Annotation:
         """Return the annotation of one input of a batch, with the cases that the guessers judge."""
-        sentence, length = batch.sentences[index], int(batch.lengths[index])
+        sentence = batch.sentences[index]
+        length = int(batch.lengths[index])
         special = batch.special[index, :length].tolist()
         row_of_word = [row for row in range(length) if not special[row]]
         words = iter(sentence.words)

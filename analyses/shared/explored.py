@@ -38,7 +38,8 @@ def head_measures(
         name, *ends = column.names.split() or [""]
         if column.explored is None or name not in ordered or ordered[name].isna().all():
             continue
-        shown, placeholders = column.explored, {"column": name, **(facts or {})}
+        shown = column.explored
+        placeholders = {"column": name, **(facts or {})}
         note = shown.note or f"{column.meaning[0].upper()}{column.meaning[1:]}."
         has_bounds = len(ends) == 2 and ordered[ends].notna().all(axis=None)
         low, high = (defined(ordered[end], DIGITS) for end in ends) if has_bounds else (None, None)

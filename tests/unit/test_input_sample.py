@@ -278,7 +278,7 @@ def test_guessed_antecedents_are_right_where_the_accuracy_counts_them(seed, poli
         picked = guesses[index, ..., choice.head + 1] - 1
         right = torch.tensor([[[word in choice.gold for word in row] for row in rows] for rows in picked.tolist()])
         assert torch.equal(right, hits[decision])
-        assert set(picked.flatten().tolist()) <= choice.candidates(policy, windows[index]) | choice.gold
+        assert set(picked.flatten().tolist()) <= choice.candidates(policy) | choice.gold
     scored = torch.zeros(guesses.shape, dtype=torch.bool)
     for index, row in seen:
         scored[index, ..., row + 1] = True

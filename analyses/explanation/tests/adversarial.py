@@ -20,7 +20,7 @@ from ..contract import NATS, TVD, Column, Drawing, ExplanationTest, Findings, Qu
 from ..exact_adversary import EPSILON, exact_jsd, exactly_normalized, solvable
 from ..measures import LN2, jsd, tvd
 from ..options import ExplanationTestOptions
-from ..plots import has_values, histogram, max_attention_figure
+from ..plots import has_values, max_attention_figure
 from ..readings import curve_points
 from ..results import ExplainResults
 
@@ -112,10 +112,12 @@ def adversarial_figure(results: ExplainResults, title: str) -> Figure | None:
         ("exact_jsd", "exact maximum", {"color": BLUE, "alpha": 0.6}),
         ("adversarial_jsd", "found by gradient", {"histtype": "step", "color": ORANGE, "linewidth": 1.4}),
     ]
-    for column, label, style in distributions:
+    for column, name, style in distributions:
         if has_values(texts, column):
             values = texts[column].dropna().clip(0, LN2).to_numpy()
-            histogram(axes, values, bins, label=f"{label}, n = {len(values):,}", **style)
+            percent_each = np.full(len(values), 100 / len(values))
+            label = f"{name}, n = {len(values):,}"
+            axes.hist(values, bins=bins.tolist(), weights=percent_each, label=label, **style)
     for column, label, dashes in (
         ("permutation_jsd", "shuffled weights", "-."),
         ("ceiling_jsd", "ceiling whatever the output", "--"),

@@ -28,7 +28,8 @@ def guided(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
         name, model = adversary
         key = f"{tested.base_key()} {name} {tested.options.tests.divergence} {source.imitation}"
         guides["adversary"] = Given(texts, reading(model, texts).attention), key
-    make, seed = partial(source.make, encoder="average", regularizer=None), tested.options.seed
+    make = partial(source.make, encoder="average", regularizer=None)
+    seed = tested.options.seed
     trainings = [
         tested.training(f"guided by {name}", "guided", seed, make=make, attend=attend, attended=f"{name} {key}")
         for name, (attend, key) in guides.items()

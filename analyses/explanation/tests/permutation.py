@@ -47,7 +47,8 @@ def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
         attention_jsd.append(jsd(weights, batch.alpha[:, None]).mean(-1))
         return weights
 
-    p, original = answers(batch, draws, shuffled), batch.probabilities.double()[:, None]
+    p = answers(batch, draws, shuffled)
+    original = batch.probabilities.double()[:, None]
     output_tvd = tvd(p, original).numpy()
     return single_words_out(
         batch,
@@ -62,8 +63,7 @@ def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
 
 def _orders(batch: TextBatch, draws: int) -> Int[Tensor, "batch draws n"]:
     """Draw random orders of the words of each text; padding stays where it is."""
-    n = batch.mask.shape[1]
-    orders = np.tile(np.arange(n), (len(batch), draws, 1))
+    orders = np.tile(np.arange(batch.mask.shape[1]), (len(batch), draws, 1))
     for index, text in enumerate(batch.texts):
         order = orders[index, :, : len(text)]
         orders[index, :, : len(text)] = batch.generator(index, "permutation").permuted(order, axis=1)

@@ -103,7 +103,8 @@ def regularizers(tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
             else:
                 trainings.append(tested.training(name, "regularizer", seed, make=make))
     models = tested.trained(trainings, "train regularizers")
-    tables, scores = {chosen: _measured(tested, tested.model)}, []
+    tables = {chosen: _measured(tested, tested.model)}
+    scores = []
     for name, model in models.items():
         tables[name] = _measured(tested, model)
         score, _ = tested.score(name, "regularizer", probabilities(model, tested.words).numpy())

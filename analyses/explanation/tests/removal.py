@@ -50,7 +50,8 @@ def removal(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
     # it for a while or never. How often it never does is part of the result, because the shares are means over the
     # other texts. Of random orders, the shares are means over those with a change. Texts without words have no values.
     n_words = batch.mask.sum(-1)
-    before, empty = batch.probabilities.double(), answers_without(batch, batch.mask[:, None])[:, 0]
+    before = batch.probabilities.double()
+    empty = answers_without(batch, batch.mask[:, None])[:, 0]  # without any weights
     weights = batch.weights.double()[:, None]
     values = {"removal_never": (empty.argmax(-1) == before.argmax(-1)).double(), "all_zero_tvd": tvd(before, empty)}
     for name, scores in orderings(batch, draws).items():
