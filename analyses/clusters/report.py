@@ -46,11 +46,8 @@ def distances_figure(distances: pd.DataFrame, geography: Geography, heads: pd.Da
     tree, axes = figure.add_subplot(grid[0]), figure.add_subplot(grid[1])
     order = list(range(n_heads))
     if len(geography.merges):
-        drawn = dendrogram(
-            geography.merges, orientation="left", ax=tree, no_labels=True, color_threshold=0,
-            above_threshold_color=GREY,
-        )  # fmt: skip
-        order = drawn["leaves"]
+        one_color = {"color_threshold": 0, "above_threshold_color": GREY}
+        order = dendrogram(geography.merges, orientation="left", ax=tree, no_labels=True, **one_color)["leaves"]
     tree.set_ylim(10 * n_heads, 0)  # a dendrogram has 10 units for each head; the matrix has its first row on top
     tree.set_xlabel("distance (nats)")
     tree.spines["left"].set_visible(False)

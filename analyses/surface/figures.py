@@ -143,6 +143,7 @@ def offsets_figure(offsets: pd.DataFrame, *, title: str = "") -> Figure:
         cells = heatmap(axes, table, 0, float(np.nanmax(table.to_numpy())))
         n_offsets = table.shape[1]
         ticks = range(0, n_offsets, max(1, n_offsets // 11))
+        # With a sign, except for 0.
         labels = [f"{int(table.columns[index]):+d}".replace("-", "−").replace("+0", "0") for index in ticks]
         axes.set_xticks(ticks, labels)
         number_ticks(axes.yaxis, n_layers)

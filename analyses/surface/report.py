@@ -32,8 +32,8 @@ def surface_section(results: SurfaceResults, titles: Titles | None = None) -> Se
     if results.gradients is not None:
         tables["gradients"] = results.gradients
         summary["gradients"] = records(results.gradients)
-        mean_loss, inputs = results.gradients["loss"].iloc[0], results.gradients["inputs"].max()
-        gradients = {"loss": float(mean_loss), "inputs": int(inputs)}
+        mean_loss = float(results.gradients["loss"].iloc[0])  # all rows have the same
+        gradients = {"loss": mean_loss, "inputs": int(results.gradients["inputs"].max())}
     return Section(
         title="What attention heads do on the surface of the text",
         template=Path(__file__).with_name("section.html.j2"),

@@ -64,11 +64,12 @@ def verify_model(
     if len(recorded.outputs) != n_layers:
         raise ModelError(f"{family!r}: its layers were called {len(recorded.outputs)} times for {n_layers} layers")
     comparable = []
-    for number, layer in enumerate(layers, start=1):
-        layer_input, output = recorded.inputs[number - 1], recorded.outputs[number - 1]
-        compare(layer.x[layer.mask], layer_input[layer.mask], f"{family!r} layer {number}: the input")
-        compare(layer.output[layer.mask], output[layer.mask], f"{family!r} layer {number}: the output")
-        after = hidden[number]  # which a projection may have made smaller (OPT 350M)
+    for index, layer in enumerate(layers):
+        where = f"{family!r} layer {index + 1}"
+        output = recorded.outputs[index]
+        compare(layer.x[layer.mask], recorded.inputs[index][layer.mask], f"{where}: the input")
+        compare(layer.output[layer.mask], output[layer.mask], f"{where}: the output")
+        after = hidden[index + 1]  # which a projection may have made smaller (OPT 350M)
         same_shape = after.shape == output.shape
         comparable.append(same_shape and relative_difference(after[layer.mask], output[layer.mask]) <= TOLERANCE)
     return comparable

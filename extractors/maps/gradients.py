@@ -142,9 +142,9 @@ class GradientMaker:
         is_finite = losses.isfinite() & absolute_gradients.flatten(1).isfinite().all(1)  # by sentence
         if not is_finite.all():
             sentence = batch.sentences[int(is_finite.logical_not().nonzero()[0])]
-            subject = "gradients are" if losses.isfinite().all() else "loss is"
+            culprit = "gradients are" if losses.isfinite().all() else "loss is"
             raise ModelError(
-                f"{encoder.label}: the {self.loss!r} {subject} NaN or infinite, first for the sentence "
+                f"{encoder.label}: the {self.loss!r} {culprit} NaN or infinite, first for the sentence "
                 f"{sentence.id!r}; what the model computes after its attention cannot be used"
             )
         return GradientBatch(

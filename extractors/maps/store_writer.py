@@ -108,12 +108,12 @@ def store_maps(
     if not description.exists():
         write_durably(description, (json.dumps(made_of, indent=2, ensure_ascii=False) + "\n").encode())
     log = CacheLog() if cache_log is None else cache_log
-    with ExitStack() as held:
+    with ExitStack() as stack:
         if advance is None:
-            held.enter_context(showing(progress))
-            advance = held.enter_context(progress_bar("maps", len(sentences)))
+            stack.enter_context(showing(progress))
+            advance = stack.enter_context(progress_bar("maps", len(sentences)))
         store = _Store(encoder, sentences, folder, {**options, "batch_cells": batch_cells}, _TYPES[dtype], advance, log)
-        held.enter_context(locked(folder, wait=True))  # another process may be making the same maps
+        stack.enter_context(locked(folder, wait=True))  # another process may be making the same maps
         n_parts = -(-len(sentences) // WINDOW)  # rounded up
         stored = {part: store.read(part) for part in range(n_parts)}
         missing = [part for part, record in stored.items() if record is None]

@@ -67,12 +67,14 @@ def hub_model(name: str, revision: str | None = None) -> LoadedFiles:
     if forbidden or (revision is not None and not revision.strip()):
         raise ModelError(f"{name!r} has no branch, tag or commit {revision!r}")
     with _explained(name, revision):
-        cached = Path(constants.HF_HUB_CACHE, repo_folder_name(repo_id=name, repo_type="model"))
+        cache = Path(constants.HF_HUB_CACHE, repo_folder_name(repo_id=name, repo_type="model"))
+        silence = ""  # why the Hub gives no answer, empty if it does
         try:
             commit, checksums = _ask(name, revision)
-            folder, silence = cached / "snapshots" / commit, ""  # why the Hub gives no answer, empty if it does
+            folder = cache / "snapshots" / commit
         except _NoAnswerError as error:
-            folder, silence = _cached_folder(name, revision, str(error)), str(error)
+            silence = str(error)
+            folder = _cached_folder(name, revision, silence)
             checksums = dict.fromkeys((path.name for path in folder.iterdir()), "")
         get = partial(_intact, name, revision or constants.DEFAULT_REVISION, folder, checksums, silence)
         sharded = INDEX in checksums and WEIGHTS not in checksums
@@ -85,7 +87,7 @@ def hub_model(name: str, revision: str | None = None) -> LoadedFiles:
         # Which commit a branch stands for is written where huggingface_hub looks it up offline, and only after all
         # files have been fetched, so that a model that is found offline is complete.
         with suppress(OSError, StorageError):  # a cache that cannot be written serves this run all the same
-            write_durably(cached / "refs" / (revision or constants.DEFAULT_REVISION), folder.name.encode())
+            write_durably(cache / "refs" / (revision or constants.DEFAULT_REVISION), folder.name.encode())
     return LoadedFiles(folder.name, sha256, revision, constants.ENDPOINT, bool(silence), folder, name)
 
 

@@ -73,9 +73,10 @@ class AttentionPatch:
         weights = self.weights.clone()
         if self._at is None:
             weights[:, self._heads] = self._rows
-        else:
+        else:  # one row of each input and head: the indices have the shape (batch, heads)
             inputs = torch.arange(len(weights), device=weights.device)[:, None]
-            weights[inputs, torch.tensor(self._heads, device=weights.device), self._at[:, None]] = self._rows[:, :, 0]
+            heads = torch.tensor(self._heads, device=weights.device)
+            weights[inputs, heads, self._at[:, None]] = self._rows[:, :, 0]
         return (weights @ self.values).transpose(1, 2).contiguous(), weights
 
 

@@ -239,9 +239,9 @@ class TransformerAttention(nn.Module):
         disconnected = state.from_embeddings and not alpha.requires_grad
         rows = state.rows.detached() if disconnected else state.rows
         length = 1 if self.way == "one position" else state.ids.shape[1]
-        step = max(1, self._reader.fitting(length) // len(state))
+        k_at_a_time = max(1, self._reader.fitting(length) // len(state))  # each text is read once per attention
         renormalize = self.special == "renormalise"
-        parts = (rows.join(part, renormalize) for part in torch.split(alpha, step, dim=1))
+        parts = (rows.join(part, renormalize) for part in torch.split(alpha, k_at_a_time, dim=1))
         return torch.cat([self._replaced.logits(state, part, self.way) for part in parts], dim=1)
 
     @torch.no_grad()

@@ -148,9 +148,9 @@ def make_windows(
         raise ValueError(f"windows of {longest - frame} pieces must start at most as many pieces apart, not {stride}")
     if not corpus.documents:
         raise CorpusError("there is no document")
-    spans_of_documents: list[list[tuple[int, int, int]]] = []
+    spans_of_documents: list[list[tuple[int, int, int]]] = []  # see `_spans`
     sizes: set[int] = set()
-    cut = left_out = 0
+    cut = left_out = 0  # documents, and words of them that are in no window
     for document in corpus.documents:
         size = length_without_questions if document.questions is None else longest
         sizes.add(size)
