@@ -155,6 +155,8 @@ def _every_head(
     policy: int, pair: tuple[str, str], correct: Array, total: Array, groups: list[list[int]], replicates: Counts
 ) -> pd.DataFrame:
     """Return the contrast of every head with its intervals, in the order of the table ``cells``."""
+    # correct, total: the decisions of both groups, shapes (2, directions, layers, heads) and (2,).
+    # groups: the indices of the counts of either group.
     direction, layer, head = (axis.ravel() for axis in np.indices(correct.shape[1:]))
     columns: dict[str, Any] = {
         "candidates": POLICIES[policy],

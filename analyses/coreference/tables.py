@@ -140,7 +140,7 @@ def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: 
     """Return the row of the best head under a policy for mentions of a type, whose counts have these indices."""
     correct, total = subsets.correct[rows, :, policy].sum(0), subsets.total[rows].sum(0)
     n = int(total[0])
-    chosen, columns = best_head(correct[0], n, DIRECTIONS)
+    chosen, columns = best_head(correct[0], n, DIRECTIONS)  # in the whole corpus
     baselines = subsets.baselines[rows, 0].sum(0).tolist()  # the right decisions of each
     drawn_total = drawn(replicates.total[rows])
     drawn_right = drawn(replicates.correct[(rows, slice(None), policy, *chosen)])

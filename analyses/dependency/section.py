@@ -95,7 +95,7 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
         tables["dependency_trees"] = results.spanning_trees.heads
         tables["dependency_trees_best"] = results.spanning_trees.best
     if results.rules is not None:
-        tables["dependency_rules"] = results.rules  # listed after all other files
+        tables["dependency_rules"] = results.rules  # only here, because files are listed in this order
     relations = [row for row in shown_best.rows if row["is_frequent"] and row["relation"] not in (*TOTALS, "punct")]
     return Section(
         title=f"What the attention heads of {titles.model} know about dependency syntax",

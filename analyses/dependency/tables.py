@@ -57,7 +57,7 @@ def tables(
     by_head = cells_of_groups(correct, total, READINGS, {"relation": list(members)})
     tables = DependencyTables(by_head, pd.DataFrame(best))
     if subsets.baselines.shape[-1] > len(offsets):  # of a causal model
-        reach = {}
+        reach = {}  # by relation and direction
         for (name, rows), n_words in zip(members.items(), total.tolist(), strict=True):
             before, after = subsets.baselines[rows, 0, len(offsets) :].sum(0).tolist()
             # A word with several heads may have some on either side, so that the sum can be more than all words.
@@ -107,7 +107,7 @@ def _best(name: str, rows: list[int], subsets: Counts, replicates: Counts, offse
     """Return the row of the best head, beside the best offset, for the relations with these indices together."""
     correct, total = subsets.correct[rows].sum(0), subsets.total[rows].sum(0)
     n = int(total[0])
-    chosen, columns = best_head(correct[0], n, READINGS)
+    chosen, columns = best_head(correct[0], n, READINGS)  # in the whole corpus
     by_offset = subsets.baselines[rows, 0].sum(0)[: len(offsets)]
     ascending = sorted(range(len(offsets)), key=lambda index: offsets[index])
     offset = max(ascending, key=lambda index: (by_offset[index], offsets[index]))

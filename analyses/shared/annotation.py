@@ -46,7 +46,7 @@ class Annotation(AnnotatedInput):
         relations: list[str | None] = [None] * length
         for row, head, relation in zip(row_of_word, sentence.heads, sentence.relations, strict=False):
             if head is not None:
-                heads[row] = row_of_word[head - 1] if head else -1
+                heads[row] = row_of_word[head - 1] if head else -1  # for the root
                 relations[row] = relation
         tags = dict(zip(row_of_word, sentence.tags, strict=False))
         return replace(

@@ -25,7 +25,8 @@ class FailureTables(NamedTuple):
 
 def chosen_heads(row: Mapping[str, Any], cells: pd.DataFrame, chosen: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """Yield the chosen heads with their directions, each once."""
-    # cells: the same rows of the table of all heads. A head is read in the direction in which it is better.
+    # cells: the rows of the table of all heads that are about the same words or mentions as ``row``.
+    # chosen: ``best`` and names such as ``8-10``. Such a head is read in the direction in which it is better.
     if not row["total"]:
         return
     seen = set()

@@ -59,6 +59,7 @@ def results_of_processes(
     processes: Processes, prepare: Callable[[int], Callable[[Item], Result]], items: Sequence[Item]
 ) -> Iterator[tuple[Item, Result]]:
     """Work on items in several processes, and yield each item with its result as soon as it is there."""
+    # prepare: makes the function that works on an item in a process, given the number of the process.
     # If an item fails, or the generator is closed before its end, all processes are ended at once.
     missing = list(items)
     for attempt in range(1, ATTEMPTS + 1):
