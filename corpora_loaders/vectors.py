@@ -197,7 +197,7 @@ def _numbers(values: list[str]) -> Vectors:
     """Return the values of a line as float32, shape (dimensions,). They must be finite."""
     try:
         if not _SIGNS.fullmatch("".join(values)):
-            raise ValueError
+            raise ValueError  # as numpy does, for the message below
         with np.errstate(over="ignore"):  # infinite values are reported below
             vector = np.array(values, dtype=np.float32)
     except ValueError:

@@ -19,8 +19,6 @@ from .results import Survey, grid_size
 from .tables import Cell
 from .transfer import transfer_findings
 
-_OF_FAILURES = ("model", "treebank", "map", "reason")
-
 
 def in_terminal(survey: Survey, width: int) -> RenderableType:
     """Return the matrix of one relation, models and maps as rows, and below it what a reader has to know."""
@@ -90,7 +88,8 @@ def _entry_column(key: str, heading: str, *, shaded: bool = False) -> TableColum
 
 def failures_table(survey: Survey) -> ShownTable:
     """Return the cells that could not be counted, with the reasons."""
-    columns = [TableColumn(name, "text", "", name, wraps=name == "reason") for name in _OF_FAILURES]
+    names = ("model", "treebank", "map", "reason")
+    columns = [TableColumn(name, "text", "", name, wraps=name == "reason") for name in names]
     rows = [
         {**vars(result.cell), "map": failure.kind or "all", "reason": failure.reason}
         for result, failure in survey.failures
@@ -196,7 +195,7 @@ def _losses(survey: Survey, rows: Mapping[tuple[str, str, str, str], Row], key: 
     model, kind, chosen_on = key
     names = {"model": short_names(survey.models)[model], "map": kind}
     entries = {}
-    for scored_on in (*survey.treebanks, ""):
+    for scored_on in (*survey.treebanks, ""):  # which stands for their mean
         row = rows.get((*key, scored_on))
         text = percent(row["loss"], sign=True) if row else "–"
         details = interval(row["loss_low"], row["loss_high"]) if row else ""

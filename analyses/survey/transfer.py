@@ -149,6 +149,7 @@ def _transferred(
         accuracy = rate(int(correct[head]), heldout.n)
         of_score, (low, high) = score.scores(relation, head)
         of_choice = choice_deviations(choice.best_again[relation], correct, heldout.n)
+        # Each of the two independent parts is in the order of the replicates of its own treebank.
         deviations = (of_score - heldout.deviations)[orders[scored_on]] + of_choice[orders[chosen_on]]
         row = {
             "chosen_on": chosen_on,

@@ -124,7 +124,7 @@ def _document(path: Path, line: int, columns: list[str]) -> Document:
 
     sentence = Sentence(row["ID"], tuple(words), text=text, document=row["ID"], file=str(path), line=line)
     document = build_document(row["ID"], [sentence], list(marked.values()))
-    mention_at = {mention.spans: mention for mention in reversed(document.mentions)}
+    mention_at = {mention.spans: mention for mention in reversed(document.mentions)}  # the first one of equal spans
     mentions = {role: mention_at[mark.spans] for role, mark in marked.items()}
     for first, second in (("A", "B"), ("A", "Pronoun"), ("B", "Pronoun")):
         if mentions[first].head == mentions[second].head:  # they have the same words, or one contains the other

@@ -112,9 +112,10 @@ def build_document(
     starts = sentence_starts(tuple(sentences))
     words = [word for sentence in sentences for word in sentence.words]
     tagged = tagging(sentences)
+    # Chunks are the last resort, which constituents use where there are none; dependency trees need no other rule.
     find_head: HeadFinder = by_chunk(words, tagged)
-    reason = "" if tagged.kind else ", recognized by English words because there are no known tags"
-    rule = f"the last word of the first simple noun phrase{reason}"
+    without_tags = "" if tagged.kind else ", recognized by English words because there are no known tags"
+    rule = f"the last word of the first simple noun phrase{without_tags}"
     if all(sentence.heads and None not in sentence.heads for sentence in sentences):
         find_head, rule = by_tree(sentences, starts), "the word whose syntactic head is outside the mention"
     elif any(tree is not None for tree in trees):

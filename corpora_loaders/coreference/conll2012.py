@@ -204,8 +204,9 @@ class _DocumentRows:
             is_other = len(self.labels) > 1 and not name_sentences
         if is_other:
             return f"document {name!r}"
-        are_numbers = WHOLE_NUMBER.fullmatch(part) and WHOLE_NUMBER.fullmatch(first_row.columns[1])
-        return f"part {part} of document {name!r}" if are_numbers and int(part) != int(first_row.columns[1]) else ""
+        first_part = first_row.columns[1]
+        are_numbers = WHOLE_NUMBER.fullmatch(part) and WHOLE_NUMBER.fullmatch(first_part)
+        return f"part {part} of document {name!r}" if are_numbers and int(part) != int(first_part) else ""
 
 
 def _rows_of_documents(path: Path, layout: _Layout, start: Place) -> Iterator[tuple[_DocumentRows, Place]]:

@@ -60,8 +60,8 @@ class DocumentFacts:
             counts[f"mentions_{mention.type}"] += 1
             counts["mentions_discontinuous"] += len(mention.spans) > 1
             if mention.type != ZERO:
-                last = document.sentence_of(mention.stop - 1)
-                counts["mentions_across_sentences"] += document.sentence_of(mention.start) != last
+                first_sentence, last_sentence = map(document.sentence_of, (mention.start, mention.stop - 1))
+                counts["mentions_across_sentences"] += first_sentence != last_sentence
         self.head_rules.add(document.head_rule)
         self.type_rules.add(document.type_rule)
         self.groups.add(document.labels)

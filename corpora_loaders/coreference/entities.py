@@ -77,7 +77,7 @@ def _positions(sentence: Sentence, start: int) -> Iterator[tuple[tuple[int, int]
     misc_of_empty: dict[int, list[str]] = {}  # by the number of the word before the empty nodes, from 1; 0 for none
     for node, misc in zip(sentence.empty_nodes, sentence.empty_misc, strict=True):
         misc_of_empty.setdefault(int(node.split(".")[0]), []).append(misc)
-    for number in range(len(sentence) + 1):
+    for number in range(len(sentence) + 1):  # of the word, 0 for what is before the first one
         line = sentence.line or 0
         if sentence.lines:  # empty nodes before the first word are in the lines just above it
             line = sentence.lines[number - 1] if number else sentence.lines[0] - len(misc_of_empty.get(0, ())) - 1

@@ -262,8 +262,8 @@ def matching_treebanks(pattern: str) -> Matches:
         attentionology.corpora_loaders.errors.CorpusError: no treebank of release 2.17 matches 'ud:xx_*:dev'; all are
         listed by: attentionology treebanks
     """
-    parsed, home = TreebankName.parse(pattern), os.environ.get("UD_HOME")
-    release = parsed.release
+    parsed = TreebankName.parse(pattern)
+    release, home = parsed.release, os.environ.get("UD_HOME")
     files = files_in_home(Path(home), pattern, release) if home else {}
     all_codes = dict.fromkeys([*known_treebanks(), *(file.split("-ud-")[0] for file in files)])
     codes = [code for code in all_codes if fnmatchcase(code, parsed.code)]
