@@ -131,10 +131,11 @@ class PartFiles:
 def examined_parts(
     examination: TextExamination, options: ShareOptions, cache_log: CacheLog, advance: Callable[[int], object]
 ) -> tuple[list[pd.DataFrame], int]:
-    """Examine the parts of all texts, or the share of them that the options ask for."""
-    # Parts are read from the files of the options, if they are there, and written to them; they are examined in several
-    # processes if the options say so. Returns the tables of the parts, and the number of parts that have not been
-    # examined yet, which are those of other shares.
+    """Examine the parts of all texts, or the share of them that the options ask for.
+
+    Parts are read from the files of the options, if they are there, and written to them. Returns the tables of the
+    parts, and how many parts of other shares have not been examined yet.
+    """
     parts = examination.parts()
     files = None if options.parts is None else PartFiles(options.parts, examination, cache_log)
     share, n_shares = options.share or (1, 1)

@@ -215,7 +215,7 @@ class ExplainOptions:
 
     def _check_texts(self, loaded: Loaded) -> None:
         """Check that there are texts for each step of the run, and none without a purpose."""
-        # `TextOptions.check` reports an option that names no file, `()`.
+        # An option that names no file is `()`, which `TextOptions.check` reports.
         texts = self.texts
         if self.trains(loaded) and not (texts.data or loaded.data) and texts.data != ():
             raise OptionError(
