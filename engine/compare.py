@@ -85,6 +85,8 @@ def compare(
     if relations:
         runs = _restricted(runs, relations)
         notes.append(f"Of the syntactic relations, only {', '.join(relations)} are compared.")
+
+    # Every other run is compared with the first.
     contrasts: list[Contrast] = []
     base, base_label = runs[0], labels[0]
     for label, run in zip(labels[1:], runs[1:], strict=True):
@@ -101,6 +103,7 @@ def compare(
     analyses = dict.fromkeys(name for run in runs for name in run.analyses)
     if left_out := [name for name in analyses if not any(run.analyses.get(name) for run in runs)]:
         notes.append(f"Analyses without statistics that can be compared: {', '.join(left_out)}.")
+
     comparison = Comparison(tuple(contrasts), min_count, tuple(notes))
     shown_options = {"names": labels, "min_count": min_count, "relations": list(relations)}
     by_label = dict(zip(labels, runs, strict=True))

@@ -85,10 +85,11 @@ def write_states(folder: Path, states: RunStates) -> None:
         path = folder / file_names[request]
         digests[path.name] = write_tensors(path, tensors, {**facts, "request": request})
     digests[_INPUTS] = write_json(folder / _INPUTS, {"inputs": dict(states.inputs)})
-    in_overview = {name: value for name, value in vars(states).items() if name not in ("metrics", "inputs")}
-    in_overview["analyses"] = [vars(analysis) for analysis in states.analyses]
-    overview = {"format": FORMAT, "requests": file_names, "sha256": digests, **in_overview}
-    write_json(folder / OVERVIEW, overview, indent=1)
+    other_values = {name: value for name, value in vars(states).items() if name not in ("metrics", "inputs")}
+    other_values["analyses"] = [vars(analysis) for analysis in states.analyses]
+    write_json(
+        folder / OVERVIEW, {"format": FORMAT, "requests": file_names, "sha256": digests, **other_values}, indent=1
+    )
 
 
 def read_states(folder: Path) -> RunStates:

@@ -32,9 +32,10 @@ def comparison_findings(comparison: Comparison, reports: Mapping[str, str] | Non
     about_others: list[tuple[Sequence[Difference], Finding]] = []
     for position, contrast in enumerate(comparison.contrasts, start=1):
         table = f"#contrast-{position}"
-        if chosen := list(filter(is_about_chosen_heads, contrast.tested)):
-            view = view_of_better(contrast, clearest(chosen)[0], reports or {})
-            about_chosen_heads.append((chosen, Finding(difference_text(contrast, chosen, heads=True), view or table)))
+        if of_heads := list(filter(is_about_chosen_heads, contrast.tested)):
+            address_of_head = view_of_better(contrast, clearest(of_heads)[0], reports or {})
+            text = difference_text(contrast, of_heads, heads=True)
+            about_chosen_heads.append((of_heads, Finding(text, address_of_head or table)))
         elif others := [row for row in contrast.tested if row.group not in TOTALS]:
             about_others.append((others, Finding(difference_text(contrast, others, heads=False), table)))
     return (*clear_first(about_chosen_heads), *clear_first(about_others))[:_MOST]
