@@ -87,9 +87,8 @@ def write_states(folder: Path, states: RunStates) -> None:
     digests[_INPUTS] = write_json(folder / _INPUTS, {"inputs": dict(states.inputs)})
     other_values = {name: value for name, value in vars(states).items() if name not in ("metrics", "inputs")}
     other_values["analyses"] = [vars(analysis) for analysis in states.analyses]
-    write_json(
-        folder / OVERVIEW, {"format": FORMAT, "requests": file_names, "sha256": digests, **other_values}, indent=1
-    )
+    overview = {"format": FORMAT, "requests": file_names, "sha256": digests, **other_values}
+    write_json(folder / OVERVIEW, overview, indent=1)
 
 
 def read_states(folder: Path) -> RunStates:

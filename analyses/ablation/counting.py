@@ -63,15 +63,10 @@ class HeadEffects(ExactMetric):
         # Whether the head of the column is another head of the same layer as that of the row.
         self._others = (layers[:, None] == layers) & ~torch.eye(len(layers), dtype=torch.bool)
         groups, heads_off = len(self.groups), len(self.heads)
-        sums = (groups, heads_off, len(self.measures), 2, 3)
-        shapes: dict[str, tuple[int, ...]] = {
-            "sums": sums,
-            "items": (groups, 3),
-            "importance": (heads_off,),
-            "inputs": (),
-        }
-        for name, shape in shapes.items():
-            self.add_state(name, torch.zeros(shape, dtype=torch.int64), "sum")
+        self.add_state("sums", torch.zeros(groups, heads_off, len(self.measures), 2, 3, dtype=torch.int64), "sum")
+        self.add_state("items", torch.zeros(groups, 3, dtype=torch.int64), "sum")
+        self.add_state("importance", torch.zeros(heads_off, dtype=torch.int64), "sum")
+        self.add_state("inputs", torch.zeros((), dtype=torch.int64), "sum")
 
     def update(self, batch: EffectBatch) -> None:
         """Add the effects in a batch."""
