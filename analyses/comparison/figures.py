@@ -29,11 +29,8 @@ def contrast_figure(contrast: Contrast) -> Figure | None:
     names = [textwrap.fill(_label(contrast, row), _LABEL) for row in rows]
     lines = sum(1 + 0.6 * name.count("\n") for name in names)  # further lines of a name are closer to each other
     figure, axes = panel(TEXT, 1.15 + 0.2 * lines)
-    links: list[str | None] = [None] * len(rows)
-    if contrast.first.run == contrast.second.run:
-        # The kinds of maps of one run share its page, where the head that finds more can be looked at.
-        has_heads = [row.first and row.first.choice and row.second for row in rows]
-        links = [PAGE + view_of(contrast, row) if has_heads[index] else None for index, row in enumerate(rows)]
+    # The kinds of maps of one run share its page, where the head that finds more can be looked at.
+    links = [PAGE + view_of(contrast, row) if _has_view(contrast, row) else None for row in rows]
     texts = [_values(contrast, row) for row in rows]
     difference_rows(axes, rows, contrast.scale, names=names, texts=texts, links=links)
     unit = "percentage points" if contrast.unit == "%" else contrast.unit
