@@ -51,9 +51,13 @@ def heldout_rate(rows: Sequence[int], subsets: Counts, replicates: Counts) -> He
     rows = list(rows)
     correct, total = subsets.correct[rows].sum(0), subsets.total[rows].sum(0)
     heads, right, scored = scored_choices(correct, total)
-    times: Counter[Choice] = Counter()  # how many decisions each head is scored on
-    for head, number in zip(heads, scored.ravel().tolist(), strict=True):
-        times[head] += number
+    sizes = np.stack([total[1:], total[0] - total[1:]], axis=1)  # of the halves that choose: split, half
+    # How many decisions each head is scored on. Deviations are added up in this order, so a head that an empty half
+    # names must not change it.
+    times: Counter[Choice] = Counter()
+    for head, number, size in zip(heads, scored.ravel().tolist(), sizes.ravel().tolist(), strict=True):
+        if size:
+            times[head] += number
     n = int(total[0])
     scores = score_deviations(rows, times, correct[0], n, replicates)
     choices = choice_deviations(best_in_replicates(rows, replicates), correct[0], n)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,13 @@ from attentionology.analyses.shared.best_head import (
     scored_choices,
 )
 from attentionology.analyses.shared.failures import chosen_heads, clear_mistake, cluster_interval
+from attentionology.analyses.shared.held_out import (
+    best_in_replicates,
+    choice_deviations,
+    heldout_rate,
+    score_deviations,
+)
+from attentionology.analyses.shared.outcomes import Counts
 from attentionology.analyses.shared.resampling import halves, poisson_weights
 
 
@@ -183,3 +191,27 @@ def test_the_first_mistake_is_clear_if_its_interval_lies_above_the_second(high, 
     assert clear_mistake([right], head, "relation", "right") is None
     only = clear_mistake([right, picked[2]], head, "relation", "right")
     assert only is picked[2]
+
+
+@pytest.mark.parametrize("seed", [85, 119, 189, 216, 248])  # in which another order gives another last bit
+def test_empty_halves_do_not_change_the_order_in_which_deviations_are_added_up(seed):
+    rng = np.random.default_rng(seed)
+    n, replicates = int(rng.integers(2, 6)), 50
+    right = (rng.random((n, 2, 2, 3)) < 0.5).astype(np.int64)
+    subsets = np.concatenate([np.ones((1, n)), rng.random((10, n)) < 0.5]).astype(np.int64)
+    drawn = rng.poisson(1, (replicates, n))
+    by_subset, by_replicate = (
+        Counts(np.tensordot(weights, right, 1)[None], np.zeros((1, len(weights), 1)), weights.sum(1)[None])
+        for weights in (subsets, drawn)
+    )
+    found = heldout_rate([0], by_subset, by_replicate).deviations
+
+    correct, total = by_subset.correct[0], by_subset.total[0]
+    times: Counter[tuple[int, int, int]] = Counter()
+    for half, size in zip(correct[1:], total[1:], strict=True):
+        for chosen, chosen_size in ((half, size), (correct[0] - half, total[0] - size)):
+            if chosen_size:
+                times[naive_best(chosen)] += int(total[0] - chosen_size)
+    scores = score_deviations([0], times, correct[0], n, by_replicate)
+    expected = scores + choice_deviations(best_in_replicates([0], by_replicate), correct[0], n)
+    np.testing.assert_array_equal(found, expected)
