@@ -132,7 +132,11 @@ class SingleHead(HeadPredictor):
     best_: tuple[int, int, int]
 
     def fit(self, batches: Iterable[MapBatch]) -> SingleHead:
-        """Count how often each head is right, and choose the best one. No sentence at all is a `TrainingError`."""
+        """Count how often each head is right, and choose the best one.
+
+        Raises:
+            TrainingError: there is no sentence to choose by.
+        """
         correct, total = count_heads(batches)
         if not correct.size:
             raise TrainingError("there is no sentence to learn from")

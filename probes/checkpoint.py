@@ -102,6 +102,10 @@ class Checkpoint:
         return time.monotonic() - self._last >= self.every
 
     def save(self, state: TrainingState, tensors: dict[str, Tensor]) -> None:
-        """Write the file, unless the cache is read-only; any other reason why it cannot is a `StorageError`."""
+        """Write the file, unless the cache is read-only.
+
+        Raises:
+            StorageError: the file cannot be written, for another reason.
+        """
         self.cache_log.keep(self.path, lambda: write_tensors(self.path, tensors, vars(state)))
         self._last = time.monotonic()

@@ -98,7 +98,11 @@ class HeadPredictor:
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def set_params(self, **params: Any) -> Self:
-        """Set arguments of the constructor by name; a `ValueError` says that one is unknown or has a wrong value."""
+        """Set arguments of the constructor by name.
+
+        Raises:
+            ValueError: the constructor has no such argument, or an argument has a value that it refuses.
+        """
         known = self.get_params()
         for name in params:
             if name not in known:

@@ -97,7 +97,11 @@ class Probe(HeadPredictor):
         return None
 
     def make_scorer(self, shape: tuple[int, int]) -> Scorer:
-        """Make a scorer of maps of so many layers and heads. Its weights must depend on `random_state` alone."""
+        """Make a scorer with initial weights, which must depend on `random_state` alone.
+
+        Args:
+            shape: numbers of layers and heads of the maps.
+        """
         raise NotImplementedError
 
     def arguments(self) -> dict[str, Any]:
@@ -144,7 +148,11 @@ class Probe(HeadPredictor):
         return self
 
     def scores(self, batches: Iterable[MapBatch]) -> Iterator[Float[ndarray, "words candidates"]]:
-        """Return the scores of the candidates (0 is the root) for every word, by sentence; see also `check_maps`."""
+        """Return the score of every candidate for every word, sentence by sentence; candidate 0 is the root.
+
+        Raises:
+            ValueError: the maps are of another kind or shape than those that the probe was trained on.
+        """
         return scores_of(self.scorer_, map(self.check_maps, batches))
 
     def predict(self, batches: Iterable[MapBatch], decoding: Decoding = "argmax") -> list[Int[ndarray, " _"]]:
@@ -187,7 +195,11 @@ class Probe(HeadPredictor):
         return Generator().manual_seed(self.random_state)
 
     def check_maps(self, batch: MapBatch) -> MapBatch:
-        """Return the batch; a `ValueError` says that its maps are of another kind or shape than those of training."""
+        """Return the batch if its maps are like those that the probe was trained on.
+
+        Raises:
+            ValueError: the maps are of another kind or shape.
+        """
         kind_and_shape = (batch.kind, (batch.maps.shape[1], batch.maps.shape[2]))
         if kind_and_shape != (self.kind_, self.shape_):
             trained_on = f"{self.kind_!r} of {self.shape_} layers and heads"

@@ -124,7 +124,11 @@ class ProbeOptions(OptionGroup):
             raise OptionError("--tree needs the library ufal.chu_liu_edmonds: pip install 'attentionology[tree]'")
 
     def chosen(self, *, has_vectors: bool = False) -> list[str]:
-        """Return the names of the probes in the order of the table, which must be known and have what they read."""
+        """Return the names of the probes, in the order of the table.
+
+        Raises:
+            OptionError: a name is unknown, or a probe lacks word vectors.
+        """
         from ...probes import registered_probes
         from ...probes.registry import BUILTIN
 

@@ -276,7 +276,12 @@ class AttentionClassifier(nn.Module):
 
     @classmethod
     def load(cls, path: Path) -> AttentionClassifier:
-        """Load a classifier from a file that `save` wrote; for its errors see `read_classifier`."""
+        """Load a classifier from a file that `save` wrote.
+
+        Raises:
+            OSError, SafetensorError, KeyError, ValueError: there is no such file, or it holds no classifier.
+            DamagedError: the file has changed since it was written.
+        """
         return read_classifier(path, (cls, *cls.__subclasses__()))
 
     def _embedded(self, ids: Int[Tensor, "batch positions"]) -> Float[Tensor, "batch positions dim"]:

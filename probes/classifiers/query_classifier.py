@@ -66,7 +66,11 @@ class QueryClassifier(AttentionClassifier):
     def build(
         self, vocabulary: Vocabulary, classes: Sequence[str], vectors: WordVectors | None = None
     ) -> QueryClassifier:
-        """Make the parameters, as `AttentionClassifier.build` does, and return the classifier itself."""
+        """Make the parameters, the embeddings from vectors if there are any, and return the classifier itself.
+
+        Raises:
+            ValueError: for the same reasons as in `AttentionClassifier`.
+        """
         super().build(vocabulary, classes, vectors)
         config = self.config
         size, dimensions = config["size"], config["dimensions"]
@@ -88,7 +92,11 @@ class QueryClassifier(AttentionClassifier):
         return self
 
     def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> QueryStates:
-        """See `attentionology.extractors.AttentionModel`. Every text has a query, which has no gradient."""
+        """See `attentionology.extractors.AttentionModel`. Gradients are those of the words of the text.
+
+        Raises:
+            ValueError: a text has no query.
+        """
         if not all(isinstance(text, WordsWithQuery) for text in texts):
             raise ValueError("this classifier reads texts with queries (WordsWithQuery)")
         read, query = self._read(texts, gradient=gradient), self._read_queries(texts)

@@ -26,7 +26,13 @@ class Vocabulary:
 
     @classmethod
     def of(cls, texts: Iterable[Words], *, min_count: int = 1, vectors: WordVectors | None = None) -> Vocabulary:
-        """Collect the words that occur so often in the training texts, and all words that have a vector."""
+        """Collect the words that are frequent in the training texts, and the words that have a vector.
+
+        Args:
+            texts: the words of the training texts.
+            min_count: how often a word must occur in them to have a row.
+            vectors: word vectors; their words have rows whether or not they occur in the texts.
+        """
         counts = Counter(word for text in texts for word in text)
         frequent = sorted(word for word, count in counts.items() if count >= min_count)
         return cls(tuple(dict.fromkeys([*frequent, *(vectors.index if vectors else ())])))
