@@ -38,6 +38,10 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 _KEEP, _LARGE = 64 * 2**20, 8 * 2**20
 
 
+class MemoryShortageError(AttentionologyError):
+    """The run would take more memory than there is."""
+
+
 def bytes_of_maps(layers: int, heads: int, *, longest: int, batch_cells: int) -> int:
     """Estimate the bytes of the largest batch of maps, while it is made and close decisions are made again.
 
@@ -62,7 +66,7 @@ def check_memory(states: int, maps: int, device: torch.device) -> None:
     free = available_memory()
     if free is not None and states + (maps if on_cpu else 0) > free:
         of_batch = f", and the maps of a batch about {size(maps)}" if on_cpu else ""
-        raise AttentionologyError(
+        raise MemoryShortageError(
             f"the counts of all bootstrap replicates take {size(states)}{of_batch}, but only {size(free)} of memory is "
             "available; lower --replicates, or --batch-cells and --max-length"
         )

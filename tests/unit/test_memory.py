@@ -164,6 +164,13 @@ def test_a_bootstrap_that_will_not_fit_is_refused(long_input, tmp_path, capsys):
 
 
 @linux
+def test_a_shortage_of_memory_has_an_error_class_of_its_own(monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 10)
+    memory.check_memory(4, 6, torch.device("cpu"))
+    with pytest.raises(memory.MemoryShortageError, match="lower --replicates"):
+        memory.check_memory(4, 7, torch.device("cpu"))
+
+
 def test_what_is_available_is_bounded_by_the_limit_on_addresses():
     everything = memory.available_memory()
     assert everything is not None
