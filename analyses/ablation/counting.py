@@ -75,8 +75,9 @@ class HeadEffects(ExactMetric):
             values = batch.values[in_sentence].double()
             for group, is_member in self._members(sentence, batch.word[in_sentence].tolist()):
                 n = int(is_member.sum())
-                total = values[is_member].sum(0)  # one value per sentence is rounded, see `exact_sums`
+                total = values[is_member].sum(0)  # before `added` rounds, so that a sentence is rounded only once
                 x = torch.stack([total, self._differences(total)], dim=-1)  # (heads, measures, 2)
+                # A mean over words is the ratio of the sums of x and n. Its variance needs their squares and products.
                 self.sums[group] = added(self.sums[group], torch.stack([x, x * x, x * n], dim=-1)[None])
                 self.items[group] += torch.tensor([n, n * n, 1])
         if batch.importance is not None:

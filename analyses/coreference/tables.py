@@ -138,36 +138,38 @@ def _below_each_other(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: Counts) -> dict[str, Any]:
     """Return the row of the best head under a policy for mentions of a type, whose counts have these indices."""
+    # Subset 0 is the whole corpus. The axes of `correct` are subset, direction, layer and head.
     correct, total = subsets.correct[rows, :, policy].sum(0), subsets.total[rows].sum(0)
     n = int(total[0])
-    chosen, columns = best_head(correct[0], n, DIRECTIONS)  # in the whole corpus
-    baselines = subsets.baselines[rows, 0].sum(0).tolist()  # the right decisions of each
-    drawn_total = drawn(replicates.total[rows])
+    chosen, head_columns = best_head(correct[0], n, DIRECTIONS)  # chosen: direction, layer, head
+    n_right = head_columns["correct"]
+    if not n:  # no decisions that could choose a head
+        head_columns |= dict.fromkeys(("layer", "head", "direction", "tied"))
+    right_of_baselines = subsets.baselines[rows, 0].sum(0).tolist()
+    drawn_total = drawn(replicates.total[rows])  # one number per replicate, as all that is drawn
     drawn_right = drawn(replicates.correct[(rows, slice(None), policy, *chosen)])
     low, high = interval(rates(drawn_right, drawn_total))
-    of_baselines: dict[str, float] = {}
-    for baseline, right in zip(BASELINES, baselines, strict=True):
-        of_baselines[f"{column_name(baseline)}_correct"] = right
-        of_baselines[f"{column_name(baseline)}_accuracy"] = rate(right, n)
-    gains = {}
+    baseline_columns: dict[str, float] = {}
+    for baseline, right in zip(BASELINES, right_of_baselines, strict=True):
+        baseline_columns[f"{column_name(baseline)}_correct"] = right
+        baseline_columns[f"{column_name(baseline)}_accuracy"] = rate(right, n)
+    gain_columns = {}
     for column, index in (("gain", RULES), ("gain_nearest", BASELINES.index("nearest"))):
-        gains[column] = rate(columns["correct"] - baselines[index], n)
-        drawn_gain = rates(drawn_right - drawn(replicates.baselines[rows, :, index]), drawn_total)
-        gains[f"{column}_low"], gains[f"{column}_high"] = interval(drawn_gain)
+        gain_columns[column] = rate(n_right - right_of_baselines[index], n)
+        drawn_gains = rates(drawn_right - drawn(replicates.baselines[rows, :, index]), drawn_total)
+        gain_columns[f"{column}_low"], gain_columns[f"{column}_high"] = interval(drawn_gains)
     of_policy, drawn_of_policy = (
         replace(counts, correct=counts.correct[:, :, policy]) for counts in (subsets, replicates)
     )
-    if not n:  # no decisions that could choose a head
-        columns |= dict.fromkeys(("layer", "head", "direction", "tied"))
     return {
         "candidates": POLICIES[policy],
         "type": name,
         "total": n,
-        **columns,
+        **head_columns,
         "accuracy_low": low,
         "accuracy_high": high,
-        **of_baselines,
-        **gains,
+        **baseline_columns,
+        **gain_columns,
         **heldout(correct, total),
         **heldout_gain(rows, of_policy, drawn_of_policy, [RULES]),
     }

@@ -84,7 +84,7 @@ def _tree(sentence: Sentence) -> Iterator[tuple[int, int, str]]:
 def head_hits(
     batch: MapBatch, words: ScoredWords, readings: int = len(DIRECTIONS)
 ) -> Bool[Tensor, "words readings layers heads"]:
-    """Return whether each attention head picks the gold head word, in the first of the `READINGS`."""
+    """Return whether each attention head picks the gold head word, in the first ``readings`` of the `READINGS`."""
     # The candidates are the other words of the sentence: special tokens and the word itself are left out, nothing is
     # renormalized, and ties go to the lowest index. The root is no candidate, so root words are never right.
     hits = torch.zeros(len(words.head), readings, *batch.maps.shape[1:3], dtype=torch.bool)
@@ -97,8 +97,9 @@ def head_hits(
     governor = position[sentence, torch.from_numpy(words.head[rows] - 1)]
     # The first candidate, which wins ties, is word 1; for word 1 itself it is word 2.
     is_first = torch.from_numpy(words.head[rows] == np.where(words.number[rows] == 1, 2, 1))
-    rounds = _rounds(words.sentence[rows] * batch.maps.shape[-1] + words.number[rows])
-    hits[rows], last_in_doubt = _compare(batch, sentence, dependent, governor, is_first, readings, rounds)
+    word_id = words.sentence[rows] * batch.maps.shape[-1] + words.number[rows]  # differs for all words of the batch
+    hits[rows], last_in_doubt = _compare(batch, sentence, dependent, governor, is_first, readings, _rounds(word_id))
+    # Layers in doubt are counted from 1, so that the last one is also the number of layers to be computed again.
     for index in sorted(set(sentence[last_in_doubt > 0].tolist())):
         in_sentence = sentence == index
         n_layers = int(last_in_doubt[in_sentence].max())
@@ -113,10 +114,10 @@ def head_hits(
     return hits
 
 
-def _rounds(word: Int[np.ndarray, " rows"]) -> list[slice] | list[Tensor]:
+def _rounds(word_id: Int[np.ndarray, " rows"]) -> list[slice] | list[Tensor]:
     """Return indices of rows, divided so that each word is used once in a round: with its first head, its second, …"""
-    order = np.argsort(word, kind="stable")
-    _, starts, counts = np.unique(word[order], return_index=True, return_counts=True)
+    order = np.argsort(word_id, kind="stable")
+    _, starts, counts = np.unique(word_id[order], return_index=True, return_counts=True)
     if counts.max() == 1:
         return [slice(None)]
     round_of_row = np.empty_like(order)

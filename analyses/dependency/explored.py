@@ -83,11 +83,11 @@ def _measures(
     metric: DependencyAccuracy,
 ) -> Iterator[tuple[Measure, Measure]]:
     """Yield the accuracy and the gain of all heads for one relation, in each direction."""
-    # members: the indices of the counts of the relation.
+    # members: the indices of the counts of the relation, over which `drawn` adds up what each replicate draws.
     drawn_total = drawn(replicates.total[members])
     is_drawn = drawn_total > 0  # whether a replicate draws the relation
-    total = drawn_total[is_drawn, None, None]
-    by_offset = drawn(replicates.baselines[members])[is_drawn, OFFSETS.index(row["offset"]), None, None]
+    total = drawn_total[is_drawn, None, None]  # (replicates, 1, 1), as is what the best offset has right
+    offset_correct = drawn(replicates.baselines[members])[is_drawn, OFFSETS.index(row["offset"]), None, None]
     correct = drawn(replicates.correct[members])[is_drawn]  # replicate, direction, layer, head
     heads = "syntactic head" if metric.trees == "basic" else "syntactic head, or one of several with this relation,"
     facts = {"relation": row["relation"], "heads": heads, "offset": f"{row['offset']:+d}"}
@@ -95,20 +95,20 @@ def _measures(
         table = cells[cells["direction"] == direction]
         low = high = gain_low = gain_high = None
         if is_drawn.any():
-            rates = correct[:, index] / total
+            rates = correct[:, index] / total  # replicate, layer, head
             low, high = bounds(rates)
-            gain_low, gain_high = bounds(rates - by_offset / total)
-        shown = partial(
+            gain_low, gain_high = bounds(rates - offset_correct / total)
+        measures_of = partial(
             head_measures,
-            id_=f"dependency/{row['relation']}/{direction}/{{column}}/{kind}",
+            id_=f"dependency/{row['relation']}/{direction}/{{column}}/{kind}",  # {column}: that of each measure
             facts={**facts, "arrow": ARROWS[direction]},
             kind=kind,
             relation=row["relation"],
             direction=direction,
         )
         with_gain = table.assign(gain=table["accuracy"] - row["offset_accuracy"])
-        (accuracy,) = shown(CELLS, table, low=low, high=high, baseline=float(row["offset_accuracy"]))
-        (gain,) = shown(GAINS, with_gain, low=gain_low, high=gain_high)
+        (accuracy,) = measures_of(CELLS, table, low=low, high=high, baseline=float(row["offset_accuracy"]))
+        (gain,) = measures_of(GAINS, with_gain, low=gain_low, high=gain_high)
         yield accuracy, gain
 
 

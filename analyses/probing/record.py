@@ -135,13 +135,15 @@ def facts(options: ProbingOptions, inputs: ProbingInputs) -> Iterator[str]:
 
 def notes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes) -> Iterator[str]:
     """Yield how the numbers came about, a sentence each."""
-    store = inputs.stores["test"]
+    test_store = inputs.stores["test"]
     # If two treebanks share a store, the first of them made its maps.
-    stores = {maps.folder: maps for maps in reversed([*inputs.stores.values(), *trained.copies])}.values()
-    size, n_made = sum(maps.bytes for maps in stores), sum(maps.made for maps in stores)
-    counted = " (each network counted)" if options.probes.copies(has_vectors=inputs.vectors is not None) else ""
+    stores = {store.folder: store for store in reversed([*inputs.stores.values(), *trained.copies])}.values()
+    size, n_made = sum(store.bytes for store in stores), sum(store.made for store in stores)
+    # Copies of the model with random weights make maps of the same sentences, each of which counts once per network.
+    has_copies = options.probes.copies(has_vectors=inputs.vectors is not None) > 0
+    counted = " (each network counted)" if has_copies else ""
     origin = f"made of {n_made:,} sentences now{counted}" if n_made else "all there from an earlier run"
-    yield f"Word maps: {size / 1e6:,.0f} MB in {store.folder.parent}, {origin}."
+    yield f"Word maps: {size / 1e6:,.0f} MB in {test_store.folder.parent}, {origin}."
     if trained.resumed:
         yield f"Trainings that were continued after an interruption: {trained.resumed}."
     if inputs.vectors is not None:
@@ -156,7 +158,7 @@ def notes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes
             "Tested sentences of more than three words that also occur word for word in training: "
             f"{repeated:,} of {tested:,}."
         )
-    first_sentence = store[0]
+    first_sentence = test_store[0]
     if not first_sentence.special[0, [0, -1]].any():  # neither its first position nor its last one
         yield "The model has no special tokens, so ROOT has no feature and always the score 0."
 

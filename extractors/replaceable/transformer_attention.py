@@ -230,19 +230,20 @@ class TransformerAttention(nn.Module):
     def decode(self, state: TextState, alpha: Float[Tensor, "batch k rows n"]) -> Float[Tensor, "batch k classes"]:
         """See `AttentionModel.decode`.
 
-        What all words get together, and each piece's share of its word's weight, come from the attention that was
-        replaced, and gradients go through them as well. There is one exception: if the state was made with ``encode(…,
-        gradient=True)`` and ``alpha`` has no gradient, they are constants, so that attention is disconnected as a
-        whole.
+        Only the distribution over words is replaced. What all words get together, and each piece's share of its word's
+        weight, come from the original attention, and gradients go through them as well. If the state was made
+        with ``encode(…, gradient=True)`` and ``alpha`` has no gradient, they are constants instead, so that no gradient
+        goes through attention at all.
         """
         state = state_of(state, TransformerState)
         disconnected = state.from_embeddings and not alpha.requires_grad
-        rows = state.rows.detached() if disconnected else state.rows
-        length = 1 if self.way == "one position" else state.ids.shape[1]
-        k_at_a_time = max(1, self._reader.fitting(length) // len(state))  # each text is read once per attention
+        remaining = state.rows.detached() if disconnected else state.rows  # all but the distribution over words
+        n_positions = 1 if self.way == "one position" else state.ids.shape[1]  # of a text, computed at once
+        k_at_a_time = max(1, self._reader.fitting(n_positions) // len(state))  # each text is read once per attention
         renormalize = self.special == "renormalise"
-        parts = (rows.join(part, renormalize) for part in torch.split(alpha, k_at_a_time, dim=1))
-        return torch.cat([self._replaced.logits(state, part, self.way) for part in parts], dim=1)
+        # Each of these is (batch, k_at_a_time or fewer, rows, pieces).
+        weights_of_pieces = (remaining.join(part, renormalize) for part in torch.split(alpha, k_at_a_time, dim=1))
+        return torch.cat([self._replaced.logits(state, weights, self.way) for weights in weights_of_pieces], dim=1)
 
     @torch.no_grad()
     def scores(self, state: TextState) -> Float[Tensor, "batch n"]:
@@ -279,10 +280,11 @@ class TransformerAttention(nn.Module):
         ids, mask = self._encoder.pad(self._reader.pieces(_PROBE))
         run = functools.partial(model_logits, self.model, ids, mask)
         original = run()
-        seen = make_replaceable(self.model, run, self._encoder.n_layers, self._label)
+        last_attention = make_replaceable(self.model, run, self._encoder.n_layers, self._label)
         if self.query == "cls":
-            self._position = position_read(run, original, seen, mask, self._label)
-        batches = list(self.batches(_PROBE))
+            self._position = position_read(run, original, last_attention, mask, self._label)
+        batches = list(self.batches(_PROBE))  # indices of texts, which may be in another order than in `_PROBE`
+        original_in_batches = original[[i for batch in batches for i in batch]]
         states = [self.encode([_PROBE[i] for i in batch]) for batch in batches]
         # Two attentions per text: the model's own, and a weight of 1 for every word.
         trials = [
@@ -290,13 +292,13 @@ class TransformerAttention(nn.Module):
             for state in states
         ]
 
-        def logits(way: Way) -> Tensor:
-            self.way = way  # which `decode` reads
+        def logits_by(way: Way) -> Tensor:
+            self.way = way  # for `decode`, until the fastest way is set below
             return torch.cat([self.decode(state, alpha) for state, alpha in zip(states, trials, strict=True)])
 
-        ways: list[Way] = ["from the layer", "whole model"] if self._layers else ["whole model"]
+        ways: list[Way] = ["from the layer", "whole model"] if self._layers else ["whole model"]  # fastest first
         if self._layers and self.query == "cls" and self.layer == self._encoder.n_layers - 1:
             ways.insert(0, "one position")
-        self.way = fastest_way(ways, logits, original[[i for batch in batches for i in batch]], self._label)
+        self.way = fastest_way(ways, logits_by, original_in_batches, self._label)
         if self._maps.kind.name != "weight":  # to raise the error of a kind that this model cannot have now
             self.scores(states[0])
