@@ -309,6 +309,14 @@ def test_the_legend_says_why_dots_are_hollow(n, equal, expected):
     assert [text.get_text() for text in figure.legends[0].get_texts()] == expected
 
 
+@pytest.mark.parametrize(("letters", "heading"), [(29, f"norm − {'o' * 29}"), (30, "first − second")])
+def test_names_that_are_too_long_for_a_figure_are_not_above_its_values(letters, heading):
+    compared = shares(60)
+    figure = contrast_figure(replace(compared, second=replace(compared.second, name="o" * letters)))
+    assert figure is not None
+    assert heading in [text.get_text() for text in figure.axes[0].texts]
+
+
 def test_a_long_table_is_left_to_the_report():
     assert printed(Comparison((shares(60, groups=40),), 50), 140).count("class ") == 40
     long = printed(Comparison((shares(60, groups=41),), 50), 140)

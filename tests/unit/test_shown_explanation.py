@@ -301,6 +301,8 @@ def test_figure_of_training_has_a_line_for_each_model(last):
     assert len({line.get_color() for line in drawn}) == 3
     assert drawn[0].get_zorder() > drawn[1].get_zorder()  # the tested model is in front
     assert [axes.get_xlim() for axes in figure.axes] == [(0.5, last + 0.5)] * 2 + [(0.5, 1.5)]
+    ticks = list(range(1, last + 1, 4))
+    assert [axes.get_xticks().tolist() for axes in figure.axes] == [ticks, ticks, [1]]
     assert [[text.get_text() for text in axes.texts] for axes in figure.axes] == [[], [], ["no dev texts"]]
     assert [key.get_text() for key in figure.legends[0].get_texts()] == ["base", "seed", "adversary"]
 
