@@ -8,6 +8,7 @@ from urllib.parse import unquote
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 
 from attentionology.analyses.probing.figures import (
     by_bin,
@@ -17,6 +18,7 @@ from attentionology.analyses.probing.figures import (
     weights_figure,
 )
 from attentionology.analyses.probing.report import explored_probes
+from attentionology.reports.drawing import BLUE, GREY
 from tests.probing_results import ATTENTION, Case, results
 
 
@@ -50,6 +52,8 @@ def test_figure_of_methods_shows_scores_intervals_and_marks():
     axes = methods_figure(methods, title="t").axes[0]
     widths = [patch.get_width() for patch in axes.patches]  # type: ignore[attr-defined]
     assert widths == pytest.approx((100 * argmax["uas"]).tolist())
+    colors = {name: to_hex(patch.get_facecolor()) for name, patch in zip(argmax["method"], axes.patches, strict=True)}  # type: ignore[attr-defined]
+    assert (colors["best offset"], colors["attention"]) == (to_hex(GREY), to_hex(BLUE))
     ends = [np.column_stack(line.get_data()) for line in axes.lines]
     wide = argmax[argmax["uas_low"] != argmax["uas_high"]]
     assert len(wide) == len(argmax) - 1
@@ -93,6 +97,7 @@ def test_figure_of_training_has_a_line_per_run_of_the_first_fold(dev):
     assert list(np.asarray(loss.lines[0].get_ydata())) == [2.0, 1.0, 2 / 3, 0.5]
     assert list(np.asarray(loss.lines[0].get_xdata())) == [1, 2, 3, 4]
     assert loss.get_xlim() == (0.5, 4.5)
+    assert loss.get_xticks().tolist() == [1, 2, 3, 4]
     assert [line.get_label() for line in loss.lines if not str(line.get_label()).startswith("_")] == list(case.probes)
     assert {float(y) for line in train.lines for y in np.asarray(line.get_ydata())} == {50.0}
     assert [text.get_text() for text in on_dev.texts] == ([] if dev else ["no dev sentences"])

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.coreference.contrasts import CONTRASTS
-from attentionology.analyses.coreference.figures import contrasts_figure, distance_figure, heads_figure
+from attentionology.analyses.coreference.figures import best_figure, contrasts_figure, distance_figure, heads_figure
 from attentionology.reports.drawing import BLACK, BLUE, COLUMN, ORANGE, SKY, TEXT
 from tests.documents import counted_mentions
 from tests.shown_tables import distinct
@@ -94,14 +94,24 @@ def test_the_best_head_is_marked_in_its_direction_if_it_finds_anything(tables, d
         assert [mark.get_xy() for mark in axes.patches] == [(1.5, 0.5)] * (correct * (shown == direction))
 
 
+def test_types_without_mentions_have_no_row_and_some_rows_no_interval(tables):
+    best = tables.best.query("candidates == 'preceding' and total > 0")
+    limits = {"accuracy_low": [0.1] + [np.nan] * (len(best) - 1), "accuracy_high": [0.9] + [np.nan] * (len(best) - 1)}
+    figure: Any = best_figure(pd.concat([best.assign(**limits), best.assign(total=0)]), None)
+    rows = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert rows == [f"{row.type} (n = {row.total:,})" for row in best.itertuples()]
+    assert "best head (95 % interval)" in [key.get_text() for key in figure.legends[0].get_texts()]
+
+
 def test_distances_are_named_with_their_mentions(tables):
-    best = tables.best.query("candidates == 'preceding'")
+    distances = distinct(tables.distances)  # so that each head has accuracies of its own
+    best = tables.best.query("candidates == 'preceding'").assign(layer=1, head=2)
     head = best.query("type == 'all'").iloc[0]
-    for axes, unit in zip(
-        distance_figure(tables.distances, best, "preceding").axes, ("sentences", "words"), strict=True
-    ):
-        rows = tables.distances.query("candidates == 'preceding' and type == 'all' and unit == @unit")
+    for axes, unit in zip(distance_figure(distances, best, "preceding").axes, ("sentences", "words"), strict=True):
+        rows = distances.query("candidates == 'preceding' and type == 'all' and unit == @unit")
         rows = rows[(rows[WHERE] == head[WHERE]).all(axis=1)]
         names = [label.get_text() for label in axes.get_xticklabels()]
         assert names == [f"{row.distance}\n({row.total:,})" for row in rows.itertuples()]
         assert axes.get_xlabel() == f"{unit} to the nearest antecedent (mentions)"
+        assert axes.get_lines()[0].get_label() == "best head, 1-2 (95 % interval of independent mentions)"
+        np.testing.assert_allclose(axes.get_lines()[0].get_ydata(), 100 * rows["accuracy"])
