@@ -102,11 +102,13 @@ def _run(
     with stages("examples"):
         counted = _looked_up(prepared, planned, counts)
     with stages("results"):
+        # One for each analysis and kind of map, whereas those of `part_options` are parts of the corpus.
         parts = with_results(counted, prepared.options)
         titles = Titles(prepared.setting.model.name, _title(prepared.setting.corpus, job.flat().get("limit")))
         contrasts = compared_kinds(parts, titles, prepared.options)
-    sampled = {request.name: counts.metrics[request.name] for request in planned.samples}
-    samples = {name: metric for name, metric in sampled.items() if isinstance(metric, InputSample)}
+    metrics_of_samples = {request.name: counts.metrics[request.name] for request in planned.samples}
+    samples = {name: metric for name, metric in metrics_of_samples.items() if isinstance(metric, InputSample)}
+    # Its sections and its record are made from the run itself, and are put into it later.
     run = Run(parts, titles, options=prepared.options, contrasts=contrasts, samples=samples, described=prepared.tables)
     if drawn:
         with stages("tables and figures"):

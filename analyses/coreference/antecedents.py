@@ -77,6 +77,8 @@ def _compare(
     allowed: Bool[Tensor, "choices policies n"],
 ) -> tuple[Bool[Tensor, "choices policies directions layers heads"], Bool[Tensor, " choices"]]:
     """Return whether the best antecedent beats the best other candidate in float32, and which choices are too close."""
+    # windows: the index of each choice's window in the batch. mention: the position of the mention's head word.
+    # gold, allowed: whether a position has the head word of an antecedent, and of a candidate by each policy.
     device = maps.device
     windows, mention, gold, allowed = windows.to(device), mention.to(device), gold.to(device), allowed.to(device)
     shape = (len(windows), allowed.shape[1], len(DIRECTIONS), *maps.shape[1:3])
@@ -84,11 +86,13 @@ def _compare(
     is_close = torch.zeros(len(windows), dtype=torch.bool, device=device)
     # The row and the column of each mention, shape (choices, layers, heads, n).
     for direction, values in enumerate((maps[windows, :, :, mention, :], maps[windows, :, :, :, mention])):
-        antecedent = values.masked_fill(~gold[:, None, None], -torch.inf).amax(-1)
+        antecedent = values.masked_fill(~gold[:, None, None], -torch.inf).amax(-1)  # choice, layer, head
         for policy in range(allowed.shape[1]):
-            first_candidate = (allowed[:, policy].cumsum(-1) == 0).sum(-1, keepdim=True)
+            candidates = allowed[:, policy]
+            # The first candidate is at the number of positions before it. The clamp is for choices without candidates.
+            first_candidate = (candidates.cumsum(-1) == 0).sum(-1, keepdim=True)
             is_first_gold = gold.gather(1, first_candidate.clamp(max=gold.shape[1] - 1))
-            other = values.masked_fill((gold | ~allowed[:, policy])[:, None, None], -torch.inf).amax(-1)
+            other = values.masked_fill((gold | ~candidates)[:, None, None], -torch.inf).amax(-1)
             largest = torch.maximum(antecedent, other)
             # Values that are 0 are equal whatever the rounding, and the first candidate is picked.
             is_right[:, policy, direction] = (antecedent > other) | ((largest == 0) & is_first_gold[..., None])

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Int
 
 from ...extractors import DIRECTIONS, MapBatch
 
-Kinds = npt.NDArray[np.int8]
+Kinds = npt.NDArray[np.int8]  # the number of a kind: how a candidate is related to the word that picks
 
 
 def read_in(maps: Any, readings: int) -> Iterator[Any]:
@@ -52,22 +52,22 @@ def picked_kinds(
 def _kinds(
     maps: npt.NDArray[np.floating],
     cells: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
-    related: Kinds,
-    barred: npt.NDArray[np.bool_],
+    kind_of_candidate: Kinds,  # word, candidate
+    barred: npt.NDArray[np.bool_],  # word, candidate
     noise: float,
-    readings: int,
+    n_readings: int,
 ) -> tuple[Kinds, npt.NDArray[np.bool_]]:
-    """Return the kinds of what is picked, and whether rounding may decide them."""
-    kinds = np.empty((len(related), readings, *maps.shape[:2]), dtype=np.int8)
+    """Return the kind of the candidate that each word picks in each reading, and whether rounding may decide it."""
+    kinds = np.empty((len(kind_of_candidate), n_readings, *maps.shape[:2]), dtype=np.int8)  # word, reading, layer, head
     in_doubt = np.empty(kinds.shape, dtype=bool)
     for layer, layer_maps in enumerate(maps):  # the arrays of one layer at a time take little memory
-        for reading, view in enumerate(read_in(layer_maps, readings)):
+        for reading, view in enumerate(read_in(layer_maps, n_readings)):
             values = np.where(barred, -np.inf, view[:, *cells])  # head, word, candidate
             largest = values.max(-1, keepdims=True)
-            kind_of_candidate = np.broadcast_to(related, values.shape)
-            picked = np.take_along_axis(kind_of_candidate, values.argmax(-1)[..., None], -1)
+            kinds_by_head = np.broadcast_to(kind_of_candidate, values.shape)
+            picked = np.take_along_axis(kinds_by_head, values.argmax(-1)[..., None], -1)  # head, word, 1
             # Values that are 0 are equal whatever the rounding, and those of the barred are no values.
             close = (values >= largest - noise * np.abs(largest)) & np.isfinite(largest) & (largest != 0)
             kinds[:, reading, layer] = picked[..., 0].T
-            in_doubt[:, reading, layer] = (close & (kind_of_candidate != picked)).any(-1).T
+            in_doubt[:, reading, layer] = (close & (kinds_by_head != picked)).any(-1).T
     return kinds, in_doubt

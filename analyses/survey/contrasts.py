@@ -121,19 +121,20 @@ class Contrasts:
         """Return the differences of means over treebanks, for each pair that several treebanks have."""
         results = []
         for (about, first_side, second_side), pool in self._pools.items():
-            treebanks = {group: number for group, number in pool.treebanks.items() if number > 1}
-            if not treebanks:
+            # The number of treebanks by relation. The difference on a single one is in `within`, and is no mean.
+            several = {relation: n_treebanks for relation, n_treebanks in pool.treebanks.items() if n_treebanks > 1}
+            if not several:
                 continue
             first_means, second_means = [], []
-            for group, number in treebanks.items():
-                first_sum, second_sum = pool.sums[group]
-                first_means.append(_mean(first_sum, number))
-                second_means.append(_mean(second_sum, number))
+            for relation, n_treebanks in several.items():
+                first_sum, second_sum = pool.sums[relation]  # over treebanks
+                first_means.append(_mean(first_sum, n_treebanks))
+                second_means.append(_mean(second_sum, n_treebanks))
             first = replace(pool.family, measured=tuple(first_means))
             second = replace(pool.family, measured=tuple(second_means))
             pairing: Pairing = next(iter(pool.pairings)) if len(pool.pairings) == 1 else "partly paired"
             compared = contrast("dependency", first, second, first_side, second_side, pairing, min_count=self.min_count)
-            results.append(SurveyContrast(about, _without_deviations(compared), treebanks=treebanks))
+            results.append(SurveyContrast(about, _without_deviations(compared), treebanks=several))
         return results
 
 

@@ -140,22 +140,23 @@ def transfer_table(survey: Survey) -> ShownTable:
 def transfer_relation_table(survey: Survey, view: Callable[[Cell, str, Row], str] = lambda *_: "") -> ShownTable:
     """Return the losses for one relation, see `transfer_relation`; ``view`` links a head to the report of its cell."""
     relation = transfer_relation(survey)
-    rows = {
+    row_of = {
         (row["model"], row["map"], row["chosen_on"], row["scored_on"]): row
         for row in survey.transfer_rows
         if row["relation"] == relation
     }
-    heads = {
+    # A chosen head is the same on all treebanks that score it, so any of their rows describes it.
+    chosen_heads = {
         (model, kind, chosen_on): {**row, "view": view(Cell(model, chosen_on), kind, row)}
-        for (model, kind, chosen_on, _), row in rows.items()
-    }  # by whatever treebank scores, because the head is the same
+        for (model, kind, chosen_on, _), row in row_of.items()
+    }
     columns = [
         *_columns_of_choice(survey),
         replace(HEAD, link=lambda row: row["view"]),
         TableColumn("direction", "text", "", "direction", cell=direction),
         *_columns_of_scores(survey),
     ]
-    shown = [{**heads[key], **_losses(survey, rows, key)} for key in _choices(rows)]
+    shown = [{**chosen_heads[choice], **_losses(survey, row_of, choice)} for choice in _choices(row_of)]
     title = f"{relation}: loss of the head that another treebank chose (points)"
     return ShownTable("survey_transfer_relation", title, columns, shown)
 

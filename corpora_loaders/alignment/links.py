@@ -223,7 +223,7 @@ class LinkChecks:
         elif not self.counted_from and not self._has_first_words and self._linked_pairs >= _ENOUGH_PAIRS:
             fits = "no link is of a first word, and all links fit if words are counted from 1"
             raise CorpusError(f"{fits}; use one_based=True (--one-based)", file=self.path)
-        outside = self._outside[self.counted_from, False]
+        outside = self._outside[self.counted_from, False]  # as the file is read, without swapped sides
         return LinkSource(
             name=name,
             path=str(self.path),
@@ -232,7 +232,7 @@ class LinkChecks:
             one_based=self.counted_from == 1,
             sure=self._sure,
             possible=self._possible,
-            repeated=self._links - self._possible - outside,
+            repeated=self._links - self._possible - outside,  # the possible links include the sure ones
             null_links=self._null_links,
             outside=outside,
         )

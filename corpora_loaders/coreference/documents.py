@@ -206,17 +206,17 @@ def load_documents(
         get_format(format)  # so that an unknown one is noticed before files are read
     account, tally, facts = Account(), Tally(), DocumentFacts()
     unique_documents, unique_sentences = UniqueNames(), UniqueNames()
-    ends = array("Q")  # see `RenamedDocuments`
+    sentence_ends = array("Q")  # for each document the number of sentences of the corpus up to its end
     have_mentions = bytearray()  # for each document whether it has mentions
 
     def add(document: Document) -> Document:
         facts.add(document)
         have_mentions.append(bool(document.mentions))
         ids = [unique_sentences(tally.add(sentence).id) for sentence in document.sentences]
-        ends.append(tally.sentences)
+        sentence_ends.append(tally.sentences)
         return renamed_document(document, unique_documents(document.id), ids)
 
-    files, records, held = read_files(
+    files, records, held_documents = read_files(
         SAMPLE_TREEBANK if paths == "sample" else paths,
         partial(read_documents, account=account),
         add,
@@ -224,21 +224,21 @@ def load_documents(
         contents="document",
         options=(lenient, format),
         limit=limit,
-        hold=HELD_IN_DOCUMENTS,
+        hold=HELD_IN_DOCUMENTS,  # with more sentences than these, no document is held
     )
     start = 0  # the index of the first document of the file
     for file in files:
-        file.read = read_documents  # without the account: what is not used has been counted
+        file.read = read_documents  # without the account, so that reading again does not count again
         if mentions_needed and not any(have_mentions[start : start + len(file)]):
             *first_forms, last_form = (corpus_format.mentions for corpus_format in FORMATS)
             expected = f"{', '.join(first_forms)}, or {last_form}"
             raise CorpusError(f"the file contains no mentions; expected {expected}", file=file.path)
         start += len(file)
     is_renamed = unique_documents.renamed or unique_sentences.renamed
-    rename = RenamedDocuments(ends, unique_documents.numbers, unique_sentences.numbers) if is_renamed else None
-    documents = Stream(Files(files, rename), held=held)
+    rename = RenamedDocuments(sentence_ends, unique_documents.numbers, unique_sentences.numbers) if is_renamed else None
+    documents = Stream(Files(files, rename), held=held_documents)
     return Documents(
-        sentences=Stream(Parts(documents, ends, sentences_of)),
+        sentences=Stream(Parts(documents, sentence_ends, sentences_of)),
         files=records,
         documents=documents,
         account=account,
