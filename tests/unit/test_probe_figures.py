@@ -52,7 +52,7 @@ def test_figure_of_methods_shows_scores_intervals_and_marks():
     axes = methods_figure(methods, title="t").axes[0]
     widths = [patch.get_width() for patch in axes.patches]  # type: ignore[attr-defined]
     assert widths == pytest.approx((100 * argmax["uas"]).tolist())
-    colors = {name: to_hex(patch.get_facecolor()) for name, patch in zip(argmax["method"], axes.patches, strict=True)}  # type: ignore[attr-defined]
+    colors = {name: to_hex(patch.get_facecolor()) for name, patch in zip(argmax["method"], axes.patches, strict=True)}
     assert (colors["best offset"], colors["attention"]) == (to_hex(GREY), to_hex(BLUE))
     ends = [np.column_stack(line.get_data()) for line in axes.lines]
     wide = argmax[argmax["uas_low"] != argmax["uas_high"]]

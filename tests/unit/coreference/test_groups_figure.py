@@ -114,4 +114,4 @@ def test_distances_are_named_with_their_mentions(tables):
         assert names == [f"{row.distance}\n({row.total:,})" for row in rows.itertuples()]
         assert axes.get_xlabel() == f"{unit} to the nearest antecedent (mentions)"
         assert axes.get_lines()[0].get_label() == "best head, 1-2 (95 % interval of independent mentions)"
-        np.testing.assert_allclose(axes.get_lines()[0].get_ydata(), 100 * rows["accuracy"])
+        np.testing.assert_allclose(np.asarray(axes.get_lines()[0].get_ydata()), 100 * rows["accuracy"])
