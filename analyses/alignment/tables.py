@@ -52,9 +52,9 @@ def cell_rows(series: Series, counts: AlignmentCounts, *, has_gold: bool = True)
             row |= {**_scores(counts, layer, head), **_interval(rates[:, layer, head], counts.splits)}
         else:
             row["links"] = int(counts.links[0, layer, head, 0])
-        rests = counts.rests[layer, head]
-        n_words = int(rests.sum()) or float("nan")  # 0 if links are not read off rows
-        row |= {f"on_{name}": int(count) / n_words for name, count in zip(RESTS, rests, strict=True)}
+        words_on = counts.rests[layer, head]  # how many words have their largest value on each of `RESTS`
+        n_words = int(words_on.sum()) or float("nan")  # none are counted unless each target word has a row of its own
+        row |= {f"on_{name}": int(count) / n_words for name, count in zip(RESTS, words_on, strict=True)}
         rows.append({**row, "size": float(counts.size[layer, head])})
     return pd.DataFrame(rows)
 

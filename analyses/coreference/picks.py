@@ -122,7 +122,7 @@ def _out_of_reach(
     mentions: npt.NDArray[np.int64],
     gold: npt.NDArray[np.bool_],
 ) -> Bool[np.ndarray, "choices 2 layers heads"]:
-    """Return where all antecedents have the value 0. This is what float32 says, whatever is decided again."""
+    """Return where all antecedents have the value 0 in float32, even if float64 decides between the candidates."""
     # places: the position of each word in the maps. mentions: the head word of each mention. gold: (choices, words).
     # The antecedents of each mention come first, and the first one stands again where it has fewer than others.
     antecedents = np.argsort(~gold, axis=1, kind="stable")[:, : int(gold.sum(1).max())]

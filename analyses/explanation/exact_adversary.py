@@ -48,6 +48,7 @@ def exact_jsd(
         return z.sum(1), z.sum(1)
     log_odds = z + bias  # with all attention on one word
     p = torch.sigmoid((alpha * log_odds).sum(1))
+    # JSD is convex in the attention, so is largest at a vertex of what is allowed: one word, or two that meet a bound.
     one_word_jsd = _two_word_jsd(alpha, torch.ones_like(alpha)[:, :, None])[:, :, 0].masked_fill(~mask, -math.inf)
     # Where p − ε is below 0 or p + ε above 1, the logit is NaN: the output is not bounded on this side.
     lower = torch.logit(p - epsilon).nan_to_num(nan=-math.inf)

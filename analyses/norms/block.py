@@ -181,7 +181,8 @@ class FeedForwardBlock(ExactMetric):
     def _overwriting(self) -> pd.DataFrame:
         """Return the quartiles of the norms of FF and the residual, and of the angle between them, by layer."""
         edges = _NORMS.edges
-        # The last cell has no end, and the middle of the first one says nothing.
+        # A cell reaches from its edge to the next one. The last cell has no end, so its edge stands for it. The first
+        # cell has all norms below the grid, and its middle says no more than that they are small.
         middles = np.append((edges[:-1] + edges[1:]) / 2, edges[-1])
         degrees = (np.arange(_DEGREES) + 0.5) * (180 / _DEGREES)
         rows = []

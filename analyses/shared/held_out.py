@@ -52,8 +52,8 @@ def heldout_rate(rows: Sequence[int], subsets: Counts, replicates: Counts) -> He
     correct, total = subsets.correct[rows].sum(0), subsets.total[rows].sum(0)
     heads, right, scored = scored_choices(correct, total)
     sizes = np.stack([total[1:], total[0] - total[1:]], axis=1)  # of the halves that choose: split, half
-    # How many decisions each head is scored on. Deviations are added up in this order, so a head that an empty half
-    # names must not change it.
+    # How many decisions each head is scored on. An empty half chooses no head: even with 0 decisions, it would change
+    # the order in which the deviations are added up, and so their last bits.
     times: Counter[Choice] = Counter()
     for head, number, size in zip(heads, scored.ravel().tolist(), sizes.ravel().tolist(), strict=True):
         if size:

@@ -51,7 +51,12 @@ _NUMBERS_OF_PAIRS = 8  # the same with the number of columns after that of rows
 
 
 class InputSample(ExactMetric):
-    """A sample of inputs with their maps, quantized to 8 bits."""
+    """A sample of inputs with their maps, quantized to 8 bits.
+
+    First, ``size`` inputs are drawn from as many documents as possible; further ones fill ``cells`` cells of each head.
+    ``kind`` names the maps of sentence pairs that are kept, and is None for sentences. ``guessers`` compute what heads
+    guess in each direction, and ``guesses`` are the names of all directions. ``unit``: no value is larger than 1.
+    """
 
     keys: list[Tensor]
     content: list[Tensor]
@@ -71,7 +76,6 @@ class InputSample(ExactMetric):
         guesses: Sequence[str] = (),
         guessers: Sequence[Guesses] = (),
     ) -> None:
-        # `size` inputs come from as many documents as possible; further ones fill maps of `cells` cells of each head.
         super().__init__()
         self.n_layers, self.n_heads, self.seed, self.unit = n_layers, n_heads, seed, unit
         self.size, self.cells = size, cells

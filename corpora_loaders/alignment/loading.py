@@ -193,8 +193,9 @@ def _checked_sizes(source: PairSource, limit: int | None) -> tuple[Sizes, int]:
     paths = tuple(file.path for file in source.files)
     source_sizes, target_sizes = array("I"), array("I")
     total, first_number, has_numbers = 0, 1, False
+    # For each file, its line with the number of the line, and the place after it.
     for lines in zip_longest(*(_numbered_lines(path, None) for path in paths)):
-        if None in lines:
+        if None in lines:  # one file has ended before the other
             _check_lengths(paths)
         source_words, target_words, number = source.words([line for line, _ in lines])
         if not total and number is not None:
