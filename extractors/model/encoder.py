@@ -18,8 +18,9 @@ from ..errors import ModelError, cause
 from ..layers import read_weights
 from ..layers.verification import Recorder, verify_model
 from ..layers.weights import layer_modules
-from ..tokens.pieces import Pieces, Unalignable, align, prepare_tokenizer
+from ..tokens.pieces import Pieces, Unalignable, align
 from ..tokens.token_classes import PieceForms, token_classes
+from ..tokens.tokenizer import prepare_tokenizer
 from . import forward_pass
 from .conditions import (
     Batching,

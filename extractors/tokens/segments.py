@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Literal, get_args
 from ...corpora_loaders import Corpus, CorpusError, Pair, PlainText, Sentence, pair_paragraphs
 from ..errors import ModelError
 from ..model.encoder import Encoder
-from .pieces import Pieces, Segment, needs_space, positions_of, reserved_ids
+from .pieces import Pieces, Segment, positions_of
+from .tokenizer import needs_space, reserved_ids
 
 SegmentIds = Literal["zeros", "pair"]
 

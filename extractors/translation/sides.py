@@ -12,7 +12,8 @@ from itertools import chain
 from typing import Any
 
 from ..errors import ModelError
-from ..tokens.pieces import Pieces, Unalignable, needs_space, positions_of, reserved_ids
+from ..tokens.pieces import Pieces, Unalignable, positions_of
+from ..tokens.tokenizer import needs_space, reserved_ids
 
 
 class TokenizerSide:

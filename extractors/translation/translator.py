@@ -22,7 +22,8 @@ from ..model.conditions import SAME, check_full_attention, max_length, same_atte
 from ..model.files import LoadedFiles
 from ..model.loaded_model import LoadedModel, random_copy
 from ..model.loading import load_pretrained
-from ..tokens.pieces import PairPieces, Unalignable, prepare_tokenizer
+from ..tokens.pieces import PairPieces, Unalignable
+from ..tokens.tokenizer import prepare_tokenizer
 from .cross_maps import CrossMapMaker, cross_map_batches
 from .decoding import CrossBlocks, ForcedDecoding, core, cross_attention_only, decoder_inputs, read_cross_attention, run
 from .sides import TokenizerSide, decoder_pieces, set_languages

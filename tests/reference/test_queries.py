@@ -20,7 +20,7 @@ from attentionology.analyses import ClassifierOptions, ClassifierTrainingOptions
 from attentionology.analyses.explanation.tests.correlation import tau_figure
 from attentionology.corpora_loaders import CorpusError
 from attentionology.extractors import TransformerAttention, WordsWithQuery, drop, probabilities
-from attentionology.extractors.tokens.pieces import needs_space
+from attentionology.extractors.tokens.tokenizer import needs_space
 from attentionology.probes.classifiers import PUBLISHED, AttentionClassifier, QueryClassifier, Vocabulary
 from tests import tiny
 

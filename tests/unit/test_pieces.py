@@ -9,7 +9,8 @@ from tokenizers import pre_tokenizers
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import ModelError
-from attentionology.extractors.tokens.pieces import Pieces, Unalignable, align, prepare_tokenizer
+from attentionology.extractors.tokens.pieces import Pieces, Unalignable, align
+from attentionology.extractors.tokens.tokenizer import prepare_tokenizer
 from tests import tiny
 
 STYLES = ["wordpiece", "bytes", "unigram", "bytes without specials"]
