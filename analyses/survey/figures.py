@@ -181,7 +181,7 @@ def training_figure(survey: Survey, model: str) -> Figure:
         steps = np.unique(rows["step"].astype(float))
         positive = steps[steps > 0]
         if len(positive) and positive.max() > 100 * positive.min():
-            # The axis is logarithmic. Step 0 has no place on such an axis, so it is linear up to the next step.
+            # A logarithmic axis cannot show step 0. If there is one, the axis is linear from 0 to the next step.
             linear = {"linthresh": float(positive.min())} if (steps == 0).any() else {}
             by_relation.set_xscale("symlog" if linear else "log", **linear)  # both panels share the axis
         labeled = [float(steps[position]) for position in ticks(len(steps))]
