@@ -58,13 +58,18 @@ def heldout(correct: Array, total: Array) -> dict[str, Any]:
 
 def scored_choices(correct: Array, total: Array) -> tuple[list[Choice], Array, Array]:
     """Return the heads chosen on both halves of each split, and the scores and sizes of the other: (splits, halves)."""
-    choosing = np.stack([correct[1:], correct[0] - correct[1:]], axis=1)  # split, half, direction, layer, head
-    sizes = np.stack([total[1:], total[0] - total[1:]], axis=1)
+    choosing = both_halves(correct)  # split, half, direction, layer, head
+    sizes = both_halves(total)
     heads = _argbests(choosing.reshape(-1, *correct.shape[1:]))
     split, half = np.indices(sizes.shape).reshape(2, -1)
     direction, layer, head = np.array(heads, dtype=np.int64).reshape(-1, 3).T
     scores = choosing[split, 1 - half, direction, layer, head].reshape(sizes.shape)
     return heads, np.where(sizes > 0, scores, 0), np.where(sizes > 0, sizes[:, ::-1], 0)
+
+
+def both_halves(counts: Array) -> Array:
+    """Return the counts of both halves of each split, (splits, halves, …), given those of all and of first halves."""
+    return np.stack([counts[1:], counts[0] - counts[1:]], axis=1)
 
 
 def argbest(correct: Array) -> Choice:

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .best_head import Choice, drawn, interval, rate, scored_choices
+from .best_head import Choice, both_halves, drawn, interval, rate, scored_choices
 from .outcomes import Counts
 
 Array = npt.NDArray[Any]
@@ -51,7 +51,7 @@ def heldout_rate(rows: Sequence[int], subsets: Counts, replicates: Counts) -> He
     rows = list(rows)
     correct, total = subsets.correct[rows].sum(0), subsets.total[rows].sum(0)
     heads, right, scored = scored_choices(correct, total)
-    sizes = np.stack([total[1:], total[0] - total[1:]], axis=1)  # of the halves that choose: split, half
+    sizes = both_halves(total)  # of the halves that choose
     # How many decisions each head is scored on. An empty half chooses no head: even with 0 decisions, it would change
     # the order in which the deviations are added up, and so their last bits.
     times: Counter[Choice] = Counter()
