@@ -84,8 +84,9 @@ def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunState
     tables: dict[str, Any] = {}
     for run in states:
         for name, table in run.tables.items():
-            rows = tables[name]["rows"] if name in tables else []
-            tables[name] = {"columns": table["columns"], "rows": [*rows, *table["rows"]]}
+            merged_table = tables.setdefault(name, {"columns": [], "rows": []})
+            merged_table["columns"] = table["columns"]
+            merged_table["rows"] += table["rows"]
     with_other_words = {
         name for one, other in combinations(states, 2) for name in shared_ids(one.inputs, other.inputs).with_other_words
     }
