@@ -25,8 +25,8 @@ from ..reports.explorer.data import (
     SampledSentence,
     Values,
     Writing,
+    deflated,
 )
-from ..reports.explorer.encoding import deflated
 from ..reports.format import head_name
 from .results import Part
 

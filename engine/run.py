@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, overload
 from ..analyses.contract import OptionSet, Titles
 from ..analyses.shared.input_sample import InputSample
 from ..analyses.shared.metric import StateError
-from ..reports.explorer.data import Explorer
-from ..reports.explorer.encoding import script_json
+from ..reports.explorer.data import Explorer, script_json
 from ..reports.explorer.view import ExplorerView
 from ..reports.page import Section, write_report
 from ..reports.run_folder import EVERY_RUN, RunFolder, read_record

@@ -19,7 +19,7 @@ from attentionology.extractors import MapBatch
 
 
 def inflated(code: str) -> bytes:
-    """Return the bytes that `attentionology.reports.explorer.encoding.deflated` has compressed."""
+    """Return the bytes that `attentionology.reports.explorer.data.deflated` has compressed."""
     return zlib.decompress(base64.b64decode(code), -15)
 
 

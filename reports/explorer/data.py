@@ -1,18 +1,23 @@
 """The data of the explorer: measures of heads, cards of heads, findings, and sampled inputs with their maps.
 
-The page reads these objects as JSON with the same names, and arrays as compressed bytes; see `encoding`. All numbers
+The page reads these objects as JSON with the same names, and arrays as compressed bytes; see `deflated`. All numbers
 are in raw units, shares from 0 to 1; None stands for a value that is not defined. Values of heads are flat: the value
 of layer l and head h, both 0-based, has the index l · heads + h. Names of heads are 1-based, such as ``3-9``.
 """
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from ...storage.writing import is_right_to_left, joined_words
 
 Values = tuple[float | int | None, ...]
+
+_ESCAPED = {character: f"\\u{ord(character):04x}" for character in "<>&"}
 
 
 @dataclass(frozen=True)
@@ -271,3 +276,19 @@ class Explorer:
     ensembles: tuple[Ensemble, ...] = ()
     predictions: tuple[Predicted, ...] = ()  # for some of the sampled inputs
     sample: Sample | None = None  # the sampled inputs; None if there are none
+
+
+def deflated(content: bytes) -> str:
+    """Return the base64 code of the raw deflate stream of some bytes."""
+    compressor = zlib.compressobj(6, zlib.DEFLATED, -15)  # a raw stream, which browsers inflate as `deflate-raw`
+    return base64.b64encode(compressor.compress(content) + compressor.flush()).decode("ascii")
+
+
+def script_json(explorer: Explorer) -> str:
+    r"""Return the data as JSON for a script element."""
+    # All characters beyond ASCII are escaped, and so are those that have a meaning in HTML. The text of a corpus can
+    # therefore neither end the element nor begin a comment.
+    text = json.dumps(asdict(explorer), separators=(",", ":"), allow_nan=False)
+    for character, escaped in _ESCAPED.items():
+        text = text.replace(character, escaped)
+    return text

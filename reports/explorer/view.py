@@ -11,8 +11,7 @@ from pathlib import Path
 
 from ...storage.durable import write_durably
 from ..page import bundled
-from .data import Explorer
-from .encoding import script_json
+from .data import Explorer, script_json
 
 _CELLS = itertools.count(1)
 

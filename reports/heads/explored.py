@@ -9,8 +9,7 @@ from urllib.parse import quote
 import numpy as np
 import numpy.typing as npt
 
-from ..explorer.data import CAUSAL_NOTE, EncodedMap, Explorer, Sample, SampledSentence, Writing
-from ..explorer.encoding import deflated
+from ..explorer.data import CAUSAL_NOTE, EncodedMap, Explorer, Sample, SampledSentence, Writing, deflated
 from .figure import Layout
 from .view import HeadView
 

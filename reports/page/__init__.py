@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,6 @@ from ..format import ARROWS, best_direction, best_head, best_offset, interval, n
 from ..run_folder import RUN_RECORD, files_of_run
 from ..table import ShownTable, with_marked_heads
 from ..tables import to_json, write_csv
-from .outline import outlined
 from .svg import alternative, palette_styles, themed, with_alternative
 
 
@@ -81,6 +81,15 @@ class Section:
 _FIGURE = Markup("\n<figure>{svg}<figcaption>{caption}</figcaption></figure>")
 
 _NAMED_HEAD = re.compile(r"(?<=\bhead )(\d+-\d+)(?![\d-])")
+
+# Scripts, drawings and comments stay as they are; they may contain what looks like a heading.
+_OPAQUE = re.compile(
+    r"(<script\b.*?</script>|<style\b.*?</style>|<svg\b.*?</svg>|<!--.*?-->)", re.DOTALL | re.IGNORECASE
+)
+_HEADING = re.compile(r"<h([1-5])((?:\s[^>]*)?)>(.*?)</h\1>", re.DOTALL)
+_HEADER = re.compile(r"<th(?![^>]*\bscope=)(?=[\s>])")
+_HEAD = re.compile(r"(<thead\b.*?</thead>)", re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
 
 
 class _Placed(dict[str, str]):
@@ -158,22 +167,66 @@ def _render(
     svgs = _Placed(write_section(folder, section))
     template = environment.from_string(Path(section.template).read_text(encoding="utf-8"))
     shown = {table.name: table for table in section.shown}
-    html = template.render(run=run, suffix=section.suffix, **{"svgs": svgs, "shown": shown, **section.context})
+    content = template.render(run=run, suffix=section.suffix, **{"svgs": svgs, "shown": shown, **section.context})
     not_placed = {name: svg for name, svg in svgs.items() if name not in svgs.placed}  # by the template
-    html += "".join(
+    content += "".join(
         _FIGURE.format(svg=Markup(svg), caption=section.figures[name].get_label())  # noqa: S704  # written by us
         for name, svg in not_placed.items()
     )
-    html, headings = outlined(html, prefix=id_, lower=lower)
+    content, headings = outlined(content, prefix=id_, lower=lower)
     return {
         "id": id_,
         "title": section.title,
         "tab": section.tab or section.title,
         "map": section.map,
         "findings": section.findings,
-        "html": Markup(html),  # noqa: S704  # escaped where it was rendered
+        "html": Markup(content),  # noqa: S704  # escaped where it was rendered
         "headings": headings,
     }
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading of a page."""
+
+    id: str  # the id of the element, which a link names
+    text: str  # the words of the heading, without markup
+    level: int  # 1 for the largest headings
+
+
+def slug(text: str) -> str:
+    """The words of a text in a form that suits an address."""
+    return re.sub(r"\W+", "-", text.lower()).strip("-")[:60]
+
+
+def outlined(body: str, *, prefix: str, lower: int = 0) -> tuple[str, list[Heading]]:
+    """Give every heading an id and every header of a table a scope, and return the headings.
+
+    Ids begin with ``prefix``, and ``lower`` is added to the levels of headings.
+    """
+    headings: list[Heading] = []
+    taken: set[str] = set()
+
+    def with_id(match: re.Match[str]) -> str:
+        level, attributes, content = int(match[1]) + lower, match[2], match[3]
+        text = html.unescape(_TAG.sub("", content)).strip()
+        own_id = re.search(r'\bid="([^"]*)"', attributes)
+        name = html.unescape(own_id[1]) if own_id else f"{prefix}-{slug(text)}"
+        number = 2
+        while name in taken:
+            name, number = f"{prefix}-{slug(text)}-{number}", number + 1
+        taken.add(name)
+        headings.append(Heading(name, text, level))
+        if not own_id:
+            attributes += f' id="{html.escape(name)}"'
+        return f"<h{level}{attributes}>{content}</h{level}>"
+
+    pieces = _OPAQUE.split(body)
+    for index in range(0, len(pieces), 2):  # every second piece is opaque
+        parts = _HEAD.split(_HEADING.sub(with_id, pieces[index]))  # every second part is the head of a table
+        scoped = [_HEADER.sub(f'<th scope="{"col" if i % 2 else "row"}"', part) for i, part in enumerate(parts)]
+        pieces[index] = "".join(scoped)
+    return "".join(pieces), headings
 
 
 def template_environment() -> Environment:

@@ -17,8 +17,7 @@ from attentionology.analyses import SurfaceOptions
 from attentionology.corpora_loaders import Corpus
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.explorer import MOST_FINDINGS
-from attentionology.reports.explorer.data import Explorer, Sample, SampledSentence
-from attentionology.reports.explorer.encoding import script_json
+from attentionology.reports.explorer.data import Explorer, Sample, SampledSentence, script_json
 from tests import documents, tiny
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_geography")]

@@ -37,8 +37,7 @@ from attentionology.reports.drawing import (
     styled,
 )
 from attentionology.reports.format import interval, percent, shown_rows
-from attentionology.reports.page import bundled, save_figures, write_report, write_section
-from attentionology.reports.page.outline import outlined
+from attentionology.reports.page import bundled, outlined, save_figures, write_report, write_section
 from attentionology.reports.page.svg import alternative, palette_styles, themed
 from attentionology.reports.shapes import apart, heads_map
 from attentionology.reports.tables import records, to_json

@@ -13,8 +13,7 @@ from attentionology.analyses.coreference.examples import _around
 from attentionology.corpora_loaders import Sentence
 from attentionology.engine.shown import Shown
 from attentionology.reports.columns import TableColumn
-from attentionology.reports.explorer.data import Writing
-from attentionology.reports.explorer.encoding import script_json
+from attentionology.reports.explorer.data import Writing, script_json
 from attentionology.reports.heads import HeadView, draw
 from attentionology.reports.table import ShownTable
 from attentionology.scripts.cli import main

@@ -11,7 +11,7 @@ import pytest
 import attentionology
 from attentionology import CountOptions
 from attentionology.analyses.coreference.choices import choices
-from attentionology.reports.explorer.encoding import script_json
+from attentionology.reports.explorer.data import script_json
 from tests import documents, tiny
 from tests.acceptance.page.conftest import written
 
