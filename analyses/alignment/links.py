@@ -231,11 +231,11 @@ def decided(
 
 def links_of(batch: LinkedPairs, series: Series, layer: int) -> list[list[tuple[int, int]]]:
     """Return the links of each pair of a batch in one layer, for all heads together."""
-    only = slice(layer, layer + 1)
-    return [
-        [(int(source), int(target)) for source, target in np.argwhere(batch.tables(series, index, only)[0, 0])]
-        for index in range(len(batch))
-    ]
+    links = []
+    for index in range(len(batch)):
+        table = batch.tables(series, index, slice(layer, layer + 1))[0, 0]  # of all heads, as if they were one
+        links.append([(int(source), int(target)) for source, target in np.argwhere(table)])
+    return links
 
 
 def _joined(parts: Sequence[Tensor], series: Series) -> Tensor:
