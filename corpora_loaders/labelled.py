@@ -209,11 +209,13 @@ def load_labelled(
         if keys.count(key) > 1:
             raise ValueError(f"text, label and query must be different columns, not both {column!r}")
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
-    names = [Path(path).name for path in paths]
+    file_names = [Path(path).name for path in paths]
     seen, tally = _Seen(), Tally()
 
     def read(path: str, _: None) -> Iterator[tuple[_Read, None]]:
-        name = Path(path).name if names.count(Path(path).name) == 1 else path
+        """Yield the texts of a file, and None for their places: as all texts are held, no file is read again."""
+        file_name = Path(path).name
+        name = file_name if file_names.count(file_name) == 1 else path
         for read_text in _texts_of(LabelledFile(path, label, text, query, in_blocks=blocks), name, seen):
             yield read_text, None
 
