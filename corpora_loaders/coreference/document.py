@@ -191,17 +191,19 @@ class Document:
 def beginning_of(document: Document, stop: int) -> Document:
     """Return the sentences and mentions of a document that are needed to resolve mentions before a word.
 
-    The words, the mentions before that word, and which of them are anaphors or singletons are as in the document. A
+    Words and mentions keep their indices, and the same mentions are anaphors or singletons as in the document. A
     document that comes with questions is returned as it is.
     """
     if document.questions is not None:
         return document
-    mentions = document.mentions[: document.starting(0, stop).stop]
+    n_mentions = len(document.starting(0, stop))
+    mentions = document.mentions[:n_mentions]
     last_stop = max([stop, *(mention.stop for mention in mentions)])  # mentions may go beyond the word
     sentences = document.sentences[: bisect_left(document.starts, last_stop)]
     if len(sentences) == len(document.sentences) and len(mentions) == len(document.mentions):
         return document
-    mentioned_again = (entity for entity, chain in document.chains.items() if chain[0] < len(mentions) <= chain[-1])
+    # The chains of these entities begin among the mentions that are kept, and end among the others.
+    mentioned_again = (entity for entity, chain in document.chains.items() if chain[0] < n_mentions <= chain[-1])
     return replace(
         document,
         sentences=sentences,
