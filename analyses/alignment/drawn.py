@@ -36,7 +36,7 @@ class PairsToDraw:
 
     @property
     def reads_weights(self) -> bool:
-        """Whether a batch needs more than attention. No map is made of the batch itself."""
+        """Whether the pass over a batch must give more than attention. It need not: maps are made in later passes."""
         return False
 
     def of(self, batch: object) -> DrawablePairs:

@@ -208,7 +208,7 @@ class InputSample(ExactMetric):
         self.content = [each.content.to(self.inputs.device) for each in chosen]
 
     def _spaces(self, sides: Iterable[int]) -> list[int]:
-        """Return the cells that inputs take, given the number of rows or columns of each, whichever is larger."""
+        """Return the cells that inputs take, given their longer sides: at least an equal share among `MOST_FURTHER`."""
         return [max(side**2, self.cells // MOST_FURTHER) for side in sides]
 
     def _numbers_of(self, sampled: SampledInput) -> list[int]:
