@@ -66,23 +66,24 @@ class GradientImportance(ExactMetric):
 
     def compute(self) -> pd.DataFrame:
         """Return a table with one row per layer, head and class that occurs. Layers and heads are 1-based."""
-        inputs, weights = self.inputs.tolist(), self.weights.tolist()
-        gradients, attention = floating(self.macro.cpu()).numpy()
-        pooled, loss = floating(self.pooled.cpu()).numpy(), float(floating(self.loss.cpu()))
+        n_inputs, n_weights, total = self.inputs.tolist(), self.weights.tolist(), int(self.total)
+        gradients_of_inputs, attention_of_inputs = floating(self.macro.cpu()).numpy()
+        gradients_of_weights, loss = floating(self.pooled.cpu()).numpy(), float(floating(self.loss.cpu()))
         return pd.DataFrame(
             {
                 "layer": layer + 1,
                 "head": head + 1,
                 "class": name,
-                "gradient": gradients[layer, head, index] / _GRADIENT_UNITS / inputs[index],
-                "gradient_pooled": pooled[layer, head, index] / weights[index],
-                "attention": attention[layer, head, index] / int(self.total),
-                "inputs": inputs[index],
-                "weights": weights[index],
-                "loss": loss / int(self.total),
+                "gradient": gradients_of_inputs[layer, head, index] / _GRADIENT_UNITS / n_inputs[index],
+                "gradient_pooled": gradients_of_weights[layer, head, index] / n_weights[index],
+                # Inputs without the class count as well, because no attention goes there.
+                "attention": attention_of_inputs[layer, head, index] / total,
+                "inputs": n_inputs[index],
+                "weights": n_weights[index],
+                "loss": loss / total,
             }
             for layer in range(self.n_layers)
             for head in range(self.n_heads)
             for index, name in enumerate(TOKEN_CLASSES)
-            if inputs[index]
+            if n_inputs[index]
         )
