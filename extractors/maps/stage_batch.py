@@ -160,14 +160,14 @@ def _around_block(layer: Layer) -> dict[str, Tensor]:
 def _fill_without(
     without: Float[Tensor, "counts 2 n n"],
     block: Block,
-    around: tuple[Float[Tensor, "keys queries dim"], Float[Tensor, "keys queries dim"]],
+    before_and_after: tuple[Float[Tensor, "keys queries dim"], Float[Tensor, "keys queries dim"]],
     largest: Int[Tensor, " most"],
 ) -> None:
     """Fill in the norms of a block's vectors before and after the layer norm, without the largest dimensions."""
-    for side, vectors in enumerate(around):
-        # Squares are added to what is left, and not subtracted from the whole, nearly all of which an outlier can be.
-        squares_of_largest = vectors[..., largest].square()
+    for side, vectors in enumerate(before_and_after):
+        # The squares that stay are added up. An outlier can be nearly the whole sum, and to subtract it loses digits.
+        squares_of_largest = vectors[..., largest].square()  # the largest dimension first
         square_of_rest = vectors.index_fill(-1, largest, 0).square().sum(-1)
-        for index, count in enumerate(LEFT_OUT):
-            norms = (square_of_rest + squares_of_largest[..., count:].sum(-1)).sqrt()
+        for index, n_left_out in enumerate(LEFT_OUT):
+            norms = (square_of_rest + squares_of_largest[..., n_left_out:].sum(-1)).sqrt()
             without[index, side, block.queries, block.keys] = norms.T
