@@ -134,16 +134,16 @@ class Examination:
         unused = encoder.files.unused
         causal = ", causal: words see only the words before them" if encoder.causal else ""
         yield Check("model", None, f"{encoder.family}, {encoder.shape}{causal}")
-        if encoder.files.sha256:
+        if encoder.files.sha256:  # the weights were read from files
             others = f"{len(unused.others)} tensors that do not belong to the architecture" if unused.others else ""
-            heads = f"{len(unused.heads)} tensors of a task head, which attention does not need" if unused.heads else ""
-            left_over = " and ".join(filter(None, (others, heads))) or "none"
+            head = f"{len(unused.heads)} tensors of a task head, which attention does not need" if unused.heads else ""
+            left_over = " and ".join(filter(None, (others, head))) or "none"
             found = f"all weights that attention needs are present; unused: {left_over}"
             yield self._noted("checkpoint", not unused.others, found)
-        constant = untrained_weights(encoder.model)
+        untrained = untrained_weights(encoder.model)
         for warning in encoder.warnings:
-            is_failure = warning in constant
-            yield self._noted("weights" if is_failure else "note", False if is_failure else None, warning)
+            name, passed = ("weights", False) if warning in untrained else ("note", None)
+            yield self._noted(name, passed, warning)
         limit = "no limit known" if encoder.max_length is None else f"{encoder.max_length} pieces"
         yield Check("longest input", None, limit)
 
