@@ -116,15 +116,11 @@ class ReplacedHeads:
         """Continue the forward pass of a batch with k other attentions per text."""
         k = rows.shape[1]
         weights = rows.view(len(state), k, len(self.heads), -1, rows.shape[-1])  # (batch, k, heads, queries, positions)
+        context = self._context(state, weights) if way == "one position" else None
         at = state.at
-        context = None
-        if way == "one position":
-            weights_of_all = state.read[:, None].repeat(1, k, 1, 1)  # (batch, k, all heads, positions)
-            weights_of_all[:, :, self.heads] = weights[..., 0, :]
-            context = torch.einsum("bkhn,bhnd->bkhd", weights_of_all, state.values).flatten(0, 1)[:, None]
 
         def repeated(tensor: Tensor) -> Tensor:
-            """Return what the way reads of each input, once for each attention."""
+            """Repeat the values of each text k times, or only those of its one position if the way reads no other."""
             if way == "one position":
                 assert at is not None  # noqa: S101 this way is for classifiers that read one position
                 tensor = tensor[torch.arange(len(at), device=at.device), at][:, None]
@@ -139,11 +135,19 @@ class ReplacedHeads:
             else:
                 assert state.hidden is not None  # noqa: S101 the other ways need an architecture with a row of names
                 stack.enter_context(resumed(self.modules, self.layer, repeated(state.hidden)))
-                call = 0
+                call = 0  # the pass begins at the layer
             repeated_at = None if at is None else at.repeat_interleave(k, 0)
             stack.enter_context(AttentionPatch(call, weights.flatten(0, 1), self.heads, context, repeated_at))
             logits = model_logits(self.model, ids, inside, segments)
         return logits.view(len(state), k, -1)
+
+    def _context(
+        self, state: TransformerState, weights: Float[Tensor, "batch k heads 1 positions"]
+    ) -> Float[Tensor, "inputs 1 all_heads head_dim"]:
+        """Compute the weighted sums of values of all heads at the position that is classified, k for each text."""
+        weights_of_all = state.read[:, None].repeat(1, weights.shape[1], 1, 1)  # (batch, k, all heads, positions)
+        weights_of_all[:, :, self.heads] = weights[..., 0, :]
+        return torch.einsum("bkhn,bhnd->bkhd", weights_of_all, state.values).flatten(0, 1)[:, None]
 
 
 def scope_of(encoder: Encoder, layer: int, heads: str | Sequence[int], label: str) -> tuple[int, list[int]]:
