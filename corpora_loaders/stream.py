@@ -132,7 +132,7 @@ class ReadFile(Generic[Item]):
     read: Callable[..., Iterator[tuple[Item, Any]]]
     path: str
     options: tuple[Any, ...] = ()
-    items: int = 0  # those that have been read for the first time
+    n_items: int = 0  # how many have been read for the first time
     marks: list[tuple[int, Any]] = field(default_factory=lambda: [(0, None)])  # places, and how many items are before
     unmarked: int = 0  # sentences since the last mark
     stamp: tuple[int, int] = field(init=False)
@@ -141,11 +141,11 @@ class ReadFile(Generic[Item]):
         self.stamp = stamp(self.path)
 
     def note(self, place: Any, sentences: int = 1) -> None:
-        """Note that another item has been read for the first time, its sentences, and the place after it."""
-        self.items += 1
+        """Note that an item has been read for the first time, how many sentences it has, and the place after it."""
+        self.n_items += 1
         self.unmarked += sentences
         if self.unmarked >= MARKED and place is not None:
-            self.marks.append((self.items, place))
+            self.marks.append((self.n_items, place))
             self.unmarked = 0
 
     def check(self) -> None:
@@ -157,7 +157,7 @@ class ReadFile(Generic[Item]):
         return CorpusError("the file has changed since it was read first; start again", file=self.path)
 
     def __len__(self) -> int:
-        return self.items
+        return self.n_items
 
     def __call__(self, start: int, stop: int) -> Iterator[Item]:
         """Read the items from one position up to another, as long as the file has not changed."""
@@ -236,7 +236,7 @@ def read_files(
     held: list[Item] = []
     path_of: dict[str, str | Path] = {}  # by the digest of the file
     for path in resolved:
-        left = None if limit is None else limit - sum(file.items for file in files)
+        left = None if limit is None else limit - sum(file.n_items for file in files)
         if left == 0:
             break
         file = ReadFile(read, str(path), options)
@@ -251,7 +251,7 @@ def read_files(
             message = f"this is the same file as {path_of[sha256]}; its content would count twice"
             raise CorpusError(message, file=path)
         path_of[sha256] = path
-        if not file.items:
+        if not file.n_items:
             raise CorpusError(f"the file contains no {contents}", file=path)
         records.append(tally.end_file(path, sha256))
         file.check()

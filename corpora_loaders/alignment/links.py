@@ -92,7 +92,7 @@ def first_read(
         for written in written_pairs(path, link_format, _BEGINNING, first_number):
             checks.add(written)
             if written.pair < len(sizes.source):
-                file.items = written.pair  # all before it count as read, because pairs without links may have no line
+                file.n_items = written.pair  # all before it count as read, because pairs without links may have no line
                 file.note(written.after)
     except CorpusError:
         for _ in text_lines(path):  # raises a fault of the whole file, such as its encoding, which explains more
