@@ -192,7 +192,7 @@ class LinkChecks:
         """Add the links of a pair, which count only if the bitext has the pair."""
         self._pairs = written.pair + 1
         self._null_links += written.null_links
-        self._ends_with_none = not written.links and not written.null_links
+        self._ends_with_none = not written.links and not written.null_links  # as at a last blank line, see `finish`
         if written.pair >= len(self.sizes.source):
             return
         n_source, n_target = self.sizes.source[written.pair], self.sizes.target[written.pair]
