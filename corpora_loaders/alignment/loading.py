@@ -193,23 +193,23 @@ def _checked_sizes(source: PairSource, limit: int | None) -> tuple[Sizes, int]:
     paths = tuple(file.path for file in source.files)
     source_sizes, target_sizes = array("I"), array("I")
     total, first_number, has_numbers = 0, 1, False
-    # For each file, its line with the number of the line, and the place after it.
-    for lines in zip_longest(*(_numbered_lines(path, None) for path in paths)):
-        if None in lines:  # one file has ended before the other
+    for read in zip_longest(*(_numbered_lines(path, None) for path in paths)):
+        if None in read:  # one file has ended before the other, so that this raises
             _check_lengths(paths)
-        source_words, target_words, number = source.words([line for line, _ in lines])
+        numbered_lines, places = zip(*read, strict=True)  # one of each file
+        source_words, target_words, number = source.words(numbered_lines)
         if not total and number is not None:
             has_numbers, first_number = True, number
         expected = first_number + total
         if number != (expected if has_numbers else None):
-            (line_number, _), _ = lines[0]
+            line_number, _ = numbered_lines[0]
             message = f"expected the sentence number (snum) {expected}, found {number or 'none'}"
             raise CorpusError(message, file=paths[0], line=line_number)
         total += 1
         if limit is None or total <= limit:
             source_sizes.append(len(source_words))
             target_sizes.append(len(target_words))
-            for file, (_, place) in zip(source.files, lines, strict=True):
+            for file, place in zip(source.files, places, strict=True):
                 file.note(place)
     return Sizes(source_sizes, target_sizes, total), first_number
 
