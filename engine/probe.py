@@ -239,9 +239,9 @@ def _run(
         sections = () if workspace.folder is None else sections_of(parts, titles)
     record = describe(options, inputs, trained, workspace, command=command, shown_options=shown_options)
     right_words = counted.metric(NAME, RightWords)
-    counts = PassCounts({NAME: right_words}, {NAME: {"attempts": right_words.attempts}})
+    counts = PassCounts(metrics={NAME: right_words}, arguments={NAME: {"attempts": right_words.attempts}})
     run = ProbingRun(parts, titles, complete_record(record, parts, groups), sections=sections, options=groups)
-    run = replace(run, stored=partial(states_of, run, counts, record, {}, test_treebank))
+    run = replace(run, stored=partial(states_of, run, counts, record, tables={}, inputs=test_treebank))
     if workspace.folder is not None:
         run = write_run(workspace.folder, run)
     return run, trained.checkpoints

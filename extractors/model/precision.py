@@ -46,8 +46,8 @@ class Precision:
                 if not (np.isfinite(rounded).all() and np.isfinite(exact).all()):
                     raise ModelError("its maps are NaN or infinite")
                 parts += [_compared(rounded, exact, axis, batch.noise) for axis in (-1, -2)]
-        counts = (sum(getattr(part, name) for part in parts) for name in ("decisions", "remade", "differing"))
-        return cls(max((part.error for part in parts), default=0.0), *counts)
+        counts = {name: sum(getattr(part, name) for part in parts) for name in ("decisions", "remade", "differing")}
+        return cls(error=max((part.error for part in parts), default=0.0), **counts)
 
 
 def _compared(rounded: np.ndarray, exact: np.ndarray, axis: int, noise: float) -> Precision:
