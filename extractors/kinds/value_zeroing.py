@@ -46,26 +46,27 @@ def value_zeroing(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
 def _without_keys(layer: Layer) -> Iterator[tuple[Block, Float[Tensor, "keys queries dim"]]]:
     """Yield, block by block, the output of queries without the values of keys; the layer is one sentence."""
     weights = layer.weights
+    # The linear part of a norm can only be applied beforehand if it reads p, to which attention is added as it is.
     if weights.norm is None or weights.parallel or weights.norm_attention is not None:
         yield from _recomputed(layer)
         return
     p = layer.p[0]
     normed = weights.norm.linear(p)
-    from_p = [normed @ w for w, _ in weights.ff_in]
+    p_to_units = [normed @ w for w, _ in weights.ff_in]
     constants = [weights.norm.beta @ w + bias for w, bias in weights.ff_in]
     for block in contribution_blocks(layer, [weights.w_o, *weights.to_units()]):
-        removed, *from_removed = block.vectors
+        removed, *removed_to_units = block.vectors
         rest = p[block.queries] - removed
         # The layer norm before W_1 is linear except for its division, so its linear part has been applied already,
         # to the whole sum and to the removed part; only the division by the deviation of the rest is left to do.
         scale = 1 / weights.norm.deviation(rest)
         u = tuple(
-            (whole[block.queries] - part).mul_(scale).add_(constant)
-            for whole, part, constant in zip(from_p, from_removed, constants, strict=True)
+            (whole[block.queries] - removed_part).mul_(scale).add_(constant)
+            for whole, removed_part, constant in zip(p_to_units, removed_to_units, constants, strict=True)
         )
-        around = rest if weights.pre_norm else weights.norm(rest)
-        without = weights.feed_forward(u).add_(around)
-        yield block, without if weights.norm_out is None else weights.norm_out(without)
+        residual = rest if weights.pre_norm else weights.norm(rest)
+        q = weights.feed_forward(u).add_(residual)
+        yield block, q if weights.norm_out is None else weights.norm_out(q)
 
 
 def _recomputed(layer: Layer) -> Iterator[tuple[Block, Float[Tensor, "keys queries dim"]]]:
