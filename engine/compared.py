@@ -67,11 +67,11 @@ Compared = Run | str | Path | ComparedRun
 def load_compared_run(folder: Path) -> ComparedRun:
     """Load what is compared of a finished run."""
     # The command probe of version 0.2 stored outcomes instead of states.
-    probed = None if (folder / FOLDER / OVERVIEW).exists() else read_outcomes(folder)
-    if probed is None:
+    stored_outcomes = None if (folder / FOLDER / OVERVIEW).exists() else read_outcomes(folder)
+    if stored_outcomes is None:
         states = states_in(folder)
         return replace(ComparedRun.of(restored(states)), inputs=frozenset(states.inputs), folder=folder)
-    outcomes, record = probed
+    outcomes, record = stored_outcomes
     files = [file["name"] for file in record["corpus"]["files"]]
     titles = Titles(record["model"]["name"], ", ".join(files) or "a treebank")
     families = {(PROBE, str(record["options"]["map"])): outcomes.comparable()}

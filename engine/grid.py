@@ -149,14 +149,14 @@ def spread(table: pd.DataFrame, varied: Sequence[str], over: str) -> pd.DataFram
     """
     other_options = [name for name in varied if name != over]
     done = table[table["status"] == DONE]
-    numbers = _numeric(done, varied)
+    quantities = _numeric(done, varied)
     rows = []
     groups = done.groupby(other_options, sort=False, dropna=False) if other_options else [((), done)]
     for values, group in groups:
-        for name in numbers:
-            column = group[name].dropna()
+        for quantity in quantities:
+            column = group[quantity].dropna()
             if len(column):
-                statistics = {"quantity": name, "mean": column.mean(), "sd": column.std(ddof=1), "n": len(column)}
+                statistics = {"quantity": quantity, "mean": column.mean(), "sd": column.std(ddof=1), "n": len(column)}
                 rows.append({**dict(zip(other_options, values, strict=True)), **statistics})
     return pd.DataFrame(rows, columns=[*other_options, "quantity", "mean", "sd", "n"])
 

@@ -26,14 +26,15 @@ def check_loaded(files: LoadedFiles, model: Any, info: dict[str, Any], *, decode
     an encoder-decoder those of the encoder, and of the decoder if its attention is needed, too.
     """
     needed = _needed(model, decoder=decoder)
-    shapes = {key: (list(stored), list(here)) for key, stored, here in info["mismatched_keys"]}
-    if conflicts := needed & shapes.keys():
+    mismatched = {key: (list(stored), list(described)) for key, stored, described in info["mismatched_keys"]}
+    if conflicts := needed & mismatched.keys():
         key = min(conflicts)
+        stored_shape, described_shape = mismatched[key]
         raise ModelError(
             f"{files.name!r}: the shapes of {len(conflicts)} weights are not those that config.json describes: {key} "
-            f"is {shapes[key][0]} in the checkpoint, and {shapes[key][1]} by config.json"
+            f"is {stored_shape} in the checkpoint, and {described_shape} by config.json"
         )
-    untrained = {*info["missing_keys"], *shapes}
+    untrained = {*info["missing_keys"], *mismatched}
     if missing := needed & untrained:
         raise ModelError(
             f"{files.name!r} lacks {len(missing)} weights of its architecture, which would be random: {listed(missing)}"
