@@ -206,13 +206,13 @@ def count_grid(plan: SurveyPlan, reports: CellReports | None = None) -> Survey:
     several_treebanks = len(plan.treebanks) > 1
     count_cell = partial(run_cell, transferred=several_treebanks, by_layer=bool(curves.checkpoints), reports=reports)
     for treebank, cells in CellCounter(plan, count_cell).treebanks():
-        # These two are of the models that were counted.
+        # Both leave out the models that could not be counted on this treebank.
         measurements: list[Measurements] = []
-        records: dict[str, Mapping[str, Any]] = {}
+        records: dict[str, Mapping[str, Any]] = {}  # by the name of the model
         for counted in cells:
             model = counted.cell.model
             families: dict[str, Sequence[Comparable]] = {}  # by the kind of map
-            for run in counted.results:
+            for run in counted.results:  # kinds of maps that were counted alone have runs of their own
                 families |= run.families
                 for kind, counts in run.kept.items():
                     kept[model, kind][treebank] = counts
@@ -223,7 +223,7 @@ def count_grid(plan: SurveyPlan, reports: CellReports | None = None) -> Survey:
                 records[model] = counted.results[0].record
                 measurements.append(Measurements(model, families))
         contrasts.add(treebank, measurements, partial(_pairing, records))
-    transferred = [transfers(counts, min_count, model=model, map=kind) for (model, kind), counts in kept.items()]
+    transfer_tables = [transfers(counts, min_count, model=model, map=kind) for (model, kind), counts in kept.items()]
     return Survey(
         models=grid.models,
         treebanks=tuple(plan.treebanks),
@@ -234,8 +234,8 @@ def count_grid(plan: SurveyPlan, reports: CellReports | None = None) -> Survey:
         relation=options.shown_relation,
         min_count=min_count,
         left_out=plan.left_out,
-        transfer_rows=[row for rows, _ in transferred for row in rows],
-        transfer_mean_rows=[row for _, mean_rows in transferred for row in mean_rows],
+        transfer_rows=[row for rows, _ in transfer_tables for row in rows],
+        transfer_mean_rows=[row for _, mean_rows in transfer_tables for row in mean_rows],
         training_rows=curves.rows(),
     )
 
