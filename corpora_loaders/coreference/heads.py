@@ -62,6 +62,7 @@ def by_tree(sentences: Sequence[Sentence], starts: Sequence[int]) -> HeadFinder:
         depth_of += depths(sentence.heads)
 
     def find(mention: Sequence[int]) -> int:
+        """Return the word nearest to a root whose own head is outside the mention, and the first of several."""
         inside = set(mention)
         candidates = (word for word in mention if head_of[word] not in inside)
         return min(candidates, key=lambda word: (depth_of[word], word))
@@ -226,5 +227,6 @@ def _candidates(label: str, children: list[Constituent]) -> Iterator[Constituent
     for side, names in HEAD_RULES.get(label, ()):
         allowed = names.split()
         from_side = children if side == "first" else children[::-1]
-        for labels in [[name] for name in allowed] if label in _IN_ORDER else [allowed]:
+        steps = [[name] for name in allowed] if label in _IN_ORDER else [allowed]
+        for labels in steps:
             yield from (child for child in from_side if child.label in labels)
