@@ -139,7 +139,7 @@ def content_of_inputs(inputs: Sequence[Sentence]) -> tuple[str, tuple[str, ...]]
         >>> content_of_inputs([here])[0] == content_of_inputs([there])[0]
         True
     """
-    numbers_of_files: dict[str, int] = {}  # by their paths
+    numbers_of_files: dict[str, int] = {}  # by their paths, which are not part of the digest
     # Many windows share a document, so the last value of each field is kept with its digest. The value is held, because
     # another one could be in its place in memory later: inputs that stay in files are read again and again.
     last_digests: dict[str, tuple[Any, str]] = {}
@@ -148,7 +148,7 @@ def content_of_inputs(inputs: Sequence[Sentence]) -> tuple[str, tuple[str, ...]]
         return json.dumps(value, default=as_plain)
 
     def as_plain(value: Any) -> Any:
-        """Return plain data for a value that JSON cannot write by itself."""
+        """Return plain data for a value that JSON cannot write by itself; of a data class, its name and its fields."""
         if isinstance(value, frozenset):
             return sorted(value)  # its order may be another one in another process
         if isinstance(value, Mapping):
@@ -159,7 +159,7 @@ def content_of_inputs(inputs: Sequence[Sentence]) -> tuple[str, tuple[str, ...]]
         return repr(value)
 
     def field_as_plain(name: str, value: Any) -> Any:
-        """Return the number of a file, the digest of a whole document, and other values as they are."""
+        """Return a file as its number, a whole document (a data class) as its digest, and other values as they are."""
         if name == "file" and isinstance(value, str):
             return numbers_of_files.setdefault(value, len(numbers_of_files))
         if not is_dataclass(value):

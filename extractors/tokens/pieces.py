@@ -69,7 +69,7 @@ class Pieces:
         return tuple(next(special_tokens if special else each_word) for special in self.special)
 
     def apart(self) -> Pieces:
-        """Return the same with every piece as a position of its own."""
+        """Return the same pieces, each as a position of its own, which is special if the piece is of no word."""
         return replace(self, positions=list(range(len(self))), special=[word < 0 for word in self.word_of])
 
     def __repr__(self) -> str:
@@ -238,6 +238,7 @@ def visible(text: str) -> int:
 
 def _visible_between(text: str, start: int, end: int) -> int:
     """Count the visible characters that begin in a part of a text."""
+    # Two beginnings are counted, because a combining mark at the start of the part belongs to the letter before it.
     return visible(text[:end]) - visible(text[:start]) if end > start else 0
 
 
