@@ -116,11 +116,12 @@ def _difference(
     if is_defined.sum() < 2:
         return replace(row, reason="no interval: there are no bootstrap replicates"), False
     of_first, of_second = (of_run[is_defined] for of_run in deviations)
-    error = float((of_first - of_second).std(ddof=1))
-    if error < _ROUNDING:
+    standard_error = float((of_first - of_second).std(ddof=1))
+    if standard_error < _ROUNDING:
         return _constant(row, of_first, of_second)
-    margin = STANDARD_ERRORS * error
-    p = math.erfc(abs(row.difference) / error / math.sqrt(2))
+    margin = STANDARD_ERRORS * standard_error
+    z = abs(row.difference) / standard_error
+    p = math.erfc(z / math.sqrt(2))  # two-sided, of a normal distribution
     low, high = max(row.difference - margin, -largest), min(row.difference + margin, largest)
     return replace(row, low=low, high=high, p=p), True
 
