@@ -38,7 +38,7 @@ class Brackets:
         self._marked: list[Marked] = []  # the mentions that are complete, in the order in which they were closed
         # By entity, part and number of parts. An open mention has one span so far, which ends where it starts.
         self._open: dict[tuple[str, int, int], list[Marked]] = {}
-        self._parts: dict[tuple[str, int], list[Marked]] = {}  # mentions that lack some of their parts
+        self._incomplete: dict[tuple[str, int], list[Marked]] = {}  # by entity and number of parts
 
     def fault(self, message: str, line: int | None) -> None:
         """Raise an error for a malformed bracket, or count it."""
@@ -76,7 +76,7 @@ class Brackets:
         mention = replace(mention, spans=((start, stop),))
         number, parts = part
         if number > 1:
-            incomplete = self._parts.get((entity, parts), [])
+            incomplete = self._incomplete.get((entity, parts), [])
             lacking_this = [index for index, other in enumerate(incomplete) if len(other.spans) == number - 1]
             if not lacking_this:
                 self.fault(f"a mention of entity {entity!r} has part {number} without part {number - 1}", line)
@@ -86,14 +86,14 @@ class Brackets:
         if number == parts:
             self._marked.append(mention)
         else:
-            self._parts.setdefault((entity, parts), []).append(mention)
+            self._incomplete.setdefault((entity, parts), []).append(mention)
 
     def finish(self) -> list[Marked]:
         """Return all mentions of the document, once its last bracket has been read."""
         for stack in self._open.values():
             for mention in stack:
                 self.fault(f"a mention of entity {mention.entity!r} is opened but not closed", mention.line)
-        for (entity, parts), incomplete in self._parts.items():
+        for (entity, parts), incomplete in self._incomplete.items():
             for mention in incomplete:
                 message = f"a mention of entity {entity!r} has only {len(mention.spans)} of its {parts} parts"
                 self.fault(message, mention.line)
