@@ -116,16 +116,16 @@ def implementation() -> str:
 
 
 def make_replaceable(model: Any, run: Callable[[], Tensor], n_layers: int, label: str) -> AttentionPatch:
-    """Let a model compute attention by `replaceable_attention`, and return what a pass leaves in the last layer."""
+    """Let a model compute attention by `replaceable_attention`, and return what a pass shows of its last layer."""
     model.set_attn_implementation(implementation())
-    with AttentionPatch(n_layers - 1) as seen:
+    with AttentionPatch(n_layers - 1) as patch:  # which replaces nothing
         run()
-    if seen.calls != n_layers:
+    if patch.calls != n_layers:
         raise ModelError(
             f"{label}: attention of this architecture cannot be replaced, because it is not computed by the function "
-            f"that transformers allows to be replaced ({seen.calls} calls for {n_layers} layers)"
+            f"that transformers allows to be replaced ({patch.calls} calls for {n_layers} layers)"
         )
-    return seen
+    return patch
 
 
 @contextmanager
