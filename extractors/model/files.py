@@ -146,14 +146,14 @@ def _check_config(path: Path, family: Any) -> None:
     except Exception as error:  # whatever the libraries raise, the cause is in the file
         raise ModelError(f"{str(path)!r}: transformers cannot read this configuration ({cause(error)})") from error
     # A model of another architecture may read the same weights without a complaint, and compute something else.
-    for name in config.architectures or ():
-        saved_as = getattr(transformers, name, None)
-        saved_family = getattr(getattr(saved_as, "config_class", None), "model_type", None)
+    for architecture in config.architectures or ():
+        model_class = getattr(transformers, architecture, None)
+        saved_family = getattr(getattr(model_class, "config_class", None), "model_type", None)
         if saved_family in (None, family) or any({family, saved_family} <= same for same in _SAME_ARCHITECTURE):
             continue
         raise ModelError(
-            f"{str(path)!r} contradicts itself: model_type is {family!r}, but the weights were saved from {name}, "
-            f"a {saved_family!r} model (architectures)"
+            f"{str(path)!r} contradicts itself: model_type is {family!r}, but the weights were saved from "
+            f"{architecture}, a {saved_family!r} model (architectures)"
         )
 
 
