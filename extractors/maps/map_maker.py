@@ -97,9 +97,10 @@ class MapMaker:
 
 def check_options(maker: Any, kind: MapKind, **allowed: Any) -> None:
     """Raise `ValueError` unless all options of a maker have known values, and vectors to merge are there."""
-    for name, values in allowed.items():
-        if getattr(maker, name) not in get_args(values):
-            raise ValueError(f"{name} must be {' or '.join(map(repr, get_args(values)))}, not {getattr(maker, name)!r}")
+    for name, literal in allowed.items():
+        value, values = getattr(maker, name), get_args(literal)
+        if value not in values:
+            raise ValueError(f"{name} must be {' or '.join(map(repr, values))}, not {value!r}")
     if maker.merge == "vector" and not kind.vectors:
         raise ValueError(f"map kind {kind.name!r} is not made of vectors that could be merged; use merge='norm'")
 
