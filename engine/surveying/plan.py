@@ -85,6 +85,7 @@ def job_of_cell(
 def _model_options(name: str, device: str) -> ModelOptions:
     """Return the options of the model of this name. It may be ``MODEL@REVISION``, unless it is that of a folder."""
     model, _, revision = name.rpartition("@")
+    # An @ with a slash after it is part of the name of a folder.
     if not model or not revision or "/" in revision or Path(name).exists():
         return ModelOptions(name, None, device)
     return ModelOptions(model, revision, device)
