@@ -32,7 +32,7 @@ class BiLSTM(nn.Module):
     def forward(
         self, embedded: Float[Tensor, "batch positions dim"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch positions size"]:
-        """Compute the states."""
+        """Compute the state of each position."""
         # Padding stays where it is; only the words of each text, up to ``last``, change places.
         last = lengths[:, None] - 1
         position = torch.arange(embedded.shape[1])
@@ -54,7 +54,7 @@ class CNN(nn.Module):
     def forward(
         self, embedded: Float[Tensor, "batch positions dim"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch positions size"]:
-        """Compute the states."""
+        """Compute the state of each position."""
         channels = embedded.transpose(1, 2)
         return torch.cat([convolution(channels) for convolution in self.convolutions], dim=1).relu().transpose(1, 2)
 
@@ -69,7 +69,7 @@ class Projection(nn.Module):
     def forward(
         self, embedded: Float[Tensor, "batch positions dim"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch positions size"]:
-        """Compute the states."""
+        """Compute the state of each position."""
         states: Tensor = self.linear(embedded).tanh()
         return states
 
@@ -83,7 +83,7 @@ class Embeddings(nn.Module):
     def forward(
         self, embedded: Float[Tensor, "batch positions dim"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch positions size"]:
-        """Compute the states."""
+        """Compute the state of each position."""
         return embedded
 
 

@@ -114,7 +114,7 @@ class CrossEntropy:
 
     def __init__(self, labels: Sequence[int], classes: int) -> None:
         self.labels = torch.tensor(labels, dtype=torch.int64)
-        counts = torch.bincount(self.labels, minlength=classes).clamp(min=1)
+        counts = torch.bincount(self.labels, minlength=classes).clamp(min=1)  # 1 for a class without texts
         self.weights = len(labels) / (classes * counts)
 
     def __call__(
