@@ -84,7 +84,7 @@ def prepare(options: ExplainOptions, loaded: Loaded, chosen: Chosen, cache: Path
     stages = Stages()
     with stages("read the texts"):
         texts = read_texts(options, loaded)
-        source: ModelSource | None = None
+        source: ModelSource | None = None  # there is none if the model has been made before
         if loaded.model is None and not options.is_saved:
             source = Classifiers(options, texts) if options.model.model is None else Transformers(options, texts)
     with stages("load the model"):

@@ -119,7 +119,7 @@ class ProbeOptions(OptionGroup):
         kinds = [name.split(":", 1)[0] for name in split_names(self.controls)]  # without the number of copies
         if not kinds or len(set(kinds)) < len(kinds) or ("none" in kinds and len(kinds) > 1):
             raise OptionError("--controls must be task, random-init[:K], both, or none")
-        self.copies(has_vectors=has_vectors)
+        self.copies(has_vectors=has_vectors)  # raises an error for an unknown control
         if self.tree and find_spec("ufal") is None:
             raise OptionError("--tree needs the library ufal.chu_liu_edmonds: pip install 'attentionology[tree]'")
 
