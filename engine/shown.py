@@ -179,5 +179,5 @@ class Shown:
     def _page(self) -> str:
         """Return a page with the drawing and the largest values as text, which needs no network."""
         title = self.description
-        text = f"<details><summary>As text</summary><pre>{escape(self.text(120))}</pre></details>"
+        text = f"<details><summary>As text</summary><pre>{escape(self.text(width=120))}</pre></details>"
         return page(f"{title[0].upper()}{title[1:]}", f"{self._mounted('shown', follow=True)}\n{text}")
