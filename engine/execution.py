@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from ..analyses.shared.part_options import PartOptions
 from ..analyses.shared.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
 from ..corpora_loaders import Corpus
 from ..corpora_loaders.describing import amount
+from ..extractors import ExtractionLog
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
@@ -106,32 +107,39 @@ def _run(
         parts = with_results(counted, prepared.options)
         titles = Titles(prepared.setting.model.name, _title(prepared.setting.corpus, job.flat().get("limit")))
         contrasts = compared_kinds(parts, titles, prepared.options)
-    metrics_of_samples = {request.name: counts.metrics[request.name] for request in planned.samples}
-    samples = {name: metric for name, metric in metrics_of_samples.items() if isinstance(metric, InputSample)}
+    sampled = [(request.name, counts.metrics[request.name]) for request in planned.samples]
+    samples = {name: metric for name, metric in sampled if isinstance(metric, InputSample)}
     # Its sections and its record are made from the run itself, and are put into it later.
     run = Run(parts, titles, options=prepared.options, contrasts=contrasts, samples=samples, described=prepared.tables)
     if drawn:
         with stages("tables and figures"):
             run = replace(run, sections=run.shown_sections)
 
-    # The record describes what the first analysis read.
-    corpus_read, log = parts[0].corpus or prepared.setting.corpus, parts[0].log
-    reading = describe_reading(corpus_read, log)
-    extensions = prepared.extensions()
+    corpus_read = parts[0].corpus or prepared.setting.corpus  # by the first analysis, which the record is about
     all_options = {**job.flat(), **shown_options, **prepared.resolved}
-    record: dict[str, Any] = {
+    record = {
         **describe_command(command, all_options, prepared.setting.seed, stages),
-        **({"extensions": extensions} if extensions else {}),
-        "model": describe_model(prepared.setting.model),
-        "corpus": describe_corpus(corpus_read),
-        "sentences": reading,
-        **({"text_fit": log.fit.record()} if log.fit.words else {}),
-        "warnings": [*prepared.setting.model.warnings, *warnings_of(reading), *prepared.warnings, *counts.warnings],
+        **_describe_inputs(prepared, corpus_read, parts[0].log, counts.warnings),
     }
     stored = partial(states_of, run, counts, record, prepared.tables, corpus_read)
     run = replace(run, record=complete_record(record, parts, run.options), stored=stored)
     job.finish(run, prepared, stages)
     return run
+
+
+def _describe_inputs(
+    prepared: Prepared, corpus: Corpus, log: ExtractionLog, warnings_of_passes: Sequence[str]
+) -> dict[str, Any]:
+    """Describe the model, the corpus and how the model read it, with the extensions of the run and its warnings."""
+    model, extensions, reading = prepared.setting.model, prepared.extensions(), describe_reading(corpus, log)
+    return {
+        **({"extensions": extensions} if extensions else {}),
+        "model": describe_model(model),
+        "corpus": describe_corpus(corpus),
+        "sentences": reading,
+        **({"text_fit": log.fit.record()} if log.fit.words else {}),
+        "warnings": [*model.warnings, *warnings_of(reading), *prepared.warnings, *warnings_of_passes],
+    }
 
 
 def _looked_up(prepared: Prepared, planned: Planned, counts: PassCounts) -> list[Part]:
