@@ -121,7 +121,7 @@ def _run(
         **describe_command(command, all_options, prepared.setting.seed, stages),
         **_describe_inputs(prepared, corpus_read, parts[0].log, counts.warnings),
     }
-    stored = partial(states_of, run, counts, record, prepared.tables, corpus_read)
+    stored = partial(states_of, run, counts, record, corpus_read)
     run = replace(run, record=complete_record(record, parts, run.options), stored=stored)
     job.finish(run, prepared, stages)
     return run

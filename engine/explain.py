@@ -255,7 +255,7 @@ def _explanation(tested: Tested, folder: Path | None, command: str, shown_option
         titles = Titles(record["model"]["name"], title_of_files([file.path for file in texts.files]))
         complete = complete_record(record, parts, no_options)
         explanation = Explanation(parts, titles, complete, options=no_options, model=tested.model)
-        make_states = partial(states_of, explanation, PassCounts(), record, tables={}, inputs=texts)
+        make_states = partial(states_of, explanation, PassCounts(), record, texts)
         write_model = None
         if tested.source is not None:
             write_model = partial(save_model, tested.model, finetuned=tested.options.transformer.finetune)

@@ -241,7 +241,7 @@ def _run(
     right_words = counted.metric(NAME, RightWords)
     counts = PassCounts(metrics={NAME: right_words}, arguments={NAME: {"attempts": right_words.attempts}})
     run = ProbingRun(parts, titles, complete_record(record, parts, groups), sections=sections, options=groups)
-    run = replace(run, stored=partial(states_of, run, counts, record, tables={}, inputs=test_treebank))
+    run = replace(run, stored=partial(states_of, run, counts, record, inputs=test_treebank))
     if workspace.folder is not None:
         run = write_run(workspace.folder, run)
     return run, trained.checkpoints

@@ -35,13 +35,7 @@ class SharedIds(NamedTuple):
     with_other_words: list[str]
 
 
-def states_of(
-    run: Run,
-    counts: PassCounts,
-    record: Mapping[str, Any],
-    tables: Mapping[str, pd.DataFrame],
-    inputs: Iterable[Sentence] = (),
-) -> RunStates:
+def states_of(run: Run, counts: PassCounts, record: Mapping[str, Any], inputs: Iterable[Sentence]) -> RunStates:
     """Return everything that is stored of a run; the record is that without what the analyses add to it."""
     groups = {kind.__name__: kind for part in run.parts for kind in part.analysis.options}
     analyses = []
@@ -50,6 +44,7 @@ def states_of(
         facts = to_plain(part.counted.facts, f"the facts of the analysis {name}")
         looked = to_plain(part.looked, f"what the analysis {name} looked up")
         analyses.append(AnalysisStates(name, part.kind, part.requests, facts, looked))
+    tables = run.described.items()
     return RunStates(
         analyses=tuple(analyses),
         metrics=counts.states(),
@@ -57,7 +52,7 @@ def states_of(
         options={name: to_plain(run.options[kind], f"the options {name}") for name, kind in groups.items()},
         titles=(run.titles.model, run.titles.corpus),
         record=dict(record),
-        tables={name: {"columns": list(table), "rows": table.to_numpy().tolist()} for name, table in tables.items()},
+        tables={name: {"columns": list(table), "rows": table.to_numpy().tolist()} for name, table in tables},
         samples=tuple(run.samples),
         inputs=sample_inputs(inputs),
     )
