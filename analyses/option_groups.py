@@ -81,6 +81,11 @@ def check_bounds(options: Any) -> None:
                 bounds.check(field.name, value)
 
 
+def groups_of(command: type[Any]) -> dict[str, type[Any]]:
+    """Return the classes of the option groups of a command's dataclass, by the names of their fields."""
+    return {name: type(value) for name, value in vars(command()).items() if is_dataclass(value)}
+
+
 def names_in(given: str | Path | Iterable[str | Path]) -> tuple[str, ...]:
     """Return one name or several, such as those of files, as a tuple."""
     return (str(given),) if isinstance(given, str | Path) else tuple(map(str, given))

@@ -21,7 +21,7 @@ from ..analyses.explanation.run_options import ClassifierTrainingOptions, Explai
 from ..analyses.explanation.section import explain_table
 from ..analyses.explanation.sources import save_model, threads_for
 from ..analyses.explanation.tested import Tested
-from ..analyses.option_groups import names_in
+from ..analyses.option_groups import groups_of, names_in
 from ..analyses.shared.cache_folder import cache_folder
 from ..analyses.shared.input_options import OptionalModelOptions, paths_read
 from ..analyses.shared.part_options import ShareOptions
@@ -44,8 +44,7 @@ if TYPE_CHECKING:
 
 Texts = str | Path | Iterable[str | Path] | LabelledTexts
 
-_GROUPS: dict[str, type[Any]] = {name: type(group) for name, group in vars(ExplainOptions()).items() if name != "seed"}
-"""The option groups by the fields of `ExplainOptions`."""
+_GROUPS = groups_of(ExplainOptions)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ..analyses.contract import Counted, OptionGroup, OptionSet, Titles
-from ..analyses.option_groups import names_in
+from ..analyses.option_groups import groups_of, names_in
 from ..analyses.probing.analysis import NAME, ProbeFacts, Probing, RightWords, counted_probes
 from ..analyses.probing.inputs import LoadedInputs, Workspace, read_inputs
 from ..analyses.probing.methods import RANDOM
@@ -44,8 +44,7 @@ Source = str | Path | Iterable[str | Path] | Treebank
 """One file, several files, ``"sample"``, or a treebank that was loaded before."""
 
 
-_GROUPS: dict[str, type[Any]] = {name: type(group) for name, group in vars(ProbingOptions()).items() if name != "seed"}
-"""The option groups by the fields of `ProbingOptions`."""
+_GROUPS = groups_of(ProbingOptions)
 
 _FORMER = {
     "methods": "probe",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ...corpora_loaders import CorpusError
 from ..contract import OptionError, OptionGroup
+from ..option_groups import groups_of
 from ..shared.input_options import ModelOptions
 from ..shared.numbers import Seed
 from ..shared.options import CountOptions, FeedForwardOptions
@@ -57,8 +58,7 @@ class ProbingOptions(OptionGroup):
     def flat(self) -> dict[str, Any]:
         """Return all options by their names, as on the command line, with paths as text."""
         flat: dict[str, Any] = {"seed": self.seed}
-        for group in fields(ProbingOptions):
-            if group.name != "seed":
-                for name, value in asdict(getattr(self, group.name)).items():
-                    flat[name] = str(value) if isinstance(value, Path) else value
+        for group in groups_of(ProbingOptions):
+            for name, value in asdict(getattr(self, group)).items():
+                flat[name] = str(value) if isinstance(value, Path) else value
         return flat
