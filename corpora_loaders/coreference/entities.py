@@ -40,15 +40,7 @@ def read_entities(
         for sentence in sentences:
             if _HEADER in sentence.comments:
                 fields = tuple((sentence.comments[_HEADER] or "").split("-"))
-            for position, misc, line in _positions(sentence, first_word):
-                for attribute in misc.split("|"):
-                    key, _, value = attribute.partition("=")
-                    if key == "Entity":
-                        _read_brackets(brackets, value, position, line, fields)
-                    elif key == "SplitAnte":
-                        account.split_antecedents += len({pair.partition("<")[2] for pair in value.split(",")})
-                    elif key == "Bridge":
-                        account.bridges += value.count("<")
+            _read_attributes(brackets, sentence, first_word, fields)
             first_word += len(sentence)
         name = sentences[0].document or Path(path).name
         yield build_document(name, sentences, brackets.finish(), account), (place_after, fields)
@@ -67,6 +59,20 @@ def _by_document(sentences: Iterable[tuple[Sentence, Place]]) -> Iterator[tuple[
         document_end = place_after
     if document:
         yield document, document_end
+
+
+def _read_attributes(brackets: Brackets, sentence: Sentence, first_word: int, fields: Sequence[str]) -> None:
+    """Read the brackets of a sentence, and count its links that are not used."""
+    account = brackets.account
+    for position, misc, line in _positions(sentence, first_word):
+        for attribute in misc.split("|"):
+            key, _, value = attribute.partition("=")
+            if key == "Entity":
+                _read_brackets(brackets, value, position, line, fields)
+            elif key == "SplitAnte":
+                account.split_antecedents += len({pair.partition("<")[2] for pair in value.split(",")})
+            elif key == "Bridge":
+                account.bridges += value.count("<")
 
 
 def _positions(sentence: Sentence, start: int) -> Iterator[tuple[tuple[int, int], str, int]]:
