@@ -144,7 +144,8 @@ class _DocumentRows:
 
     def add(self, row: _Row, layout: _Layout) -> None:
         """Add a row to the last sentence, or begin a sentence with it."""
-        if self._starts_sentence("" if layout.number is None else row.columns[layout.number], row.line):
+        begins_again = self._numbers_begin_again("" if layout.number is None else row.columns[layout.number], row.line)
+        if begins_again or self.blank is not None:
             self.sentences.append([])
             self.blank = None
             self.labels.add(row.columns[0])
@@ -161,14 +162,14 @@ class _DocumentRows:
             message = f"'#end document' is missing for the document that begins in line {self.line}"
             raise self.fault(f"{message}; is the file complete?", line)
 
-    def _starts_sentence(self, number_cell: str, line: int) -> bool:
-        """Note a word number, which shows joined, cut or lost sentences; return whether the row starts a sentence."""
+    def _numbers_begin_again(self, number_cell: str, line: int) -> bool:
+        """Note a word number, which shows joined, cut or lost sentences; return whether numbers begin again."""
         number = int(number_cell) if WHOLE_NUMBER.fullmatch(number_cell) else None
         number_before, self.last_number = self.last_number, number
-        if number is None or number_before is None or self.first_number is None:  # there is nothing to compare
-            if self.first_number is None:
-                self.first_number = number
-            return self.blank is not None
+        if self.first_number is None:
+            self.first_number = number
+        if number is None or number_before is None:  # there is nothing to compare
+            return False
         if number == self.first_number:
             self.restarted = True
         elif number != number_before + 1:
@@ -180,7 +181,7 @@ class _DocumentRows:
             self.went_on = self.fault(message, line)
         if self.restarted and self.went_on:  # so numbers do not count through the document, where going on is right
             raise self.went_on
-        return self.blank is not None or number == self.first_number
+        return number == self.first_number
 
     def _other_document(self, row: _Row) -> str:
         """Return what messages call the document that a row names; empty if it is that of the rows before it.
