@@ -14,7 +14,7 @@ Example:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -89,40 +89,24 @@ def _document(path: Path, line: int, columns: list[str]) -> Document:
     if not row["ID"]:
         raise fault("the ID is empty")
 
-    text = row["Text"]
-    character_spans = {}
-    for role in ("Pronoun", "A", "B"):
-        form, offset = row[role], row[f"{role}-offset"]
-        if not WHOLE_NUMBER.fullmatch(offset):
-            raise fault(f"{role}-offset is {offset!r}, not a number")
-        start = int(offset)
-        in_text = text[start : start + len(form)]
-        if not form.strip() or in_text != form:
-            raise fault(f"{role} is {form!r}, but the text has {in_text!r} at {start}")
-        character_spans[role] = (start, start + len(form))
+    character_spans = {role: _character_span(row, role, fault) for role in ("Pronoun", "A", "B")}
     is_right = {role: _TRUE.get(row[f"{role}-coref"].casefold()) for role in ("A", "B")}
     if None in is_right.values():
         raise fault("A-coref and B-coref must be TRUE or FALSE")
     if all(is_right.values()):
         raise fault("A-coref and B-coref are both TRUE; at most one of them can be")
 
-    # The text is cut where a name or the pronoun begins or ends, so that no word is partly inside it.
-    cuts = sorted({0, len(text), *(edge for span in character_spans.values() for edge in span)})
-    words, offsets = list[str](), list[int]()  # the offset of each word counts characters
-    for start, stop in pairwise(cuts):
-        for match in _WORD.finditer(text[start:stop]):
-            words.append(match[0])
-            offsets.append(match.start() + start)
-
+    words = _words(row["Text"], [edge for span in character_spans.values() for edge in span])
     marked: dict[str, Marked] = {}
     for role, (start, stop) in character_spans.items():
-        inside = [index for index, offset in enumerate(offsets) if start <= offset < stop]
+        inside = [index for index, (_, offset) in enumerate(words) if start <= offset < stop]
         if not inside:
             raise fault(f"{role} {row[role]!r} has no letter, digit or sign")
         entity = "pronoun" if role == "Pronoun" or is_right[role] else role
         marked[role] = Marked(((inside[0], inside[-1] + 1),), entity, line)
 
-    sentence = Sentence(row["ID"], tuple(words), text=text, document=row["ID"], file=str(path), line=line)
+    forms = tuple(form for form, _ in words)
+    sentence = Sentence(row["ID"], forms, text=row["Text"], document=row["ID"], file=str(path), line=line)
     document = build_document(row["ID"], [sentence], list(marked.values()))
     mention_at = {mention.spans: mention for mention in reversed(document.mentions)}  # the first one of equal spans
     mentions = {role: mention_at[mark.spans] for role, mark in marked.items()}
@@ -133,6 +117,25 @@ def _document(path: Path, line: int, columns: list[str]) -> Document:
     question = PronounQuestion(mentions["Pronoun"], (mentions["A"], mentions["B"]))
     label = gender_label(row["Pronoun"])
     return replace(document, questions=(question,), labels=(label,) if label else ())
+
+
+def _character_span(row: Mapping[str, str], role: str, fault: Callable[[str], CorpusError]) -> tuple[int, int]:
+    """Return where the text has the pronoun or a name: the characters before its beginning and before its end."""
+    form, offset = row[role], row[f"{role}-offset"]
+    if not WHOLE_NUMBER.fullmatch(offset):
+        raise fault(f"{role}-offset is {offset!r}, not a number")
+    start = int(offset)
+    stop = start + len(form)
+    in_text = row["Text"][start:stop]
+    if not form.strip() or in_text != form:
+        raise fault(f"{role} is {form!r}, but the text has {in_text!r} at {start}")
+    return start, stop
+
+
+def _words(text: str, edges: Iterable[int]) -> list[tuple[str, int]]:
+    """Return the words of a text and how many characters are before each; the text is cut at the edges first."""
+    cuts = pairwise(sorted({0, len(text), *edges}))
+    return [(match[0], match.start() + start) for start, stop in cuts for match in _WORD.finditer(text[start:stop])]
 
 
 def gender_label(pronoun: str) -> str | None:
