@@ -171,6 +171,12 @@ def with_id(sentence: Sentence, name: str) -> Sentence:
     return sentence if name == sentence.id else replace(sentence, id=name)
 
 
+def with_unique_ids(sentences: Iterable[Sentence]) -> tuple[Sentence, ...]:
+    """Return the sentences, with ``#2``, ``#3``, … appended to ids that have occurred before."""
+    unique = UniqueNames()
+    return tuple(with_id(sentence, unique(sentence.id)) for sentence in sentences)
+
+
 def surface_sentence(sentence: Sentence) -> Sentence:
     """Return the sentence with its surface tokens as nodes (French *du* is one node instead of *de* and *le*).
 

@@ -21,8 +21,7 @@ from ..analyses.shared.part_options import PartOptions
 from ..corpora_loaders import Corpus, PlainText, Sentence, Treebank
 from ..corpora_loaders.coreference import Documents
 from ..corpora_loaders.errors import CorpusError
-from ..corpora_loaders.treebank import with_id
-from ..corpora_loaders.unique_names import UniqueNames
+from ..corpora_loaders.treebank import with_unique_ids
 from ..extractors import Encoder
 from ..extractors.model.loaded_model import LoadedModel
 from ..reports.help.options import flag
@@ -212,8 +211,7 @@ def analyze(
     files = groups[CorpusOptions]
     items: list[Any] = [corpus] if isinstance(corpus, str | Path | Corpus) else list(corpus)
     if items and all(isinstance(item, Sentence) for item in items):
-        unique = UniqueNames()
-        corpus = Treebank(tuple(with_id(sentence, unique(sentence.id)) for sentence in items))
+        corpus = Treebank(with_unique_ids(items))
     if isinstance(corpus, Corpus):
         if files != CorpusOptions():
             raise OptionError("CorpusOptions apply to a corpus that is read from files, not to one that is loaded")

@@ -18,8 +18,7 @@ from ..analyses.shared.builtin import load_encoder
 from ..analyses.shared.input_options import ExampleOptions, LimitOptions
 from ..analyses.shared.options import MapOptions
 from ..corpora_loaders import Corpus, CorpusError, Sentence
-from ..corpora_loaders.treebank import with_id
-from ..corpora_loaders.unique_names import UniqueNames
+from ..corpora_loaders.treebank import with_unique_ids
 from ..extractors import Encoder, MapBatch, MapMaker, extract_many, get_kind
 from ..reports.explorer.view import ExplorerView
 from ..reports.heads.figure import LAYOUTS, Layout
@@ -123,11 +122,9 @@ def explore(
         ExplorerView(all-MiniLM-L6-v2 on 1 sentence, 9 measures of 72 heads)
     """
     options = MapOptions.of(maps)
-    sentences = _sentences(text)
+    sentences = with_unique_ids(_sentences(text))
     if not sentences:
         raise OptionError("there is no sentence to explore")
-    unique = UniqueNames()
-    sentences = [with_id(sentence, unique(sentence.id)) for sentence in sentences]
     run = analyze(
         model,
         sentences,
