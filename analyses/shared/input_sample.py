@@ -120,25 +120,23 @@ class InputSample(ExactMetric):
         short = [index for index, size in enumerate(sizes) if size <= MOST_ROWS]  # the inputs that may be drawn
         self.inputs += len(source.sentences)
         self.too_long += len(source.sentences) - len(short)
-        identities = self._identities([source.sentences[index] for index in short])
+        identity_of = dict(zip(short, self._identities([source.sentences[index] for index in short]), strict=True))
         kept = self.sampled()
         # An input whose hash equals that of a kept one is a candidate, too: the content decides between them, so the
         # new one goes first here.
         order = [(sampled.document, sampled.key, b"-") for sampled in kept]
-        order += [(document, key, b"") for document, key in identities]
+        order += [(document, key, b"") for document, key in identity_of.values()]
         spaces = self._spaces([*_sides(kept), *(sizes[index] for index in short)])
-        new_indices = [index for index in drawn(order, self.size, spaces, self.cells) if index >= len(kept)]
-        if new_indices:
-            # All inputs of the batch with the same hash are candidates.
-            drawn_identities = {order[index][:2] for index in new_indices}
-            identity_of = dict(zip(short, identities, strict=True))
-            candidates = [index for index in short if identity_of[index] in drawn_identities]
+        drawn_now = {order[index][:2] for index in drawn(order, self.size, spaces, self.cells) if index >= len(kept)}
+        # All inputs of the batch with the same hash are candidates.
+        candidates = [index for index, identity in identity_of.items() if identity in drawn_now]
+        if candidates:
             batches = source.drawn(candidates, self.kind)
-            read = [annotated_maps for batch_of_maps in batches for annotated_maps in self._read(batch_of_maps)]
+            annotated_maps = [maps for batch_of_maps in batches for maps in self._read(batch_of_maps)]
             inputs = []
-            for index, annotated_maps in zip(candidates, read, strict=True):
+            for index, maps in zip(candidates, annotated_maps, strict=True):
                 document, key = identity_of[index]
-                inputs.append(SampledInput.of(key, document, *annotated_maps, unit=self.unit))
+                inputs.append(SampledInput.of(key, document, *maps, unit=self.unit))
             self._hold(kept + inputs)
 
     def compute(self) -> int:
