@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from ..storage.nearest import check_choice
 from .conllu_file import placed_sentences, read_conllu
 from .coreference.formats import format_of, get_format
 from .corpus import DivisibleCorpus, Tally
@@ -123,8 +124,7 @@ def load_treebank(
         >>> treebank[0].words[:4], treebank[0].heads[:4]
         (('Harrow', 'Lane', 'Garden', 'began'), (2, 3, 4, 0))
     """
-    if tokens not in ("syntactic", "surface"):
-        raise ValueError(f"tokens must be 'syntactic' or 'surface', not {tokens!r}")
+    check_choice("tokens", tokens, TokenChoice)
     if from_string is not None:
         return load_string(
             lambda path: load_treebank(path, tokens=tokens, limit=limit, format=format), from_string, paths

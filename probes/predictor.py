@@ -12,6 +12,7 @@ from numpy import ndarray
 
 from ..corpora_loaders import AttentionologyError
 from ..extractors import MapBatch
+from ..storage.nearest import check_choice
 from .probed_sentence import uas
 
 Decoding = Literal["argmax", "tree"]
@@ -42,11 +43,10 @@ def decode(scores: Float[ndarray, "words candidates"], decoding: Decoding) -> In
         >>> decode(scores, "argmax").tolist()  # each word wants the other one
         [2, 1]
     """
+    check_choice("decoding", decoding, Decoding)
     if decoding == "argmax":
         best: Int[ndarray, " words"] = scores.argmax(1)
         return best
-    if decoding != "tree":
-        raise ValueError(f"decoding must be 'argmax' or 'tree', not {decoding!r}")
     n = len(scores)
     # From a word (row) to its head (column). There is no edge from the root, and none from a word to itself.
     edges = np.full((n + 1, n + 1), np.nan)

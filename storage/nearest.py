@@ -1,9 +1,10 @@
-"""The names that are nearest to an unknown one, for messages. Every room has names, so this is in the lowest one."""
+"""Messages about names that are unknown, with the nearest ones. Every room has names, so this is in the lowest one."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any, get_args
 
 from .errors import AttentionologyError
 
@@ -23,3 +24,9 @@ def unknown(what: str, name: str, choices: Iterable[str], near: Iterable[str] = 
     """Return the message about an unknown name, with the choices and with the nearest of them or of other names."""
     choices = list(choices)
     return f"unknown {what} {name!r}; choose from: {', '.join(choices)}{did_you_mean(name, (*choices, *near))}"
+
+
+def check_choice(name: str, value: object, literal: Any) -> None:
+    """Raise `ValueError` unless the value of this name is one of those of a ``Literal``."""
+    if value not in (choices := get_args(literal)):
+        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}")

@@ -11,6 +11,7 @@ import torch
 
 from ...corpora_loaders import Sentence
 from ...corpora_loaders.alignment import SentencePair
+from ...storage.nearest import check_choice
 from ..errors import ExtractionError
 from ..model.conditions import Batching
 from ..model.loaded_model import LoadedModel
@@ -154,8 +155,7 @@ def _counted(batch: Sequence[_Read]) -> ExtractionLog:
 
 def check_limits(batch_cells: int, too_long: str, max_length: int | None) -> None:
     """Raise `ValueError` if inputs cannot be read within such limits."""
-    if too_long not in ("skip", "error"):
-        raise ValueError(f"too_long must be 'skip' or 'error', not {too_long!r}")
+    check_choice("too_long", too_long, TooLong)
     if batch_cells < 1 or (max_length is not None and max_length < 1):
         raise ValueError("batch_cells and max_length must be at least 1")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -18,6 +18,7 @@ from torch.nn import functional
 
 from ...corpora_loaders import Sentence
 from ...corpora_loaders.errors import out_of_memory
+from ...storage.nearest import check_choice
 from ..errors import ModelError
 from ..model.conditions import check_full_attention, switch_to_eager
 from ..model.encoder import Encoder
@@ -103,8 +104,7 @@ class GradientMaker:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.loss not in get_args(GradientLoss):
-            raise ValueError(f"loss must be 'mlm' or 'hidden', not {self.loss!r}")
+        check_choice("loss", self.loss, GradientLoss)
         if self.loss == "mlm" and self.masked_lm is None:
             raise ValueError("the masked-LM loss needs a model with a masked-LM head")
         if not 0 < self.mask_rate <= 1:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from ...storage.nearest import check_choice
 from ...storage.plugins import running
 from ..kinds import MapKind
 from ..kinds.rollout import next_product, row_normalized
@@ -98,9 +99,7 @@ class MapMaker:
 def check_options(maker: Any, kind: MapKind, **allowed: Any) -> None:
     """Raise `ValueError` unless all options of a maker have known values, and vectors to merge are there."""
     for name, literal in allowed.items():
-        value, values = getattr(maker, name), get_args(literal)
-        if value not in values:
-            raise ValueError(f"{name} must be {' or '.join(map(repr, values))}, not {value!r}")
+        check_choice(name, getattr(maker, name), literal)
     if maker.merge == "vector" and not kind.vectors:
         raise ValueError(f"map kind {kind.name!r} is not made of vectors that could be merged; use merge='norm'")
 

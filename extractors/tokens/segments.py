@@ -7,9 +7,10 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 from ...corpora_loaders import Corpus, CorpusError, Pair, PlainText, Sentence, pair_paragraphs
+from ...storage.nearest import check_choice
 from ..errors import ModelError
 from ..model.encoder import Encoder
 from .pieces import Pieces, Segment, positions_of
@@ -171,8 +172,7 @@ def make_segments(
         >>> segments.sentences[0].words
         ('cats', 'sleep', 'all', 'day', '.')
     """
-    if segment_ids not in get_args(SegmentIds):
-        raise ValueError(f"segment_ids must be 'zeros' or 'pair', not {segment_ids!r}")
+    check_choice("segment_ids", segment_ids, SegmentIds)
     if count is not None and count < 1:
         raise ValueError(f"count must be at least 1, not {count}")
     if encoder.max_length is not None and max_length > encoder.max_length:

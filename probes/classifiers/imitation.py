@@ -17,6 +17,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from ...extractors.replaceable.attention_model import TextState
+from ...storage.nearest import check_choice
 
 Divergence = Literal["kl", "jsd"]
 """How the attention of two models is compared: by Kullback-Leibler or by Jensen-Shannon divergence."""
@@ -44,8 +45,7 @@ class Imitation:
         strength: float,
         divergence: Divergence = "kl",
     ) -> None:
-        if divergence not in ("kl", "jsd"):
-            raise ValueError(f"divergence must be 'kl' or 'jsd', not {divergence!r}")
+        check_choice("divergence", divergence, Divergence)
         if not strength >= 0:
             raise ValueError(f"λ must be at least 0, not {strength}")
         self.probabilities = torch.from_numpy(probabilities).float()
