@@ -42,9 +42,10 @@ class WordRows:
 
     @classmethod
     def split(
-        cls, rows: Float[Tensor, "batch rows pieces"], word_of: Int[Tensor, "batch pieces"], n: int
+        cls, rows: Float[Tensor, "batch rows pieces"], word_of: Int[Tensor, "batch pieces"]
     ) -> tuple[WordRows, Float[Tensor, "batch rows n"]]:
-        """Return the parts, and the distribution over n words, which is zero if words get nothing or there are none."""
+        """Return the parts, and the distribution over words, which is zero if words get nothing or there are none."""
+        n = max(1, int(word_of.max()) + 1)
         is_of_word = (word_of[:, :, None] == torch.arange(n, device=word_of.device)).to(rows.dtype)  # pieces × words
         words = rows @ is_of_word
         total = words.sum(-1)
@@ -167,7 +168,7 @@ def fastest_way(
     original: Float[Tensor, "batch classes"],
     label: str,
 ) -> Way:
-    """Find the first way that gives the logits of ``"whole model"``, which must be the original ones."""
+    """Return the first way that gives the logits of ``"whole model"``, or else this, whose logits must be original."""
     expected = logits("whole model")
     change = difference(expected[:, 0], original)
     if not change <= TOLERANCE:

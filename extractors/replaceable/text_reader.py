@@ -6,6 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
+from jaxtyping import Int
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
 from ...corpora_loaders import Sentence
 from ..errors import ExtractionError
 from ..maps.batching import cut, most_pieces, obstacle
@@ -37,6 +42,11 @@ class TextReader:
                 raise ExtractionError(f"the text {begin!r} cannot be read: {pieces}")
             readable.append(pieces)
         return readable
+
+    def word_of(self, pieces: Sequence[Pieces]) -> Int[Tensor, "batch pieces"]:
+        """Return the 0-based word of each piece, −1 at special tokens and padding."""
+        words = [torch.tensor(each.word_of) for each in pieces]
+        return pad_sequence(words, batch_first=True, padding_value=-1).to(self.encoder.device)
 
     def batches(self, texts: Sequence[Words], *, unpadded: bool) -> Iterator[list[int]]:
         """Yield the indices of texts to read together, longest first; unpadded ones have equal numbers of pieces."""

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pad_sequence
 
+from ...storage.nearest import check_choice
 from ..errors import ModelError
 from ..kinds import get_kind
 from ..layers.architectures import ARCHITECTURES
@@ -102,10 +102,9 @@ class TransformerAttention(nn.Module):
         batch_cells: int = DEFAULT_BATCH_CELLS,
     ) -> None:
         super().__init__()
-        choices = {"query": (query, Query), "special": (special, Special), "level": (level, TextLevel)}
-        for option, (value, allowed) in choices.items():
-            if value not in get_args(allowed):
-                raise ValueError(f"{option} must be {' or '.join(map(repr, get_args(allowed)))}, not {value!r}")
+        check_choice("query", query, Query)
+        check_choice("special", special, Special)
+        check_choice("level", level, TextLevel)
         if isinstance(heads, str) and heads != "all":
             raise ValueError(f"heads must be 'all' or a list of heads, not {heads!r}")
         if batch_cells < 1:
@@ -118,23 +117,20 @@ class TransformerAttention(nn.Module):
         if model.config.is_encoder_decoder or model.config.num_labels < 2:
             raise ModelError(f"{self._label} is not an encoder with a classification head of two or more classes")
         self.classes = tuple(str(model.config.id2label[i]) for i in range(model.config.num_labels))
-        self.model: Any = model.eval()
-        self.tokenizer: Any = tokenizer
+        self.model, self.tokenizer = model.eval(), tokenizer
         model.set_attn_implementation("eager")
         self._encoder = Encoder(model.base_model, tokenizer, name, files)
         self.warnings = self._encoder.warnings
+        if self._encoder.causal:  # a causal model finds the last piece of padded texts by this
+            model.config.pad_token_id = self._encoder.tokenizer.pad_token_id
+
         self._reader = TextReader(self._encoder, level, batch_cells)
         self.layer, self.heads = scope_of(self._encoder, layer, heads, self._label)
         # The texts of a pair are always numbered, but models read these numbers only if their tokenizer gives them.
         forward_inputs = set(inspect.signature(model.forward).parameters)
         self._reads_segments = "token_type_ids" in forward_inputs & set(tokenizer.model_input_names)
         self._layers = layer_modules(model) if self._encoder.family in ARCHITECTURES else []
-        if self._encoder.causal:  # a causal model finds the last piece of padded texts by this
-            model.config.pad_token_id = self._encoder.tokenizer.pad_token_id
         self._replaced = ReplacedHeads(model, self.layer, self.heads, self._layers)
-        # Which piece the classifier reads, and how outputs are computed: valid for any model until they are tried out.
-        self._position: Position = "first"
-        self.way: Way = "whole model"
         self._choose_way()
 
     def describe(self) -> dict[str, Any]:
@@ -142,7 +138,7 @@ class TransformerAttention(nn.Module):
         return {
             "layer": self.layer + 1,
             "heads": "all" if len(self.heads) == self._encoder.n_heads else [head + 1 for head in self.heads],
-            "query": "last" if self.query == "cls" and self._position == "last" else self.query,
+            "query": "last" if self._position == "last" else self.query,
             "special": self.special,
             "level": self.level,
             "score": self._maps.kind.name,
@@ -187,10 +183,7 @@ class TransformerAttention(nn.Module):
             raise ValueError("with query='all' texts read together must have the same number of pieces, see batches()")
         ids, mask = self._encoder.pad(pieces)
         segment_ids = self._encoder.segment_ids(pieces) if self._reads_segments else None
-        word_of = pad_sequence([torch.tensor(p.word_of) for p in pieces], batch_first=True, padding_value=-1)
-        word_of = word_of.to(self._encoder.device)
-        n_words = word_of.amax(1, keepdim=True) + 1
-        n = max(1, int(n_words.max()))
+        word_of = self._reader.word_of(pieces)
         with ExitStack() as stack:
             stack.enter_context(torch.set_grad_enabled(gradient or torch.is_grad_enabled()))
             seen = stack.enter_context(AttentionPatch(self.layer))
@@ -200,11 +193,11 @@ class TransformerAttention(nn.Module):
             read_at = indices_of(self._position, mask)
             read = seen.weights[torch.arange(len(ids), device=ids.device), :, read_at]
             by_row = read[:, self.heads] if self.query == "cls" else seen.weights[:, self.heads].flatten(1, 2)
-            rows, alpha = WordRows.split(by_row, word_of, n)
+            rows, alpha = WordRows.split(by_row, word_of)
         return TransformerState(
             texts=tuple(texts),
             alpha=alpha,
-            mask=torch.arange(n, device=ids.device) < n_words,
+            mask=torch.arange(alpha.shape[-1], device=ids.device) <= word_of.amax(1, keepdim=True),
             embeddings=embedded[-1],
             word_of=word_of,
             pieces=pieces,
@@ -255,13 +248,12 @@ class TransformerAttention(nn.Module):
         state = state_of(state, TransformerState)
         if self._maps.kind.name == "weight":
             return (state.rows.total[..., None] * state.alpha).mean(1).detach()
-        reads_last_piece = self.query == "cls" and self._position == "last"
         # The last piece has a row of its own among pieces only; among words it is a part of the last one.
-        maps = replace(self._maps, level="token") if reads_last_piece else self._maps
+        maps = replace(self._maps, level="token") if self._position == "last" else self._maps
         layer = maps(self._encoder, state.pieces)[0][:, self.layer]
         # Maps of whole blocks, and those that mix heads, have one map for all heads.
         heads = layer[:, self.heads] if layer.shape[1] == self._encoder.n_heads else layer
-        return state.scores_in(heads, "last" if reads_last_piece else self.query)
+        return state.scores_in(heads, "last" if self._position == "last" else self.query)
 
     @torch.no_grad()
     def value_rank(self, state: TextState) -> Int[Tensor, "batch heads"]:
@@ -281,6 +273,7 @@ class TransformerAttention(nn.Module):
         run = functools.partial(model_logits, self.model, ids, mask)
         original = run()
         last_attention = make_replaceable(self.model, run, self._encoder.n_layers, self._label)
+        self._position: Position = "first"  # also if all queries are replaced
         if self.query == "cls":
             self._position = position_read(run, original, last_attention, mask, self._label)
         batches = list(self.batches(_PROBE))  # indices of texts, which may be in another order than in `_PROBE`
@@ -293,12 +286,11 @@ class TransformerAttention(nn.Module):
         ]
 
         def logits_by(way: Way) -> Tensor:
-            self.way = way  # for `decode`, until the fastest way is set below
+            self.way: Way = way  # for `decode`, until the fastest way is set below
             return torch.cat([self.decode(state, alpha) for state, alpha in zip(states, trials, strict=True)])
 
-        ways: list[Way] = ["from the layer", "whole model"] if self._layers else ["whole model"]  # fastest first
-        if self._layers and self.query == "cls" and self.layer == self._encoder.n_layers - 1:
+        ways: list[Way] = ["from the layer"] if self._layers else []  # besides the whole model, the fastest first
+        if ways and self.query == "cls" and self.layer == self._encoder.n_layers - 1:
             ways.insert(0, "one position")
         self.way = fastest_way(ways, logits_by, original_in_batches, self._label)
-        if self._maps.kind.name != "weight":  # to raise the error of a kind that this model cannot have now
-            self.scores(states[0])
+        self.scores(states[0])  # to raise the error of a kind of map that this model cannot have now
