@@ -13,14 +13,12 @@ from attentionology.analyses.alignment import columns as alignment_columns
 from attentionology.analyses.alignment.example import AlignedExample, ExampleMap
 from attentionology.analyses.alignment.figures import error_figure, example_figure
 from attentionology.analyses.alignment.figures import heads_figure as alignment_heads_figure
-from attentionology.analyses.contract import Titles
 from attentionology.analyses.coreference.figures import best_figure, distance_figure
 from attentionology.analyses.coreference.figures import heads_figure as coreference_heads_figure
 from attentionology.analyses.coreference.shown_tables import best_of
 from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
 from attentionology.analyses.norms.figures import change_figure, mixing_figure, shares_figure
 from attentionology.analyses.shared.best_head import with_control
-from attentionology.analyses.surface.analysis import Surface
 from attentionology.analyses.surface.figures import (
     entropy_figure,
     gradients_figure,
@@ -28,7 +26,6 @@ from attentionology.analyses.surface.figures import (
     special_figure,
     statistics_figure,
 )
-from attentionology.engine.results import Part
 from attentionology.reports.drawing import GREY, panels
 from attentionology.reports.shapes import by_bins
 from tests.documents import counted_mentions
@@ -388,13 +385,3 @@ def test_maps_of_a_sentence_pair_and_its_gold_links():
     long = replace(example, columns=("a",) * 20, special=(False,) * 20, maps=maps)
     one, two = (example_figure(each).get_figwidth() for each in (replace(long, sure=(), possible=()), long))
     assert two > 1.5 * one  # there is room for both matrices
-
-
-@pytest.mark.parametrize(
-    ("kind", "expected"), [("norm", "a model on a corpus · map “norm”"), ("weight", "a model on a corpus")]
-)
-def test_a_figure_names_its_kind_of_map_unless_it_is_attention_weights(kind, expected):
-    unknown: Any = None
-    part = Part(Surface(), kind, (), unknown, results=surface_results("bert")[0])
-    section = part.section(Titles("a model", "a corpus"))
-    assert section.figures["surface_statistics"].get_suptitle() == expected

@@ -7,9 +7,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from attentionology.analyses.contract import Titles
 from attentionology.analyses.dependency.figures import heads_figure
+from attentionology.analyses.surface.analysis import Surface
 from attentionology.analyses.surface.figures import offsets_figure
+from attentionology.engine.results import Part
 from tests.maps import RELATIONS, counted_words
+from tests.unit.test_surface_reports import results as surface_results
 
 
 @pytest.mark.parametrize(
@@ -35,3 +39,13 @@ def test_relations_without_words_have_no_map():
     drawn = [axes.get_title().partition(":")[0] for axes in figure.axes if axes.patches]
     assert drawn
     assert set(drawn) <= set(others)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("norm", "a model on a corpus · map “norm”"), ("weight", "a model on a corpus")]
+)
+def test_a_figure_names_its_kind_of_map_unless_it_is_attention_weights(kind, expected):
+    unknown: Any = None
+    part = Part(Surface(), kind, (), unknown, results=surface_results("bert")[0])
+    section = part.section(Titles("a model", "a corpus"))
+    assert section.figures["surface_statistics"].get_suptitle() == expected
