@@ -92,7 +92,8 @@ def test_figure_of_lengths_has_a_line_for_every_method_that_says_something():
 @pytest.mark.parametrize("dev", [False, True])
 def test_figure_of_training_has_a_line_per_run_of_the_first_fold(dev):
     case = Case(runs=2, folds=3, epochs=4, dev=dev)
-    loss, train, on_dev = training_figure(results(case).history, title="t").axes
+    history = results(case).history
+    loss, train, on_dev = training_figure(history, title="t").axes
     assert len(loss.lines) == 3 * 2
     assert list(np.asarray(loss.lines[0].get_ydata())) == [2.0, 1.0, 2 / 3, 0.5]
     assert list(np.asarray(loss.lines[0].get_xdata())) == [1, 2, 3, 4]
@@ -103,6 +104,8 @@ def test_figure_of_training_has_a_line_per_run_of_the_first_fold(dev):
     assert [text.get_text() for text in on_dev.texts] == ([] if dev else ["no dev sentences"])
     if dev:
         assert list(np.asarray(on_dev.lines[0].get_ydata())) == pytest.approx([10.0, 20.0, 30.0, 40.0])
+        last_epoch = history["dev_uas"].where(history["epoch"] == 4)  # the only one with scores
+        assert not training_figure(history.assign(dev_uas=last_epoch), title="t").axes[2].texts
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (3, 1), (1, 1), (12, 12)])
