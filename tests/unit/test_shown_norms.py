@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from attentionology.analyses.norms import columns as norms_columns
@@ -283,6 +284,13 @@ def test_figure_of_weight_and_norm(results, columns, monkeypatch):
             np.testing.assert_allclose(offsets[:, 0], drawn["weight"] * 100 * 2**0.5)
             np.testing.assert_allclose(offsets[:, 1], drawn["value_norm"] * 2**0.125)
             np.testing.assert_allclose(dots.get_sizes(), 250 * drawn["pairs"] / places["pairs"].sum())
+
+
+def test_cells_without_weight_or_norm_and_rare_ones_are_not_drawn(results):
+    places = [(0.5, 1, 497), (0.25, 2, 2), (0.25, 1, 1), (0, 1, 250), (0.5, 0, 250)]
+    grid = pd.DataFrame(places, columns=["weight", "value_norm", "pairs"]).assign(**{"layer": 0, "class": "other"})
+    (dots,) = grid_figure(results.spread._replace(grid=grid)).axes[0].collections
+    np.testing.assert_allclose(np.asarray(dots.get_offsets()) / [2**0.5, 2**0.125], [[50, 1], [25, 2]])
 
 
 def rho_of(results, layer):
