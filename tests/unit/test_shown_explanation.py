@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, cast
 
 import numpy as np
@@ -117,6 +118,33 @@ def test_models_are_shown_by_their_scores(results):
         assert shown["macro F1 %"] == as_shown(row, "macro_f1")
         assert shown["F1 %"] == as_shown(row, "f1")
         assert shown["AUC"] == f"{row['auc']:.3f}"
+
+
+def test_measures_have_the_columns_that_only_some_of_them_need(results):
+    """A text of one class without a value, and p values of some measures, give columns to both tables of a test."""
+    summary = distinct(results.summary[results.summary["measure"] != "significant_loo"]).assign(undefined=0)
+    summary.loc[(summary["measure"] == "tau_random") & (summary["predicted"] == "positive"), "undefined"] = 1030
+    rows = {(row["measure"], row["predicted"]): row for row in rows_of(summary)}
+    test = registered_tests()["correlation"]
+    parts = explain_section(results._replace(summary=summary)).context["parts"]
+    (part,) = (part for part in parts if part["heading"] == test.heading)
+    for table, groups in ((part["whole"], [OVERALL]), (part["by_class"], results.classes)):
+        expected = []
+        for group, name in itertools.product(groups, (name for name in test.on_page if (name, OVERALL) in rows)):
+            row, column = rows[name, group], column_of(name)
+            significant = rows.get((column.significance, group), {"mean": np.nan})["mean"]
+            values = {place: written(row[place], column.unit) for place in ("mean", "low", "high", "sd")}
+            cells = {
+                "measure": column.label,
+                "unit": column.unit,
+                "n": f"{row['n']:,}",
+                "undefined": f"{row['undefined']:,}",
+                "mean": f"{values['mean']} [{values['low']}, {values['high']}]",
+                "sd": values["sd"],
+                "texts with p ≤ 0.05, %": percent(significant),
+            }
+            expected.append(cells if group == OVERALL else {"predicted": group, **cells})
+        assert on_page(table) == expected
 
 
 def page_table(results, test: str, name: str):
