@@ -238,6 +238,7 @@ def test_where_attention_goes(surface):
     for axes, column, label in zip(statistics_figure(heads, SPECIALS).axes, columns, labels, strict=True):
         assert axes.get_ylabel() == f"to {'the ' if 'token' in label else ''}{label} (%)"
         (dots,) = axes.collections
+        assert dots.get_label() == "head"
         assert_values(np.asarray(dots.get_offsets()), 100 * heads[column])
         assert dots.get_urls() == [f"../report.html#head={row.layer}-{row.head}" for row in heads.itertuples()]
         assert_values(lines(axes)["mean of the layer"], 100 * heads.groupby("layer")[column].mean())
@@ -261,6 +262,7 @@ def test_entropy_beside_that_of_uniform_attention(surface):
     for axes, column in zip(entropy_figure(heads, layers, SPECIALS).axes, ("entropy", "entropy_first"), strict=True):
         assert_values(np.asarray(axes.collections[0].get_offsets()), heads[column])
         assert_values(lines(axes)["uniform attention"], [layers["uniform_entropy"].iloc[0]] * 2)
+        assert axes.get_ylim() == (0, pytest.approx(1.06 * layers["uniform_entropy"].iloc[0]))
 
 
 def test_attention_by_offset(surface):
@@ -270,6 +272,7 @@ def test_attention_by_offset(surface):
     for axes, (title, expected) in zip(offsets_figure(offsets).axes, shown.items(), strict=False):
         assert axes.get_title(loc="left") == title
         np.testing.assert_allclose(values_of(cells_of(axes), len(expected)), 100 * expected.to_numpy())
+        assert cells_of(axes).get_clim() == (0, pytest.approx(100 * expected.to_numpy().max()))
 
 
 def test_gradients_and_attention(surface):
@@ -284,10 +287,12 @@ def test_gradients_and_attention(surface):
 
 def test_weights_and_norms_by_layer(norms):  # noqa: F811  # the fixture
     shares = distinct(norms.shares)
+    shares[["weight", "value_norm", "norm_share"]] **= 2  # no mean is a median, too
     columns = {"weight": 100, "value_norm": 1, "norm_share": 100}
     for axes, (column, factor) in zip(shares_figure(shares).axes, columns.items(), strict=True):
         for name, group in shares.groupby("class"):
             assert_values(lines(axes)[str(name)], factor * group.groupby("layer")[column].mean())
+        assert (list(lines(axes)), axes.get_ylim()[0]) == (list(shares["class"].unique()), 0)
 
 
 def test_mixing_ratios(norms):  # noqa: F811  # the fixture
@@ -301,6 +306,7 @@ def test_mixing_ratios(norms):  # noqa: F811  # the fixture
         assert_values(lines(right)[f"_{name}"], 100 * group["mean"])
         (label,) = (text for text in right.texts if text.get_text() == name)
         assert label.xy[1] == pytest.approx(100 * group["mean"].iloc[-1])
+    assert (left.get_ylim(), right.get_ylim()[0]) == ((0, 100), 0)
     (label,) = (text for text in left.texts if text.get_text() == "+ layer norm")
     assert label.xy[1] == pytest.approx(lines(left)["_attnresln-n"][-1, 1])
 
@@ -317,7 +323,8 @@ def alignment():
     rows = [{**each, "layer": layer, "head": 0} for each in SERIES for layer in (1, 2) if each["heads"] == "all"]
     single = [each for each in SERIES if each["heads"] == "single" and each["direction"] == "forward"]
     rows += [{**each, "layer": layer, "head": head} for each in single for layer in (1, 2) for head in (1, 2, 3)]
-    return made_up(alignment_columns.CELLS, rows)
+    table = made_up(alignment_columns.CELLS, rows)
+    return table.assign(error_rate=table["error_rate"].to_numpy()[::-1])  # the last head has the fewest errors
 
 
 def test_error_rates_by_layer(alignment):
@@ -373,6 +380,7 @@ def test_maps_of_a_sentence_pair_and_its_gold_links():
     assert [axes.get_title() for axes in (gold, norm)] == ["gold links", "norm, AWI"]
     assert not values_of(cells_of(gold), 2).any()
     np.testing.assert_allclose(values_of(cells_of(norm), 2), [[0.0, 0.0, 0.0], [0.25, 1.0, 0.5]])
+    assert cells_of(norm).get_clim() == (0, 1)
     assert [label.get_text() for label in norm.get_xticklabels()] == ["<s>", "a", "b"]
     assert [label.get_text() for label in gold.get_yticklabels()] == ["x", "y"]
     for axes, is_filled in ((gold, True), (norm, False)):

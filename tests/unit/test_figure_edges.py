@@ -7,12 +7,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from attentionology.analyses.alignment.figures import error_figure
+from attentionology.analyses.alignment.figures import heads_figure as alignment_heads_figure
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.dependency.figures import heads_figure
 from attentionology.analyses.surface.analysis import Surface
-from attentionology.analyses.surface.figures import offsets_figure
+from attentionology.analyses.surface.figures import offsets_figure, statistics_figure
 from attentionology.engine.results import Part
 from tests.maps import RELATIONS, counted_words
+from tests.unit.test_figure_data import SPECIALS, alignment  # noqa: F401  # a fixture
 from tests.unit.test_surface_reports import results as surface_results
 
 
@@ -29,6 +32,7 @@ def test_offsets_have_a_sign_and_layers_a_number(largest, expected):
     for axes in figure.axes[:2]:
         assert [label.get_text() for label in axes.get_xticklabels()] == expected.split()
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["1", "2", "3"]
+    assert [axes.get_ylabel() for axes in figure.axes[:2]] == ["layer", ""]
 
 
 def test_relations_without_words_have_no_map():
@@ -49,3 +53,23 @@ def test_a_figure_names_its_kind_of_map_unless_it_is_attention_weights(kind, exp
     part = Part(Surface(), kind, (), unknown, results=surface_results("bert")[0])
     section = part.section(Titles("a model", "a corpus"))
     assert section.figures["surface_statistics"].get_suptitle() == expected
+
+
+def test_small_shares_have_an_axis_to_one_percent_and_the_lowest_panels_name_it():
+    heads = surface_results("bert")[0].tables.heads.assign(previous=0.001)
+    figure: Any = statistics_figure(heads, SPECIALS)
+    assert figure.axes[0].get_ylim() == (0, 1.06)
+    assert [axes.get_xlabel() for axes in figure.axes] == [*[""] * 3, *["layer"] * 3]
+
+
+def test_error_rates_share_an_axis_and_a_legend(alignment):  # noqa: F811  # the fixture
+    figure: Any = error_figure(alignment)
+    assert {axes.get_ylim() for axes in figure.axes} == {(-2, 102)}
+    names = [f"{setting}, {measure}" for setting in ("AWI", "AWO") for measure in ("norm", "weight")]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == names
+    four: Any = alignment_heads_figure(alignment)
+    one: Any = alignment_heads_figure(alignment[(alignment["setting"] == "AWO") & (alignment["measure"] == "norm")])
+    for each, columns, lines in ((four, 2, 2), (one, 1, 1)):
+        first, *_, colors = each.axes
+        assert (first.get_gridspec().ncols, each.get_figheight()) == (columns, pytest.approx(0.5 + 1.8 * lines))
+        assert colors.get_ylabel() == "alignment error rate (%)"
