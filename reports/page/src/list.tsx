@@ -17,7 +17,7 @@ interface Props {
 }
 
 /** The words of a sentence around a decision, with the words that are judged marked. */
-function Words({ example, show }: { example: Example; show: Shown }) {
+export function Words({ example, show }: { example: Example; show: Shown }) {
   const { sentence, decisions } = example;
   const wanted = decisions.filter((decision) => shows(show, sentence, decision));
   const verdicts = new Map(wanted.flatMap((decision) => decision.rows.map((row) => [row, decision.verdict] as const)));

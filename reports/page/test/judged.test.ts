@@ -2,10 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ComponentChildren } from "preact";
 import type { Mention, SampledSentence } from "../src/data";
 import { NO_GUESS, UNSURE } from "../src/inflate";
-import type { Example } from "../src/judging";
+import type { Example, Shown } from "../src/judging";
 import { directionsOf, examples, filtered, first, picksIn, reachOf, reversed } from "../src/judging";
+import { Words } from "../src/list";
 import { pickOf } from "../src/picks";
 import { search } from "../src/search";
 import { sorted } from "../src/sorting";
@@ -180,6 +182,19 @@ test("the first sentence has 8 to 14 words, and a right and a wrong guess if the
   assert.equal(chosen(words(7, 1, 2), words(15, 1, 2)), "7/1");
   const list = [words(5, 0, 0, "x"), words(4, 0, 0, "x"), words(6, 0, 0, "y"), words(3, 0, 0), words(2, 0, 0, "x")];
   assert.deepEqual(ordered(list).map((example) => example.sentence.rows.length - 1), [2, 3, 6, 4, 5]);
+});
+
+test("judged words of the list are bold if they are at most half of the words, and wrong ones always", () => {
+  const boldIn = (node: ComponentChildren): unknown[] => {
+    if (Array.isArray(node)) return node.flatMap(boldIn);
+    if (node === null || typeof node !== "object" || !("props" in node)) return [];
+    return node.type === "b" ? [node.props.children] : boldIn(node.props.children);
+  };
+  const bold = (judged: string, show: Shown): string => {
+    const decisions = [...judged].map((_, i) => decided(i + 1, 0, { verdict: i ? "wrong" : "right" }));
+    return boldIn(Words({ example: { sentence: sentence("s", ["[CLS]", ..."abcd", "[SEP]"]), decisions, right: 1, judged: decisions.length }, show })).join("");
+  };
+  assert.deepEqual([bold("ab", "all"), bold("abc", "all"), bold("abcd", "right"), bold("abcd", "wrong")], ["ab", "", "a", "bcd"]);
 });
 
 test("what a head decides is read from its guesses, and the weight below them sorts the sentences", async () => {
