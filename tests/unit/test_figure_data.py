@@ -242,7 +242,7 @@ def test_where_attention_goes(surface):
         assert_values(np.asarray(dots.get_offsets()), 100 * heads[column])
         assert dots.get_urls() == [f"../report.html#head={row.layer}-{row.head}" for row in heads.itertuples()]
         assert_values(lines(axes)["mean of the layer"], 100 * heads.groupby("layer")[column].mean())
-        assert axes.get_ylim() == (0, pytest.approx(106 * heads[column].max()))
+        assert axes.get_ylim() == pytest.approx((0, 106 * heads[column].max()))
 
 
 def test_attention_to_special_tokens_from_themselves_and_others(surface):
@@ -262,7 +262,7 @@ def test_entropy_beside_that_of_uniform_attention(surface):
     for axes, column in zip(entropy_figure(heads, layers, SPECIALS).axes, ("entropy", "entropy_first"), strict=True):
         assert_values(np.asarray(axes.collections[0].get_offsets()), heads[column])
         assert_values(lines(axes)["uniform attention"], [layers["uniform_entropy"].iloc[0]] * 2)
-        assert axes.get_ylim() == (0, pytest.approx(1.06 * layers["uniform_entropy"].iloc[0]))
+        assert axes.get_ylim() == pytest.approx((0, 1.06 * layers["uniform_entropy"].iloc[0]))
 
 
 def test_attention_by_offset(surface):
@@ -272,7 +272,7 @@ def test_attention_by_offset(surface):
     for axes, (title, expected) in zip(offsets_figure(offsets).axes, shown.items(), strict=False):
         assert axes.get_title(loc="left") == title
         np.testing.assert_allclose(values_of(cells_of(axes), len(expected)), 100 * expected.to_numpy())
-        assert cells_of(axes).get_clim() == (0, pytest.approx(100 * expected.to_numpy().max()))
+        assert cells_of(axes).get_clim() == pytest.approx((0, 100 * expected.to_numpy().max()))
 
 
 def test_gradients_and_attention(surface):

@@ -288,7 +288,8 @@ def test_figure_of_weight_and_norm(results, columns, monkeypatch):
 
 def test_cells_without_weight_or_norm_and_rare_ones_are_not_drawn(results):
     places = [(0.5, 1, 497), (0.25, 2, 2), (0.25, 1, 1), (0, 1, 250), (0.5, 0, 250)]
-    grid = pd.DataFrame(places, columns=["weight", "value_norm", "pairs"]).assign(**{"layer": 0, "class": "other"})
+    rows = [(0, "other", *place) for place in places]
+    grid = pd.DataFrame(rows, columns=["layer", "class", "weight", "value_norm", "pairs"])
     (dots,) = grid_figure(results.spread._replace(grid=grid)).axes[0].collections
     np.testing.assert_allclose(np.asarray(dots.get_offsets()) / [2**0.5, 2**0.125], [[50, 1], [25, 2]])
 
