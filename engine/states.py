@@ -93,42 +93,46 @@ def write_states(folder: Path, states: RunStates) -> None:
 
 def read_states(folder: Path) -> RunStates:
     """Read the states of a run from its folder."""
-    states_folder = folder / FOLDER
-    path = states_folder / OVERVIEW
+    path = folder / FOLDER / OVERVIEW
     if not path.exists():
         reason = "is not the folder of a run with states" if folder.is_dir() else "does not exist"
         raise StateError(f"{folder} {reason}")
     overview = _read(path, read_json)
     if overview.get("format") not in (1, FORMAT):
-        what_is_there = f"{states_folder} has states of format {overview.get('format')}"
+        what_is_there = f"{path.parent} has states of format {overview.get('format')}"
         raise StateError(f"{what_is_there}, and this version reads the formats 1 and {FORMAT}; count again")
     try:
-        record = overview["record"]
-        _check_record(folder, record)
-        digests = None if overview["format"] == 1 else overview["sha256"]
-        if digests is None and _UNBOUND not in record["warnings"]:
-            record = {**record, "warnings": [*record["warnings"], _UNBOUND]}
-        file_names = overview["requests"].items()
-        model, corpus = overview["titles"]
-        return RunStates(  # JSON has lists where the states have tuples
-            analyses=tuple(
-                AnalysisStates(**{**entry, "requests": tuple(entry["requests"])}) for entry in overview["analyses"]
-            ),
-            metrics={request: _read_metric(states_folder / name, request, digests) for request, name in file_names},
-            failures={request: (kind, message) for request, (kind, message) in overview["failures"].items()},
-            options=overview["options"],
-            titles=(model, corpus),
-            record=record,
-            tables=overview["tables"],
-            samples=tuple(overview.get("samples", ())),  # earlier versions kept none
-            inputs=_read(states_folder / _INPUTS, read_json, digests)["inputs"],
-        )
+        return _states_of(folder, overview)
     except KeyError as error:
         raise StateError(f"{path} has no entry {error}") from None
     except StateError:  # which is a ValueError
         raise
     except (TypeError, ValueError) as error:
         raise StateError(f"{path} is not complete: {error}") from None
+
+
+def _states_of(folder: Path, overview: Mapping[str, Any]) -> RunStates:
+    """Return the states of a run with this overview. An entry that it lacks is a `KeyError`."""
+    record = overview["record"]
+    _check_record(folder, record)
+    digests = None if overview["format"] == 1 else overview["sha256"]
+    if digests is None and _UNBOUND not in record["warnings"]:
+        record = {**record, "warnings": [*record["warnings"], _UNBOUND]}
+    file_of_request = {request: folder / FOLDER / name for request, name in overview["requests"].items()}
+    model, corpus = overview["titles"]
+    return RunStates(  # JSON has lists where the states have tuples
+        analyses=tuple(
+            AnalysisStates(**{**entry, "requests": tuple(entry["requests"])}) for entry in overview["analyses"]
+        ),
+        metrics={request: _read_metric(file, request, digests) for request, file in file_of_request.items()},
+        failures={request: (kind, message) for request, (kind, message) in overview["failures"].items()},
+        options=overview["options"],
+        titles=(model, corpus),
+        record=record,
+        tables=overview["tables"],
+        samples=tuple(overview.get("samples", ())),  # earlier versions kept none
+        inputs=_read(folder / FOLDER / _INPUTS, read_json, digests)["inputs"],
+    )
 
 
 def _check_record(folder: Path, record: Mapping[str, Any]) -> None:
