@@ -24,7 +24,7 @@ import pandas as pd
 
 from ...corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO
 from ...reports.format import rows_of
-from ..shared.best_head import best_head, drawn, interval, intervals, rate
+from ..shared.best_head import best_head, both_halves, drawn, interval, intervals, rate
 from ..shared.outcomes import Counts
 from .antecedents import DIRECTIONS
 from .choices import POLICIES
@@ -86,11 +86,11 @@ def contrast_tables(
     shape = subsets.correct.shape[3:]
     n_places = int(np.prod(shape))
     groups = [labels[label] for label in pair]
-    correct = np.stack([subsets.correct[rows, :, policy].sum(0) for rows in groups])
-    correct = correct.reshape(*correct.shape[:2], n_places)  # group, subset, place
-    total = np.stack([subsets.total[rows].sum(0) for rows in groups])  # group, subset
+    correct = np.stack([subsets.correct[rows, :, policy].sum(0) for rows in groups], axis=1)
+    correct = correct.reshape(*correct.shape[:2], n_places)  # subset, group, place
+    total = np.stack([subsets.total[rows].sum(0) for rows in groups], axis=1)  # subset, group
     # Subset 0 has all documents, and each of the others is one half of a split.
-    correct_of_all, total_of_all = correct[:, 0], total[:, 0]
+    correct_of_all, total_of_all = correct[0], total[0]
     every_head = _every_head(policy, pair, correct_of_all.reshape(2, *shape), total_of_all, groups, replicates)
 
     # Ties go to the higher layer, then to the higher head, then to the last direction, as for the best head.
@@ -102,51 +102,51 @@ def contrast_tables(
         return np.asarray(by_preference[ascending[..., ::-1]])
 
     contrasts = _exact(correct_of_all, total_of_all)
-    # Axes: the half that chooses, the group, the split, and the place. The other half scores.
-    correct_in_halves = np.stack([correct[:, 1:], correct[:, :1] - correct[:, 1:]])
-    total_in_halves = np.stack([total[:, 1:], total[:, :1] - total[:, 1:]])
-    contrasts_in_halves = np.stack([_exact(*half) for half in zip(correct_in_halves, total_in_halves, strict=True)])
-    can_choose = np.asarray((total_in_halves > 0).all(1))  # half, split: a group without decisions has no contrast
+    # Axes: the split, the half that chooses, the group, and the place. The other half scores.
+    correct_in_halves, total_in_halves = both_halves(correct), both_halves(total)
+    contrasts_in_halves = _exact(correct_in_halves, total_in_halves)
+    can_choose = np.asarray((total_in_halves > 0).all(-1))  # split, half: a group without decisions has no contrast
     rows = []
     sides = ((1, pair[0]), (-1, pair[1])) if total_of_all.all() else ()  # a group without decisions has no contrast
     for sign, higher in sides:
         places = [place for place in ranked(sign * contrasts)[:SHOWN] if sign * contrasts[place] > 0]
         chosen_in_halves = ranked(sign * contrasts_in_halves)[..., : len(places)]
         for rank, row in enumerate(rows_of(every_head.iloc[places])):
-            chosen = chosen_in_halves[..., rank]  # half, split
+            chosen = chosen_in_halves[..., rank]  # split, half
             same = int((chosen == places[rank])[can_choose].sum())
-            held_out = _heldout(chosen, can_choose, correct_in_halves[::-1], total_in_halves[::-1])
+            held_out = _heldout(chosen, can_choose, correct_in_halves[:, ::-1], total_in_halves[:, ::-1])
             rows.append({**row, "higher": higher, "rank": rank + 1, **held_out, "heldout_same": same})
     return every_head, pd.DataFrame(rows, columns=LARGEST_CONTRASTS.names)
 
 
 def _exact(correct: Array, total: Array) -> Array:
     """Return the contrasts times both totals. These are integers, so that equal contrasts compare as equal."""
-    # correct: the right decisions, shape (2 groups, …, places).
-    # total: the numbers of decisions, shape (2 groups, …).
-    return np.asarray(correct[0] * total[1, ..., None] - correct[1] * total[0, ..., None])
+    # correct: the right decisions, shape (…, 2 groups, places).
+    # total: the numbers of decisions, shape (…, 2 groups).
+    return np.asarray(correct[..., 0, :] * total[..., 1, None] - correct[..., 1, :] * total[..., 0, None])
 
 
 def _heldout(chosen: Array, can_choose: Array, correct: Array, total: Array) -> dict[str, Any]:
     """Return the contrast of the places that were chosen on one half, measured on the other half."""
-    # chosen: the place that each half of each split chose, shape (2 halves, splits).
-    # can_choose: whether this half has decisions of both groups, shape (2 halves, splits).
-    # correct: the right decisions on the other half, shape (2 halves, 2 groups, splits, places).
-    # total: the numbers of decisions there, shape (2 halves, 2 groups, splits).
-    right_in_halves = np.take_along_axis(correct, chosen[:, None, :, None], axis=-1)[..., 0]  # half, group, split
-    right = np.where(can_choose[:, None], right_in_halves, 0).sum(0)  # group, split
-    n = np.where(can_choose[:, None], total, 0).sum(0)
-    is_scored = (n > 0).all(0)  # of each split
-    differences = right[0, is_scored] / n[0, is_scored] - right[1, is_scored] / n[1, is_scored]
-    (first_right, second_right), (first_n, second_n) = right.sum(1).tolist(), n.sum(1).tolist()
+    # chosen: the place that each half of each split chose, shape (splits, 2 halves).
+    # can_choose: whether this half has decisions of both groups, shape (splits, 2 halves).
+    # correct: the right decisions on the other half, shape (splits, 2 halves, 2 groups, places).
+    # total: the numbers of decisions there, shape (splits, 2 halves, 2 groups).
+    right_in_halves = np.take_along_axis(correct, chosen[..., None, None], axis=-1)[..., 0]  # split, half, group
+    right = np.where(can_choose[..., None], right_in_halves, 0).sum(1)  # split, group
+    n = np.where(can_choose[..., None], total, 0).sum(1)
+    is_scored = (n > 0).all(1)  # of each split
+    first_shares, second_shares = (right[is_scored] / n[is_scored]).T
+    differences = (first_shares - second_shares).tolist()
+    (first_right, second_right), (first_n, second_n) = right.sum(0).tolist(), n.sum(0).tolist()
     return {
         "heldout_first_correct": first_right,
         "heldout_first_total": first_n,
         "heldout_second_correct": second_right,
         "heldout_second_total": second_n,
         "heldout_difference": rate(first_right, first_n) - rate(second_right, second_n),
-        "heldout_min": min(differences.tolist(), default=float("nan")),
-        "heldout_max": max(differences.tolist(), default=float("nan")),
+        "heldout_min": min(differences, default=float("nan")),
+        "heldout_max": max(differences, default=float("nan")),
         "heldout_choices": int(can_choose.sum()),
     }
 
