@@ -25,7 +25,7 @@ from jaxtyping import Int
 
 from ...corpora_loaders import OFFSETS, Sentence, coarse_relation
 from ...extractors import MapBatch
-from ..shared.best_head import drawn, rate
+from ..shared.best_head import both_halves, drawn, rate
 from ..shared.held_out import HeldOutRate, gain_columns, heldout_rate
 from ..shared.outcomes import Counts, OutcomeCounts
 from .decisions import ScoredWords
@@ -165,27 +165,37 @@ def _heldout_rules(
     drawn_correct, drawn_total = by_tag(replicates.correct[:, :, 0, family]), by_tag(replicates.total).sum(1)
 
     # Each half of each split chooses, and is scored on the other half.
-    choosing = np.stack([correct[1:], correct[0] - correct[1:]])  # (halves, splits, tags, rules)
-    sizes = np.stack([total[1:], total[0] - total[1:]])  # (halves, splits)
+    choosing, sizes = both_halves(correct), both_halves(total)  # (splits, halves, tags, rules), (splits, halves)
     chosen = _best_rules(choosing)
-    scored = np.where(sizes > 0, sizes[::-1], 0)  # an empty half chooses nothing
-    right = np.where(sizes > 0, _total_of_rules(choosing[::-1], chosen), 0)  # (halves, splits)
-    n_words, n_scored = int(total[0]), int(scored.sum())
+    scored = np.where(sizes > 0, sizes[:, ::-1], 0)  # an empty half chooses nothing
+    right = np.where(sizes > 0, _total_of_rules(choosing[:, ::-1], chosen), 0)  # (splits, halves)
+    # How many words each choice of rules is scored on, half by half: the order decides the last bits of deviations.
+    words_of_choice: Counter[tuple[int, ...]] = Counter()
+    for half, split in zip(*np.nonzero(scored.T), strict=True):
+        words_of_choice[tuple(chosen[split, half])] += int(scored[split, half])
+    deviations = _deviations(words_of_choice, correct[0], int(total[0]), drawn_correct, drawn_total)
+    return HeldOutRate(rate(int(right.sum()), int(scored.sum())), deviations)
 
-    # As in the module on held-out gains, the scores of what was chosen deviate, and so do the choices.
+
+def _deviations(
+    words_of_choice: Mapping[tuple[int, ...], int],
+    correct: Array,
+    n_words: int,
+    drawn_correct: Array,
+    drawn_total: Array,
+) -> Array:
+    """Return how far the share deviates in each replicate: as in `held_out`, the scores deviate, and the choices."""
     is_drawn = drawn_total > 0
     deviations = np.where(is_drawn, 0.0, np.nan)
-    words_of_choice: Counter[tuple[int, ...]] = Counter()  # how many words each choice of rules is scored on
-    for half, split in zip(*np.nonzero(scored), strict=True):
-        words_of_choice[tuple(chosen[half, split])] += int(scored[half, split])
+    n_scored = sum(words_of_choice.values())
     for choice, n_words_scored in words_of_choice.items():
         drawn_shares = _total_of_rules(drawn_correct, np.array(choice)) / np.maximum(drawn_total, 1)
-        share = rate(int(_total_of_rules(correct[0], np.array(choice))), n_words)
+        share = rate(int(_total_of_rules(correct, np.array(choice))), n_words)
         deviations += n_words_scored / n_scored * (drawn_shares - share)
-    shares_of_choices = _total_of_rules(correct[0], _best_rules(drawn_correct)) / max(n_words, 1)
+    shares_of_choices = _total_of_rules(correct, _best_rules(drawn_correct)) / max(n_words, 1)
     if is_drawn.any():
         deviations += shares_of_choices - shares_of_choices[is_drawn].mean()
-    return HeldOutRate(rate(int(right.sum()), n_scored), deviations)
+    return deviations
 
 
 def _best_rules(correct: Array) -> Array:
