@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,7 @@ import pandas as pd
 
 from ...reports.columns import HEAD, Schema, TableColumn, bounds
 from ...reports.format import direction, rows_of
-from ..shared.failures import FailureTables, chosen_heads, measured
+from ..shared.failures import ChosenHead, FailureTables, Sums, chosen_heads, tables_of_heads
 from .antecedents import DIRECTIONS
 from .baselines import BASELINES, column_name
 from .failures import CLASSES, GROUPS, CoreferenceFailures
@@ -97,34 +96,33 @@ def failure_tables(
     metric: CoreferenceFailures, best: pd.DataFrame, cells: pd.DataFrame, chosen: Sequence[str]
 ) -> FailureTables:
     """Make the tables of the best head of each type of mention (``best``), or of other heads (``2-2``)."""
+    return tables_of_heads(_chosen(metric, best, cells, chosen), (FAILURES, PICKED))
+
+
+def _chosen(
+    metric: CoreferenceFailures, best: pd.DataFrame, cells: pd.DataFrame, chosen: Sequence[str]
+) -> Iterator[ChosenHead]:
+    """Yield the chosen heads of each type of mention."""
     counts = {name: state.numpy() for name, state in metric.compute().items()}
     n_heads = int(np.prod(metric.shape))
-    failures: list[dict[str, Any]] = []
-    picked: list[dict[str, Any]] = []
     for row in rows_of(best[best["total"] > 0]):
         kind = row["type"]
         right_by_class, by_pick = (counts[name][:, GROUPS.index(kind)] for name in ("right", "picked"))
         mentions = right_by_class[0, :, -1]  # the number of mentions of each cluster, which every class has last
+        classes = {
+            (aspect, name): _sums_over_clusters(right, right[:, -1])
+            for (aspect, name), right in zip(CLASSES, right_by_class, strict=True)
+            if aspect != "type" or kind == ALL  # all mentions of a type are of this type
+        }
+        picks = {name: _sums_over_clusters(picked, mentions) for name, picked in zip(PICKS, by_pick, strict=True)}
         for layer, head, way in chosen_heads(row, cells[cells["type"] == kind], chosen):
-            head_columns = {"type": kind, "layer": layer, "head": head, "direction": way}
-            # The index of the head and of each baseline among all that guess, with the beginning of its columns.
+            columns = {"type": kind, "layer": layer, "head": head, "direction": way}
+            # The index of the head and of each baseline among all that guess.
             guessers = {"": int(np.ravel_multi_index((DIRECTIONS.index(way), layer - 1, head - 1), metric.shape))}
             guessers |= {f"{column_name(name)}_": n_heads + BASELINES.index(name) for name in _BESIDE}
-            for (aspect, name), right in zip(CLASSES, right_by_class, strict=True):
-                n = right[:, -1]  # of each cluster
-                # All mentions of a type are of this type.
-                if n.any() and (aspect != "type" or kind == ALL):
-                    row_of_class = {**head_columns, "by": aspect, "class": name, "total": int(n.sum())}
-                    sums = _sums_over_clusters(right, n)
-                    failures.append(row_of_class | measured(guessers, "correct", "accuracy", *sums))
-            for name, picks in zip(PICKS, by_pick, strict=True):
-                if picks[:, list(guessers.values())].any():
-                    row_of_pick = {**head_columns, "picked": name, "total": int(mentions.sum())}
-                    sums = _sums_over_clusters(picks, mentions)
-                    picked.append(row_of_pick | measured(guessers, "count", "share", *sums))
-    return FailureTables(pd.DataFrame(failures, columns=FAILURES.names), pd.DataFrame(picked, columns=PICKED.names))
+            yield ChosenHead(columns, guessers, classes, picks)
 
 
-def _sums_over_clusters(x: Array, n: Array) -> tuple[Array, Array]:
-    """Return what `measured` takes: the sums over clusters of x, x² and x · n by guesser, and those of n and n²."""
+def _sums_over_clusters(x: Array, n: Array) -> Sums:
+    """Add up x, x² and x · n of each guesser, and n and n², over clusters."""
     return np.stack([x.sum(0), (x * x).sum(0), n @ x]), np.array([n.sum(), n @ n])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from ...corpora_loaders import OFFSETS
 from ...reports.columns import HEAD, Schema, TableColumn, bounds
 from ...reports.format import direction, rows_of
 from ...reports.table import ShownTable
-from ..shared.failures import FailureTables, chosen_heads, measured, shown_failure_tables
+from ..shared.failures import ChosenHead, FailureTables, chosen_heads, shown_failure_tables, tables_of_heads
 from .decisions import READINGS
 from .failures import CLASSES, DependencyFailures
 from .picks import PICKS
@@ -97,29 +96,28 @@ def failure_tables(
 ) -> FailureTables:
     """Make the tables of the best head of each relation (``best``), or of other heads (``8-10``)."""
     # cells: the table of all heads. A head is read in the direction in which it is better for the relation.
+    return tables_of_heads(_chosen(metric, best, cells, chosen), (FAILURES, PICKED))
+
+
+def _chosen(
+    metric: DependencyFailures, best: pd.DataFrame, cells: pd.DataFrame, chosen: Sequence[str]
+) -> Iterator[ChosenHead]:
+    """Yield the chosen heads of each relation."""
     counts = {name: state.numpy() for name, state in metric.compute().items()}
-    failures: list[dict[str, Any]] = []
-    picked: list[dict[str, Any]] = []
     cells_of_relation = {str(name): table for name, table in cells.groupby("relation", sort=False)}
     for row in rows_of(best):
         relation, offset = row["relation"], row["offset"]
         group = metric.groups.index(relation)
         right_by_class, by_pick, total_by_class = (counts[name][group] for name in ("right", "picked", "total"))
-        total = total_by_class[CLASSES.index(("words", "all"))]  # n, and the sum of n² over sentences
+        classes = dict(zip(CLASSES, zip(right_by_class, total_by_class, strict=True), strict=True))
+        _, total = classes["words", "all"]
+        picks = {name: (sums, total) for name, sums in zip(PICKS, by_pick, strict=True)}
         for layer, head, reading in chosen_heads(row, cells_of_relation[relation], chosen):
-            head_columns = {"relation": relation, "layer": layer, "head": head, "direction": reading, "offset": offset}
-            # The index of the head and of the offset among all that guess, with the beginning of their columns.
+            columns = {"relation": relation, "layer": layer, "head": head, "direction": reading, "offset": offset}
+            # The index of the head and of the offset among all that guess.
             guessers = {"": int(np.ravel_multi_index((READINGS.index(reading), layer - 1, head - 1), metric.shape))}
             guessers["offset_"] = int(np.prod(metric.shape)) + OFFSETS.index(offset)
-            for (aspect, name), right, n in zip(CLASSES, right_by_class, total_by_class, strict=True):
-                if n[0]:
-                    row_of_class = {**head_columns, "by": aspect, "class": name, "total": int(n[0])}
-                    failures.append(row_of_class | measured(guessers, "correct", "accuracy", right, n))
-            for name, picks in zip(PICKS, by_pick, strict=True):
-                if picks[0, list(guessers.values())].any():
-                    row_of_pick = {**head_columns, "picked": name, "total": int(total[0])}
-                    picked.append(row_of_pick | measured(guessers, "count", "share", picks, total))
-    return FailureTables(pd.DataFrame(failures, columns=FAILURES.names), pd.DataFrame(picked, columns=PICKED.names))
+            yield ChosenHead(columns, guessers, classes, picks)
 
 
 def shown_failures(tables: FailureTables, min_count: int) -> tuple[ShownTable, ShownTable]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +43,40 @@ def chosen_heads(row: Mapping[str, Any], cells: pd.DataFrame, chosen: Sequence[s
             yield head_read
 
 
-def measured(
+Sums = tuple[Int[np.ndarray, "3 guessers"], Int[np.ndarray, " 2"]]
+"""Counts of words or mentions by cluster, added up: x, x² and x · n of each guesser, and n and n², see
+`cluster_interval`. Each n counts those of a cluster, and x those of them that are right or picked."""
+
+
+class ChosenHead(NamedTuple):
+    """What is counted of a chosen head and of the baselines beside it."""
+
+    columns: Mapping[str, Any]  # that name the head
+    guessers: Mapping[str, int]  # the index of each guesser by what its columns begin with; for a head, this is nothing
+    classes: Mapping[tuple[str, str], Sums]  # of right decisions, by the property and its class
+    picks: Mapping[str, Sums]  # by what is picked
+
+
+def tables_of_heads(heads: Iterable[ChosenHead], schemas: tuple[Schema, Schema]) -> FailureTables:
+    """Make the tables, without classes that have no words and without what no guesser picks."""
+    failures: list[dict[str, Any]] = []
+    picked: list[dict[str, Any]] = []
+    for columns, guessers, classes, picks in heads:
+        for (aspect, name), (sums, total) in classes.items():
+            if total[0]:
+                of_class = {**columns, "by": aspect, "class": name, "total": int(total[0])}
+                failures.append(of_class | _measured(guessers, "correct", "accuracy", sums, total))
+        for name, (sums, total) in picks.items():
+            if sums[0, list(guessers.values())].any():
+                of_pick = {**columns, "picked": name, "total": int(total[0])}
+                picked.append(of_pick | _measured(guessers, "count", "share", sums, total))
+    of_failures, of_picks = schemas
+    return FailureTables(
+        pd.DataFrame(failures, columns=of_failures.names), pd.DataFrame(picked, columns=of_picks.names)
+    )
+
+
+def _measured(
     guessers: Mapping[str, int],
     count: str,
     share: str,
@@ -51,8 +84,6 @@ def measured(
     total: Int[np.ndarray, " 2"],
 ) -> dict[str, Any]:
     """Return the count of each guesser, its share and the interval of the share as columns."""
-    # guessers: the index of each guesser by what its columns begin with; for a head, this is nothing.
-    # sums: x, and the sums of x² and of x · n, see `cluster_interval`. total: n, and the sum of n².
     columns: dict[str, Any] = {}
     n, n_squares = map(int, total)
     for prefix, guesser in guessers.items():
