@@ -15,12 +15,13 @@ from ...reports.page import Section
 from ..contract import Analysis, Counted, Guesses, OptionError, OptionSet, Plan, Reader, Request, Setting, Titles
 from ..shared.best_head import with_control
 from ..shared.comparable import Comparable, measured_heads
+from ..shared.control import control_record, requests_with_control
 from ..shared.counting import CountMaps
 from ..shared.ensembles import ensemble_table
 from ..shared.merged_facts import merges_by
 from ..shared.options import ControlOptions, CountOptions, EnsembleOptions, FailureOptions
 from ..shared.published import published_coreference
-from ..shared.record import MapFacts, control_record, map_facts
+from ..shared.record import MapFacts, map_facts
 from ..shared.resampling import check_limit
 from .accuracy import CoreferenceAccuracy, groups_of_documents, mentions_by_group
 from .antecedents import DIRECTIONS, AntecedentGuesses
@@ -80,15 +81,14 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
         windows = _windows(options[CoreferenceOptions], setting, corpus)
         singletons = options[CoreferenceOptions].singletons == "keep"
         groups = tuple(groups_of_documents(corpus))
-
-        def request(name: str, label: str, replicates: int, copy: int | None = None) -> Request:
-            arguments = {"corpus": groups, "singletons": singletons, "seed": setting.seed, "replicates": replicates}
-            counting = CountMaps(CoreferenceAccuracy, tuple(arguments.items()))
-            return Request(f"{name}/{setting.maps.kind}", label, windows, setting.maps, counting, copy)
-
-        model = request("coreference", "coreference", options[CountOptions].replicates)
-        n = options[ControlOptions].copies()
-        copies = [request(f"coreference-random{k + 1}", f"random weights {k + 1}/{n}", 0, k) for k in range(n)]
+        model, *copies = requests_with_control(
+            "coreference",
+            windows,
+            setting.maps,
+            CoreferenceAccuracy,
+            {"corpus": groups, "singletons": singletons, "seed": setting.seed},
+            options,
+        )
         requests = [model, *copies]
         failures = ""  # the name of the request, if there is one
         if options[FailureOptions].failures:

@@ -19,11 +19,12 @@ from ...storage.nearest import did_you_mean
 from ..contract import Analysis, Counted, Guesses, OptionError, OptionSet, Plan, Reader, Request, Setting, Titles
 from ..shared.best_head import with_control
 from ..shared.comparable import Comparable, measured_heads
+from ..shared.control import control_record, requests_with_control
 from ..shared.counting import CountMaps, CountWith
 from ..shared.ensembles import ensemble_table
 from ..shared.merged_facts import key_of_texts
 from ..shared.options import ControlOptions, CountOptions, EnsembleOptions, FailureOptions
-from ..shared.record import MapFacts, control_record, map_facts
+from ..shared.record import MapFacts, map_facts
 from ..shared.resampling import check_limit
 from .accuracy import DependencyAccuracy, check_relations, inventory, words_by_group
 from .decisions import READINGS, head_guesses
@@ -67,15 +68,14 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
     def plan(self, options: OptionSet, setting: Setting) -> Plan[DependencyFacts]:
         """Plan one request for the model, and one for each copy."""
         corpus, maker = setting.corpus, setting.maps
-        dependency_options = options[DependencyOptions]
-        coarse, trees = dependency_options.coarse, dependency_options.trees
-        replicates = options[CountOptions].replicates
-        relations = _checked_relations(corpus, dependency_options)
+        chosen, replicates = options[DependencyOptions], options[CountOptions].replicates
+        coarse, trees = chosen.coarse, chosen.trees
+        relations = _checked_relations(corpus, chosen)
         words_of_groups = words_by_group(relations, coarse=coarse)
-        asked = _asked(dependency_options, words_of_groups)
+        asked = _asked(chosen, words_of_groups)
         check_limit(words_of_groups, replicates)
-        has_failures = bool(options[FailureOptions].failures)
-        need_one_head = has_failures or options[EnsembleOptions].ensembles or dependency_options.spanning_trees
+        failure_options = options[FailureOptions]
+        need_one_head = failure_options.failures or options[EnsembleOptions].ensembles or chosen.spanning_trees
         if trees == "enhanced" and need_one_head:
             raise OptionError(
                 "--failures, --ensembles and --spanning-trees need basic trees, in which a word has one head; leave "
@@ -83,30 +83,28 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
             )
 
         # Only what is not the default is named, so that states of other models are those of former versions.
-        readings = {"both": True} if dependency_options.both else {}
+        readings = {"both": True} if chosen.both else {}
         if setting.encoder.causal:
             readings = {"causal": True}
         gold = {} if trees == "basic" else {"trees": trees, "unions": asked.unions}
         groups = {"relations": tuple(relations), "coarse": coarse}
-
-        def request(name: str, label: str, replicates: int, copy: int | None = None) -> Request:
-            arguments = {**groups, "seed": setting.seed, **readings, **gold, "replicates": replicates}
-            counting = CountMaps(DependencyAccuracy, tuple(arguments.items()))
-            return Request(f"{name}/{maker.kind}", label, corpus, maker, counting, copy)
-
-        model = request("dependency", "dependency", replicates)
-        n = options[ControlOptions].copies()
-        copies = [request(f"dependency-random{k + 1}", f"random weights {k + 1}/{n}", 0, k) for k in range(n)]
-        requests = [model, *copies]
-        failures = f"dependency-failures/{maker.kind}" if has_failures else ""
-        if failures:
-            options[FailureOptions].check_heads(setting.encoder.n_layers, setting.encoder.n_heads)
+        model, *copies = requests_with_control(
+            "dependency",
+            corpus,
+            maker,
+            DependencyAccuracy,
+            {**groups, "seed": setting.seed, **readings, **gold},
+            options,
+        )
+        requests, failures, rules = [model, *copies], "", ""
+        if failure_options.failures:
+            failure_options.check_heads(setting.encoder.n_layers, setting.encoder.n_heads)
+            failures = f"dependency-failures/{maker.kind}"
             arguments = {**groups, "unions": asked.unions, **({"both": True} if readings else {})}
             counting = CountMaps(DependencyFailures, tuple(arguments.items()))
             requests.append(Request(failures, "failures", corpus, maker, counting))
-        has_tags = trees == "basic" and any(tag in UPOS for _, tag in corpus.counted.tagged)
-        rules = f"dependency-rules/{maker.kind}" if has_tags else ""
-        if rules:
+        if trees == "basic" and any(tag in UPOS for _, tag in corpus.counted.tagged):
+            rules = f"dependency-rules/{maker.kind}"
             pairs = tuple(sorted(corpus.counted.tagged))
             arguments = {"pairs": pairs, "coarse": coarse, "seed": setting.seed, "replicates": replicates}
             counting_rules = CountWith(DependencyRules, tuple(arguments.items()))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .builtin import DEMO
-from .options import ControlOptions
 
 if TYPE_CHECKING:
     from ...corpora_loaders import Corpus
@@ -153,13 +152,6 @@ def _words_without_head(corpus: Corpus, log: ExtractionLog) -> int:
     if "words_without_head" in counts and not skipped:
         return counts["words_without_head"]  # without reading the corpus once more
     return sum(sentence.heads.count(None) for sentence in corpus if sentence.id not in skipped)
-
-
-def control_record(control: ControlOptions, seed: int) -> dict[str, object]:
-    """Return the entry ``control`` of the run record; None stands for a run without a control."""
-    copies = control.copies()
-    seeds = list(range(seed, seed + copies))
-    return {"control": {"kind": "random-init", "copies": copies, "seeds": seeds} if copies else None}
 
 
 @dataclass(frozen=True)
