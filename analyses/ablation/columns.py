@@ -42,13 +42,13 @@ DIGITS = 4
 
 
 def effect_bounds(name: str) -> Callable[[Row], str]:
-    """Return what makes the interval of an effect from its columns ``NAME_low`` and ``NAME_high``."""
+    """Return a function that writes the interval of an effect in a row, as ``[low, high]``; nothing if it is NaN."""
 
-    def beside(row: Row) -> str:
+    def written_interval(row: Row) -> str:
         low, high = row[f"{name}_low"], row[f"{name}_high"]
         return "" if math.isnan(low) else f"[{number(low, DIGITS)}, {number(high, DIGITS)}]"
 
-    return beside
+    return written_interval
 
 
 ABLATION = Schema(

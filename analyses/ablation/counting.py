@@ -85,7 +85,7 @@ class HeadEffects(ExactMetric):
             self.inputs += len(batch.sentences)
 
     def _differences(self, total: Float[Tensor, "heads measures"]) -> Float[Tensor, "heads measures"]:
-        """Return the effect of each head minus the mean of the others of its layer."""
+        """Return the effect of each head minus the mean of the others of its layer; `compute` drops lone heads."""
         is_other = self._others.double()
         return total - is_other @ total / is_other.sum(1, keepdim=True).clamp(min=1)
 

@@ -28,7 +28,7 @@ HIDDEN = ("cosine", "l2")
 LOSS = ("loss",)
 """The effect on predictions: the increase of −log p of a masked piece, or of the next word."""
 
-NUMBERS = 2**25
+COMPONENTS_AT_ONCE = 2**25
 """How many components of final vectors or logits are computed at once, 128 MiB in float32."""
 
 
@@ -55,6 +55,7 @@ class HeadMeans:
 
     @functools.cached_property
     def _by_encoder(self) -> dict[int, tuple[Encoder, Tensor]]:
+        """The means by the id of the encoder, which is held beside them, so that no other object gets its id."""
         return {}
 
     def of(self, encoder: Encoder) -> Float[Tensor, "layers heads inner"]:
@@ -105,8 +106,8 @@ class AblationMaker:
         """How many forward passes of the whole model a batch costs, about."""
         # One that records what heads give, one that checks the place, those from the layer of each head on, about three
         # for merging pieces and comparing vectors (measured with the demo model), and as much for gradients of a loss.
-        sizes = Counter(layer for layer, _ in self.heads)
-        of_heads = sum((1 + size) * (1 - layer / self.n_layers) for layer, size in sizes.items())
+        heads_by_layer = Counter(layer for layer, _ in self.heads)
+        of_heads = sum((1 + n_heads) * (1 - layer / self.n_layers) for layer, n_heads in heads_by_layer.items())
         return 5 + 3 * (self.lm is not None) + of_heads
 
     def of(self, batch: SharedBatch) -> EffectBatch:
@@ -131,7 +132,7 @@ class AblationMaker:
         """Switch off several heads at once, one set after the other."""
         comparison = self._comparison(batch)
         fill = None if self.means is None else self.means.of(batch.encoder)
-        plain = comparison.of_items(comparison.switch.plain[None])
+        plain = comparison.of_items(comparison.switch.plain[None])  # one run
         effects = []
         for heads in sets:
             changed = comparison.of_items(comparison.switch.without(heads, fill)[None])
@@ -139,13 +140,15 @@ class AblationMaker:
         return torch.cat(effects)
 
     def _comparison(self, batch: SharedBatch) -> _Comparison:
+        """Return the comparison of final vectors, or with a language model that of its predictions."""
         if self.lm is None:
             return _final_vectors(batch)
         return _next_words(batch, self.lm) if self.causal else _masked_pieces(batch, self.lm, self.seed)
 
     def _without(self, switch: HeadSwitch, fill: Tensor | None) -> Iterator[Tensor]:
         """Yield what the model gives, first without any change, then without each of a few heads of one layer."""
-        at_once = max(1, NUMBERS // switch.plain.numel() - 1)
+        # Each run computes one more copy, in which no head is off.
+        at_once = max(1, COMPONENTS_AT_ONCE // switch.plain.numel() - 1)
         for layer, group in itertools.groupby(self.heads, key=lambda head: head[0]):
             heads = [head for _, head in group]
             for start in range(0, len(heads), at_once):
@@ -181,7 +184,8 @@ def _final_vectors(batch: SharedBatch) -> _Comparison:
     def vectors_of_words(outputs: Tensor) -> Tensor:
         # Some models give NaN on padding, and 0 · NaN is NaN.
         inside = outputs.masked_fill(~switch.mask[..., None], 0).double()
-        return torch.matmul(merger.from_.squeeze(1), inside)[:, sentence, position]
+        means = torch.matmul(merger.from_.squeeze(1), inside)  # over the pieces of words and special tokens
+        return means[:, sentence, position]
 
     def effects(plain: Tensor, changed: Tensor) -> Tensor:
         # Half the squared distance of unit vectors is 1 − cos, of which rounding would leave hardly a digit.
@@ -236,7 +240,7 @@ def _next_words(batch: SharedBatch, causal_lm: Any) -> _Comparison:
 
 
 def _columns(places: Sequence[tuple[int, int, int]]) -> Tensor:
-    """Return the three columns of places as tensors."""
+    """Return the rows of a batch, the positions or pieces in them, and the words, each as a column of all places."""
     return torch.tensor(places, dtype=torch.long).view(-1, 3).T  # a batch of inputs of one piece has no next words
 
 
@@ -244,13 +248,13 @@ def _of_surprise(
     switch: HeadSwitch, sentence: Tensor, word: Tensor, surprise: Callable[[Tensor], Tensor]
 ) -> _Comparison:
     """Compare −log p, which ``surprise`` computes of each item from logits."""
-    batch = len(switch.mask)
+    n_sentences = len(switch.mask)
 
-    def losses(logits: Tensor) -> Tensor:
+    def mean_losses(logits: Tensor) -> Tensor:
         values = surprise(logits)
-        counts = torch.bincount(sentence, minlength=batch).clamp(min=1)
-        of_sentences = values.new_zeros(batch).index_add(0, sentence.to(values.device), values)
-        return of_sentences / counts.to(values.device)
+        n_items = torch.bincount(sentence, minlength=n_sentences).clamp(min=1)  # a sentence without items has loss 0
+        sums = values.new_zeros(n_sentences).index_add(0, sentence.to(values.device), values)
+        return sums / n_items.to(values.device)
 
     return _Comparison(
         switch,
@@ -258,5 +262,5 @@ def _of_surprise(
         word,
         lambda outputs: torch.stack([surprise(logits) for logits in outputs]),
         lambda plain, changed: (changed - plain)[..., None],
-        losses,
+        mean_losses,
     )

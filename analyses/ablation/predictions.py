@@ -26,19 +26,19 @@ from ..dependency.accuracy import DependencyAccuracy
 from ..dependency.tables import TOTALS
 from ..shared.input_sample import InputSample
 from .counting import Values
-from .effects import NUMBERS, AblationMaker
+from .effects import COMPONENTS_AT_ONCE, AblationMaker
 from .pruning import Head
 
 PREDICTED = "predictions "
 """The beginning of the names under which predictions are stored."""
 
-SENTENCES = 40
-"""The number of sentences of the sample, of at most `WORDS` words, for which predictions are kept."""
+MAX_SENTENCES = 40
+"""The number of sentences of the sample, of at most `MAX_WORDS` words, for which predictions are kept."""
 
-WORDS = 25
+MAX_WORDS = 25
 
-_MOST_HEADS = 6
-_LIKELIEST = 3
+_MAX_HEADS = 6
+_N_LIKELIEST = 3
 _DIGITS = 4
 
 Places = list[tuple[int, int]]
@@ -46,16 +46,16 @@ Places = list[tuple[int, int]]
 
 
 def sentences_to_show(metrics: Mapping[str, Any], inputs: Sequence[Sentence]) -> list[Sentence]:
-    """Return the first short sentences of the sample that the explorer shows."""
+    """Return the first short ones of the sampled sentences, which are those that the explorer shows."""
     samples = [metric for metric in metrics.values() if isinstance(metric, InputSample)]
     words: dict[str, tuple[str, ...]] = {}  # of each input of the samples, by its id
     for annotation in (sampled.annotation for sample in samples for sampled in sample.sampled()):
         rows = zip(annotation.rows, annotation.special, strict=True)
         words.setdefault(annotation.id, tuple(word for word, is_special in rows if not is_special))
     # Samples of windows and of pieces have other inputs.
-    short = (sentence for sentence in inputs if len(sentence.words) <= WORDS)
+    short = (sentence for sentence in inputs if len(sentence.words) <= MAX_WORDS)
     by_id = {sentence.id: sentence for sentence in short if words.get(sentence.id) == sentence.words}
-    return [by_id[id_] for id_ in words if id_ in by_id][:SENTENCES]
+    return [by_id[id_] for id_ in words if id_ in by_id][:MAX_SENTENCES]
 
 
 def beats_position(best: pd.DataFrame) -> pd.Series[bool]:
@@ -76,7 +76,7 @@ def heads_to_show(metrics: Mapping[str, Any], heads: Sequence[Head], effect: Val
             break
     by_priority = dict.fromkeys((int(layer), int(head)) for layer, head in (by_effect[0], *finders, *by_effect))
     switched_off = [head for head in by_priority if head in heads]  # finders may be heads that are always on
-    return tuple(sorted(switched_off[:_MOST_HEADS]))
+    return tuple(sorted(switched_off[:_MAX_HEADS]))
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class PredictionMaker:
         predictions: dict[str, list[tuple[float | None, Any]]] = {name: [] for name in names}
         lm = self.maker.lm.to(batch.encoder.device).eval()
         logits_of_input = len(pieces) * lm.config.get_text_config().vocab_size * len(names)
-        inputs_at_once = max(1, NUMBERS // logits_of_input) if len(inputs) > 1 else 1
+        inputs_at_once = max(1, COMPONENTS_AT_ONCE // logits_of_input) if len(inputs) > 1 else 1
         for start in range(0, len(inputs), inputs_at_once):
             end = start + inputs_at_once
             switch = HeadSwitch(batch.encoder, inputs[start:end], lm)
@@ -144,18 +144,19 @@ class PredictionMaker:
     def _prediction(
         self, logits: Tensor, places: Places, batch: SharedBatch
     ) -> tuple[float | None, tuple[tuple[str, float], ...]]:
-        """Return log p of a word, and the likeliest first pieces with their probabilities."""
+        """Return log p of a word, None if nothing predicts it, and the likeliest first pieces with probabilities."""
         if not places:
             return None, ()
         positions, gold = zip(*places, strict=True)
-        log_p = torch.log_softmax(logits[list(positions)].double(), dim=-1)
-        values, ids = log_p[0].exp().topk(_LIKELIEST)
+        log_p = torch.log_softmax(logits[list(positions)].double(), dim=-1)  # (pieces of the word, vocabulary)
+        first_piece = log_p[0].exp()
+        probabilities, ids = first_piece.topk(_N_LIKELIEST)
         texts = [_text(batch, int(id_)) for id_ in ids]
-        likeliest = zip(texts, (round(value, _DIGITS) for value in values.tolist()), strict=True)
+        likeliest = zip(texts, (round(p, _DIGITS) for p in probabilities.tolist()), strict=True)
         return round(float(log_p[range(len(gold)), gold].sum()), _DIGITS), tuple(likeliest)
 
 
 def _text(batch: SharedBatch, id_: int) -> str:
-    """Return a piece as people read it."""
+    """Return a piece as people read it: decoded, or the token itself if only white space comes of that."""
     tokenizer = batch.encoder.tokenizer
     return tokenizer.decode([id_]).strip() or str(tokenizer.convert_ids_to_tokens(id_))

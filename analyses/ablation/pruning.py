@@ -16,6 +16,7 @@ from .counting import Values
 from .effects import AblationMaker
 
 STEPS = 10
+"""The number of shares of heads that are removed, from 0 % on."""
 SEEDS = 10
 """The number of random orders."""
 
@@ -59,7 +60,8 @@ def steps(n_heads: int) -> list[int]:
 
 def sets_of(n_heads: int, *, importance: bool) -> int:
     """Return how many different sets of heads are switched off at most: in each of the `orders`, and none at all."""
-    return (len(("effect", "reverse")) + importance + SEEDS) * (len(steps(n_heads)) - 1) + 1
+    n_orders = 2 + importance + SEEDS  # by effect, the reverse of it, by importance, and at random
+    return n_orders * (len(steps(n_heads)) - 1) + 1
 
 
 def pruned(

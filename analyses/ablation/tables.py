@@ -149,6 +149,7 @@ def _accuracies(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rho(first: pd.Series, second: pd.Series) -> float:
+    """Return Spearman's ρ; NaN for fewer than three pairs of values, or where one side does not vary."""
     return correlation("spearman", first.to_numpy(float), second.to_numpy(float), fewest=3)
 
 
@@ -196,7 +197,7 @@ def joint_p(rows: Sequence[Mapping[str, Any]], seed: int) -> tuple[float, float]
 
 
 def pruning_table(rows: Sequence[Mapping[str, Any]], n_heads: int) -> pd.DataFrame:
-    """Return the table of the effects of removing several heads; random orders are summed up."""
+    """Return the table of the effects of removing several heads: of random orders, their mean, minimum and maximum."""
     table = pd.DataFrame(rows, columns=["order", "seed", "heads", "effect", "value", "total"])
     grouped = table.groupby(["order", "effect", "heads"], sort=False)["value"].agg(["mean", "min", "max"])
     grouped = grouped.reset_index().rename(columns={"mean": "value", "min": "low", "max": "high"})

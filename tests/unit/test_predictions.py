@@ -12,7 +12,7 @@ import torch
 from attentionology import analyze
 from attentionology.analyses import AblationOptions
 from attentionology.analyses.ablation.effects import AblationMaker, HeadMeans
-from attentionology.analyses.ablation.predictions import WORDS, PredictionMaker
+from attentionology.analyses.ablation.predictions import MAX_WORDS, PredictionMaker
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import Sentence, Treebank, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
@@ -64,7 +64,7 @@ def test_predictions_are_those_of_edited_weights(masked, means, monkeypatch):
     """Without a head, the model is one whose head has no values, but the mean in place of its value bias."""
     encoder, lm = masked
     if means:  # as with a large model, whose words are masked one at a time
-        monkeypatch.setattr("attentionology.analyses.ablation.predictions.NUMBERS", 1)
+        monkeypatch.setattr("attentionology.analyses.ablation.predictions.COMPONENTS_AT_ONCE", 1)
     given = HeadMeans(SENTENCES) if means else None
     fill = given.of(encoder) if given else None
     maker = PredictionMaker(HEADS, AblationMaker(HEADS, 3, lm=lm, means=given))
@@ -115,7 +115,7 @@ def test_the_explorer_has_short_sentences_of_its_sample(masked, monkeypatch):
     explorer = run.explorer()
     assert explorer.sample is not None
     shown = {sentence.id: sentence for sentence in explorer.sample.sentences}
-    short = {each.id for each in SENTENCES[:6] if len(each.words) <= WORDS}
+    short = {each.id for each in SENTENCES[:6] if len(each.words) <= MAX_WORDS}
     assert {each.sentence for each in explorer.predictions} == short & set(shown)
     heads = {each.head for each in explorer.predictions}
     assert len(heads) == 7  # six and none
