@@ -78,9 +78,10 @@ class AlignmentCounts(NamedTuple):
 
 def error_rate(links: Array, sure: Array) -> Array:
     """Compute alignment error rates from counts (Och & Ney 2003), NaN where there are neither links nor sure links."""
-    whole = links[..., 0] + sure
+    n_links, hits_sure, hits_possible = np.moveaxis(links, -1, 0)
+    whole = n_links + sure
     with np.errstate(invalid="ignore"):
-        return np.asarray(1 - (links[..., 1] + links[..., 2]) / np.where(whole > 0, whole, np.nan))
+        return np.asarray(1 - (hits_sure + hits_possible) / np.where(whole > 0, whole, np.nan))
 
 
 class LinkAccuracy(ExactMetric):
@@ -183,12 +184,12 @@ class AlignmentAccuracy(LinkAccuracy):
 
     def _counts(self, batch: LinkedPairs) -> Array:
         """Count the links of any direction, pair by pair."""
-        counts = np.zeros((len(batch), *self.shape, 3), dtype=np.int64)
+        counts = np.zeros((len(batch), *self.shape, 3), dtype=np.int64)  # the last axis: all, sure, possible
         sure, possible = batch.gold
         for index, pair in enumerate(batch.pairs):
             tables = batch.tables(self.series, index)
             counts[index, ..., 0] = tables.sum((-1, -2))
-            for column, gold in ((1, sure), (2, possible)):
+            for column, gold in enumerate((sure, possible), start=1):
                 counts[index, ..., column] = (tables & gold[index, : len(pair.source), : len(pair)]).sum((-1, -2))
         return counts
 
@@ -207,8 +208,8 @@ class BaselineAccuracy(LinkAccuracy):
             links = BASELINES[self.name](pair) if self.name in BASELINES else dict(pair.hypotheses)[self.name]
             scored = count_links(links, pair.gold or PairLinks())
             counts.append((scored.links, scored.hits_sure, scored.hits_possible))
-        table = np.array(counts, dtype=np.int64)
-        self.add_counts([pair.id for pair in batch.pairs], table[:, None, None], batch.sure)
+        table = np.array(counts, dtype=np.int64)[:, None, None]  # one layer with one head
+        self.add_counts([pair.id for pair in batch.pairs], table, batch.sure)
 
 
 @dataclass(frozen=True)
@@ -223,6 +224,6 @@ class CountSeries(Counting):
 
     def arguments_of(self, first: LinkedPairs) -> dict[str, Any]:
         """Return all arguments of the metric, which are stored with its states."""
-        layers, heads = first.shape(self.series)
-        options = {"n_layers": layers, "n_heads": heads, "replicates": self.replicates, "seed": self.seed}
+        n_layers, n_heads = first.shape(self.series)
+        options = {"n_layers": n_layers, "n_heads": n_heads, "replicates": self.replicates, "seed": self.seed}
         return {**vars(self.series), **options}

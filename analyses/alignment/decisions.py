@@ -41,8 +41,8 @@ def best_columns(
     """Choose the column with the largest value of each row, the first of equal ones."""
     # Returns the columns, 0-based, with −1 in rows of padding; and in which layers of an input a row has several
     # columns that are equal to the largest one.
-    columns = torch.arange(batch.maps.shape[-1]) < columns_of(batch).lengths[:, None]
-    return _largest(batch.maps, rows_of(batch), columns, tolerance)
+    is_column = torch.arange(batch.maps.shape[-1]) < columns_of(batch).lengths[:, None]  # not padding
+    return _largest(batch.maps, rows_of(batch), is_column, tolerance)
 
 
 def target_links(
@@ -53,9 +53,9 @@ def target_links(
     # layers of a pair a decision was made between values that were equal.
     best, close = best_columns(batch, tolerance)
     is_word = columns_of(batch).words
-    words = (is_word.cumsum(1) - 1).masked_fill(~is_word, -1)  # the word of each column, −1 for special tokens
-    words_of_heads = words[:, None, None].expand(*best.shape[:3], -1).to(best.dtype)
-    return words_of_heads.gather(-1, best.clamp(min=0).long()).masked_fill_(best < 0, -1), close
+    word_of_column = (is_word.cumsum(1) - 1).masked_fill(~is_word, -1)  # −1 for special tokens
+    of_all_heads = word_of_column[:, None, None].expand(*best.shape[:3], -1).to(best.dtype)
+    return of_all_heads.gather(-1, best.clamp(min=0).long()).masked_fill_(best < 0, -1), close
 
 
 def source_links(
@@ -94,7 +94,7 @@ def rows_of(batch: MapBatch) -> Bool[Tensor, "batch n"]:
 
 
 def columns_of(batch: MapBatch) -> Columns:
-    """Return what the columns of a batch stand for."""
+    """Return what the columns of a batch stand for: the same as its rows, unless it says otherwise."""
     return batch.columns or Columns(batch.lengths, batch.special, batch.labels)
 
 

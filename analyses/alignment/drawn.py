@@ -60,16 +60,17 @@ class DrawablePairs(Drawable):
         return self.batch.sentences
 
     def sizes(self) -> list[int]:
-        """Return the number of words of the longer side of each pair, on the source side with special tokens."""
-        return [
-            max(len(pair), len(pieces.source.special if isinstance(pieces, PairPieces) else pair.source))
-            for pair, pieces in zip(self.batch.sentences, self.batch.pieces, strict=True)
-        ]
+        """Return the number of words of the longer side of each pair; a translator's source has special tokens, too."""
+        sizes = []
+        for pair, pieces in zip(self.batch.sentences, self.batch.pieces, strict=True):
+            columns = pieces.source.special if isinstance(pieces, PairPieces) else pair.source
+            sizes.append(max(len(pair), len(columns)))
+        return sizes
 
     def shape(self, kind: str | None) -> tuple[int, int]:
-        """Return the numbers of layers and heads of a series."""
-        reader = self.batch.reader
-        return reader.n_layers, reader.n_heads if self.series[self._index_of(kind)].heads == SINGLE else 1
+        """Return the numbers of layers and heads of a series; all heads together count as one."""
+        has_heads = self.series[self._index_of(kind)].heads == SINGLE
+        return self.batch.reader.n_layers, (self.batch.reader.n_heads if has_heads else 1)
 
     def drawn(self, indices: Sequence[int], kind: str | None) -> Iterator[MapBatch]:
         """Yield the maps of each of some pairs."""
@@ -104,4 +105,7 @@ def sampled_maps(series: Sequence[Series], merge: Merge) -> tuple[SampledMaps, .
     forward = [one_series for one_series in series if one_series.direction == FORWARD]
     shown = tuple(sorted(forward, key=lambda one_series: one_series.heads != SINGLE))  # single heads first
     maker, guesses = PairsToDraw(shown, merge), (Guesses((TO_SOURCE,), source_guesses),)
-    return tuple(SampledMaps(drawn.kind, maker, drawn.measure == "weight", guesses) for drawn in shown)
+    return tuple(
+        SampledMaps(one_series.kind, maker, shares=one_series.measure == "weight", guesses=guesses)
+        for one_series in shown
+    )

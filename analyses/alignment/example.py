@@ -12,7 +12,7 @@ from ..plans import Reader
 from ..shared.resampling import sentence_keys
 from .series import Series, map_makers, maps_of
 
-_MOST_WORDS, _FEWEST_WORDS = 16, 4
+_MAX_WORDS, _MIN_WORDS = 16, 4
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,12 @@ class MapsOfSeries:
 
 
 def choose_pair(pairs: Iterable[SentencePair]) -> SentencePair | None:
-    """Return the pair to look at: a short one, by the hash of its id, so that a part of a corpus may draw first."""
+    """Return the pair to look at: of the short ones, or else of all, that with the smallest hash of its id."""
+    # So each part of a corpus can choose first, and then one of what the parts have chosen.
 
     def sort_key(pair: SentencePair) -> tuple[bool, int, str]:
         sizes = len(pair.source), len(pair)
-        fits = min(sizes) >= _FEWEST_WORDS and max(sizes) <= _MOST_WORDS
+        fits = min(sizes) >= _MIN_WORDS and max(sizes) <= _MAX_WORDS
         return not fits, int(sentence_keys([pair.id])[0]), pair.id
 
     return min(pairs, key=sort_key, default=None)

@@ -59,7 +59,8 @@ def explored_alignment(results: AlignmentResults) -> Contribution:
 def _measures(rows: pd.DataFrame, series: Series) -> Iterator[Measure]:
     """Yield the measures of a series, given its rows of the table of cells."""
     together = ", all heads together" if series.heads == TOGETHER and series.measure != "cosine" else ""
-    facts, id_ = {**vars(series), "together": together}, _id("{column}", vars(series))
+    facts = {**vars(series), "together": together}
+    id_ = _id("{column}", vars(series))  # `head_measures` fills in each column
     yield from head_measures(CELLS, rows, id_, facts, kind=series.kind, relation="alignment", direction=TO_SOURCE)
 
 
@@ -163,7 +164,8 @@ def _rests(together: pd.DataFrame) -> Iterator[Finding]:
 
 def _text(column: str, row: dict[str, Any]) -> str:
     """Return the value of a column for readers, that of an error rate with its interval."""
-    return share(row[column], *((row["low"], row["high"]) if column == _ERROR else ()))
+    interval = (row["low"], row["high"]) if column == _ERROR else ()
+    return share(row[column], *interval)
 
 
 def _id(column: str, row: dict[str, Any]) -> str:

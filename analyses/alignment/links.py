@@ -27,6 +27,7 @@ ROUNDS, DISCOUNT = 2, 0.9
 """The number of rounds, and the factor for the similarity of a word that has a link to one that has none."""
 
 _LEFT_OUT = -1.0
+"""What stands for a cell that must not be chosen; similarities are not below 0."""
 
 
 def itermax(
@@ -65,7 +66,8 @@ def iterated_links(
     batch: MapBatch, tolerance: float
 ) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, "batch layers"]]:
     """Link the words of a batch, given the cosines of all words; see `itermax` and `target_links`."""
-    links, close = itermax(batch.maps, rows_of(batch)[:, :, None] & columns_of(batch).words[:, None], tolerance)
+    cells = rows_of(batch)[:, :, None] & columns_of(batch).words[:, None]  # target words × source words
+    links, close = itermax(batch.maps, cells, tolerance)
     return links.cpu(), close.cpu().any(-1)
 
 
@@ -94,8 +96,8 @@ class LinkedPairs:
 
     def shape(self, series: Series) -> tuple[int, int]:
         """Return the numbers of layers and heads of a series."""
-        layers, heads = self.links[series.one_way].shape[1:3]
-        return layers, heads
+        n_layers, n_heads = self.links[series.one_way].shape[1:3]
+        return n_layers, n_heads
 
     def tables(self, series: Series, index: int, layers: slice = slice(None)) -> Booleans:
         """Return which words of a pair are linked; shape (layers, heads, source words, target words)."""
@@ -106,7 +108,7 @@ class LinkedPairs:
         return symmetrized(forward, reverse, series.direction)
 
     def _table(self, series: Series, index: int, layers: slice) -> Booleans:
-        """Return the same for a series of one direction."""
+        """Return which words of a pair are linked, see `tables`, in a series of one direction."""
         n_source, n_target = len(self.pairs[index].source), len(self.pairs[index])
         links = self.links[series][index, layers].numpy()
         if series.direction == ITERMAX:
@@ -125,10 +127,10 @@ class LinkedPairs:
             {series: torch.cat([part.sizes[series] for part in parts]) for series in first.sizes},
         )
 
-    def overwrite(self, indices: Sequence[int], again: LinkedPairs) -> None:
+    def overwrite(self, indices: Sequence[int], exact: LinkedPairs) -> None:
         """Replace the links of some pairs by those that were made of maps in float64."""
         # All of them are replaced, because float64 decides as float32 does where float32 can.
-        for series, links in again.links.items():
+        for series, links in exact.links.items():
             for index, of_pair in zip(indices, links, strict=True):
                 corner = self.links[series][index]
                 for axis, size in enumerate(of_pair.shape):  # there may be fewer layers, and less padding
@@ -184,16 +186,17 @@ class LinkMaker:
             raise TypeError("links are made of batches of sentence pairs")
         of_passes = [self.in_float32(one_pass) for one_pass in batch.passes()]
         linked = LinkedPairs.together([links for links, _ in of_passes])
-        depths = torch.cat([depths for _, depths in of_passes]).tolist()
-        undecided = {index: depth for index, depth in enumerate(depths) if depth}
-        for indices, exact in batch.exact(map_makers(self.series, self.merge), undecided, undecided):
-            linked.overwrite(indices, self._decided(exact, SAME)[0])
+        layers_to_read = torch.cat([n_layers for _, n_layers in of_passes]).tolist()
+        undecided = {index: n_layers for index, n_layers in enumerate(layers_to_read) if n_layers}
+        for indices, exact in batch.exact(map_makers(self.series, self.merge), undecided, depths=undecided):
+            exact_links, _ = self._decided(exact, SAME)
+            linked.overwrite(indices, exact_links)
         return linked
 
     def in_float32(self, one_pass: PairBatch) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
         """Make the links of one forward pass, whose maps are then dropped, because they may fill the memory."""
         # Returns the links; and how many layers of each pair are to be read again in float64, which decides better.
-        return self._decided(one_pass.maps(map_makers(self.series, self.merge)), 1.0)
+        return self._decided(one_pass.maps(map_makers(self.series, self.merge)), part_of_noise=1.0)
 
     def _decided(self, made: Sequence[MapBatch], part_of_noise: float) -> tuple[LinkedPairs, Int[Tensor, " batch"]]:
         """Return `decided` for all series in one direction, given what each of their `map_makers` has made."""
@@ -241,11 +244,12 @@ def links_of(batch: LinkedPairs, series: Series, layer: int) -> list[list[tuple[
 def _joined(parts: Sequence[Tensor], series: Series) -> Tensor:
     """Put links of several batches one after the other, filled up to the most words that a pair of any of them has."""
     no_link = False if series.direction == ITERMAX else -1
-    longest = [max(sizes) for sizes in zip(*(part.shape[3:] for part in parts), strict=True)]
+    # The first three axes are pairs, layers and heads.
+    max_sizes = [max(sizes) for sizes in zip(*(part.shape[3:] for part in parts), strict=True)]
     padded = []
     for part in parts:
         padding: list[int] = []  # before and after each axis, the last axis first
-        for most, size in zip(reversed(longest), reversed(part.shape[3:]), strict=True):
-            padding += [0, most - size]
+        for max_size, size in zip(reversed(max_sizes), reversed(part.shape[3:]), strict=True):
+            padding += [0, max_size - size]
         padded.append(nn.functional.pad(part, padding, value=no_link))
     return torch.cat(padded)

@@ -141,10 +141,10 @@ class AlignmentOptions(OptionGroup):
 
     @property
     def written_direction(self) -> str:
-        """The direction of the links that are written."""
-        if self.method == "similarity":
-            return self.symmetrize or "intersection"
-        return self.symmetrize or "grow-diag-final" if self.both_directions else "forward"
+        """The direction of the links that are written, or how those of both directions are put together."""
+        if not self.both_directions:
+            return "forward"
+        return self.symmetrize or ("intersection" if self.method == "similarity" else "grow-diag-final")
 
     @property
     def both_directions(self) -> bool:

@@ -73,7 +73,7 @@ def in_terminal(results: AlignmentResults, width: int) -> RenderableType:
     """Return tables of the error rates by layer, of the best layers and heads, and of the baselines."""
     tables = {table.name: table for table in shown_tables(results)}
     shown = [tables[name] for name in ("alignment_layers", "alignment_best", "alignment_baselines") if name in tables]
-    parts = [part for table in shown for part in ("", table.terminal(width))]
+    parts = [part for table in shown for part in ("", table.terminal(width))]  # an empty line before each table
     return Group(*parts[1:])
 
 

@@ -62,7 +62,8 @@ class Series:
     def kind(self) -> str:
         """The name of the kind of map in the explorer, such as ``AWI-norm``, or ``AWI-norm-all`` for all heads."""
         setting = f"{self.setting}-" if self.is_cross else ""
-        return f"{setting}{self.measure}{'-all' if self.heads == TOGETHER and self.measure != 'cosine' else ''}"
+        together = "-all" if self.heads == TOGETHER and self.measure != "cosine" else ""
+        return f"{setting}{self.measure}{together}"
 
     @property
     def label(self) -> str:
@@ -71,12 +72,14 @@ class Series:
 
 
 def all_series(method: str = CROSS, *, both: bool = False) -> Iterator[Series]:
-    """Yield all series of a method."""
+    """Yield all series of a method; links of single heads are only made in the forward direction."""
+    settings = SETTINGS if method == CROSS else (method,)
+    measures = ("cosine",) if method == SIMILARITY else ("norm", "weight")
     directions = (FORWARD, REVERSE, *SYMMETRIZATIONS) if both else (FORWARD,)
     if both and method == SIMILARITY:
         directions = (*directions, ITERMAX)
-    for setting in SETTINGS if method == CROSS else (method,):
-        for measure in ("cosine",) if method == SIMILARITY else ("norm", "weight"):
+    for setting in settings:
+        for measure in measures:
             for direction in directions:
                 yield Series(setting, measure, TOGETHER, direction)
             if method != SIMILARITY:
@@ -105,9 +108,11 @@ def _map_maker(series: Series, merge: Merge) -> CrossMapMaker | MapMaker | Simil
     """Return what makes the maps of a series. Single heads and all of them together have the same maps of weights."""
     if series.measure == "cosine":
         return SimilarityMaker()
-    kind_of_norms = "norm" if series.heads == SINGLE else "attn"
-    kind = "weight" if series.measure == "weight" else kind_of_norms
-    merging: Merge = "norm" if kind == "weight" else merge
+    kind = "weight"
+    merging: Merge = "norm"  # the only way to merge weights
+    if series.measure != "weight":
+        kind = "norm" if series.heads == SINGLE else "attn"
+        merging = merge
     if series.is_cross:
         return CrossMapMaker(kind, "AWI" if series.setting == "AWI" else "AWO", merge=merging)
     return MapMaker(get_kind(kind), merge=merging)
