@@ -348,8 +348,8 @@ _COLUMNS = (
     ),
     Fault(
         "analyses/comparison/section.py",
-        "{name[1 - _NAME // 2 :]}",
-        "{name[_NAME // 2 :]}",
+        "{name[1 - half :]}",
+        "{name[half :]}",
         f"{_COMPARISON}test_long_names_of_runs_are_shortened_in_headings_unless_they_then_are_the_same",
     ),
     Fault(

@@ -63,6 +63,7 @@ Cells = Float32[np.ndarray, "heads_and_first_half runs run"]
 
 
 def _torch_log2(values: Array32, out: Array32) -> None:
+    """Write binary logarithms into ``out``, as `numpy.log2` does."""
     torch.log2(torch.from_numpy(values), out=torch.from_numpy(out))
 
 
@@ -185,10 +186,11 @@ class HeadDistances(Metric):
 
 
 def _groups_of_equal_length(batch: MapBatch, n_heads: int) -> Iterator[list[Array32]]:
-    """Yield the maps of several inputs of the same length at a time."""
-    for n, inputs in groupby((maps for _, maps in batch.unpadded()), key=lambda maps: maps.shape[-1]):
-        at_once = max(1, round(_BLOCK / (n_heads * n**2)))
-        while group := list(islice(inputs, at_once)):
+    """Yield the maps of several successive inputs of the same length, which have about `_BLOCK` cells together."""
+    all_maps = (maps for _, maps in batch.unpadded())
+    for n, maps_of_length in groupby(all_maps, key=lambda maps: maps.shape[-1]):
+        n_inputs = max(1, round(_BLOCK / (n_heads * n**2)))
+        while group := list(islice(maps_of_length, n_inputs)):
             yield group
 
 
@@ -225,12 +227,12 @@ def _sums_of_block(cells: Cells, n_heads: int) -> Int[Tensor, "shifts heads"]:
 
 def _doubled_divergences(sums: Int[Tensor, "shifts heads"]) -> Int[Tensor, "heads heads"]:
     """Return twice the divergence of each pair in the upper triangle, in fixed point."""
-    # With s = p + q, H(s / 2) = −½ Σ s ln s + ½ ln 2 Σ s. The logarithm of the factor, which multiplies Σ s, cancels
-    # out.
+    # The rows of `sums` are those of `_sums_of_block`: first each head alone, then each with the head one place on, two
+    # places on, and so on. With s = p + q, H(s / 2) = −½ Σ s ln s + ½ ln 2 Σ s. What the factor adds cancels out.
     alone, together = sums[0], sums[1:]
-    farthest, heads = together.shape
-    first = torch.arange(heads).expand(farthest, heads)
-    second = (first + torch.arange(1, farthest + 1)[:, None]) % heads
-    pairs = torch.zeros(heads, heads, dtype=torch.int64)
+    farthest, n_heads = together.shape
+    first = torch.arange(n_heads).expand(farthest, n_heads)
+    second = (first + torch.arange(1, farthest + 1)[:, None]) % n_heads  # in a circle
+    pairs = torch.zeros(n_heads, n_heads, dtype=torch.int64)
     pairs.index_put_((torch.minimum(first, second), torch.maximum(first, second)), together, accumulate=True)
     return (alone[:, None] + alone - pairs).triu(1)

@@ -92,13 +92,14 @@ def _scaled(square: Array, seed: int) -> tuple[Array, float]:
     return points, float(cast(float, scaling.stress_))  # the stress is None only before the fit
 
 
-def _clustered(square: Array, merges: Array, clusters: int) -> tuple[list[int], float]:
+def _clustered(square: Array, merges: Array, n_clusters: int) -> tuple[list[int], float]:
     """Return the number of the cluster of each head, the largest cluster being 1, and the mean silhouette."""
-    members = fcluster(merges, clusters, "maxclust").tolist() if len(square) > 1 else [1]
-    order = sorted(set(members), key=lambda cluster: (-members.count(cluster), members.index(cluster)))
-    is_defined = 1 < len(order) < len(square)
-    silhouette = float(silhouette_score(square, members, metric="precomputed")) if is_defined else float("nan")
-    return [order.index(cluster) + 1 for cluster in members], silhouette
+    clusters = fcluster(merges, n_clusters, "maxclust").tolist() if len(square) > 1 else [1]  # of each head
+    # Of clusters of the same size, that of the first head comes first.
+    by_size = sorted(set(clusters), key=lambda cluster: (-clusters.count(cluster), clusters.index(cluster)))
+    is_defined = 1 < len(by_size) < len(square)
+    silhouette = float(silhouette_score(square, clusters, metric="precomputed")) if is_defined else float("nan")
+    return [by_size.index(cluster) + 1 for cluster in clusters], silhouette
 
 
 def _neighbors(square: Array, is_nearest: npt.NDArray[np.bool_], layers: Indices, seed: int) -> pd.DataFrame:

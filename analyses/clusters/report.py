@@ -83,11 +83,12 @@ def distances_figure(distances: pd.DataFrame, geography: Geography, heads: pd.Da
 
 
 def _name(row: dict[str, Any]) -> str:
+    """Return the name of a head, with the relation that it finds if there is one."""
     name = head_name(row["layer"], row["head"])
     return f"{name} {row['relation']}" if isinstance(row.get("relation"), str) else name
 
 
-_NAMED = 40
+_MAX_MEMBERS = 40
 """The number of heads of a cluster that the page names."""
 
 
@@ -179,7 +180,8 @@ def _clusters_table(embedding: pd.DataFrame, names: Mapping[str, str]) -> ShownT
 
 
 def _members(row: Row) -> str:
-    return " ".join(row["heads"][:_NAMED]) + (" …" if len(row["heads"]) > _NAMED else "")
+    """Write the names of the first `_MAX_MEMBERS` heads of a cluster."""
+    return " ".join(row["heads"][:_MAX_MEMBERS]) + (" …" if len(row["heads"]) > _MAX_MEMBERS else "")
 
 
 def cluster_rows(embedding: pd.DataFrame, names: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -232,7 +234,7 @@ def _findings(results: ClusterResults, measure: Measure) -> tuple[Finding, ...]:
     neighbors = results.geography.neighbors
     if not len(neighbors):
         return ()
-    row = neighbors.iloc[0]
+    row = neighbors.iloc[0]  # whether the nearest head is in the same layer
     verdict = "more often than" if is_significant(row["p"]) else "not clearly more often than"
     text = (
         f"The head that attends most alike is in the same layer for {share(float(row['found']))} of the heads, "

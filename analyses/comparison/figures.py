@@ -44,6 +44,7 @@ def contrast_figure(contrast: Contrast) -> Figure | None:
 
 
 def _has_view(contrast: Contrast, row: Difference) -> bool:
+    """Return whether both sides have a chosen head on the page of the same run."""
     return contrast.first.run == contrast.second.run and bool(row.first and row.first.choice and row.second)
 
 
@@ -55,7 +56,7 @@ def _label(contrast: Contrast, row: Difference) -> str:
 
 
 def _values(contrast: Contrast, row: Difference) -> str:
-    """Write the values of both sides."""
+    """Write the values of both sides as a difference, such as ``71.2 − 65.0``."""
     digits = 1 if contrast.unit == "%" else 3
     return " − ".join(
         f"{contrast.scale * measured.value:.{digits}f}" if measured else "?" for measured in (row.first, row.second)

@@ -13,8 +13,8 @@ from ..surface.shown_tables import statistic_names
 from .differences import Difference
 from .results import Comparison, Contrast, Side
 
-_NAMED = 2  # the groups that a finding names
-_MOST = 6  # the findings of a page about differences
+_MAX_NAMED = 2  # the groups that a finding names
+_MAX_FINDINGS = 6  # of a page about differences
 
 
 def kinds_findings(comparison: Comparison) -> Iterator[Finding]:
@@ -38,13 +38,14 @@ def comparison_findings(comparison: Comparison, reports: Mapping[str, str] | Non
             about_chosen_heads.append((of_heads, Finding(text, address_of_head or table)))
         elif others := [row for row in contrast.tested if row.group not in TOTALS]:
             about_others.append((others, Finding(difference_text(contrast, others, heads=False), table)))
-    return (*clear_first(about_chosen_heads), *clear_first(about_others))[:_MOST]
+    return (*clear_first(about_chosen_heads), *clear_first(about_others))[:_MAX_FINDINGS]
 
 
 def clear_first(findings: Sequence[tuple[Sequence[Difference], Finding]]) -> tuple[Finding, ...]:
     """Return the first few findings, given with their differences; those about a clear difference come first."""
-    ordered = sorted(findings, key=lambda rows_and_finding: not clearest(rows_and_finding[0])[0].significant)
-    return tuple(finding for _, finding in ordered[:_MOST])
+    clear = [finding for rows, finding in findings if clearest(rows)[0].significant]
+    unclear = [finding for rows, finding in findings if not clearest(rows)[0].significant]
+    return tuple([*clear, *unclear][:_MAX_FINDINGS])
 
 
 def difference_text(
@@ -67,11 +68,11 @@ def difference_text(
     has_more, less = ("finds more", "less") if heads else ("has larger values", "smaller ones")
     above = sum(row.difference > 0 for row in clear)
     below = len(clear) - above
-    largest = [_named(contrast, row) for row in clear[:_NAMED]]
+    largest = [_named(contrast, row) for row in clear[:_MAX_NAMED]]
     sentences = (
         f"{first} clearly {has_more} than {second} in {above or 'none'} of {tested}, and {less} in {below or 'none'} "
         f"({quantity}). The largest difference{'s' if len(largest) > 1 else ''}: {'; '.join(largest)}"
-        f"{'; …' if len(clear) > _NAMED else '.'}"
+        f"{'; …' if len(clear) > _MAX_NAMED else '.'}"
     )
     return sentences[0].upper() + sentences[1:]
 
@@ -129,11 +130,11 @@ def view_of_better(contrast: Contrast, row: Difference, reports: Mapping[str, st
 def _better(contrast: Contrast, row: Difference) -> tuple[Side, str]:
     """Return the side with the larger value, and the head that it chose."""
     side, measured = (contrast.first, row.first) if row.difference > 0 else (contrast.second, row.second)
-    return side, measured.choice if measured else ""
+    return side, (measured.choice if measured else "")
 
 
 def view_of_side(contrast: Contrast, group: str, side: Side, choice: str) -> str:
-    """Return the view of the head that a side chose for a group."""
+    """Return the view of the head that a side chose for a group, given as ``head direction`` or as ``head``."""
     head, _, direction = choice.partition(" ")
     relation = group if contrast.analysis == "dependency" else None
     return address(head=head, relation=relation, direction=direction if relation else None, kind=side.map)

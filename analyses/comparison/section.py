@@ -26,7 +26,7 @@ from .results import Comparison, Contrast, Side, row_of
 _LONGEST = 40
 """The most rows of a table in a terminal. Longer tables are left to the report."""
 
-_NAME = 28
+_MAX_NAME = 28
 """The characters of the name of a run in a heading of the page, whose title has the whole name."""
 
 
@@ -134,27 +134,34 @@ def contrast_table(contrast: Contrast, name: str = "", reports: Mapping[str, str
 
 
 def _style(row: Row) -> str:
-    return "rare" if not row["tested"] else "strong" if row["significant"] else ""
+    """Return how the row of a group is shown: gray if it was not tested, bold if its difference is significant."""
+    if not row["tested"]:
+        return "rare"
+    return "strong" if row["significant"] else ""
 
 
 def heading(contrast: Contrast, names: Sequence[str] = ()) -> str:
     """Return the heading of a contrast, for example ``dependency, relations: norm minus weight``."""
-    return f"{contrast.analysis}, {contrast.family}: {' minus '.join(names or _names(contrast))}"
+    sides = " minus ".join(names or _names(contrast))
+    return f"{contrast.analysis}, {contrast.family}: {sides}"
 
 
 def _names(contrast: Contrast) -> tuple[str, str]:
+    """Return the names of both sides."""
     return contrast.first.name, contrast.second.name
 
 
 def _shortened(names: Sequence[str]) -> Sequence[str]:
     """Shorten long names in the middle, unless what distinguishes them is there."""
-    short = [name if len(name) <= _NAME else f"{name[: _NAME // 2]}…{name[1 - _NAME // 2 :]}" for name in names]
+    half = _MAX_NAME // 2
+    short = [name if len(name) <= _MAX_NAME else f"{name[:half]}…{name[1 - half :]}" for name in names]
     return short if len(set(short)) == len(set(names)) else names
 
 
 def _figure_name(name: str, contrast: Contrast, taken: dict[str, Figure]) -> str:
     """Return a name for the file of a figure that no other figure of the section has."""
-    words = [name, contrast.analysis, contrast.family.partition(": ")[2] or contrast.family]
+    policy = contrast.family.partition(": ")[2]  # such as "preceding" in "candidates: preceding"
+    words = [name, contrast.analysis, policy or contrast.family]
     stem = "-".join(re.sub(r"\W+", "-", word).strip("-") for word in words)
     names = (stem if k == 1 else f"{stem}-{k}" for k in range(1, len(taken) + 2))
     return next(candidate for candidate in names if candidate not in taken)
@@ -195,6 +202,7 @@ def _numbers(row: Row) -> str:
 
 
 def _p_value(p: float) -> str:
+    """Write a p value; a dash if there is none."""
     if pd.isna(p):
         return "–"
     return "< 0.001" if p < 0.001 else f"{p:.3f}"

@@ -320,7 +320,7 @@ def test_clusters(clusters):
 
 
 def test_many_members_of_a_cluster_are_cut(clusters, monkeypatch):
-    monkeypatch.setattr("attentionology.analyses.clusters.report._NAMED", 3)
+    monkeypatch.setattr("attentionology.analyses.clusters.report._MAX_MEMBERS", 3)
     embedding = clusters.geography.embedding.assign(cluster=[1] * 4 + [2] * 3 + [3] * 5)
     changed = replace(clusters, geography=clusters.geography._replace(embedding=embedding))
     rows = on_page(shown(clusters_section(changed).shown, "head_clusters"))
