@@ -49,7 +49,8 @@ class Forward:
         attentions: the attention weights α of each layer, shape (batch, heads, n, n); empty where they were released.
         mask: True where there is a piece, False on padding; shape (batch, n).
         hidden_states: the input of each layer and what follows the last, shape (batch, n, dim); None if the pass kept
-            only attention.
+            only attention. Those of layers that are computed later are still empty, and OPT projects what follows the
+            last layer to another width.
         model_layers: the weights of the layers; None if the pass kept only attention.
 
     Example:
@@ -64,7 +65,7 @@ class Forward:
 
     attentions: Sequence[Tensor]
     mask: Bool[Tensor, "batch n"]
-    hidden_states: Sequence[Float[Tensor, "batch n dim"]] | None = None
+    hidden_states: Sequence[Tensor] | None = None
     model_layers: ModelLayers | None = None
 
     def __repr__(self) -> str:
