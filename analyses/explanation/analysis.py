@@ -170,7 +170,7 @@ def concluded(facts: ExplainFacts) -> tuple[pd.DataFrame, list[Findings]]:
     for test, of_test in zip(chosen, findings, strict=True):
         table = with_columns(table, test, of_test.columns)
     for test in in_order_of_use(chosen):
-        if test.name in facts.compared:
+        if test.name in facts.compared:  # nothing is compared if no models are trained
             columns = facts.compared[test.name]
             table = with_columns(table, test, {str(name): columns[name].to_numpy() for name in columns})
     return table, findings
@@ -193,8 +193,9 @@ def _scores(facts: ExplainFacts, bootstrap: Bootstrap) -> pd.DataFrame:
     for (model, role), table in facts.models.groupby(["model", "role"], sort=False):
         probabilities = table.drop(columns=["model", "role"]).to_numpy(dtype=np.float64)
         measures = quality(probabilities, labels)
-        (low,), (high,) = bootstrap((probabilities.argmax(1) == labels).astype(np.float64)[:, None])
-        accuracy = measures.pop("accuracy")
+        accuracy = measures.pop("accuracy")  # goes before its interval, and the other measures after it
+        is_correct = (probabilities.argmax(1) == labels).astype(np.float64)
+        (low,), (high,) = bootstrap(is_correct[:, None])  # of one column
         rows.append({"model": model, "role": role, "accuracy": accuracy, "low": low, "high": high, **measures})
     return pd.DataFrame(rows)
 

@@ -96,12 +96,12 @@ def generator(text: str, purpose: str, seed: int) -> np.random.Generator:
 
 
 def read(model: AttentionModel, ids: Sequence[str], texts: Sequence[Words], seed: int = 0) -> TextBatch:
-    """Encode a batch of texts and compute the output of the model."""
+    """Encode a batch of texts and compute the output of the model, which must pay attention to words."""
     with torch.no_grad():
         state = model.encode(texts)
         if state.mask.sum(-1).tolist() != [len(text) for text in texts]:
             raise ValueError("these tests are about words: the model must pay attention to words (level='word')")
-        logits = model.decode(state, state.alpha[:, None])[:, 0].double()
+        logits = model.decode(state, state.alpha[:, None])[:, 0].double()  # under one attention, the model's own
         return TextBatch(model, tuple(ids), state, logits.softmax(-1), model.scores(state), seed)
 
 

@@ -104,7 +104,7 @@ class Drawing:
 
 
 def _nothing(*_: Any) -> Any:
-    """Return nothing: the default of the functions that a test leaves out."""
+    """Return an empty dictionary: the default of the functions that a test leaves out."""
     return {}
 
 
@@ -187,12 +187,12 @@ class ExplanationTest:
 
     @property
     def drawings(self) -> tuple[Drawing, ...]:
-        """All its figures."""
+        """All figures of the test: first `figure`, if it has one, then `more_figures`."""
         return (*([self.figure] if self.figure else []), *self.more_figures)
 
     @property
     def on_page(self) -> tuple[str, ...]:
-        """The columns in its table on the page."""
+        """The columns in its table on the page: `shown`, or else all of its own that are averaged."""
         averaged = tuple(name for name, column in self.columns.items() if column.averaged)
         return averaged if self.shown is None else self.shown
 

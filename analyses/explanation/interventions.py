@@ -61,8 +61,9 @@ def answers_without(batch: TextBatch, gone: Bool[Tensor, "batch k n"]) -> Float[
     """Compute class probabilities without the weights of the words that are ``gone``, k times per text."""
 
     def changed(part: slice) -> Tensor:
-        gone_now = gone[:, part]
-        return erased(batch.model, batch.alpha[:, None].expand(-1, gone_now.shape[1], -1, -1), gone_now)
+        gone_in_part = gone[:, part]
+        alpha = batch.alpha[:, None].expand(-1, gone_in_part.shape[1], -1, -1)  # the same before each change
+        return erased(batch.model, alpha, gone_in_part)
 
     return answers(batch, gone.shape[1], changed)
 
@@ -110,6 +111,6 @@ def ranks(scores: Float[Tensor, "batch k n"], mask: Bool[Tensor, "batch n"]) -> 
     return levels.argsort(dim=-1, stable=True).argsort(dim=-1)
 
 
-def columns(values: Mapping[str, Tensor], there: Bool[Tensor, " batch"]) -> Rows:
+def columns(values: Mapping[str, Tensor], has_value: Bool[Tensor, " batch"]) -> Rows:
     """Convert tensors into columns: one value per text, NaN where a text has none."""
-    return {name: value.double().masked_fill(~there, torch.nan).numpy() for name, value in values.items()}
+    return {name: value.double().masked_fill(~has_value, torch.nan).numpy() for name, value in values.items()}

@@ -70,7 +70,7 @@ class TextExamination:
         return self.table
 
     def parts(self) -> list[tuple[Batch, ...]]:
-        """All parts, in the order of the batches of the model."""
+        """All parts: neighboring batches of the model, put together until they have at least `_TEXTS` texts."""
         parts: list[tuple[Batch, ...]] = []
         part: list[Batch] = []
         for batch in self.model.batches(self.texts):
@@ -104,7 +104,7 @@ class PartFiles:
         self._same_for_all_parts = json.dumps(same_for_all_parts, sort_keys=True, default=str)
 
     def path(self, part: Sequence[Batch]) -> Path:
-        """Return the file of a part."""
+        """Return the file of a part, named by a digest of its texts and of all else on which its numbers depend."""
         ids, texts = self._examination.ids, self._examination.texts
         of_part = [[(ids[index], tuple(texts[index]), query_of(texts[index])) for index in batch] for batch in part]
         digest = hashlib.sha256(f"{self._same_for_all_parts}{json.dumps(of_part)}".encode())
@@ -123,7 +123,7 @@ class PartFiles:
     def write(self, part: Sequence[Batch], table: pd.DataFrame) -> None:
         """Write the table of a part."""
         columns = list(map(str, table.columns))
-        texts = {name: table[name].tolist() for name in columns if table[name].dtype.kind not in "biuf"}
+        texts = {name: table[name].tolist() for name in columns if table[name].dtype.kind not in "biuf"}  # no numbers
         numbers = {name: torch.from_numpy(table[name].to_numpy(copy=True)) for name in columns if name not in texts}
         write_tensors(self.path(part), numbers, {"columns": columns, "texts": texts})
 
@@ -160,8 +160,8 @@ def examined_parts(
 def _examined(
     examination: TextExamination, parts: Sequence[tuple[Batch, ...]], missing: Sequence[int], options: ShareOptions
 ) -> Iterator[tuple[int, pd.DataFrame]]:
-    """Examine parts by their numbers, here or in other processes, and yield each as soon as it is there."""
-    if options.in_this_process or len(missing) < 2:
+    """Examine the missing parts, here or in other processes, and yield the index and the table of each when done."""
+    if options.in_this_process or len(missing) < 2:  # for one part, no process is started
         for index in missing:
             yield index, examination.table(parts[index])
         return

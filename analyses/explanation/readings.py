@@ -33,7 +33,7 @@ class ModelReading:
 
 def reading(model: AttentionModel, texts: Sequence[Words], attend: Attend | None = None) -> ModelReading:
     """Compute the attention and the output of a model on texts; ``attend`` replaces its own attention."""
-    attention: list[Float[ndarray, "_ _"]] = [np.zeros((0, 0), dtype=np.float32)] * len(texts)
+    attention: list[Float[ndarray, "_ _"]] = [np.zeros((0, 0), dtype=np.float32)] * len(texts)  # filled below
     probabilities = np.zeros((len(texts), len(model.classes)))
     with torch.no_grad():
         for indices in model.batches(texts):

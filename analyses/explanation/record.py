@@ -48,7 +48,7 @@ def describe(
         "sentences": {
             "read": len(texts.test),
             "words": texts.test.counts()["words"],
-            "unknown_words": _unknown(tested),
+            "unknown_words": _n_unknown(tested),
             "skipped": [text for text in skipped if text["role"] == "test"],
             "skipped_elsewhere": [text for text in skipped if text["role"] != "test"],
         },
@@ -169,7 +169,7 @@ def notes(tested: Tested, remarks: Sequence[str]) -> Iterator[str]:
             yield "The model was fine-tuned without dropout."
 
 
-def _unknown(tested: Tested) -> int | None:
+def _n_unknown(tested: Tested) -> int | None:
     """Count the tested words that the model does not know; None if this kind of model has no vocabulary."""
     model = tested.model
     if isinstance(model, AttentionClassifier):
@@ -185,7 +185,7 @@ def _warnings(tested: Tested) -> Iterator[str]:
         yield from model.warnings
     words_read = model.words_read if isinstance(model, AttentionClassifier) else tuple
     n_words = sum(len(words_read(text)) for text in tested.words)
-    n_unknown = _unknown(tested) or 0
+    n_unknown = _n_unknown(tested) or 0
     if n_unknown > _MANY_UNKNOWN * n_words:
         share = f"{100 * n_unknown / n_words:.0f} %"
         yield f"{share} of the tested words are unknown to the model, which cannot tell them apart."

@@ -61,7 +61,7 @@ def in_items(text: str) -> str:
 
 
 def registered_tests() -> dict[str, ExplanationTest]:
-    """All tests by name, in the order of `names_of_tests`; at last the one that describes the model."""
+    """All tests by name, in the order of `names_of_tests`, and last the one that describes the model."""
     tests = _tests()
     return tests if _ITEM.get() == "word" else {name: _test_in_items(test) for name, test in tests.items()}
 
@@ -201,7 +201,7 @@ def owner_of() -> dict[str, str]:
 
 
 def borrowed(names: Collection[str]) -> dict[str, list[str]]:
-    """Return the columns that the questions of these tests are about and other tests give, by those other tests."""
+    """Return the columns of other tests that the questions of these tests are about, by the names of those tests."""
     columns: dict[str, list[str]] = {}
     for name in names:
         for question in registered_tests()[name].questions:
@@ -224,4 +224,5 @@ def with_unit(name: str) -> str:
     """Return the label of a column with its unit in brackets."""
     column = column_of(name)
     unit = column.unit.partition(",")[0]  # without the range after the comma
+    # Nothing is added where there is no unit, or where the label begins with it, such as “words”.
     return column.label if column.label.startswith(unit) else f"{column.label} ({unit})"

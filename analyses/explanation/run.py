@@ -117,7 +117,7 @@ def _model(options: ExplainOptions, source: ModelSource | None) -> AttentionMode
     try:
         return source.make(options.seed)
     except ValueError as error:
-        if isinstance(error, AttentionologyError):
+        if isinstance(error, AttentionologyError):  # made for users already
             raise
         raise OptionError(str(error)) from error
 
@@ -126,15 +126,15 @@ def train_tested(tested: Tested) -> Tested:
     """Train the tested model if it has to be trained."""
     if not tested.trains:
         return tested
-    training = tested.training("base", "base", tested.options.seed)
+    training = tested.training(name="base", role="base", seed=tested.options.seed)
     return replace(tested, model=tested.trained([training], "train")["base"])
 
 
 def find_facts(tested: Tested) -> ExplainFacts:
     """Examine the model, compare it with others, and put everything that was found together."""
     options = tested.options
-    tests, floors = _examined_tests(tested)
-    table = tested.examined(tested.model, tests, options.tests, "examine", floors)
+    tests, borrowed_columns = _examined_tests(tested)
+    table = tested.examined(tested.model, tests, options.tests, "examine", borrowed_columns)
     tested = replace(tested, table=table)
     compared: dict[str, Findings] = {}
     for test in in_order_of_use(tested.tests) if tested.trains else ():
@@ -168,16 +168,17 @@ def find_facts(tested: Tested) -> ExplainFacts:
 
 
 def _examined_tests(tested: Tested) -> tuple[list[ExplanationTest], Mapping[str, Sequence[str]]]:
-    """Return the tests of the tested model, and those columns of other tests that questions are about."""
+    """Return the tests to examine, and of those that do not run the columns that questions of the others are about."""
     names = [test.name for test in tested.tests]
-    floors = {owner: columns for owner, columns in borrowed(names).items() if owner not in names}
-    return [test for name, test in registered_tests().items() if name in names or name in floors], floors
+    columns_of = {owner: columns for owner, columns in borrowed(names).items() if owner not in names}
+    return [test for name, test in registered_tests().items() if name in names or name in columns_of], columns_of
 
 
 def examine_share(tested: Tested) -> str:
     """Examine the share of the parts of the tested model that the options ask for, and say what there is now."""
-    tests, floors = _examined_tests(tested)
-    task, shares = tested.examination(tested.model, tests, tested.options.tests, floors), tested.options.shares
+    tests, borrowed_columns = _examined_tests(tested)
+    task = tested.examination(tested.model, tests, tested.options.tests, only=borrowed_columns)
+    shares = tested.options.shares
     with tested.stages("examine"), progress_bar("examine", len(task.ids), unit="texts") as advance:
         _, missing = examined_parts(task, shares, tested.trainings.cache_log, advance)
     total = len(task.parts())

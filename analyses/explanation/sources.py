@@ -148,6 +148,7 @@ class Transformers:
 
     def identity(self, model: TransformerAttention) -> dict[str, Any]:
         """Return what identifies the untrained model in the cache."""
+        # Neither the maps that rank words nor the way of computing changes what is trained.
         scope = {name: value for name, value in model.describe().items() if name not in ("score", "fast")}
         return {"files": model.files.sha256, "revision": model.files.revision, **scope}
 

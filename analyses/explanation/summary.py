@@ -41,12 +41,12 @@ class Bootstrap:
 
     def __init__(self, texts: Sequence[Words] | npt.NDArray[np.uint64], replicates: int = 1000, seed: int = 0) -> None:
         keys = texts if isinstance(texts, np.ndarray) else text_keys(texts, seed)
-        self.texts = np.unique(keys, return_inverse=True)[1]
+        self.number_of_text = np.unique(keys, return_inverse=True)[1]  # the same for texts with the same words
         self.weights = weights_of_keys(keys, replicates).astype(np.float64)
 
-    def distinct(self, there: npt.NDArray[np.bool_]) -> int:
+    def distinct(self, is_marked: npt.NDArray[np.bool_]) -> int:
         """Return the number of different texts among those that are marked."""
-        return len(np.unique(self.texts[there]))
+        return len(np.unique(self.number_of_text[is_marked]))
 
     def __call__(self, values: Float[ndarray, "texts columns"]) -> tuple[Values, Values]:
         """Return the lower and upper bounds of the mean of each column over the texts that are not NaN."""

@@ -45,8 +45,8 @@ class Tested:
     @property
     def trains(self) -> bool:
         """Whether models are trained in this run."""
-        by_name = self.options.model.model is not None and not self.options.transformer.finetune
-        return self.source is not None and not by_name
+        only_loaded = self.options.model.model is not None and not self.options.transformer.finetune
+        return self.source is not None and not only_loaded
 
     @cached_property
     def words(self) -> list[Words]:
@@ -55,7 +55,7 @@ class Tested:
 
     @cached_property
     def base(self) -> ModelReading:
-        """What the model makes of the tested texts."""
+        """The attention of the model to the tested texts, and its output."""
         return reading(self.model, self.words)
 
     def examined(
@@ -146,4 +146,4 @@ class Tested:
     def base_key(self) -> str:
         """Return the key of the tested model in the cache."""
         model: Any = self.model
-        return self.training("base", "base", self.options.seed).key(model)
+        return self.training(name="base", role="base", seed=self.options.seed).key(model)

@@ -204,6 +204,6 @@ def digest(texts: LabelledTexts) -> str:
     """Return a hash of the words, queries and labels of all texts."""
     hashed = hashlib.sha256()
     for text, label in zip(words_of(texts), texts.labels, strict=True):
-        query = ("\x1e", *query_of(text)) if isinstance(text, WordsWithQuery) else ()
+        query = ("\x1e", *query_of(text)) if isinstance(text, WordsWithQuery) else ()  # set apart from the words
         hashed.update("\x1f".join((label, *text, *query)).encode() + b"\n")
     return hashed.hexdigest()

@@ -123,4 +123,5 @@ def _shared_examples(results: Mapping[str, ExplainResults]) -> list[Sequence[Hig
     ]
     shared = [key for key in by_model[0] if all(key in by_key for by_key in by_model)]
     examples = [[by_key[key] for by_key in by_model] for key in shared]
+    # A curve with a prediction that is not a finite number cannot be drawn.
     return [of_models for of_models in examples if all(np.isfinite(text.from_word).all() for text in of_models)]

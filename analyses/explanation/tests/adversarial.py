@@ -57,7 +57,7 @@ def by_gradient(batch: TextBatch, *, epsilon: float = EPSILON, attempts: int = 5
     logits = _initial_logits(batch, attempts).to(alpha).requires_grad_()
     adam = torch.optim.Adam([logits], lr=0.01, amsgrad=True)
 
-    def attention() -> Tensor:
+    def attention() -> Tensor:  # (batch, attempts, rows, n)
         of_words = logits.masked_fill(~mask, -math.inf)
         # A text without words would have only -inf, whose softmax is NaN.
         weights: Tensor = torch.where(mask.any(-1, keepdim=True), of_words, 0.0).softmax(-1) * mask

@@ -177,7 +177,8 @@ def cumulative(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64]
 def significant(texts: pd.DataFrame) -> dict[str, Values]:
     """Return a column ``significant_*`` for each ``p_*``: 1 if p is at most 0.05, else 0; NaN if p is undefined."""
     columns = {}
-    for name in (name for name in TEST.columns if name.startswith("p_") and name in texts):
+    names_of_p = [name for name in TEST.columns if name.startswith("p_") and name in texts]
+    for name in names_of_p:
         p = texts[name].to_numpy(dtype=np.float64)
         columns[f"significant_{name.removeprefix('p_')}"] = np.where(np.isnan(p), np.nan, p <= SIGNIFICANT)
     return columns

@@ -80,7 +80,7 @@ def regularizers_figure(results: ExplainResults, title: str) -> Figure | None:
 
 
 def _dot(axes: Axes, row: pd.Series[Any], height: int, factor: float, color: str) -> None:
-    """Draw a mean, with its interval if there is one."""
+    """Draw a mean at a height, with its interval if there is one; a factor of 100 shows shares in percent."""
     mean, low, high = (factor * float(row[name]) for name in ("mean", "low", "high"))
     if not math.isnan(low):
         axes.plot([low, high], [height, height], color=color, linewidth=1.2, zorder=2)

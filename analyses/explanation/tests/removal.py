@@ -94,8 +94,8 @@ def removal_figure(results: ExplainResults, title: str) -> Figure | None:
 
 def survival(shares: pd.Series, never: pd.Series) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return shares of removed words from 0 to 1, and after each the share of texts whose decision is the same."""
-    # Of a text with several random orders, `shares` is the mean of those with a change, and `never` the share of the
-    # others.
+    # A text may have several random orders: `never` is the share of the orders in which its decision never changes, and
+    # `shares` is the mean over the other orders.
     tested = never.notna()
     changed_at = (1 - never[tested]).groupby(shares[tested]).sum() / tested.sum()  # by share of removed words
     removed = np.concatenate([[0.0], changed_at.index.to_numpy(dtype=np.float64), [1.0]])
