@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ..analyses.contract import OptionError
-from ..analyses.shared.part_options import KEPT, PartOptions
+from ..analyses.shared.part_options import WHAT_IS_KEPT, PartOptions
 from ..analyses.shared.processes import ATTEMPTS, Processes, WorkerError, results_of_processes
 from ..corpora_loaders import Corpus
 from ..corpora_loaders.errors import AttentionologyError
@@ -163,7 +163,7 @@ def _count_in_processes(task: PartTask, numbers: Sequence[int], workers: int) ->
     """Count the parts with these numbers in processes on this machine, which write the files."""
     slow_to_import = (__name__, "transformers.modeling_utils")
     on_gpus = task.job.model.device == "cuda"
-    processes = Processes(workers, kept=KEPT, preloaded=slow_to_import, on_gpus=on_gpus)
+    processes = Processes(workers, kept=WHAT_IS_KEPT, preloaded=slow_to_import, on_gpus=on_gpus)
     for _ in results_of_processes(processes, task.counting, numbers):
         pass  # each process has written the file
 
@@ -238,7 +238,7 @@ def _count_with(ray: Any, actors: Sequence[Any], counter: PartCounter, numbers: 
         except ray.exceptions.ObjectLostError:  # the node of the result died before it was fetched
             waiting.append(number)
         except ray.exceptions.RayError as error:
-            raise WorkerError(f"{part} cannot be counted on the Ray cluster ({error}). {KEPT}") from error
+            raise WorkerError(f"{part} cannot be counted on the Ray cluster ({error}). {WHAT_IS_KEPT}") from error
         else:
             if why_not_counted:
                 raise WorkerError(why_not_counted)

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from ..analyses.contract import Request
 from ..analyses.shared.metric import NamesFiles
-from ..analyses.shared.part_options import KEPT
+from ..analyses.shared.part_options import WHAT_IS_KEPT
 from ..corpora_loaders import Sentence
 from ..extractors import ExtractionError
 from ..extractors.maps.batching import WINDOW
@@ -219,7 +219,7 @@ class PartCounter:
         try:
             write_sealed(path, content)
         except StorageError as error:
-            raise StorageError(f"{error}. {KEPT}", forbidden=error.forbidden) from error
+            raise StorageError(f"{error}. {WHAT_IS_KEPT}", forbidden=error.forbidden) from error
 
     def count(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> None:
         """Count a part and write its file."""

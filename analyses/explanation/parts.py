@@ -26,7 +26,7 @@ from ...storage.cache_log import CacheLog
 from ...storage.plugins import running
 from ...storage.tensors import read_tensors, write_tensors
 from ..contract import OptionError
-from ..shared.part_options import KEPT, ShareOptions
+from ..shared.part_options import WHAT_IS_KEPT, ShareOptions
 from ..shared.processes import Processes, results_of_processes
 from .batch import Rows, TextBatch, examined_batch
 from .contract import ExplanationTest
@@ -166,7 +166,7 @@ def _examined(
             yield index, examination.table(parts[index])
         return
     index_of = {parts[index]: index for index in missing}
-    processes = Processes(options.workers or 1, kept=KEPT, preloaded=(__name__,))
+    processes = Processes(options.workers or 1, kept=WHAT_IS_KEPT, preloaded=(__name__,))
     for part, table in results_of_processes(processes, examination.in_process, list(index_of)):
         yield index_of[part], table
 

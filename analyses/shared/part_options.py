@@ -13,7 +13,7 @@ from tyro.conf import arg
 from ..option_groups import OptionError, OptionGroup
 from .numbers import OptionalNumber
 
-KEPT = "With --parts, the parts that were counted are kept, and the same command continues"
+WHAT_IS_KEPT = "With --parts, the parts that were counted are kept, and the same command continues"
 """What messages say when a run ends before all parts are counted."""
 
 
