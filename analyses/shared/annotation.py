@@ -13,7 +13,7 @@ from ...extractors import Columns, MapBatch, Window
 from ...reports.explorer.data import AnnotatedInput, Link, ShownCase, ShownMention
 from ..plans import Guesses
 
-_OF_SOME = ("tags", "columns", "special_columns", "links", "cases")
+_OPTIONAL_FIELDS = ("tags", "columns", "special_columns", "links", "cases")
 """The fields that only some inputs have, for example sentence pairs. They are not written for other inputs."""
 
 
@@ -65,7 +65,7 @@ class Annotation(AnnotatedInput):
     def encoded(self) -> bytes:
         """Return the annotation as JSON."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        written = {name: value for name, value in values.items() if value or name not in _OF_SOME}
+        written = {name: value for name, value in values.items() if value or name not in _OPTIONAL_FIELDS}
         return json.dumps(written, separators=(",", ":"), default=asdict).encode("ascii")
 
     @classmethod

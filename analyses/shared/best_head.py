@@ -64,6 +64,7 @@ def scored_choices(correct: Array, total: Array) -> tuple[list[Choice], Array, A
     split, half = np.indices(sizes.shape).reshape(2, -1)
     direction, layer, head = np.array(heads, dtype=np.int64).reshape(-1, 3).T
     scores = choosing[split, 1 - half, direction, layer, head].reshape(sizes.shape)
+    # A half without decisions chooses no head, so nothing is scored on the other.
     return heads, np.where(sizes > 0, scores, 0), np.where(sizes > 0, sizes[:, ::-1], 0)
 
 
@@ -79,9 +80,9 @@ def argbest(correct: Array) -> Choice:
 
 def _argbests(correct: Array) -> list[Choice]:
     """Return `argbest` of each of several tables of counts, shape (tables, directions, layers, heads)."""
-    by_head = np.moveaxis(correct, 1, -1)
+    by_head = np.moveaxis(correct, 1, -1)  # table, layer, head, direction
     n_cells = math.prod(by_head.shape[1:])
-    last = n_cells - 1 - by_head.reshape(-1, n_cells)[:, ::-1].argmax(1)
+    last = n_cells - 1 - by_head.reshape(-1, n_cells)[:, ::-1].argmax(1)  # the last one of equally large counts
     layers, heads, directions = np.unravel_index(last, by_head.shape[1:])
     return list(zip(directions.tolist(), layers.tolist(), heads.tolist(), strict=True))
 

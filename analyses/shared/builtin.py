@@ -89,7 +89,7 @@ def check_demo(files: LoadedFiles) -> None:
 
 
 def load_head(encoder: Encoder, *, causal: bool = False) -> Any | None:
-    """Load the model of an encoder once more, from the same files, with its masked-LM or causal LM head."""
+    """Load the files of an encoder once more, with the masked-LM or causal LM head; None if it has no files."""
     from ...extractors import load_causal_lm, load_masked_lm
 
     if encoder.files.folder is None:

@@ -159,6 +159,7 @@ class Greedy:
 
     # values: the values of the candidates of each word, shape (words, heads, candidates), −∞ where there is none.
     # gold: which candidates of each word are right, shape (words, candidates).
+    # most: the largest number of heads that are chosen.
 
     def __init__(self, values: npt.NDArray[np.float32], gold: npt.NDArray[np.bool_], most: int) -> None:
         self.values, self.gold, self.most = values, gold, most
@@ -196,22 +197,23 @@ class Greedy:
         return self._right[key]
 
 
-def named_reading(head: int, shape: tuple[int, int, int]) -> str:
-    """Return the name of a head, with an arrow for the direction in which it is read."""
-    layer, number, direction = np.unravel_index(head, shape)
-    return f"{layer + 1}-{number + 1}{('', *_ARROWS)[direction]}"
+def named_reading(index: int, shape: tuple[int, int, int]) -> str:
+    """Return the name of a head with an arrow for its direction, given its index in (layers, heads, directions)."""
+    layer, head, direction = np.unravel_index(index, shape)
+    arrow = ("", *_ARROWS)[direction]  # the first direction has none
+    return f"{layer + 1}-{head + 1}{arrow}"
 
 
 def heads_of(names: str) -> list[tuple[str, int]]:
     """Return the heads of a cell of the table, such as ``3-9 + 4-2←``, each with the number of its direction."""
-    return [(name.rstrip(_ARROWS), _ARROWS.find(name[-1]) + 1) for name in names.split(" + ")]
+    return [(name.rstrip(_ARROWS), _ARROWS.find(name[-1]) + 1) for name in names.split(" + ")]  # 0 without an arrow
 
 
 def ensemble_table(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pd.DataFrame:
     """Return the table of the counts of `scored_ensembles`, with the keys of the schema."""
-    table = pd.DataFrame(rows, columns=[name for name in schema.names if rows and name in rows[0]])
     if not rows:
         return pd.DataFrame(columns=schema.names)
+    table = pd.DataFrame(rows, columns=[name for name in schema.names if name in rows[0]])
     table["heads"] = [" + ".join(heads) for heads in table["heads"]]
     table["accuracy"] = [rate(row["correct"], row["total"]) for row in rows_of(table)]
     table["heldout_accuracy"] = [rate(row["heldout_correct"], row["heldout_total"]) for row in rows_of(table)]

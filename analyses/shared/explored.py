@@ -61,7 +61,7 @@ def head_measures(
 
 
 def defined(values: Iterable[float], digits: int | None = None) -> Values:
-    """Return values with None in place of NaN."""
+    """Return values, rounded if a number of digits is given, with None in place of those that are not finite."""
     rounded = (float(value) if digits is None else round(float(value), digits) for value in values)
     return tuple(value if math.isfinite(value) else None for value in rounded)
 
@@ -72,7 +72,7 @@ def names_of(table: pd.DataFrame) -> list[str]:
 
 
 def bounds(values: npt.NDArray[np.float64]) -> tuple[Values, Values]:
-    """Return the bounds of the 95 % intervals of heads."""
+    """Return the bounds of the 95 % intervals of all heads, given values of shape (replicates, layers, heads)."""
     low, high = np.quantile(values, [0.025, 0.975], axis=0).reshape(2, -1)
     return defined(low, DIGITS), defined(high, DIGITS)
 

@@ -28,17 +28,17 @@ class OctaveGrid:
     steps: int  # how many steps an octave has, a power of 2
 
     def __len__(self) -> int:
-        return (self.high - self.low) * self.steps + 2
+        return (self.high - self.low) * self.steps + 2  # with the cells below and above the grid
 
     @property
     def edges(self) -> npt.NDArray[np.float64]:
         """The lower edge of each cell."""
-        steps = np.arange(len(self) - 1)
-        return np.concatenate([[0.0], 2.0 ** (self.low + steps // self.steps) * (1 + steps % self.steps / self.steps)])
+        octave, step = np.divmod(np.arange(len(self) - 1), self.steps)  # of all cells but the one below the grid
+        return np.concatenate([[0.0], 2.0 ** (self.low + octave) * (1 + step / self.steps)])
 
     def cells(self, values: Float[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
         """Return the cell of each number, none of which is negative."""
-        bits = self.steps.bit_length() - 1  # of the mantissa
-        step = values.float().contiguous().view(torch.int32) >> (_MANTISSA_BITS - bits)
+        bits = self.steps.bit_length() - 1  # of the mantissa, which number the steps of an octave
+        step = values.float().contiguous().view(torch.int32) >> (_MANTISSA_BITS - bits)  # the exponent and these bits
         first_step = (self.low + _BIAS) << bits
         return (step - first_step + 1).clamp_(0, len(self) - 1).long()

@@ -69,7 +69,8 @@ def heldout_gain(
 ) -> dict[str, float]:
     """Return the held-out accuracy of the best head minus that of the best baseline, with its 95 % interval."""
     of_head = heldout_rate(rows, subsets, replicates)
-    # A baseline is treated as a head, so that it is chosen, scored and resampled in the same way.
+    # The baselines are treated as the heads of one direction and layer, so that they are chosen, scored and resampled
+    # in the same way.
     of_subsets, of_replicates = (
         replace(counts, correct=counts.baselines[:, :, None, None, list(baselines)]) for counts in (subsets, replicates)
     )
@@ -109,6 +110,7 @@ def beside_zero(table: pd.DataFrame, low: str = "low", high: str = "high") -> tu
 
 def score_deviations(rows: list[int], times: Mapping[Choice, int], correct: Array, n: int, replicates: Counts) -> Array:
     """Return how far the mean accuracy of the chosen heads deviates in each replicate, shape (replicates,)."""
+    # times: how many decisions each head is scored on. correct, n: right decisions by head, and all, of the corpus.
     total = drawn(replicates.total[rows])
     scored = sum(times.values())
     if not scored:
@@ -129,7 +131,7 @@ def best_in_replicates(rows: list[int], replicates: Counts) -> Array:
 
 
 def choice_deviations(best: Array, correct: Array, n: int) -> Array:
-    """Return how far the accuracy of the head that is best in each replicate deviates, shape (replicates,)."""
+    """Return how far the accuracy of the best head of each replicate is from their mean, shape (replicates,)."""
     right = np.moveaxis(correct, 0, -1).ravel()[best]
     is_drawn = best >= 0
     accuracies = _shares(right, np.where(is_drawn, n, 0))

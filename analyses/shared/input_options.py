@@ -26,7 +26,7 @@ def default_folder(model: str, corpus: Sequence[str], prefix: str = "") -> Path:
 
 
 def paths_read(*values: str | Path | Sequence[str] | None) -> list[Path]:
-    """Files and folders among the values of options, which may also be names of other things."""
+    """The paths among the values of options: all values but None and the names of the built-in model and corpus."""
     names: list[str | Path] = []
     for value in values:
         if value:

@@ -40,7 +40,7 @@ from .sampled_input import Drawable, SampledInput, Shape, content_sizes, drawabl
 MOST_ROWS = 128
 """The largest number of words, special tokens included, of an input that is kept; of a sentence pair, on each side."""
 
-MOST_FURTHER = 600
+MOST_FURTHER_INPUTS = 600
 """The number of further inputs that fill the whole space, however short they are: a list of more is slow to show."""
 
 _SIZES = ("size", "cells")
@@ -90,14 +90,14 @@ class InputSample(ExactMetric):
     @classmethod
     def state_bytes(cls, **arguments: Any) -> int:
         """Return the bytes that the sample takes at most, apart from the words."""
-        shape = arguments["n_layers"], arguments["n_heads"], MOST_ROWS, MOST_ROWS, 2
+        shape = arguments["n_layers"], arguments["n_heads"], MOST_ROWS, MOST_ROWS, 2  # 2: the number of guesses
         # The guesses and scales of an input of two rows or more take at most three times as much as its map.
         further = 4 * arguments["n_layers"] * arguments["n_heads"] * arguments.get("cells", 0)
         return int(arguments["size"] * sum(content_sizes(shape)) + further)
 
     @classmethod
     def joined_arguments(cls, arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the arguments for samples of several sizes: of them all, the smallest can be made."""
+        """Return the arguments of the largest sample into which all of these can be merged: their smallest sizes."""
         smallest = {name: min(each.get(name, 0) for each in arguments) for name in _SIZES}
         equal_but(arguments, *_SIZES)
         joined = {name: smallest.get(name, value) for name, value in arguments[0].items()}
@@ -106,7 +106,7 @@ class InputSample(ExactMetric):
     def most_bytes(self) -> float:
         """Return the bytes of the states of a full sample, if its inputs are as long as those that are kept now."""
         kept = self.sampled()
-        taken = sum(each.content.nbytes + 8 * self._numbers for each in kept)
+        taken = sum(each.content.nbytes + 8 * self._numbers for each in kept)  # the numbers are int64
         if not kept:
             return float("inf")
         return taken * max(self.size / len(kept) + self.cells / sum(self._spaces(_sides(kept))), 1)
@@ -178,7 +178,7 @@ class InputSample(ExactMetric):
 
     def _read(self, batch: MapBatch) -> Iterator[tuple[Annotation, Tensor, Tensor]]:
         """Yield the annotation, the maps and the guesses of each input of a batch."""
-        shape = (len(batch), 0, *batch.maps.shape[1:4])
+        shape = (len(batch), 0, *batch.maps.shape[1:4])  # no guesses, in case there are no guessers
         guesses = torch.cat([torch.zeros(shape, dtype=torch.int64), *(each.of(batch) for each in self.guessers)], dim=1)
         widths = batch.lengths if batch.columns is None else batch.columns.lengths
         for index, (rows, columns) in enumerate(zip(batch.lengths.tolist(), widths.tolist(), strict=True)):
@@ -206,8 +206,8 @@ class InputSample(ExactMetric):
         self.content = [each.content.to(self.inputs.device) for each in chosen]
 
     def _spaces(self, sides: Iterable[int]) -> list[int]:
-        """Return the cells that inputs take, given their longer sides: at least an equal share among `MOST_FURTHER`."""
-        return [max(side**2, self.cells // MOST_FURTHER) for side in sides]
+        """Return how many cells inputs with these longer sides count for; `MOST_FURTHER_INPUTS` fill the space."""
+        return [max(side**2, self.cells // MOST_FURTHER_INPUTS) for side in sides]
 
     def _numbers_of(self, sampled: SampledInput) -> list[int]:
         """Return the numbers that are stored of an input. The columns of a square map are not among them."""
@@ -263,4 +263,5 @@ def drawn(order: Sequence[tuple[int, int, bytes]], size: int, spaces: Sequence[i
 
 
 def _hashes(names: Sequence[str], seed: int) -> list[int]:
+    """Return a hash of 63 bits of each name."""
     return cast(list[int], (sentence_keys(names, seed) >> np.uint64(1)).tolist())

@@ -205,13 +205,13 @@ class OutcomeCounts(ConfiguredMetric):
         """
         self.check_configuration()
         self._check_limit()
-        heads = int(np.prod(self.shape))
+        n_of_heads = int(np.prod(self.shape))  # the first outcomes; those of baselines and the total follow
 
         def split(state: Tensor) -> Counts:
             array = state.cpu().numpy()
             return Counts(
-                correct=array[..., :heads].reshape(*array.shape[:2], *self.shape),
-                baselines=array[..., heads:-1].copy(),  # read often, and far apart in the state
+                correct=array[..., :n_of_heads].reshape(*array.shape[:2], *self.shape),
+                baselines=array[..., n_of_heads:-1].copy(),  # read often, and far apart in the state
                 total=array[..., -1].copy(),
             )
 

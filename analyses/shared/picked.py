@@ -19,7 +19,7 @@ Kinds = npt.NDArray[np.int8]  # the number of a kind: how a candidate is related
 
 
 def read_in(maps: Any, readings: int) -> Iterator[Any]:
-    """Yield maps (…, n, n) as they are read by rows: as they are, turned, and as a third reading the sum of both."""
+    """Yield maps (…, n, n) in two readings, as they are and transposed, or in three, with the sum of both."""
     turned = maps.swapaxes(-1, -2)
     yield from (maps, turned) if readings == len(DIRECTIONS) else (maps, turned, maps + turned)
 

@@ -113,7 +113,7 @@ def _start(prepare: Callable[[int], Callable[[Any], Any]], started: Any, receive
     try:
         _prepared = prepare(number)
     except (AttentionologyError, OSError) as error:
-        _prepared = str(error) or type(error).__name__
+        _prepared = str(error) or type(error).__name__  # the reason that `_work` returns
 
 
 def _end_with_parent(receiver: Connection) -> None:

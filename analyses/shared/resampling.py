@@ -36,8 +36,8 @@ def sentence_keys(sentence_ids: Sequence[str], seed: int = 0) -> npt.NDArray[np.
 
 
 def halves(sentence_ids: Sequence[str], splits: int, seed: int = 0) -> npt.NDArray[np.bool_]:
-    """Cut the sentences into two halves in several ways."""
-    bits = np.arange(splits, dtype=np.uint64)[:, None]
+    """Return which sentences are in the first half of each of several random splits, shape (splits, sentences)."""
+    bits = np.arange(splits, dtype=np.uint64)[:, None]  # each split has a bit of the hashes of its own
     first: npt.NDArray[np.bool_] = (sentence_keys(sentence_ids, seed)[None, :] >> bits) & np.uint64(1) == 1
     return first
 
