@@ -182,4 +182,5 @@ def _stages(counted: Counted[NormFacts]) -> FeedForwardTables:
         return counted.metric(counted.facts.stages, FeedForwardChange).compute()
     if not isinstance(failure, ExtractionError):
         raise failure
+    # No sentence could be read, so these are the tables of a metric that has counted nothing.
     return FeedForwardChange(len(counted.facts.expansion), ("FF", "RES", "LN")).compute()

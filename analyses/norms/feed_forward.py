@@ -62,7 +62,7 @@ class FeedForwardChange(ExactMetric):
     def __init__(self, n_layers: int, components: Sequence[str], *, top: int = 20) -> None:
         super().__init__()
         self.n_layers, self.components = n_layers, tuple(components)
-        sums = torch.zeros(n_layers, len(components) + 1, dtype=torch.int64)
+        sums = torch.zeros(n_layers, len(components) + 1, dtype=torch.int64)  # the last column is of the whole block
         self.add_state("sums", sums, "sum")
         self.add_state("sentences", sums.clone(), "sum")
         # The four numbers are the amplification in fixed point, the key of the sentence, i, and j. A row that holds no
@@ -133,7 +133,7 @@ def mean_changes(
 
 def raised_shares(maps: Float[Tensor, "layers stages n n"], ff: int) -> Float[Tensor, "layers n n"]:
     """Return by how much the component ``ff`` raises each cell after rows of both maps are divided by their sums."""
-    shares = maps[:, ff : ff + 2] / maps[:, ff : ff + 2].sum(-1, keepdim=True)
+    shares = maps[:, ff : ff + 2] / maps[:, ff : ff + 2].sum(-1, keepdim=True)  # before and after the component
     return shares[:, 1] - shares[:, 0]
 
 
@@ -188,7 +188,7 @@ def read_texts(request: Request, keys: Set[int], read: Reader) -> dict[int, Read
     """Return the sentences with the given keys."""
 
     def key_of(sentence_id: str) -> int:
-        return int(sentence_keys([sentence_id]).view("int64")[0])
+        return int(sentence_keys([sentence_id]).view("int64")[0])  # signed, as in the states of the metric
 
     sentences = [sentence for sentence in request.inputs if key_of(sentence.id) in keys]
     if not sentences:

@@ -133,7 +133,7 @@ def layers_table(results: NormResults) -> ShownTable:
 def _mixing_rows(results: NormResults, mixing: pd.DataFrame) -> list[Row]:
     """Return the mixing ratios of all layers and tokens together, beside those of the paper."""
     published = {} if results.published is None else results.published.mixing
-    ranges = {variant: f"[{low}, {high}]" for variant, (_, high, low) in published.items()}
+    ranges = {variant: f"[{low}, {high}]" for variant, (_mean, high, low) in published.items()}
     rows = rows_of(mixing[(mixing["layer"] == 0) & (mixing["class"] == "all")])
     return [{**row, "published_range": ranges.get(row["variant"], "")} for row in rows]
 

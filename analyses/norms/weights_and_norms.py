@@ -68,7 +68,7 @@ class WeightsAndNorms(ExactMetric):
     def __init__(self, n_layers: int, n_heads: int) -> None:
         super().__init__()
         shape = (len(DISPERSED), n_layers, n_heads)
-        moments = torch.zeros(len(DISPERSED), 2, n_layers, n_heads, dtype=torch.int64)
+        moments = torch.zeros(len(DISPERSED), 2, n_layers, n_heads, dtype=torch.int64)  # sums and sums of squares
         self.add_state("whole", moments, "sum")
         self.add_state("rest", moments.clone(), "sum")
         self.add_state("lowest", torch.full(shape, torch.inf, dtype=torch.float64), "min")
@@ -78,7 +78,7 @@ class WeightsAndNorms(ExactMetric):
 
     def most_bytes(self) -> float:
         """Return the bytes that the cells take if all of them have pairs, which is far from what happens."""
-        return 16 * self.counts[0].numel() * len(TOKEN_CLASSES) * _GRID
+        return 16 * self.counts[0].numel() * len(TOKEN_CLASSES) * _GRID  # two int64 for each cell
 
     def update(self, batch: NormBatch) -> None:
         """Add a batch of norms, layer by layer, because one map in float64 is as large as two in float32."""

@@ -156,6 +156,7 @@ def comparable_statistics(metric: SurfaceStatistics) -> tuple[Comparable, ...]:
         return Measured(group, float(values[layers].mean()), inputs[statistic], deviations[layers].mean(0))
 
     def layer_by_layer(statistic: str, prefix: str = "") -> list[Measured]:
+        """Return the mean of a statistic for each layer alone."""
         return [
             measured(statistic, f"{prefix}layer {index + 1}", slice(index, index + 1))
             for index in range(metric.n_layers)

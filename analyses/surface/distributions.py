@@ -31,7 +31,7 @@ def check_shape(batch: MapBatch, n_layers: int, n_heads: int) -> None:
 
 
 def check_rows(deviation: float) -> None:
-    """Check that rows sum to 1."""
+    """Check that rows sum to 1, given the largest deviation of any; one that is NaN is refused, too."""
     if not deviation <= _TOLERANCE:
         raise ValueError(f"rows sum to 1 only within {deviation:.2g}; extract the maps with normalize='row'")
 

@@ -32,7 +32,7 @@ class GradientImportance(ExactMetric):
         super().__init__()
         self.n_layers, self.n_heads = n_layers, n_heads
         shape = (n_layers, n_heads, len(TOKEN_CLASSES))
-        self.add_state("macro", torch.zeros(2, *shape, dtype=torch.int64), "sum")
+        self.add_state("macro", torch.zeros(2, *shape, dtype=torch.int64), "sum")  # of gradients, of attention
         self.add_state("pooled", torch.zeros(shape, dtype=torch.int64), "sum")
         self.add_state("inputs", torch.zeros(len(TOKEN_CLASSES), dtype=torch.int64), "sum")
         self.add_state("weights", torch.zeros(len(TOKEN_CLASSES), dtype=torch.int64), "sum")

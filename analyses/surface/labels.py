@@ -45,7 +45,7 @@ def label_heads(
     has_label = {label: heads[statistic] > thresholds.of(label) for label, statistic in _STATISTIC.items()}
     labels_of_heads = [[label for label in LABELS[1:] if has_label[label].iloc[row]] for row in range(len(heads))]
     labeled = heads.assign(
-        label=[labels[-1] if labels else "other" for labels in labels_of_heads],
+        label=[labels[-1] if labels else "other" for labels in labels_of_heads],  # the last one wins, see `LABELS`
         labels=[" ".join(labels) for labels in labels_of_heads],
     )
     return labeled if relations is None else labeled.merge(relations, on=["layer", "head"], how="left")

@@ -113,7 +113,7 @@ def _label_rows(heads: pd.DataFrame, specials: Mapping[str, str]) -> list[dict[s
     """Return the names of the heads that have each label."""
     names = label_names(specials)
     rows = []
-    for label in (*LABELS[1:], LABELS[0]):
+    for label in (*LABELS[1:], LABELS[0]):  # at last the heads without a label
         labeled = heads[heads["label"] == label]
         rows.append({"name": label, "label": names.get(label, label), "heads": names_of(labeled)})
     return rows

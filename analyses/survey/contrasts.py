@@ -143,11 +143,13 @@ def _sum(one: Measured, other: Measured) -> Measured:
     return Measured(one.group, one.value + other.value, one.n + other.n, deviations)
 
 
-def _mean(total: Measured, treebanks: int) -> Measured:
-    return Measured(total.group, total.value / treebanks, total.n, total.deviations / treebanks)
+def _mean(total: Measured, n_treebanks: int) -> Measured:
+    return Measured(total.group, total.value / n_treebanks, total.n, total.deviations / n_treebanks)
 
 
 def _without_deviations(with_deviations: Contrast) -> Contrast:
+    """Return a contrast whose statistics have no deviations, to save memory."""
+
     def bare(measured: Measured | None) -> Measured | None:
         return replace(measured, deviations=np.zeros(0)) if measured else None
 

@@ -33,7 +33,7 @@ class Entry(NamedTuple):
     @property
     def shade(self) -> float:
         """How dark the background of an accuracy is, from 0 to 0.55."""
-        return 0.0 if self.weak or self.value != self.value else round(0.55 * self.value, 3)
+        return 0.0 if self.weak or self.value != self.value else round(0.55 * self.value, 3)  # NaN has no shade
 
     @property
     def look(self) -> str:

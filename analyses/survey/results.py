@@ -88,7 +88,7 @@ class Survey(Saved):
 
     @cached_property
     def transfer_means_table(self) -> pd.DataFrame:
-        """The same as means over relations, and over the treebanks that score."""
+        """The rows of `transfer_table` as means over relations, and those as means over the treebanks that score."""
         return rows_table(self.transfer_mean_rows, SURVEY_TRANSFER_MEANS)
 
     @cached_property
