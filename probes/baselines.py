@@ -90,7 +90,7 @@ class RelationOffset(HeadPredictor):
             right = _right_by_offset(sentence)
             for word in np.flatnonzero(scored(sentence)):
                 counts_of[sentence.relations[word]] += right[word]
-                counts_of[""] += right[word]
+                counts_of[""] += right[word]  # of all relations
         self.offsets_ = {relation: _best(counts) for relation, counts in counts_of.items()} or {"": 1}
         return self
 
@@ -153,8 +153,8 @@ class SingleHead(HeadPredictor):
         predicted = []
         for batch in batches:
             index = layer * batch.maps.shape[2] + head  # among the heads of all layers
-            only = slice(index, index + 1)
-            predicted += [_most_attended(example, only)[direction, 0] for example in probed_sentences([batch])]
+            best_head = slice(index, index + 1)
+            predicted += [_most_attended(example, best_head)[direction, 0] for example in probed_sentences([batch])]
         return predicted
 
 

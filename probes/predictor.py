@@ -142,5 +142,5 @@ class HeadPredictor:
         Words without a head in the corpus are left out, and root words count (Clark et al. 2019, §5). The score is NaN
         if no word counts.
         """
-        read = batches if iter(batches) is not batches else list(batches)
-        return uas(read, self.predict(read))
+        repeatable = list(batches) if iter(batches) is batches else batches  # an iterator can be read only once
+        return uas(repeatable, self.predict(repeatable))

@@ -138,7 +138,7 @@ class CorrectWords:
 
     def __init__(self, sentences: Sequence[Sentence]) -> None:
         self._starts = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences])])
-        self.words = np.zeros(self._starts[-1], dtype=bool)
+        self.words = np.zeros(self._starts[-1], dtype=bool)  # True for words with the right head
 
     def add(self, split: Split, predicted: Iterable[np.ndarray]) -> None:
         """Compare predicted heads with those of the tested sentences of a split."""

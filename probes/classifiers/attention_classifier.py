@@ -188,12 +188,13 @@ class AttentionClassifier(nn.Module):
     def batches(self, texts: Sequence[Words]) -> Iterator[list[int]]:
         """Yield the indices of the texts to encode together, the longest first."""
         order = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
+        # A text has two more positions, [SOS] and [EOS]. Positions alone limit a batch, because it has no square maps.
         yield from cut(order, lambda i: len(texts[i]) + 2, "padded", batch_cells=sys.maxsize, batch_pieces=_BATCH_CELLS)
 
     def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> WordStates:
-        """See `AttentionModel`."""
+        """Compute the states of the words of each text and the attention to them; see `AttentionModel`."""
         read = self._read(texts, gradient=gradient)
-        scores = self.attend(read["attended"])[..., 0] / self.scale
+        scores = self.attend(read["attended"])[..., 0] / self.scale  # (batch, n)
         evidence = functional.linear(read["attended"], self.decoder.weight)
         return ClassifierState(**read, alpha=normalized(scores, read["mask"]), evidence=evidence)
 
@@ -252,7 +253,7 @@ class AttentionClassifier(nn.Module):
             return strength * state_penalty(self.regularizer, state.hidden, state.words, state.mask)
 
         def predict(masked_ids: Tensor, is_masked: Tensor) -> Tensor:
-            states = self.encoder(self._embedded(masked_ids), state.lengths)[:, 1:-1]
+            states = self.encoder(self._embedded(masked_ids), state.lengths)[:, 1:-1]  # from the first word on
             return cast(Tensor, tell(states[is_masked]))
 
         return strength * masked_word_penalty(state.ids, state.mask, generator, predict)

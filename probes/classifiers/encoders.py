@@ -32,7 +32,7 @@ class BiLSTM(nn.Module):
     def forward(
         self, embedded: Float[Tensor, "batch positions dim"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch positions size"]:
-        """Compute the state of each position."""
+        """Return the states of both directions, side by side, at each position."""
         # Padding stays where it is; only the words of each text, up to ``last``, change places.
         last = lengths[:, None] - 1
         position = torch.arange(embedded.shape[1])
@@ -54,7 +54,7 @@ class CNN(nn.Module):
     def forward(
         self, embedded: Float[Tensor, "batch positions dim"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch positions size"]:
-        """Compute the state of each position."""
+        """Return the outputs of all convolutions, side by side and after ReLU, at each position."""
         channels = embedded.transpose(1, 2)
         return torch.cat([convolution(channels) for convolution in self.convolutions], dim=1).relu().transpose(1, 2)
 
@@ -69,7 +69,7 @@ class Projection(nn.Module):
     def forward(
         self, embedded: Float[Tensor, "batch positions dim"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch positions size"]:
-        """Compute the state of each position."""
+        """Return the tanh of the linear layer at each position."""
         states: Tensor = self.linear(embedded).tanh()
         return states
 
@@ -77,13 +77,13 @@ class Projection(nn.Module):
 class Embeddings(nn.Module):
     """The embeddings themselves (the model without an encoder of Serrano & Smith)."""
 
-    def __init__(self, dimensions: int, size: int) -> None:
+    def __init__(self, dimensions: int, size: int) -> None:  # the arguments of all encoders
         super().__init__()
 
     def forward(
         self, embedded: Float[Tensor, "batch positions dim"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch positions size"]:
-        """Compute the state of each position."""
+        """Return the embeddings as they are."""
         return embedded
 
 

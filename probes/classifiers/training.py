@@ -22,7 +22,7 @@ from ...extractors.replaceable.attention_model import Attend, AttentionModel, Te
 from ..training import TrainingError
 
 _BLOCK = 50
-"""Texts are sorted by length within stretches of this many batches, which are then cut into batches."""
+"""Texts are sorted by length within blocks of this many batches, which are then cut into batches."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class CrossEntropy:
         alpha: Float[Tensor, "batch rows n"],
         logits: Float[Tensor, "batch classes"],
     ) -> Float[Tensor, ""]:
-        """See `Objective`."""
+        """Compute the weighted loss of the training texts with these indices; see `Objective`."""
         return functional.cross_entropy(logits, self.labels[list(indices)], weight=self.weights, reduction="sum")
 
 
@@ -213,12 +213,12 @@ def mean_auc(probabilities: Float[np.ndarray, "texts classes"], labels: np.ndarr
 
 
 def shuffled_batches(texts: Sequence[Words], size: int, seed: tuple[int, int]) -> Iterator[list[int]]:
-    """Yield the indices of the texts in random batches of similar length."""
+    """Yield the indices of the texts in random order, in batches of texts that are about as long as each other."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(texts))
     batches: list[list[int]] = []
     for first in range(0, len(order), size * _BLOCK):
-        stretch = sorted(order[first : first + size * _BLOCK].tolist(), key=lambda index: len(texts[index]))
-        batches += [stretch[start : start + size] for start in range(0, len(stretch), size)]
+        block = sorted(order[first : first + size * _BLOCK].tolist(), key=lambda index: len(texts[index]))
+        batches += [block[start : start + size] for start in range(0, len(block), size)]
     for index in rng.permutation(len(batches)):
         yield batches[int(index)]

@@ -99,6 +99,7 @@ class Trainings:
         n_read, n_planned = 0, len(training.texts) * training.recipe.epochs  # texts, as the progress bar counts them
 
         def report(n_texts: int, remark: str) -> None:
+            """Count texts for the progress bar, or end this training if all trainings are to stop."""
             nonlocal n_read
             if self._stop.is_set():
                 raise InterruptedError
