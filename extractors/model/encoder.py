@@ -234,7 +234,7 @@ class Encoder(LoadedModel):
         """
         random = random_copy(self.held, seed, self.dtype)
         control = Encoder(random.to(self.device), self.tokenizer, f"{self.name} random-init seed {seed}")
-        control.batching = self.batching
+        control.batching = self.batching  # so that both read the same batches
         return control
 
     def _with_model(self, twin: Any) -> Encoder:

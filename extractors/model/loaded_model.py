@@ -94,6 +94,7 @@ class LoadedModel:
             return self
         ids = tuple(id(parameter) for parameter in self.model.parameters())  # kept alive, and so unique, by the twin
         if self._double is None or self._double[0] != ids:
+            key = parameters_key(self.held)
             try:
                 self._double = ids, self._with_model(float64_twin(self.held))
             except Exception as error:
@@ -101,6 +102,9 @@ class LoadedModel:
                     raise
                 why = f"it cannot be computed in float64, which decides what float32 cannot ({cause(error)})"
                 raise ModelError(f"{self.label}: {why}") from error
+            # For torch, the twin has changed all parameters, but they have the values that were read.
+            if self._read is not None and self._read[0] == key:
+                self._read = parameters_key(self.held), self._read[1]
         double: Model = self._double[1]
         return double
 

@@ -190,6 +190,25 @@ def test_double_follows_parameters_that_are_written_to_and_replaced():
     assert torch.equal(seen[-1], attention(Encoder(copy.deepcopy(encoder.model).double(), encoder.tokenizer)))
 
 
+def test_layers_are_read_again_after_a_change_alone():
+    """They are verified when they are read, which the making of a float64 view needs not repeat."""
+    encoder = tiny.randomised("bert")
+    layers = encoder.layers
+    assert encoder.double.layers is not layers
+    assert encoder.layers is layers
+    with torch.no_grad():
+        encoder.model.encoder.layer[1].attention.self.query.weight[0] += 1
+    changed = encoder.layers
+    assert changed is not layers
+    with torch.no_grad():
+        encoder.model.encoder.layer[1].attention.self.query.weight[0] += 1
+    encoder.model.encoder.layer[0].attention.self.query.weight = nn.Parameter(
+        encoder.model.encoder.layer[0].attention.self.query.weight.detach() * 3
+    )
+    assert encoder.double.layers is not layers  # a view of the new parameters
+    assert encoder.layers is not changed
+
+
 def test_pickled_weights_are_refused_with_the_way_out(tmp_path, monkeypatch):
     encoder, folder = tiny.encoder(), tmp_path / "my-model"
     encoder.model.config.save_pretrained(folder)
