@@ -7,6 +7,8 @@ norms. Even so, these values are less precise in float32 than attention weights,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -37,16 +39,11 @@ def alti(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
     difference; this function does not.
     """
     closer = layer.new_map()
-    weights = layer.weights
-    projection = weights.moving if weights.pre_norm else weights.w_o_normed
     for b, sentence in enumerate(layer.sentences()):
-        if weights.pre_norm:
-            target, scale, residual = sentence.p, None, sentence.x[0]
-        else:
-            target, scale = sentence.a, sentence.scale[0]
-            residual = weights.linear_norm(sentence.x[0] * scale)
-        target = sentence.merge_rows(target)[0]
-        for block in contribution_blocks(sentence, [projection], scale, [residual]):
+        output, projection, scale, linear = _decomposed(sentence)
+        target = sentence.merge_rows(output)[0]
+        residual = linear(sentence.x[0] * scale[0])
+        for block in contribution_blocks(sentence, [projection], scale[0], [residual]):
             block_target = target[block.rows]
             parts = merged_rows(sentence, block, block.vectors[0])
             # The differences are taken by component, because the two norms are large and nearly equal.
@@ -68,17 +65,10 @@ def alti_l2(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
     The difference is computed as ``(2⟨t_ij, a_i⟩ − ‖t_ij‖²) / (‖a_i‖ + ‖a_i − t_ij‖)``, which equals it and has no
     cancellation. The numerator needs only norms and inner products, so the vectors t_ij are never formed.
     """
-    weights = layer.weights
-    if weights.pre_norm:
-        target, projection = layer.p, weights.moving
-        scale = torch.ones_like(layer.scale)
-        from_itself = layer.from_itself()
-        norms = contribution_norms(layer, weights.gram, diagonal=from_itself)
-    else:
-        target, projection = layer.a, weights.w_o_normed
-        scale = layer.scale
-        from_itself = weights.linear_norm(layer.from_itself(scale))
-        norms = contribution_norms(layer, weights.gram_normed, scale, from_itself)
+    target, projection, scale, linear = _decomposed(layer)
+    from_itself = linear(layer.from_itself(scale))
+    gram = layer.weights.gram if layer.weights.pre_norm else layer.weights.gram_normed
+    norms = contribution_norms(layer, gram, scale, from_itself)
     # ⟨v P, a⟩ = ⟨v, a Pᵀ⟩: the targets are projected once instead of the values once per query.
     back_projected = (target @ projection.T).view(*layer.v.shape).transpose(1, 2)
     products = (layer.factors * torch.matmul(back_projected, layer.v.permute(0, 2, 3, 1))).sum(1) * scale
@@ -87,3 +77,12 @@ def alti_l2(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
     length = target.norm(dim=-1, keepdim=True)
     length_without = (length**2 - numerator).clamp(min=0).sqrt()
     return distributions((numerator / (length + length_without)).clamp(min=0).unsqueeze(1))
+
+
+def _decomposed(layer: Layer) -> tuple[Tensor, Tensor, Tensor, Callable[[Tensor], Tensor]]:
+    """Return the output that is decomposed, and the projection P, the ``scale`` and the linear map L of its parts."""
+    # The contribution of key j to query i is ``scale_i · Σ_h α^h_ij v^h_j P^h``, plus ``L(scale_i · x_i)`` if i = j.
+    weights = layer.weights
+    if weights.pre_norm:  # no layer norm follows
+        return layer.p, weights.moving, layer.x.new_ones(*layer.x.shape[:-1], 1), lambda vectors: vectors
+    return layer.a, weights.w_o_normed, layer.scale, weights.linear_norm
