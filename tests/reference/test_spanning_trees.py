@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -265,8 +266,11 @@ def test_a_run_has_trees(family):
     assert section.tables["dependency_trees_best"] is trees.best
     counted = run.parts[0].counted
     metric = counted.metric(counted.facts.model, DependencyAccuracy)
-    texts = [finding.text for finding in explored_dependency(results, metric, "weight").findings]
-    assert sum("Spanning trees of single heads" in text for text in texts) == 2
+    findings = explored_dependency(results, metric, "weight").findings
+    found = {each.text: each.address for each in findings if "Spanning trees of single heads" in each.text}
+    best_of_all = [re.findall(r"all sentences is (\d+-\d+)", text) for text in found]
+    assert list(found.values()) == [f"#head={head}&kind=weight" for (head,) in best_of_all]
+    assert len(found) == 2
 
 
 def test_a_run_without_the_library_is_refused(monkeypatch):

@@ -26,7 +26,8 @@ GROUPS = {"det": (0.8, 0.6, 100), "obj": (0.5, 0.55, 80), "iobj": (0.4, 0.1, 7)}
 NOISE = {"det": 0.06, "obj": 0.02, "iobj": 0.1}
 
 
-def compared(unit):
+def compared(unit, order=1):
+    """The comparison of both sides; with the order −1, of the second one with the first."""
     rng = np.random.default_rng(0)
     noise = {name: rng.normal(scale=NOISE[name], size=(2, 200)) for name in GROUPS}
     sides = []
@@ -36,7 +37,7 @@ def compared(unit):
         )
         sides.append(Comparable("relations", measured, "words found", "words", 0, unit))
     names = Side("one", "norm", "norm"), Side("one", "weight", "weight")
-    return contrast("dependency", sides[0], sides[1], *names, "paired", min_count=50)
+    return contrast("dependency", *sides[::order], *names[::order], "paired", min_count=50)
 
 
 def expected(comparison, unit):
@@ -123,7 +124,8 @@ def test_a_finding_says_which_kind_of_map_finds_more():
         "chosen on one half of the text and scored on the other). The largest difference: det (norm 80.0 % by head "
         f"3-9, weight 60.0 % by head 1-2, n = 100 / 101; {interval})."
     )
-    assert finding.address == "#head=3-9&relation=det&direction=dep->head&kind=norm"
+    (turned,) = kinds_findings(Comparison((compared("%", -1),), 50))
+    assert turned.address == finding.address == "#head=3-9&relation=det&direction=dep->head&kind=norm"
 
 
 def with_p(found: Contrast, p: float) -> Comparison:

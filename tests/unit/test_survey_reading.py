@@ -120,10 +120,10 @@ def test_entries_lead_to_their_heads_in_the_reports_of_the_cells(tmp_path: Path)
     expected = [f"../runs/{model}%20{treebank}.html{view}" for model in HELDOUT for treebank in NS]
     assert [html.unescape(link) for link in re.findall('href="(.*?)"', matrix(tmp_path / "deeper"))] == expected
     assert "href" not in matrix()
-    best = results[0].best["weight"].assign(correct=0)
+    best = results[0].best["weight"].assign(correct=0, total=1030)
     results = (replace(results[0], best={"weight": best}), *results[1:])
     first, _ = on_page(accuracies(replace(survey, results=results)))
-    assert first["few"] == "33.3 (n = 3), offset 45.0"  # no head stands for one that finds nothing
+    assert first["few"] == "33.3 n = 1,030, offset 45.0"  # no head stands for one that finds nothing
     assert matrix(tmp_path).count("href") == 3
 
 
