@@ -37,7 +37,8 @@ def compared(unit, order=1):
         )
         sides.append(Comparable("relations", measured, "words found", "words", 0, unit))
     names = Side("one", "norm", "norm"), Side("one", "weight", "weight")
-    return contrast("dependency", *sides[::order], *names[::order], "paired", min_count=50)
+    (one, name), (other, other_name) = list(zip(sides, names, strict=True))[::order]
+    return contrast("dependency", one, other, name, other_name, "paired", min_count=50)
 
 
 def expected(comparison, unit):
