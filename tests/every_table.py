@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,12 +32,14 @@ class Written:
 
     Attributes:
         columns: the columns of each table by its name.
+        headers: the name of every CSV and LaTeX file without its kind of map, and its columns in their order.
         records: the content of every ``run.json``.
         summaries: the content of every ``summary.json``.
         latex: the LaTeX files.
     """
 
     columns: dict[str, list[str]] = field(default_factory=dict)
+    headers: list[tuple[str, list[str]]] = field(default_factory=list)
     records: list[dict[str, Any]] = field(default_factory=list)
     summaries: list[dict[str, Any]] = field(default_factory=list)
     latex: list[Path] = field(default_factory=list)
@@ -48,7 +51,11 @@ class Written:
                 header = next(csv.reader(file))
             known = self.columns.setdefault(path.stem, [])
             known += [name for name in header if name not in known]
-        self.latex.extend(sorted(folder.rglob("*.tex")))
+            self.headers.append((path.name, header))
+        for path in sorted(folder.rglob("*.tex")):
+            heading = path.read_text(encoding="utf-8").partition("\\toprule\n")[2].partition(r" \\")[0]
+            self.latex.append(path)
+            self.headers.append((re.sub("-(weight|norm)", "", path.name), heading.split(" & ")))
         self.records.append(json.loads((folder / "run.json").read_text(encoding="utf-8")))
         self.summaries.append(json.loads((folder / "summary.json").read_text(encoding="utf-8")))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -20,6 +22,11 @@ Cells = list[dict[str, str]]
 
 Columns = dict[str, str | Callable[[Any], str]]
 """What stands below each heading; see `cells`."""
+
+
+with (Path(__file__).parent / "headers.csv").open(encoding="utf-8", newline="") as file:
+    HEADERS = {name: columns for name, *columns in csv.reader(file)}
+"""The columns of every CSV and LaTeX file in their order, some of which not every run has; see `assert_order`."""
 
 
 class _Page(HTMLParser):
@@ -134,8 +141,14 @@ def distinct(table: pd.DataFrame) -> pd.DataFrame:
     return values
 
 
+def assert_order(file: str, columns: Iterable[str]) -> None:
+    """Compare the columns of a file with those that it should have, in their order."""
+    found = [*columns]
+    assert found == [name for name in HEADERS[file] if name in found], file
+
+
 def assert_declared(tables: Mapping[str, pd.DataFrame], schemas: Iterable[Schema], numbers: Iterable[str] = ()) -> None:
-    """Compare what schemas say of tables with their values: the order of columns that belong together, and the types.
+    """Compare what schemas say of tables with their values: the order of columns, and the types.
 
     Args:
         tables: the tables by name, those of some schemas may be missing.
@@ -145,6 +158,7 @@ def assert_declared(tables: Mapping[str, pd.DataFrame], schemas: Iterable[Schema
     unknown = {*numbers}
     for schema in schemas:
         table = tables.get(schema.name, pd.DataFrame())
+        assert_order(f"{schema.name}.csv", map(str, table))
         for column in schema.columns:
             names = [name for name in column.names.split() if name in table]
             assert names == [name for name in table if name in names], schema.name

@@ -15,6 +15,7 @@ from attentionology.analyses.surface.statistics import STATISTICS
 from docs import generate
 from tests import documentation
 from tests.every_table import Written, everything_written
+from tests.shown_tables import HEADERS, assert_order
 
 PAGE = "docs/reference/tables.md"
 RECORD = "docs/reference/run-json.md"
@@ -69,6 +70,14 @@ def test_the_page_describes_all_tables_and_columns(written):
     for table, columns in written.columns.items():
         expected = page[table] - {name for name in page[table] if (table, name) in NOT_WRITTEN}
         assert expected == {*columns} - ({"map"} - page[table]), table
+
+
+@pytest.mark.slow
+def test_columns_stand_in_their_order(written):
+    """In every table as CSV, and in LaTeX, whose columns are those of the page."""
+    for file, header in written.headers:
+        assert_order(file, header)
+    assert {file for file, _ in written.headers} == set(HEADERS)
 
 
 def keys(value: Any, name: str = "") -> Iterator[str]:
