@@ -53,12 +53,13 @@ class AlignJob(Job):
 
     def paths_read(self, corpus: Corpus | None = None) -> list[Path]:
         """Return the paths of the model, the sentence pairs, and the files of links."""
-        loaded, files = [file.path for file in corpus.files] if corpus else [], self.groups[BitextOptions]
+        files = self.groups[BitextOptions]
+        loaded = [file.path for file in corpus.files] if corpus else []
         baselines = [name_and_file.partition("=")[2] for name_and_file in files.baseline]
         return paths_read(self.model.model, files.source, files.target, files.gold, baselines, loaded)
 
     def check(self, corpus: Corpus | None = None) -> None:
-        """Validate the options, as `Job.check` says."""
+        """Validate the options, as `Job.check` says. The sample has gold links of its own."""
         super().check(corpus)
         bitext = self.groups[BitextOptions]
         if bitext.gold is None and bitext.source != SAMPLE and self.groups[AlignmentOptions].controls:

@@ -45,7 +45,7 @@ class AnalyzeJob(Job):
 
     @property
     def kinds(self) -> Iterable[type[Any]]:
-        """The groups that every run has, and those of all analyses."""
+        """The groups that every run has, and those of all analyses, each once."""
         of_analyses = [kind for row in registered_analyses().values() for kind in row.options]
         return dict.fromkeys([*_OF_ALL, *of_analyses])
 
@@ -72,7 +72,8 @@ class AnalyzeJob(Job):
 
     def paths_read(self, corpus: Corpus | None = None) -> list[Path]:
         """Return the paths of the model and the corpus, and of the files that options of analyses name."""
-        loaded, files = [file.path for file in corpus.files] if corpus else [], self.groups[CorpusOptions]
+        files = self.groups[CorpusOptions]
+        loaded = [file.path for file in corpus.files] if corpus else []
         return paths_read(self.model.model, files.corpus, files.text, loaded, *self._files_in_options())
 
     def _files_in_options(self) -> list[Path]:

@@ -29,9 +29,9 @@ class Citation(NamedTuple):
 
 def cite_run(folder: Path) -> Citation:
     """Return what a paper says of the run in a folder."""
-    record = read_record(folder)
+    record = read_record(folder) or {}  # an empty record lacks all keys, which is an error below
     try:
-        return Citation(methods(record or {}), bibtex(record or {}))
+        return Citation(methods(record), bibtex(record))
     except (KeyError, TypeError) as error:
         raise AttentionologyError(f"{folder}: no run of one model on one corpus to cite ({error!r})") from None
 

@@ -40,13 +40,13 @@ class ComparedRun:
         if isinstance(run, str | Path):
             return load_compared_run(Path(run))
         families = {(part.analysis.name, part.kind or ""): part.analysis.comparable(part.counted) for part in run.parts}
-        kinds = Counter(part.analysis.name for part in run.parts)
-        results = {part.analysis.name: part.results for part in run.parts if kinds[part.analysis.name] == 1}
+        n_kinds = Counter(part.analysis.name for part in run.parts)
+        results = {part.analysis.name: part.results for part in run.parts if n_kinds[part.analysis.name] == 1}
         return cls(run.titles, run.record, families, results, folder=run.folder)
 
     @property
     def analyses(self) -> dict[str, list[str]]:
-        """The names of all analyses, each with the kinds of maps that can be compared."""
+        """The names of all analyses, each with the kinds of maps that can be compared, "" if it is not of maps."""
         analyses: dict[str, list[str]] = {}
         for (name, kind), families in self.families.items():
             analyses.setdefault(name, []).extend([kind] if families else [])
@@ -55,7 +55,7 @@ class ComparedRun:
     def __str__(self) -> str:
         described = []
         for name, kinds in self.analyses.items():
-            remark = ", ".join(filter(None, kinds)) if kinds else "nothing to compare"
+            remark = ", ".join(kinds) if kinds else "nothing to compare"  # empty if the analysis is not of maps
             described.append(f"{name} ({remark})" if remark else name)
         return " and ".join(described)
 
@@ -126,6 +126,6 @@ def _reading_of(record: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what decides which inputs a run has read."""
     corpus, options = record["corpus"], record["options"]
     files = [file["sha256"] for file in corpus["files"]]
-    skipped = {skipped["id"] for skipped in record["sentences"]["skipped"]}
-    deciding = ("tokens", "limit", "segments", "segment_ids", "max_length", "stride")
-    return files, skipped, corpus["unit"], corpus["counts"], [options.get(name) for name in deciding]
+    skipped = {entry["id"] for entry in record["sentences"]["skipped"]}
+    deciding_options = ("tokens", "limit", "segments", "segment_ids", "max_length", "stride")
+    return files, skipped, corpus["unit"], corpus["counts"], [options.get(name) for name in deciding_options]

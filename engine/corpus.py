@@ -100,7 +100,7 @@ def has_trees(options: CorpusOptions) -> bool:
 
 
 def check_files(options: CorpusOptions) -> None:
-    """Check that the files exist."""
+    """Check that --corpus and --text are not both given, that neither is empty, and that the files exist."""
     for name in ("corpus", "text"):
         if getattr(options, name) == ():
             raise OptionError(f"--{name} needs at least one name")
@@ -112,7 +112,7 @@ def check_files(options: CorpusOptions) -> None:
 
 
 def check_analyses(options: CorpusOptions, chosen: Sequence[AnalysisRow]) -> None:
-    """Check that analyses fit the corpus, before anything slow happens. The files exist."""
+    """Check that analyses fit the corpus, before anything slow happens. The files must exist."""
     of_mentions = next((analysis.name for analysis in chosen if analysis.of_mentions), None)
     if of_mentions and options.text:
         raise OptionError(f"--analyses {of_mentions} needs a --corpus with mentions, not --text")

@@ -94,12 +94,12 @@ class RunEstimate:
 
 def memory_lines(memory: int, memory_of_worker: int, processes: int | None) -> Iterator[str]:
     """Yield what a dry run says of the bytes of memory that the main process and each worker need."""
-    available, libraries = available_memory(), f"of which {size(LIBRARIES)} are for the libraries"
-    here = "" if available is None else f"; {size(available)} are available here"
-    yield f"Memory: about {size(memory)}, {libraries}{here}"
+    available, of_libraries = available_memory(), f"of which {size(LIBRARIES)} are for the libraries"
+    of_available = "" if available is None else f"; {size(available)} are available here"
+    yield f"Memory: about {size(memory)}, {of_libraries}{of_available}"
     if processes != 1:
         workers = "each worker" if processes is None else f"each of {processes:,} workers"
-        yield f"Memory of {workers}: about {size(memory_of_worker)}, {libraries}"
+        yield f"Memory of {workers}: about {size(memory_of_worker)}, {of_libraries}"
 
 
 def estimate_run(
@@ -180,6 +180,7 @@ def _estimate_pass(corpus_pass: Pass, analyses: list[str], sizes: Sequence[int],
     bytes_in_files = [packed_bytes(states) for states in counts.states().values()]
 
     def bytes_on_disk(n_inputs: int) -> float:
+        """Return the bytes that the counts of a number of inputs take in files, given those of the first inputs."""
         times = n_inputs / len(first.inputs)
         return sum(packed * _growth(metric, times) for metric, packed in zip(metrics, bytes_in_files, strict=True))
 

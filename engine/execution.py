@@ -77,12 +77,12 @@ def check_job(job: Job, part_options: PartOptions, model: LoadedModel | None, co
 
 
 def _title(corpus: Corpus, limit: int | None) -> str:
-    """Name the files of a corpus, and how many of its inputs were read if the limit was reached."""
-    unit, files = corpus.limit_unit, title_of_files([file.path for file in corpus.files])
-    read = corpus.counts().get(unit, len(corpus))
-    if not files:
-        return amount(read, unit)
-    return f"{files}, first {limit:,} {unit}" if read == limit else files
+    """Name the files of a corpus, and how many of its inputs were read if the limit was reached or it has no files."""
+    unit, title = corpus.limit_unit, title_of_files([file.path for file in corpus.files])
+    n_read = corpus.counts().get(unit, len(corpus))
+    if not title:
+        return amount(n_read, unit)
+    return f"{title}, first {limit:,} {unit}" if n_read == limit else title
 
 
 def _run(

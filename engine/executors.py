@@ -41,11 +41,11 @@ class PartProgress:
     def __init__(self, counter: PartCounter) -> None:
         self._parts, self._has = counter.parts, counter.has
         self._unfinished = 0  # the inputs counted of the part whose file is not written yet
-        self.total = sum(map(len, counter.parts))
+        self.total = sum(map(len, counter.parts))  # the number of inputs of all parts
 
-    def advance(self, inputs: int) -> None:
+    def advance(self, n_inputs: int) -> None:
         """Add inputs of the part that this process is counting."""
-        self._unfinished += inputs
+        self._unfinished += n_inputs
 
     def finish(self) -> None:
         """Say that the file of the part that this process has counted is written."""

@@ -33,7 +33,7 @@ from .results import Part
 MOST_FINDINGS = 8
 """The number of findings at the top of the page."""
 
-_COMPRESSED = 0.75
+_BYTES_PER_CELL = 0.75
 """The bytes in the page of one cell of a map, with its share of the guesses; for the demo, they are 0.79. A little more
 is kept than fits, so that little space stays empty."""
 
@@ -92,28 +92,30 @@ def explorer_of(
     )
 
 
-def cells_to_fill(layers: int, heads: int, kinds: int) -> int:
+def cells_to_fill(n_layers: int, n_heads: int, n_kinds: int) -> int:
     """Return the number of cells of one head's map of one kind that fill the page, all inputs together."""
-    return round(_most_bytes(layers, heads) / _COMPRESSED / (layers * heads * kinds))
+    return round(_most_bytes(n_layers, n_heads) / _BYTES_PER_CELL / (n_layers * n_heads * n_kinds))
 
 
-def _most_bytes(layers: int, heads: int) -> int:
+def _most_bytes(n_layers: int, n_heads: int) -> int:
     """Return the number of bytes that the maps and guesses of all sampled inputs may take in the page."""
     # A model of the usual size, such as BERT-base, has 144 heads. The page of a larger model may be larger.
-    return 5_000_000 if layers * heads <= 144 else 12_000_000
+    return 5_000_000 if n_layers * n_heads <= 144 else 12_000_000
 
 
-def _for_all_heads(measure: Measure, layers: int, heads: int) -> Measure:
+def _for_all_heads(measure: Measure, n_layers: int, n_heads: int) -> Measure:
     """Return a measure with a value for each head; those of a map that all heads of a layer share are repeated."""
-    if len(measure.values) == layers * heads:
+    if len(measure.values) == n_layers * n_heads:
         return measure
-
-    def repeated(values: Values | None) -> Values | None:
-        return None if values is None else tuple(value for value in values for _ in range(heads))
-
-    values = repeated(measure.values) or ()
+    values = _repeated(measure.values, n_heads) or ()
+    low, high = _repeated(measure.low, n_heads), _repeated(measure.high, n_heads)
     note = f"{measure.note} All heads of a layer share one map."
-    return replace(measure, values=values, low=repeated(measure.low), high=repeated(measure.high), note=note)
+    return replace(measure, values=values, low=low, high=high, note=note)
+
+
+def _repeated(values: Values | None, times: int) -> Values | None:
+    """Return the values, each a number of times in sequence; None if there are none."""
+    return None if values is None else tuple(value for value in values for _ in range(times))
 
 
 def _findings(of_analyses: Sequence[Sequence[Finding]]) -> tuple[Finding, ...]:

@@ -221,7 +221,7 @@ def _write(path: Path, table: pd.DataFrame) -> None:
 
 
 def write_tables(folder: Path, tables: Sequence[ShownTable], over: pd.DataFrame | None, name: str) -> None:
-    """Write the means, and all tables as LaTeX."""
+    """Write the means ``over`` the varied option of this name, if they are given, and all tables as LaTeX."""
     if over is not None:
         _write(folder / f"grid_over_{name}.csv", over)
     for table in tables:

@@ -80,25 +80,26 @@ class CorpusPart:
         return f"{hashlib.sha256(repr(described).encode()).hexdigest()[:40]}.safetensors"
 
 
-def size_of_parts(inputs: int) -> int:
-    """Return the number of inputs of each part of a pass that reads a number of inputs and must not fail."""
-    return WINDOW * max(1, math.ceil(math.ceil(inputs / WINDOW) / MOST_PARTS))
+def size_of_parts(n_inputs: int) -> int:
+    """Return the size of the parts of a pass that must not fail: whole windows, so that there are few enough parts."""
+    n_windows = math.ceil(n_inputs / WINDOW)
+    return WINDOW * max(1, math.ceil(n_windows / MOST_PARTS))
 
 
-def number_of_parts(inputs: int) -> int:
-    """Return the number of parts of a pass that reads a number of inputs and must not fail."""
-    return math.ceil(inputs / size_of_parts(inputs))
+def number_of_parts(n_inputs: int) -> int:
+    """Return the number of parts of a pass over this number of inputs that must not fail."""
+    return math.ceil(n_inputs / size_of_parts(n_inputs))
 
 
 def parts_of(passes: Sequence[Pass], fingerprint: str = "") -> list[CorpusPart]:
     """Cut all passes into parts; the fingerprint is that of the run (see `fingerprint`)."""
     parts = []
     for pass_number, current in enumerate(passes):
-        inputs = len(current.inputs)
+        n_inputs = len(current.inputs)
         # A pass that may fail is one part: it reads few inputs, and its failure is kept, too.
-        size = max(1, inputs) if current.optional else size_of_parts(inputs)
-        for start in range(0, inputs, size):
-            stop = min(start + size, inputs)
+        size = max(1, n_inputs) if current.optional else size_of_parts(n_inputs)
+        for start in range(0, n_inputs, size):
+            stop = min(start + size, n_inputs)
             parts.append(CorpusPart(current.of_inputs(start, stop), pass_number, start, stop, fingerprint))
     return parts
 

@@ -65,7 +65,7 @@ class Readers:
 
     def __init__(self, model: LoadedModel, seed: int) -> None:
         self.model, self.seed = model, seed
-        self._copy: tuple[int, LoadedModel] | None = None
+        self._copy: tuple[int, LoadedModel] | None = None  # the number of the copy in memory, and the copy
 
     def of(self, copy: int | None) -> LoadedModel:
         """Return the model, or its copy of this number."""
@@ -151,7 +151,7 @@ class Pass:
         """Return the pass over a part of the inputs, from ``start`` up to ``stop``. None of them is read."""
         if start == 0 and stop == len(self.inputs):
             return self
-        # The slice of a corpus counts what is in it, for which it reads all inputs; its sentences are sliced unread.
+        # Slicing a corpus would read all inputs to count what is in the slice; slicing its sentences reads nothing.
         inputs = self.inputs.sentences if isinstance(self.inputs, Corpus) else self.inputs
         return replace(self, inputs=inputs[start:stop])
 
@@ -262,7 +262,7 @@ def _share_a_pass(first: Request, second: Request) -> bool:
 
 
 def same_inputs(first: Sequence[Sentence], second: Sequence[Sentence]) -> bool:
-    """Whether two analyses read the same. Corpora that are one object, or of other lengths, need not be compared."""
+    """Whether two analyses read the same. Corpora that are one object, or differ in length, need not be compared."""
     return first is second or (len(first) == len(second) and first == second)
 
 

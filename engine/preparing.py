@@ -50,6 +50,7 @@ class Prepared:
 
     def extensions(self) -> list[dict[str, str]]:
         """Return what other packages add to the run, with their versions."""
+        # What each thing is, its name, and the module of its class, if it has one.
         used = [("analysis", analysis.name, type(analysis).__module__) for analysis in self.chosen]
         used += [("map kind", maker.kind.name.removeprefix("rollout:"), "") for maker in self.maps]
         if (name := self.resolved.get("format")) is not None:
@@ -135,7 +136,8 @@ def plan_analyses(prepared: Prepared) -> Planned:
     """Ask all analyses for their plans, and group the requests into passes."""
     plans: list[PlannedAnalysis] = []
     for analysis in prepared.chosen:
-        for maker in prepared.maps if analysis.of_maps else prepared.maps[:1]:
+        makers = prepared.maps if analysis.of_maps else prepared.maps[:1]
+        for maker in makers:
             with running("analysis", analysis.name, "plan()", type(analysis).__module__):
                 plan = analysis.plan(prepared.options, replace(prepared.setting, maps=maker))
             plans.append((analysis, str(maker.kind) if analysis.of_maps else None, plan))
@@ -157,7 +159,7 @@ class CountSample(Counting):
         return InputSample(**self.arguments_of(first), guessers=self.guessers)
 
     def arguments_of(self, first: Any) -> dict[str, Any]:
-        """Return the arguments that are stored with the sample."""
+        """Return the arguments that are stored with the sample, given the first batch."""
         n_layers, n_heads = drawable(first).shape(dict(self.arguments).get("kind"))
         names = [name for guesser in self.guessers for name in guesser.names]
         return {"n_layers": n_layers, "n_heads": n_heads, **dict(self.arguments), "guesses": names}
@@ -218,5 +220,5 @@ def _maps_of_the_run(
     for maker in prepared.maps:
         # The words of segments are pieces, which the other analyses read at this level, too.
         drawn = replace(maker, level="token") if of_pieces else maker
-        sums_to_one = maker.kind.rows_sum_to_one or maker.normalize == "row"
-        yield SampledMaps(maker.kind.name, drawn, sums_to_one, guesses)
+        rows_sum_to_one = maker.kind.rows_sum_to_one or maker.normalize == "row"
+        yield SampledMaps(maker.kind.name, drawn, rows_sum_to_one, guesses)

@@ -183,7 +183,7 @@ def find_sentences(corpus: Corpus, ids: Sequence[str]) -> list[Sentence]:
     by_id = dict(islice(found, len(wanted)))  # the rest of the corpus need not be read
     for name in ids:
         if name not in by_id:
-            hint = did_you_mean(name, (sentence.id for sentence in islice(corpus, 10_000)), 3)
+            hint = did_you_mean(name, (sentence.id for sentence in islice(corpus, 10_000)), most=3)
             raise CorpusError(f"there is no sentence with the id {name!r}{hint}", file=corpus.files[0].path)
     return [by_id[name] for name in ids]
 

@@ -203,7 +203,7 @@ def packed_bytes(states: MetricStates) -> int:
 
 
 def to_plain(value: object, what: str) -> Any:
-    """Return a value as numbers, strings, lists and dictionaries; ``what`` it is stands in the message of an error."""
+    """Return a value as numbers, strings, lists and dictionaries; ``what`` names it in the message of an error."""
     try:
         return json.loads(json.dumps(value, default=_simpler))
     except (TypeError, ValueError, RecursionError) as error:
@@ -224,7 +224,7 @@ def _simpler(value: Any) -> Any:
 
 
 def from_plain(plain: Any, kind: Any, what: str) -> Any:
-    """Return the value of type ``kind`` that `to_plain` has made plain; as ``object``, plain data stay as they are."""
+    """Return the value of type ``kind`` that `to_plain` has made plain; plain data if the type is ``object``."""
     if kind is object:
         return plain
     import cattrs  # which takes a while; runs that only write their facts do without it

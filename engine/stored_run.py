@@ -192,9 +192,9 @@ def sample_inputs(inputs: Iterable[Sentence], size: int = SAMPLED) -> dict[str, 
 
 def merged_samples(samples: Iterable[Mapping[str, str]], size: int = SAMPLED) -> dict[str, str]:
     """Return the sample that `sample_inputs` would draw from the inputs of all these samples together."""
-    words = {name: digest for sample in samples for name, digest in sample.items()}
-    smallest = heapq.nsmallest(size, words, key=lambda name: (_hash(name), name))
-    return {name: words[name] for name in smallest}
+    digests = {name: digest for sample in samples for name, digest in sample.items()}
+    smallest = heapq.nsmallest(size, digests, key=lambda name: (_hash(name), name))
+    return {name: digests[name] for name in smallest}
 
 
 def shared_ids(first: Mapping[str, str], second: Mapping[str, str]) -> SharedIds:

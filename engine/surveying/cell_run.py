@@ -53,7 +53,7 @@ class CellReports:
 
     def write(self, job: Job, run: Run) -> Path:
         """Write the report of a cell, or of one of its kinds of maps if these are counted alone; return its page."""
-        (treebank,) = job.groups[CorpusOptions].corpus or ()
+        (treebank,) = job.groups[CorpusOptions].corpus or ()  # a cell has exactly one treebank
         name = self._folder_names[job.groups[ModelOptions], treebank]
         kinds = [part.kind or "" for part in run.parts]
         if len(kinds) < len(self.plan.options.grid.maps):

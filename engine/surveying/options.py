@@ -42,7 +42,7 @@ class GridOptions:
     page has a selector for all relations, and the tables contain all of them."""
 
     def check(self) -> None:
-        """Raise `OptionError` where a value cannot be used."""
+        """Raise `OptionError` if there are no models, treebanks or maps, or one of them is named twice."""
         for flag, names in (("--models", self.models), ("--treebanks", self.treebanks), ("--maps", self.maps)):
             if not names:
                 raise OptionError(f"{flag} needs at least one name")
@@ -84,6 +84,6 @@ class SurveyOptions:
 
     @property
     def shown_relation(self) -> str:
-        """The relation that the terminal and the figures show: by default a total, or the first one that is asked."""
+        """The relation in the terminal and the figures: --relation, by default the first of --relations or a total."""
         relation, asked = self.grid.relation, self.dependency.relations
         return asked[0] if asked and relation == GridOptions.relation else relation
