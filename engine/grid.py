@@ -13,6 +13,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -199,16 +200,18 @@ def _shown(
     """Return a table with options in its first columns and numbers in the others, which ``text_of`` writes."""
     # Keys of columns are separated by spaces, which the names of numbers can have.
     keys = {column: f"number_{index}" for index, column in enumerate(numbers)}
-
-    def cell(key: str) -> Callable[[Row], str]:
-        return lambda row: "–" if isinstance(row[key], float) and math.isnan(row[key]) else text_of(row[key])
-
     columns = [
         *(TableColumn(option, "text", "", option) for option in options),
         *([TableColumn("status", "text", "", "status", wraps=True)] if "status" in table else []),
-        *(TableColumn(key, "number", "", column, cell=cell(key)) for column, key in keys.items()),
+        *(TableColumn(key, "number", "", column, cell=partial(_cell, key, text_of)) for column, key in keys.items()),
     ]
     return ShownTable(name, title, columns, rows_of(table.rename(columns=keys)))
+
+
+def _cell(key: str, text_of: Callable[[Any], str], row: Row) -> str:
+    """Return how a row shows its number under a key: a dash if it is missing (NaN)."""
+    is_missing = isinstance(row[key], float) and math.isnan(row[key])
+    return "–" if is_missing else text_of(row[key])
 
 
 _SHOWN = 5

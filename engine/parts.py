@@ -233,9 +233,9 @@ class PartCounter:
             log = logs.setdefault(part.number, PassLog())
             self._add(part, counts, log)
             counts.logs |= {request.name: log for request in part.run.requests if request.name not in counts.failures}
-        for of_pass in counts.logs.values():
-            if not of_pass.read:
-                raise ExtractionError(f"none of the inputs could be read: {of_pass.reasons()}")
+        for log in counts.logs.values():
+            if not log.read:
+                raise ExtractionError(f"none of the inputs could be read: {log.reasons()}")
         return counts
 
     def _add(self, part: CorpusPart, counts: PassCounts, log: PassLog) -> None:

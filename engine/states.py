@@ -237,6 +237,7 @@ def from_plain(plain: Any, kind: Any, what: str) -> Any:
 
 @functools.cache
 def _converter() -> Any:
+    """Return the converter of plain data to typed values, which is made once."""
     import pandas as pd
     from cattrs.preconf.json import make_converter
 
