@@ -184,7 +184,7 @@ def _final_vectors(batch: SharedBatch) -> _Comparison:
     def vectors_of_words(outputs: Tensor) -> Tensor:
         # Some models give NaN on padding, and 0 · NaN is NaN.
         inside = outputs.masked_fill(~switch.mask[..., None], 0).double()
-        means = torch.matmul(merger.from_.squeeze(1), inside)  # over the pieces of words and special tokens
+        means = torch.matmul(merger.mean_matrix.squeeze(1), inside)  # over the pieces of words and special tokens
         return means[:, sentence, position]
 
     def effects(plain: Tensor, changed: Tensor) -> Tensor:

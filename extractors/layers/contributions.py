@@ -158,7 +158,7 @@ def contribution_blocks(
     alpha, v = layer.factors[0], layer.v[0]
     heads, n, _ = alpha.shape
     # The word of each piece if pieces are merged, and the piece itself otherwise: its row and its column in the map.
-    positions = torch.arange(n, device=v.device) if layer.groups is None else layer.groups.to[0].argmax(1)
+    positions = torch.arange(n, device=v.device) if layer.groups is None else layer.groups.sum_matrix[0].argmax(1)
     position_list = positions.tolist()
     head_projections = [projection.view(heads, -1, projection.shape[-1]) for projection in projections]
     for keys in _runs(position_list, BLOCK_KEYS):
@@ -201,4 +201,5 @@ def merged_rows(layer: Layer, block: Block, vectors: Float[Tensor, "keys queries
     """Average over the pieces of each query of a block, if pieces are merged; shape (keys, rows, dim)."""
     if layer.groups is None:
         return vectors
-    return torch.matmul(layer.groups.from_[0, 0, block.rows, block.queries], vectors)
+    mean_matrix = layer.groups.mean_matrix[0, 0]  # (rows, queries) of the only sentence
+    return torch.matmul(mean_matrix[block.rows, block.queries], vectors)

@@ -85,7 +85,7 @@ class AttentionBlock:
     def coefficients(self, scale: Float[Tensor, "batch queries 1"] | None) -> Float[Tensor, "batch heads rows keys"]:
         """The factors of the value vectors: α times the ``scale`` of its row, with rows merged if pieces are merged."""
         scaled = self.factors if scale is None else self.factors * scale.unsqueeze(1)
-        return scaled if self.groups is None else torch.matmul(self.groups.from_, scaled)
+        return scaled if self.groups is None else torch.matmul(self.groups.mean_matrix, scaled)
 
 
 class Layer(AttentionBlock):
@@ -215,14 +215,14 @@ class Layer(AttentionBlock):
 
     def merge_rows(self, vectors: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch rows dim"]:
         """Average over the pieces of each position, if pieces are merged."""
-        return vectors if self.groups is None else torch.matmul(self.groups.from_.squeeze(1), vectors)
+        return vectors if self.groups is None else torch.matmul(self.groups.mean_matrix.squeeze(1), vectors)
 
     def context_from_itself(self, scale: Float[Tensor, "batch n 1"] | None = None) -> Float[Tensor, "batch rows inner"]:
         """What each position gets from itself, before W_O: α_ii, as in `factors`, times v_i, all heads side by side."""
         if self.groups is None:
             context = self.v * self.factors.diagonal(dim1=-2, dim2=-1).transpose(1, 2).unsqueeze(-1)
             return context.flatten(-2) if scale is None else context.flatten(-2) * scale
-        inside = self.coefficients(scale) * self.groups.to.transpose(1, 2).unsqueeze(1)
+        inside = self.coefficients(scale) * self.groups.sum_matrix.transpose(1, 2).unsqueeze(1)
         return torch.matmul(inside, self.v.transpose(1, 2)).transpose(1, 2).flatten(-2)
 
     def from_itself(self, scale: Float[Tensor, "batch n 1"] | None = None) -> Float[Tensor, "batch rows dim"]:

@@ -48,9 +48,9 @@ class WordMerger:
         position = torch.tensor(list(itertools.chain.from_iterable(pieces.positions for pieces in batch)))
         belongs[sentence, piece, position] = 1
         sizes = belongs.sum(1, keepdim=True).clamp(min=1)
-        self.to: Float[Tensor, "batch n k"] = belongs.to(device)
+        self.sum_matrix: Float[Tensor, "batch n k"] = belongs.to(device)
         self.k = k
-        self.from_: Float[Tensor, "batch 1 k n"] = (belongs / sizes).transpose(1, 2).unsqueeze(1).to(device)
+        self.mean_matrix: Float[Tensor, "batch 1 k n"] = (belongs / sizes).transpose(1, 2).unsqueeze(1).to(device)
         self._batch = batch
 
     def __call__(self, maps: Float[Tensor, "batch heads n n"], out: Float[Tensor, "batch heads k k"]) -> None:
@@ -68,12 +68,12 @@ class WordMerger:
                 out[index, :, k:] = 0
                 out[index, :, :k, k:] = 0
             return
-        torch.matmul(self.from_, self.sum_columns(maps), out=out)
+        torch.matmul(self.mean_matrix, self.sum_columns(maps), out=out)
 
     def sum_columns(self, maps: Float[Tensor, "batch heads queries n"]) -> Float[Tensor, "batch heads queries k"]:
         """Sum the columns of each word."""
         batch, heads, queries, n = maps.shape
-        return torch.bmm(maps.reshape(batch, heads * queries, n), self.to).view(batch, heads, queries, self.k)
+        return torch.bmm(maps.reshape(batch, heads * queries, n), self.sum_matrix).view(batch, heads, queries, self.k)
 
     @functools.cached_property
     def _gathers(self) -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
@@ -83,14 +83,14 @@ class WordMerger:
             position = torch.tensor(pieces.positions)
             opens = torch.ones(len(pieces), dtype=torch.bool)
             opens[1:] = position[1:] != position[:-1]
-            sizes = torch.bincount(position).to(self.to.dtype)[:, None]
+            sizes = torch.bincount(position).to(self.sum_matrix.dtype)[:, None]
             gathers.append((torch.nonzero(opens).flatten(), torch.nonzero(~opens).flatten(), position[~opens], sizes))
         return gathers
 
     @functools.cached_property
     def sentences(self) -> list[WordMerger]:
         """A merger for each sentence alone, without padding."""
-        dtype, device = self.to.dtype, self.to.device
+        dtype, device = self.sum_matrix.dtype, self.sum_matrix.device
         return [WordMerger([pieces], len(pieces), dtype=dtype, device=device) for pieces in self._batch]
 
     @functools.cached_property
@@ -105,8 +105,8 @@ class WordMerger:
             by_sentence.append(pairs)
         most = max(map(len, by_sentence))
         padded = torch.tensor([[*pairs, *[(0, 0, 0, 0)] * (most - len(pairs))] for pairs in by_sentence])
-        left, right, column, weight = padded.to(self.to.device).unbind(-1)
-        return PiecePairs(left, right, column, weight.to(self.to.dtype))
+        left, right, column, weight = padded.to(self.sum_matrix.device).unbind(-1)
+        return PiecePairs(left, right, column, weight.to(self.sum_matrix.dtype))
 
 
 def word_means(batch: Sequence[Pieces], n: int, dtype: torch.dtype) -> Float[Tensor, "batch k n"]:

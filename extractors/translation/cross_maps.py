@@ -83,20 +83,20 @@ class CrossMerger(WordMerger):
     """Merges the pieces of each word on both sides: sum over source pieces, mean over target pieces.
 
     Columns are source words and the special tokens of the source. Rows are target words, in the setting AWI. They are
-    merged in two steps, `sum_columns` and a product with ``from_``, because makers share the first.
+    merged in two steps, `sum_columns` and a product with ``mean_matrix``, because makers share the first.
     """
 
     def __init__(self, batch: Sequence[PairPieces], alpha: Float[Tensor, "batch heads queries keys"]) -> None:
         queries, keys = alpha.shape[-2:]
         super().__init__([pair.source for pair in batch], keys, dtype=alpha.dtype, device=alpha.device)
         means = word_means([pair.target for pair in batch], queries, alpha.dtype)
-        self.from_: Float[Tensor, "batch 1 rows queries"] = means.unsqueeze(1).to(alpha.device)
+        self.mean_matrix: Float[Tensor, "batch 1 rows queries"] = means.unsqueeze(1).to(alpha.device)
 
     def predicting(self) -> CrossMerger:
         """Return the merger of the same pairs in the setting AWO, with the same columns and every row one above."""
         # The first position of the decoder reads no target piece, so that no row leaves the matrix.
         other = copy.copy(self)
-        other.from_ = self.from_.roll(-1, -1)
+        other.mean_matrix = self.mean_matrix.roll(-1, -1)
         return other
 
 
@@ -160,7 +160,7 @@ def _maps_of_layer(
             key = maker.kind, maker.level
             if key not in summed:
                 summed[key] = merger.sum_columns(make_map(layer))
-            maps.append(torch.matmul(merger.from_, summed[key]))  # the means over the pieces of target words
+            maps.append(torch.matmul(merger.mean_matrix, summed[key]))  # the means over the pieces of target words
     return maps
 
 
