@@ -11,9 +11,9 @@ import torch
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Let torch compute in the thread that calls it: faster for small matrices, and the same on every machine."""
-    threads = torch.get_num_threads()
+    n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(n_threads)

@@ -38,7 +38,7 @@ def row_normalized(
 ) -> Float[Tensor, "batch *rest n n"]:
     """Divide every row by its sum, except on padding, or raise `ModelError` if one in a sentence sums to 0."""
     sums = maps.sum(-1, keepdim=True)
-    padding = ~mask.view(len(mask), *[1] * (maps.dim() - 3), -1, 1)
+    padding = ~mask.view(len(mask), *[1] * (maps.dim() - 3), -1, 1)  # of rows: (batch, 1 for each of *rest, n, 1)
     if bool(((sums <= 0) & ~padding).any()):
         of_layer = "" if layer is None else f" of layer {layer}"
         raise ModelError(f"a row{of_layer} sums to 0; it cannot be divided by its sum")

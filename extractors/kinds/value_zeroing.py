@@ -70,7 +70,7 @@ def _without_keys(layer: Layer) -> Iterator[tuple[Block, Float[Tensor, "keys que
 
 
 def _recomputed(layer: Layer) -> Iterator[tuple[Block, Float[Tensor, "keys queries dim"]]]:
-    """Yield the same for pre-LN layers of other forms, computing everything after the weighted sum again."""
+    """Yield what `_without_keys` does where its shortcut is not valid: compute everything after attention anew."""
     weights, x = layer.weights, layer.x[0]
     attended = weights.attention_output(layer.context.flatten(-2)[0])
     # The norm of what attention adds has another deviation without a key, so its factor is taken back.

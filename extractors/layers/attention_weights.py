@@ -36,8 +36,8 @@ class AttentionWeights:
         repeats = inner // shared.shape[-1]
         if repeats == 1:
             return shared
-        size = inner // self.n_heads
-        heads = shared.reshape(*shared.shape[:-1], -1, size)
+        head_size = inner // self.n_heads
+        heads = shared.reshape(*shared.shape[:-1], -1, head_size)
         return heads.repeat_interleave(repeats, dim=-2).flatten(-2)
 
     @property
@@ -46,7 +46,7 @@ class AttentionWeights:
         return self.w_o
 
     @functools.cached_property
-    def _kept(self) -> dict[str, tuple[Tensor, Tensor]]:
+    def _marked_constants(self) -> dict[str, tuple[Tensor, Tensor]]:
         """Constants by their names, each after the mark of the weights that it was made of."""
         return {}
 
@@ -61,9 +61,9 @@ class AttentionWeights:
         # and no comparison with the model would notice a stale constant. Heads are usually ablated through ``.data``,
         # which changes no version counter, so a product that depends on all weights tells whether they are the same.
         mark = self._mark()
-        if name not in self._kept or not torch.equal(self._kept[name][0], mark):
-            self._kept[name] = mark, make()
-        _, constant = self._kept[name]
+        if name not in self._marked_constants or not torch.equal(self._marked_constants[name][0], mark):
+            self._marked_constants[name] = mark, make()
+        _, constant = self._marked_constants[name]
         return constant
 
     @property

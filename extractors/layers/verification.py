@@ -109,14 +109,15 @@ def relative_difference(actual: Float[Tensor, "*rows dim"], expected: Float[Tens
 
 
 def compare(
-    actual: Tensor, expected: Tensor, name: str, left: str = "the map kind 'weight' and its rollout work"
+    actual: Tensor, expected: Tensor, name: str, still_works: str = "the map kind 'weight' and its rollout work"
 ) -> None:
-    """Raise `ModelError`, which says what is ``left``, if a recomputed row is off by more than `TOLERANCE`."""
+    """Raise `ModelError`, which says what still works, if a recomputed row is off by more than `TOLERANCE`."""
     difference = relative_difference(actual, expected)
-    if not difference <= TOLERANCE:
+    if not difference <= TOLERANCE:  # also if it is NaN
         raise ModelError(
             f"{name} recomputed from weights and attention differs from that of the model by {difference:.1%}; this "
-            f"model does more than its architecture describes (such as adapters or other projections), so only {left}"
+            "model does more than its architecture describes (such as adapters or other projections), so only "
+            f"{still_works}"
         )
 
 
@@ -153,7 +154,7 @@ def check_attention(
 
 
 def off_one(sums: Float[Tensor, "*rows"], *, sinks: bool) -> Float[Tensor, "*rows"]:
-    """Compute how far the sums of rows are from 1, or with ``sinks`` how far above it."""
+    """Compute how far the sums of rows are from 1, or with ``sinks``, which take a part of each row, how far above."""
     return (sums - 1).clamp(min=0) if sinks else (sums - 1).abs()
 
 
@@ -168,7 +169,7 @@ def mass_on_padding(
 
 
 def check_row_sums(error: Float[Tensor, ""], rows_of: str, label: str) -> None:
-    """Raise `ModelError` if the sum of a row is too far from 1."""
+    """Raise `ModelError` if the sum of a row is too far from 1, or is NaN."""
     if not float(error) <= ROW_SUM_TOLERANCE:
         raise ModelError(
             f"{label}: rows of {rows_of} sum to 1 only within {float(error):.2g}; maps of this model cannot be trusted"

@@ -203,7 +203,7 @@ class _ReadAgain(Sequence[LayerWeights]):
 
     def __init__(self, readers: Sequence[Callable[[], LayerWeights]]) -> None:
         self._readers = readers
-        self._constants: dict[int, dict[str, tuple[Tensor, Tensor]]] = {}
+        self._constants: dict[int, dict[str, tuple[Tensor, Tensor]]] = {}  # the `_marked_constants` of each layer
 
     def __len__(self) -> int:
         return len(self._readers)
@@ -212,7 +212,7 @@ class _ReadAgain(Sequence[LayerWeights]):
         weights = self._readers[index]()
         # Constants made of the weights are kept from one reading to the next; a mark tells whether they still hold.
         layer = range(len(self))[index]  # the same for a negative index
-        weights.__dict__["_kept"] = self._constants.setdefault(layer, {})
+        weights.__dict__["_marked_constants"] = self._constants.setdefault(layer, {})
         return weights
 
 

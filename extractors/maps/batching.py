@@ -134,7 +134,9 @@ def plan(
 
 
 def _length(read: _Read) -> int:
-    return len(read[1])
+    """Return the number of pieces of an input."""
+    _, pieces = read
+    return len(pieces)
 
 
 def _counted(batch: Sequence[_Read]) -> ExtractionLog:

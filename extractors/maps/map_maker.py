@@ -199,7 +199,7 @@ def _map_batch(maker: MapMaker, maps: Maps, lengths: Sequence[int], batch: Share
         labels = [aligned.labels(s.words) for aligned, s in zip(pieces, batch.sentences, strict=True)]
         forms = labels
     else:
-        special = [aligned.apart().special for aligned in pieces]
+        special = [aligned.at_token_level().special for aligned in pieces]
         labels = [tuple(aligned.tokens) for aligned in pieces]
         forms = [tuple(encoder.forms[piece] for piece in aligned.ids) for aligned in pieces]
 
@@ -207,7 +207,7 @@ def _map_batch(maker: MapMaker, maps: Maps, lengths: Sequence[int], batch: Share
         # One by one: without padding, a result cannot depend on the other sentences, and some architectures (ModernBERT
         # in transformers 5) turn padding into NaN in float64. The batch is not held, because it keeps its forward pass.
         double = encoder.double
-        return [maker(double, [pieces[i]], first_layers)[0][0].cpu() for i in indices]
+        return [maker(double, [pieces[i]], first_layers)[0][0].cpu() for i in indices]  # maps of a batch of one
 
     return MapBatch(
         maps=maps,

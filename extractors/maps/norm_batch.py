@@ -145,9 +145,9 @@ def mixing_ratios(layer: Layer) -> dict[str, Float[Tensor, "batch n"]]:
     return ratios
 
 
-def _ratio(mixed: Float[Tensor, "batch n dim"], kept: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch n"]:
+def _ratio(mixed: Float[Tensor, "batch n dim"], preserved: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch n"]:
     """Compute ``M / (M + P)`` from the sum of what comes from other tokens and what comes from the token itself."""
-    m, p = mixed.norm(dim=-1), kept.norm(dim=-1)
+    m, p = mixed.norm(dim=-1), preserved.norm(dim=-1)
     ratio: Tensor = m / (m + p)
     return ratio
 

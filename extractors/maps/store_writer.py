@@ -141,8 +141,9 @@ class _Store:
         """Read the record of a part and check its files; None if it has to be made, and then no file of it is left."""
         record = self.cache_log.read(self.folder / f"{part:04d}.json", read_json)
         digests = {} if record is None else _digests(part, record)
-        whole = [self.cache_log.read(self.folder / name, partial(_check, digest)) for name, digest in digests.items()]
-        if record is not None and all(whole):
+        # All shards are read, because a damaged one is noted and deleted.
+        intact = [self.cache_log.read(self.folder / name, partial(_check, digest)) for name, digest in digests.items()]
+        if record is not None and all(intact):
             self.advance(len(self.of_part(part)))
             return record
         for file in (*self.folder.glob(f"{part:04d}.json"), *self.folder.glob(f"{part:04d}-*.safetensors")):
@@ -219,6 +220,7 @@ class _Store:
         encoder, options = self.encoder, self.options
 
         def exact(sentence: Sentence) -> Tensor:
+            """Return the maps of a sentence in float64."""
             batches = extract(encoder.double, [sentence], **options, log=ExtractionLog(), progress=False)
             return next(batches).maps[0].cpu()
 

@@ -125,7 +125,8 @@ class Examination:
 
     def _noted(self, name: str, passed: bool | None, found: str) -> Check:
         """Note a check whose failure makes the maps of all kinds unsound."""
-        self.failed += [name] if passed is False else []
+        if passed is False:  # None only informs
+            self.failed.append(name)
         return Check(name, passed, found)
 
     def _model_checks(self) -> Iterator[Check]:
@@ -182,7 +183,7 @@ def _passes(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Forward]:
 
 
 def _check_every_layer(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
-    [forward] = _passes(encoder, sentences[:1])  # which checks that each layer gives one
+    [forward] = _passes(encoder, sentences[:1])  # an error if a layer gives no attention
     finite = all(bool(torch.isfinite(alpha).all()) for alpha in forward.attentions)
     found = f"{len(forward.attentions)} full matrices through eager attention"
     return finite, found if finite else f"{found}, with values that are not finite"
@@ -205,7 +206,7 @@ def _check_padding(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[boo
 
 
 def _check_same_maps(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
-    def maps(model: Encoder, batch_cells: int) -> dict[str, np.ndarray]:
+    def maps(model: Encoder, batch_cells: int) -> dict[str, np.ndarray]:  # by the ids of sentences
         batches = extract(model, sentences, batch_cells=batch_cells, log=ExtractionLog())
         return {sentence.id: array for batch in batches for sentence, array in batch.unpadded()}
 
@@ -233,13 +234,13 @@ def _measure_sinks(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[Non
 
 def _at_the_ends(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[float, float]:
     """Return the share of attention on the first and the last position in percent, as means over rows and heads."""
-    first = last = rows = 0.0
+    sum_of_first = sum_of_last = n_rows = 0.0
     for batch in extract(encoder, sentences, log=ExtractionLog()):
-        for _, array in batch.unpadded():
-            rows += array[..., 0].size
-            first += float(array[..., 0].sum())
-            last += float(array[..., -1].sum())
-    return 100 * first / rows, 100 * last / rows
+        for _, array in batch.unpadded():  # (layers, heads, rows, columns)
+            n_rows += array[..., 0].size
+            sum_of_first += float(array[..., 0].sum())
+            sum_of_last += float(array[..., -1].sum())
+    return 100 * sum_of_first / n_rows, 100 * sum_of_last / n_rows
 
 
 _ATTENTION_CHECKS = {

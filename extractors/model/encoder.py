@@ -219,7 +219,7 @@ class Encoder(LoadedModel):
         """Return the segment ids, padded as by `pad`; None if they are all zero, which is the default of models."""
         if all(pieces.segment_ids is None for pieces in batch):
             return None
-        return self._padded([pieces.segment_ids or [0] * len(pieces) for pieces in batch], 0)[0]
+        return self._padded([pieces.segment_ids or [0] * len(pieces) for pieces in batch], pad=0)[0]
 
     def classes(self, batch: Sequence[Pieces]) -> Int[Tensor, "batch n"]:
         """Return the index into `attentionology.extractors.TOKEN_CLASSES` of every piece, −1 on padding."""

@@ -74,8 +74,9 @@ def _word_tables(model: Any) -> list[nn.Module]:
 
 def in_float64(stored: Tensor) -> Tensor:
     """Convert a tensor to float64 on a device that has it; integers stay integers."""
-    available = stored.cpu() if stored.device.type == "mps" else stored
-    return available.double() if available.is_floating_point() else available
+    if stored.device.type == "mps":  # which has no float64
+        stored = stored.cpu()
+    return stored.double() if stored.is_floating_point() else stored
 
 
 def _converted(stored: Tensor, dtype: torch.dtype) -> Tensor:
@@ -107,7 +108,7 @@ class _CastAfterLookUp(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         table = self._table[0]
         scale = getattr(table, "embed_scale", None)
-        if isinstance(scale, Tensor) and scale.dtype == torch.bfloat16:  # the number from which it was made and rounded
+        if isinstance(scale, Tensor) and scale.dtype == torch.bfloat16:  # it is rounded; the table has the number, too
             scale = torch.tensor(table.scalar_embed_scale, dtype=torch.float32)
         on_device = ids.to(next(table.parameters()).device)
         if scale is None:
@@ -127,7 +128,7 @@ class InFloat64(TorchFunctionMode):
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
-        self._tables = 0  # how many modules that make rotary tables are running
+        self._n_running = 0  # how many modules that make rotary tables are running
         self._rotary = [module for module in model.modules() if "Rotary" in type(module).__name__]
         self._hooks = ExitStack()
 
@@ -143,15 +144,16 @@ class InFloat64(TorchFunctionMode):
         self._hooks.close()
 
     def _begin(self, *_: Any) -> None:
-        self._tables += 1
+        self._n_running += 1
 
     def _end(self, *_: Any) -> None:
-        self._tables -= 1
+        self._n_running -= 1
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call a function of torch, which must not convert float64 to float32 outside of rotary tables."""
         kwargs = kwargs or {}
         first = args[0] if args else None
-        if not self._tables and isinstance(first, Tensor) and first.dtype == torch.float64:
+        if not self._n_running and isinstance(first, Tensor) and first.dtype == torch.float64:
             if function is Tensor.float or (function is Tensor.to and torch.float32 in args):
                 return first
             if kwargs.get("dtype") is torch.float32:

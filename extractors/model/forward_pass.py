@@ -113,7 +113,7 @@ def model_inputs(
 
 def parameters_key(model: Any) -> tuple[Any, ...]:
     """Return a key that changes when a parameter is replaced, moved or written to, other than through ``.data``."""
-    return tuple(
+    return tuple(  # tensors made in inference mode have no version
         (id(p), p.data_ptr(), p.dtype, p.device, None if p.is_inference() else p._version) for p in model.parameters()
     )
 
@@ -164,6 +164,8 @@ def resumed(
     calls = itertools.count()
 
     def resume(original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what replaces the original ``forward`` of a module."""
+
         def forward(hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
             call = next(calls)  # the number of the layer, as layers may share modules
             if call >= layer:

@@ -45,7 +45,7 @@ class _Bar(tqdm):  # type: ignore[misc]  # huggingface_hub has no types here
     """A progress bar that is only shown in a terminal."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **{"disable": None, **options})
+        super().__init__(*arguments, **{"disable": None, **options})  # None: shown in terminals only
 
 
 class _NoAnswerError(Exception):
@@ -68,27 +68,27 @@ def hub_model(name: str, revision: str | None = None) -> LoadedFiles:
         raise ModelError(f"{name!r} has no branch, tag or commit {revision!r}")
     with _explained(name, revision):
         cache = Path(constants.HF_HUB_CACHE, repo_folder_name(repo_id=name, repo_type="model"))
-        silence = ""  # why the Hub gives no answer, empty if it does
+        why_offline = ""  # why the Hub gives no answer, empty if it does
         try:
             commit, checksums = _ask(name, revision)
             folder = cache / "snapshots" / commit
         except _NoAnswerError as error:
-            silence = str(error)
-            folder = _cached_folder(name, revision, silence)
+            why_offline = str(error)
+            folder = _cached_folder(name, revision, why_offline)
             checksums = dict.fromkeys((path.name for path in folder.iterdir()), "")
-        get = partial(_intact, name, revision or constants.DEFAULT_REVISION, folder, checksums, silence)
+        get = partial(_intact, name, revision or constants.DEFAULT_REVISION, folder, checksums, why_offline)
         sharded = INDEX in checksums and WEIGHTS not in checksums
         if not sharded and WEIGHTS not in checksums:
             get([WEIGHTS])  # which says that there is none, before anything is fetched
         get([CONFIG, *sorted(filter(TOKENIZER_FILE.fullmatch, checksums)), *([INDEX] if sharded else [])])
         # The weights come last, so that a folder with weights is complete.
         sha256 = get(shard_names(folder / INDEX) if sharded else [WEIGHTS])
-    if not silence and revision != folder.name:
+    if not why_offline and revision != folder.name:
         # Which commit a branch stands for is written where huggingface_hub looks it up offline, and only after all
         # files have been fetched, so that a model that is found offline is complete.
         with suppress(OSError, StorageError):  # a cache that cannot be written serves this run all the same
             write_durably(cache / "refs" / (revision or constants.DEFAULT_REVISION), folder.name.encode())
-    return LoadedFiles(folder.name, sha256, revision, constants.ENDPOINT, bool(silence), folder, name)
+    return LoadedFiles(folder.name, sha256, revision, constants.ENDPOINT, bool(why_offline), folder, name)
 
 
 def _ask(name: str, revision: str | None) -> tuple[str, dict[str, str]]:
@@ -110,11 +110,11 @@ def _ask(name: str, revision: str | None) -> tuple[str, dict[str, str]]:
 
 
 def _intact(
-    name: str, revision: str, folder: Path, checksums: dict[str, str], silence: str, files: Collection[str]
+    name: str, revision: str, folder: Path, checksums: dict[str, str], why_offline: str, files: Collection[str]
 ) -> dict[str, str]:
     """Return the SHA-256 of files of a commit. If the Hub is not silent, what is missing or damaged is fetched."""
     lacking = [file for file in files if file not in checksums]
-    if lacking and not silence:
+    if lacking and not why_offline:
         hint = f". {CONVERSION_HINT}" if WEIGHTS in lacking else ""
         raise ModelError(f"{name!r} at {folder.name} has no {lacking[0]}{hint}")
     for fetched in (False, True):
@@ -122,9 +122,9 @@ def _intact(
         damaged = [file for file, sha256 in digests.items() if not sha256]
         if not damaged:
             return digests
-        if silence:
+        if why_offline:
             where = f"missing or damaged in the cache {constants.HF_HUB_CACHE}"
-            raise ModelError(f"{silence}, and {damaged[0]} of {name!r} ({revision}) is {where}")
+            raise ModelError(f"{why_offline}, and {damaged[0]} of {name!r} ({revision}) is {where}")
         for path in (folder / file for file in damaged):
             path.resolve().unlink(missing_ok=True)  # what the path links to
             path.unlink(missing_ok=True)
@@ -153,14 +153,14 @@ def _fetch(name: str, commit: str, files: Collection[str]) -> None:
         raise ModelError(f"{message}; the same command goes on") from error
 
 
-def _cached_folder(name: str, revision: str | None, silence: str) -> Path:
+def _cached_folder(name: str, revision: str | None, why_offline: str) -> Path:
     """Find the commit that an earlier run read, or raise `ModelError`."""
     config = None
     with suppress(UnicodeDecodeError):  # raised by a damaged file that says which commit a branch stands for
         config = huggingface_hub.try_to_load_from_cache(name, CONFIG, revision=revision)
     if not isinstance(config, str):
         what = f"{name!r} ({revision or constants.DEFAULT_REVISION})"
-        raise ModelError(f"{silence}, and {what} is not in the cache {constants.HF_HUB_CACHE}")
+        raise ModelError(f"{why_offline}, and {what} is not in the cache {constants.HF_HUB_CACHE}")
     return Path(config).parent
 
 

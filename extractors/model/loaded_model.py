@@ -60,8 +60,9 @@ class LoadedModel:
 
     @property
     def device(self) -> torch.device:
-        """The device that the model computes on. Of a twin, it is not that of the parameters if that has no float64."""
+        """The device that the model computes on: that of the parameters, unless that lacks the float64 of a twin."""
         parameter: Tensor = next(self.model.parameters())
+        # A tensor without values is enough to see where float64 tensors are put.
         return in_float64(parameter[:0]).device if self._view_dtype == torch.float64 else parameter.device
 
     @property
@@ -73,7 +74,7 @@ class LoadedModel:
     def held_dtype(self) -> torch.dtype:
         """The type in which weights are held in memory: bfloat16 weights are computed with in float32."""
         parameters: list[Tensor] = list(self.held.parameters())
-        return next(p.dtype for p in reversed(parameters) if p.is_floating_point())
+        return next(p.dtype for p in reversed(parameters) if p.is_floating_point())  # input embeddings come first
 
     @property
     def warnings(self) -> list[str]:
@@ -153,8 +154,8 @@ class LoadedModel:
         except (torch.OutOfMemoryError, MemoryError):
             raise
         except Exception as error:  # whatever a model raises, it is the model that cannot be used
-            read = f"{extent} in {str(self.dtype).removeprefix('torch.')}"
-            raise ModelError(f"{self.label}: the model cannot read {read} ({cause(error)})") from error
+            what = f"{extent} in {str(self.dtype).removeprefix('torch.')}"
+            raise ModelError(f"{self.label}: the model cannot read {what} ({cause(error)})") from error
 
 
 def weights_sha256(model: Any, left_out: Collection[str] = ()) -> str:

@@ -43,7 +43,7 @@ class WordsWithQuery(tuple[str, ...]):
         return text
 
     def __eq__(self, other: object) -> bool:
-        return tuple.__eq__(self, other) is True and self.query == query_of(other)
+        return tuple.__eq__(self, other) is True and self.query == query_of(other)  # not NotImplemented
 
     def __ne__(self, other: object) -> bool:  # that of tuples does not ask `__eq__`
         return not self == other

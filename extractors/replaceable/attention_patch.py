@@ -167,9 +167,9 @@ def position_read(
 ) -> Position:
     """Return the only position whose row of the last layer's attention the logits depend on, or raise `ModelError`."""
 
-    def change(kept: Bool[Tensor, "batch n"]) -> float:
+    def change(is_kept: Bool[Tensor, "batch n"]) -> float:
         """Compute how much the logits change if all rows but the kept ones are 0."""
-        rows = seen.weights * kept[:, None, :, None]
+        rows = seen.weights * is_kept[:, None, :, None]  # (batch, heads, queries, keys)
         with AttentionPatch(seen.calls - 1, rows, range(rows.shape[1])):
             return difference(run(), logits)
 

@@ -25,7 +25,7 @@ from ..model.encoder import Encoder
 from ..model.forward_pass import resumed
 from ..tokens.pieces import Pieces
 
-_LEFT = "analyses that switch no head off work"
+_STILL_WORKS = "analyses that switch no head off work"
 
 
 class HeadSwitch:
@@ -42,7 +42,7 @@ class HeadSwitch:
         self._modules = layer_modules(self._model)
         family = str(self._model.config.model_type)
         if not self._modules:
-            raise ModelError(f"{family!r}: where its heads can be switched off is not known; {_LEFT}")
+            raise ModelError(f"{family!r}: where its heads can be switched off is not known; {_STILL_WORKS}")
         path = ARCHITECTURES[family].output
         self._projections = [find_module(module, path, f"{family!r}") for module in self._modules]
         with torch.inference_mode(), Recorder(self._modules) as self._layers, Recorder(self._projections) as recorded:
@@ -92,7 +92,7 @@ class HeadSwitch:
     def check_plain(self, unchanged: Float[Tensor, "batch n dim"], layer: int) -> None:
         """Raise `ModelError` unless a pass from a layer on without any change gave what the whole model gives."""
         where = f"{self._label}: what it gives from layer {layer + 1} on"
-        compare(unchanged[self.mask], self.plain[self.mask], where, _LEFT)
+        compare(unchanged[self.mask], self.plain[self.mask], where, _STILL_WORKS)
 
     def products(self, losses: Callable[[Tensor], Float[Tensor, " batch"]]) -> Float[Tensor, "batch layers heads"]:
         """Return ``|z · ∂L/∂z|`` of each head, z being what it gives at all positions (Michel et al. 2019, §4.1).
@@ -135,10 +135,11 @@ class HeadSwitch:
         """Raise `ModelError` unless the outputs of heads are what is recomputed from weights and attention."""
         layers = list(encoder.forward(pieces, hidden_states=True).layers())
         if not len(layers) == len(self.outputs) == len(self._layers.inputs):
-            raise ModelError(f"{self._label}: its output projections are called {len(self.outputs)} times; {_LEFT}")
+            calls = f"its output projections are called {len(self.outputs)} times"
+            raise ModelError(f"{self._label}: {calls}; {_STILL_WORKS}")
         for number, (layer, outputs) in enumerate(zip(layers, self.outputs, strict=True), start=1):
             expected = layer.context.flatten(-2)
             where = f"{self._label}, layer {number}: what goes into the output projection"
             if outputs.shape != expected.shape:
-                raise ModelError(f"{where} does not consist of what its heads give; {_LEFT}")
-            compare(expected[self.mask], outputs[self.mask], where, _LEFT)
+                raise ModelError(f"{where} does not consist of what its heads give; {_STILL_WORKS}")
+            compare(expected[self.mask], outputs[self.mask], where, _STILL_WORKS)

@@ -68,7 +68,7 @@ class Pieces:
         each_word = iter(words)
         return tuple(next(special_tokens if special else each_word) for special in self.special)
 
-    def apart(self) -> Pieces:
+    def at_token_level(self) -> Pieces:
         """Return the same pieces, each as a position of its own, which is special if the piece is of no word."""
         return replace(self, positions=list(range(len(self))), special=[word < 0 for word in self.word_of])
 
@@ -230,7 +230,7 @@ def _count_lost(texts: Sequence[str], covered: Iterable[tuple[int, int, int]]) -
     return lost + sum(_visible_between(text, end, len(text)) for text, end in zip(texts, covered_until, strict=True))
 
 
-def visible(text: str) -> int:
+def count_visible(text: str) -> int:
     """Count the characters that are not white space; letters with combining marks count as when composed (NFC)."""
     composed = normalize("NFC", text)
     return len(composed) - sum(map(str.isspace, composed))
@@ -239,7 +239,7 @@ def visible(text: str) -> int:
 def _visible_between(text: str, start: int, end: int) -> int:
     """Count the visible characters that begin in a part of a text."""
     # Two beginnings are counted, because a combining mark at the start of the part belongs to the letter before it.
-    return visible(text[:end]) - visible(text[:start]) if end > start else 0
+    return count_visible(text[:end]) - count_visible(text[:start]) if end > start else 0
 
 
 def positions_of(words: Iterable[Any]) -> tuple[list[int], list[bool]]:

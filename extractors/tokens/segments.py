@@ -213,14 +213,14 @@ def make_segments(
 
 def _read_texts(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
     """Yield the pieces of texts, each an id and a token, without special tokens; those in the text are text."""
-    reserved, unk = reserved_ids(tokenizer), (tokenizer.unk_token_id, tokenizer.unk_token)
+    reserved, unk_id, unk_token = reserved_ids(tokenizer), tokenizer.unk_token_id, tokenizer.unk_token
     space = " " if needs_space(tokenizer) else ""
     spaced = [space + text.strip() for text in texts]
     for encoding in tokenizer(spaced, add_special_tokens=False, split_special_tokens=True, verbose=False).encodings:
         pieces = list(zip(encoding.ids, encoding.tokens, strict=True))
-        if unk[0] is None and (mistaken := next((token for piece, token in pieces if piece in reserved), None)):
+        if unk_id is None and (mistaken := next((token for piece, token in pieces if piece in reserved), None)):
             raise ModelError(f"the tokenizer reads {mistaken!r} in the text as a special token")
-        yield [unk if piece in reserved else (piece, token) for piece, token in pieces]
+        yield [(unk_id, unk_token) if piece in reserved else (piece, token) for piece, token in pieces]
 
 
 def _check_typed(encoder: Encoder, frame: PairFrame) -> None:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from ...corpora_loaders import Sentence
-from .pieces import Pieces, visible
+from .pieces import Pieces, count_visible
 
 MOST_UNKNOWN = 0.1
 """The largest share of words with unknown pieces in a text that a model can read."""
@@ -57,7 +57,7 @@ class TextFit:
                 split=sum(length > 1 for length in lengths),
                 pieces=sum(lengths),
                 unknown_pieces=aligned.unknown_pieces,
-                characters=sum(map(visible, sentence.words)),
+                characters=sum(map(count_visible, sentence.words)),
                 lost_characters=aligned.lost,
                 spelled=sum(max(1, len(_IDEOGRAPH.findall(word))) for word, _ in with_letters),
                 spelled_pieces=sum(length for _, length in with_letters),

@@ -92,12 +92,12 @@ class PairBatch:
             [(_, exact_batches)] = self.exact(makers, [pair])
             return exact_batches
 
-        def recompute_by(maker: int) -> Recompute:
+        def recompute_by(maker_index: int) -> Recompute:
             """Return the function that makes the maps of one maker again, in float64, when some pairs are asked for."""
-            return lambda pairs, _first_layers: [exact_of_pair(pair)[maker].maps[0] for pair in pairs]
+            return lambda pairs, _first_layers: [exact_of_pair(pair)[maker_index].maps[0] for pair in pairs]
 
         batches = self.reader.maps(makers, self.sentences, self.pieces)
-        return [replace(batch, recompute=recompute_by(maker)) for maker, batch in enumerate(batches)]
+        return [replace(batch, recompute=recompute_by(index)) for index, batch in enumerate(batches)]
 
     def exact(
         self, makers: Sequence[Any], indices: Iterable[int], depths: Mapping[int, int] | None = None
