@@ -119,10 +119,10 @@ def _blocks(path: Path, start: Place) -> Iterator[_Block]:
         if text.strip() or text.count("\t") == _COLUMNS - 1:  # a row of empty columns is not a blank line
             lines.append((number, text))
         elif lines:
-            yield _Block(lines, number, blank_before, number, offset)
+            yield _Block(lines, blank=number, blank_before=blank_before, end=number, offset=offset)
             lines, blank_before = [], number
     if lines:
-        yield _Block(lines, None, blank_before, number + 1, offset)
+        yield _Block(lines, blank=None, blank_before=blank_before, end=number + 1, offset=offset)
 
 
 def _lost_words(path: Path, block: _Block) -> CorpusError | None:
@@ -246,7 +246,7 @@ class SentenceLines:
 
     def _read_multiword(self, first: int, last: int, row: list[str], line: int) -> None:
         """Read the row of a multiword token that stands for the words from the first to the last, inclusive."""
-        overlaps = bool(self._multiword) and first <= self._multiword[-1][1]  # they are in order
+        overlaps = bool(self._multiword) and first <= self._multiword[-1][1]  # the last word of the token before
         if self._next not in (None, first) or overlaps:
             name = f"multiword token {row[_ID][:40]}"
             self._fail(f"{name} overlaps another or is out of order{self._early_end()}", line)

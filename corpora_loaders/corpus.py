@@ -62,13 +62,13 @@ class Tally:
     def __init__(self) -> None:
         self.sentences = 0
         self._numbers: Counter[str] = Counter()
-        self._tagged: Counter[tuple[str, str]] = Counter()
+        self._tagged: Counter[tuple[str, str]] = Counter()  # relations and parts of speech of words with a head
         self._documents = Names()
         # These describe the file whose sentences are added now:
         self._file_sentences = self._file_words = 0
         self._origin: dict[str, str] = {}
-        self._is_long = False  # a sentence of one word may really be "_"
-        self._has_words = False
+        self._has_long_sentence = False  # of several words: one of a single word may really be "_"
+        self._has_words = False  # other than "_"
 
     def add(self, sentence: Sentence) -> Sentence:
         """Count a sentence, and return it."""
@@ -89,26 +89,26 @@ class Tally:
             self._origin = {key: value for key, value in comments if value and _ORIGIN.search(key)}
         self._file_sentences += 1
         self._file_words += len(sentence)
-        self._is_long = self._is_long or len(sentence) > 1
+        self._has_long_sentence = self._has_long_sentence or len(sentence) > 1
         self._has_words = self._has_words or any(word != "_" for word in sentence.words)
         return sentence
 
     def end_file(self, path: str | Path, sha256: str) -> CorpusFile:
         """Describe the file whose sentences were added last, and begin another one."""
-        if self._is_long and not self._has_words:
+        if self._has_long_sentence and not self._has_words:
             folder = Path(path).parent.name
             hint = f"; {folder} needs the text of the original corpus" if folder.startswith("UD_") else ""
             raise CorpusError(f"every form is '_': this corpus was released without its words{hint}", file=path)
         file = CorpusFile(str(path), sha256, self._file_sentences, self._file_words, self._origin, source_of(path))
         self._file_sentences = self._file_words = 0
-        self._origin, self._is_long, self._has_words = {}, False, False
+        self._origin, self._has_long_sentence, self._has_words = {}, False, False
         return file
 
     def counted(self) -> CorpusFacts:
         """Return what was counted."""
         relations: Counter[str] = Counter()
-        for (relation, _), words in self._tagged.items():
-            relations[relation] += words
+        for (relation, _), n_words in self._tagged.items():
+            relations[relation] += n_words
         in_order = sorted(relations.items(), key=lambda item: (-item[1], item[0]))
         return CorpusFacts({"sentences": self.sentences, **self._numbers}, Counter(dict(in_order)), self._tagged)
 

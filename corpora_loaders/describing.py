@@ -11,7 +11,8 @@ _LONGEST = 50
 
 def amount(number: int, plural: str, singular: str = "") -> str:
     """A number with its unit: ``1 sentence``, ``2,001 sentences``."""
-    return f"{number:,} {plural if number != 1 else singular or plural.removesuffix('s')}"
+    unit = (singular or plural.removesuffix("s")) if number == 1 else plural
+    return f"{number:,} {unit}"
 
 
 def shortened(text: str) -> str:

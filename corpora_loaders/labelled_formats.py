@@ -167,7 +167,8 @@ class LabelledFile:
         query = None if self.query is None else value[self.query]
         if not isinstance(label, str | int):
             raise self.fault(f"{self.label!r} must be a string, whole number or boolean, not {label!r:.60}", number)
-        for key, words in ((self.text, text), (self.query, "" if query is None else query)):
+        texts = [(self.text, text)] if query is None else [(self.text, text), (self.query, query)]
+        for key, words in texts:
             if not all(isinstance(word, str) for word in (words if isinstance(words, list) else [words])):
                 raise self.fault(f"{key!r} must be a string or a list of strings, not {words!r:.60}", number)
         return number, label if isinstance(label, str) else json.dumps(label), text, query

@@ -63,7 +63,7 @@ class WordVectors:
 
     def __post_init__(self) -> None:
         padded = np.concatenate([self.array, np.zeros((1, self.dimensions), dtype=np.float32)])
-        object.__setattr__(self, "_padded", padded)
+        object.__setattr__(self, "_padded", padded)  # whose last row, −1, is that of words without a vector
 
     def __repr__(self) -> str:
         facts = [amount(len(self.array), "words"), amount(self.dimensions, "dimensions")]

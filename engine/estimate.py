@@ -179,8 +179,7 @@ def _estimate_pass(corpus_pass: Pass, analyses: list[str], sizes: Sequence[int],
     metrics = list(counts.metrics.values())
     bytes_in_files = [packed_bytes(states) for states in counts.states().values()]
 
-    def bytes_on_disk(n_inputs: int) -> float:
-        """Return the bytes that the counts of a number of inputs take in files, given those of the first inputs."""
+    def bytes_on_disk(n_inputs: int) -> float:  # scaled from what the counts of the first inputs take
         times = n_inputs / len(first.inputs)
         return sum(packed * _growth(metric, times) for metric, packed in zip(metrics, bytes_in_files, strict=True))
 

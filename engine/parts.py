@@ -233,9 +233,9 @@ class PartCounter:
             log = logs.setdefault(part.number, PassLog())
             self._add(part, counts, log)
             counts.logs |= {request.name: log for request in part.run.requests if request.name not in counts.failures}
-        for log in counts.logs.values():
-            if not log.read:
-                raise ExtractionError(f"none of the inputs could be read: {log.reasons()}")
+        for pass_log in counts.logs.values():
+            if not pass_log.read:
+                raise ExtractionError(f"none of the inputs could be read: {pass_log.reasons()}")
         return counts
 
     def _add(self, part: CorpusPart, counts: PassCounts, log: PassLog) -> None:

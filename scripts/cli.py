@@ -205,7 +205,8 @@ def _execute(command: Runnable, arguments: list[str]) -> int:
 def _fail(error: Exception) -> int:
     """Print the message of an error, and return the exit status."""
     status = 2 if isinstance(error, OptionError) else 1
-    for line in error.mistakes if isinstance(error, CorpusError) else (error,):
+    lines = error.mistakes if isinstance(error, CorpusError) else (error,)
+    for line in lines:
         complain(f"attentionology: {line}", status)
     return status
 

@@ -64,7 +64,7 @@ def write_durably(path: Path, content: bytes) -> None:
 
 def flush(path: Path) -> None:
     """Wait until the content of a file is on the disk, or the list of names in a folder, if the system allows that."""
-    with suppress(OSError) if path.is_dir() else nullcontext():
+    with suppress(OSError) if path.is_dir() else nullcontext():  # Windows cannot open folders
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)

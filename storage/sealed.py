@@ -23,7 +23,7 @@ ANYWHERE = ""
 """The name to seal files with that users may rename and move."""
 
 _SEAL = re.compile(rb"sha256:([0-9a-f]{64})")
-_HEAD = 2**16
+_HEAD = 2**16  # how many bytes at the beginning of a file are searched for its seal
 _ZEROS = 64 * b"0"
 
 

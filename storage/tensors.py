@@ -37,7 +37,8 @@ def read_tensors(path: Path, name: str | None = None) -> tuple[dict[str, Tensor]
     """Read the tensors and facts that `write_tensors` wrote."""
     content, _ = read_sealed(path, name)
     try:
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        length = int.from_bytes(content[:8], "little")  # of the header, as safetensors writes it
+        header = json.loads(content[8 : 8 + length])
         facts: dict[str, Any] = json.loads(header["__metadata__"][_KEY])
         del facts["seal"]
         return safetensors.torch.load(content), facts

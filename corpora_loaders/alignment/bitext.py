@@ -48,10 +48,10 @@ class PairLinks:
         # Without links that are only possible, one set serves as both, since gold links take much of a bitext's memory.
         return cls(certain, certain.union(possible) if possible else certain)
 
-    def within(self, sources: int, targets: int) -> PairLinks:
+    def within(self, n_source: int, n_target: int) -> PairLinks:
         """Return the links that are inside a pair with these numbers of source words and target words."""
         inside = {
-            (source, target) for source, target in self.possible if 0 <= source < sources and 0 <= target < targets
+            (source, target) for source, target in self.possible if 0 <= source < n_source and 0 <= target < n_target
         }
         return self if len(inside) == len(self.possible) else PairLinks(self.sure & inside, frozenset(inside))
 
@@ -168,9 +168,10 @@ class Bitext(Corpus):
         ]
 
 
-def facts_of_pairs(pairs: int, source_words: int, words: int) -> CorpusFacts:
+def facts_of_pairs(n_pairs: int, n_source: int, n_target: int) -> CorpusFacts:
     """Return what is known about all pairs together, given their number and the numbers of words of both sides."""
-    return CorpusFacts({"sentence_pairs": pairs, "words": words, "source_words": source_words}, Counter(), Counter())
+    numbers = {"sentence_pairs": n_pairs, "words": n_target, "source_words": n_source}
+    return CorpusFacts(numbers, relations=Counter(), tagged=Counter())
 
 
 @dataclass(frozen=True)

@@ -186,7 +186,7 @@ class LinkChecks:
         self._has_first_words = self._ends_with_none = False
         # Links outside their pairs, by the number from which words are counted and by whether the sides are swapped.
         self._outside: Counter[tuple[int, bool]] = Counter()
-        self._first_outside: tuple[int, WrittenLink] | None = None
+        self._first_outside: tuple[int, WrittenLink] | None = None  # the index of its pair, and the link
 
     def add(self, written: WrittenPair) -> None:
         """Add the links of a pair, which count only if the bitext has the pair."""

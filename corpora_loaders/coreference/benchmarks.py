@@ -186,5 +186,5 @@ def winobias_document(document: Document) -> Document:
 
 def _phrase_start(words: Sequence[str], index: int) -> int:
     """Return the first word of the noun phrase of an occupation: its determiner, if it has one."""
-    start = index - 1 if words[index - 1].casefold() == "construction" else index
+    start = index - 1 if words[index - 1].casefold() == "construction" else index  # “construction worker”
     return start - 1 if start and words[start - 1].casefold() in _DETERMINERS else start

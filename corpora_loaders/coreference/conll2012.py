@@ -96,7 +96,8 @@ def _are_word_numbers(column: Sequence[str]) -> bool:
         return False
     numbers = [int(cell) for cell in column]
     counts_up = all(after in (before + 1, numbers[0]) for before, after in pairwise(numbers))
-    return numbers[0] in (0, 1) and counts_up and (len(numbers) == 1 or len(set(numbers)) > 1)
+    is_constant = len(numbers) > 1 and len(set(numbers)) == 1  # such as a column of part numbers
+    return numbers[0] in (0, 1) and counts_up and not is_constant
 
 
 def _columns_of(text: str, width: int) -> list[str] | None:
@@ -287,7 +288,8 @@ def _build(document: _DocumentRows, layout: _Layout, account: Account, lenient: 
 def _read_cell(brackets: Brackets, row: _Row, word: int) -> None:
     """Read the brackets in the last column of the row of a word, which is counted through the document."""
     cell = row.columns[-1].strip()
-    for part in cell.split("|") if cell not in _EMPTY else ():
+    parts = [] if cell in _EMPTY else cell.split("|")
+    for part in parts:
         pieces = _PIECE.findall(part)
         if not pieces or "".join(pieces) != part:
             message = f"the last column is {cell!r}, not one or more of -, (ID, ID) and (ID), separated by |"

@@ -69,7 +69,7 @@ def _read_attributes(brackets: Brackets, sentence: Sentence, first_word: int, fi
             key, _, value = attribute.partition("=")
             if key == "Entity":
                 _read_brackets(brackets, value, position, line, fields)
-            elif key == "SplitAnte":
+            elif key == "SplitAnte":  # as in e1<e9,e2<e9: e9 has a split antecedent
                 account.split_antecedents += len({pair.partition("<")[2] for pair in value.split(",")})
             elif key == "Bridge":
                 account.bridges += value.count("<")

@@ -31,7 +31,7 @@ from .entities import read_entities
 
 _FIRST_ID = re.compile(r"1|1-\d+|[01]\.\d+")
 _LAST_CELL = re.compile(r"[-_*]|\(.*|.*\)")
-_READ_AT_MOST = 1000  # the number of lines in which the first row is searched
+_MOST_LINES = 1000  # the number of lines in which the first row is searched
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def detect_format(path: str | Path) -> str:
 def beginning_of_file(path: str | Path) -> Beginning:
     """Read the beginning of a file."""
     comments: list[str] = []
-    for line, _, text in islice(located_lines(path), _READ_AT_MOST):
+    for line, _, text in islice(located_lines(path), _MOST_LINES):
         if text.startswith("#"):
             comments.append(text)
         elif text.strip():

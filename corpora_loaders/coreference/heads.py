@@ -84,7 +84,7 @@ def by_constituents(
         if tree is None:
             return otherwise(mention)
         stop = max(word for word in mention if word < end) + 1
-        return start + head_word(tree, mention[0] - start, stop - start)
+        return start + head_word(tree, mention[0] - start, stop - start)  # trees count the words of their sentence
 
     return find
 

@@ -79,7 +79,6 @@ class CellCounter(Generic[Result]):
             encoder = self._loaded(model) if part_options.in_this_process else None
 
             def count(kinds: Sequence[str]) -> Result:
-                """Count the maps of these kinds."""
                 job = job_of_cell(self.plan.options, model, path, kinds)
                 return self._count(job, part_options=part_options, model=encoder, corpus=corpus)
 

@@ -57,9 +57,8 @@ def check_survey(options: SurveyOptions) -> None:
     options.long_run.check()
     if options.dependency.spanning_trees:
         raise OptionError("--spanning-trees is an option of analyze: a survey has no table of trees")
-    # The last two calls only raise the errors of options that all cells have in common.
-    job_of_cell(options, ModelOptions(), SAMPLE).check()
-    map_makers(grid.maps, cells.merge, cells.normalize)
+    job_of_cell(options, ModelOptions(), SAMPLE).check()  # the options that all cells have in common
+    map_makers(grid.maps, cells.merge, cells.normalize)  # only for the errors of kinds that there are not
 
 
 def job_of_cell(
