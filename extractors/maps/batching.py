@@ -134,7 +134,6 @@ def plan(
 
 
 def _length(read: _Read) -> int:
-    """Return the number of pieces of an input."""
     _, pieces = read
     return len(pieces)
 

@@ -219,8 +219,7 @@ class _Store:
         locations.sort(key=lambda location: location.number)
         encoder, options = self.encoder, self.options
 
-        def exact(sentence: Sentence) -> Tensor:
-            """Return the maps of a sentence in float64."""
+        def exact(sentence: Sentence) -> Tensor:  # the maps of a sentence in float64
             batches = extract(encoder.double, [sentence], **options, log=ExtractionLog(), progress=False)
             return next(batches).maps[0].cpu()
 

@@ -124,10 +124,9 @@ def untrained_weights(model: Any) -> list[str]:
 
 
 def _is_whole(matrix: torch.Tensor) -> bool:
-    """Whether all values are whole numbers."""
+    """Whether all values are whole numbers. Of most matrices that have others, the first row alone shows them."""
     if not matrix.is_floating_point():
         return True
-    # Most matrices that have other values have one in the first row, so that the rest need not be looked at.
     return all(bool((values == values.round()).all()) for values in (matrix[0], matrix))
 
 

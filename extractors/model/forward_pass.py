@@ -163,9 +163,7 @@ def resumed(
     """
     calls = itertools.count()
 
-    def resume(original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what replaces the original ``forward`` of a module."""
-
+    def resume(original: Callable[..., Any]) -> Callable[..., Any]:  # the ``forward`` of a module, and what replaces it
         def forward(hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
             call = next(calls)  # the number of the layer, as layers may share modules
             if call >= layer:
