@@ -271,26 +271,27 @@ def matching_treebanks(pattern: str) -> Matches:
         raise CorpusError(f"no treebank of release {release or RELEASE} matches {pattern!r}; {near_codes(parsed.code)}")
     names, left_out = list[str](), dict[str, str]()
     for code in codes:
-        parsed_name = TreebankName(code, parsed.split, release)
-        name = f"{parsed_name}@{release}" if release else str(parsed_name)
-        if home and parsed_name.file not in files:
+        treebank = TreebankName(code, parsed.split, release)
+        name = f"{treebank}@{release}" if release else str(treebank)
+        if home and treebank.file not in files:
             has_other_splits = any(file.startswith(f"{code}-ud-") for file in files)
             left_out[name] = f"no {parsed.split} split" if has_other_splits else f"not in UD_HOME={home}"
-            continue
-        try:
-            if _has_words(treebank_path(name)):
-                names.append(name)
-            else:
-                left_out[name] = _WITHOUT_WORDS
-        except NoSuchFileError as error:
-            left_out[name] = error.short
+        elif obstacle := _obstacle(name):
+            left_out[name] = obstacle
+        else:
+            names.append(name)
     if not names:
         raise CorpusError(f"no treebank that matches {pattern!r} can be read: {'; '.join(grouped_reasons(left_out))}")
     return Matches(tuple(names), left_out)
 
 
-def _has_words(path: Path) -> bool:
-    """Whether any form is a word. A file that cannot be read is kept, so that whoever reads it says what is wrong."""
+def _obstacle(name: str) -> str:
+    """Return why a treebank is of no use; empty also if it has a mistake, which is left to whoever reads it."""
+    try:
+        path = treebank_path(name)
+    except NoSuchFileError as error:
+        return error.short
     with suppress(CorpusError):
-        return any(word != "_" for sentence in read_conllu(path) for word in sentence.words)
-    return True
+        if all(word == "_" for sentence in read_conllu(path) for word in sentence.words):
+            return _WITHOUT_WORDS
+    return ""
