@@ -88,7 +88,9 @@ def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunState
             merged_table["columns"] = table["columns"]
             merged_table["rows"] += table["rows"]
     with_other_words = {
-        name for one, other in combinations(states, 2) for name in shared_ids(one.inputs, other.inputs).with_other_words
+        name
+        for one, other in combinations(states, 2)
+        for name in shared_ids(one.inputs, other.inputs, with_same_words=False)
     }
     if with_other_words:
         record["warnings"].append(
@@ -122,7 +124,7 @@ def _check_pair(both: str, first: RunStates, second: RunStates) -> None:
     for file in second.record["corpus"]["files"]:
         if file["sha256"] in read:
             raise MergeError(f"{both} have read the same file, {file['path']}; its sentences would be counted twice")
-    if twice := shared_ids(first.inputs, second.inputs).with_same_words:
+    if twice := shared_ids(first.inputs, second.inputs, with_same_words=True):
         others = f" and {len(twice) - 1:,} other inputs" if len(twice) > 1 else ""
         raise MergeError(
             f"{both} have both read {min(twice)!r}{others}, with the same id and the same words; they would be counted "

@@ -7,7 +7,7 @@ import heapq
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -26,13 +26,6 @@ from .states import AnalysisStates, RunStates, from_plain, plain_failure, read_s
 SAMPLED = 4096
 """How many inputs are sampled. If two runs of n sentences share m sentences, about 4,096 · m / n of these are
 noticed."""
-
-
-class SharedIds(NamedTuple):
-    """The ids that are in two samples, by whether the inputs of both have the same words."""
-
-    with_same_words: list[str]
-    with_other_words: list[str]
 
 
 def states_of(run: Run, counts: PassCounts, record: Mapping[str, Any], inputs: Iterable[Sentence]) -> RunStates:
@@ -197,11 +190,9 @@ def merged_samples(samples: Iterable[Mapping[str, str]], size: int = SAMPLED) ->
     return {name: digests[name] for name in smallest}
 
 
-def shared_ids(first: Mapping[str, str], second: Mapping[str, str]) -> SharedIds:
-    """Return the ids that are in both of two samples of inputs."""
-    shared = [name for name in first if name in second]
-    with_same_words = [name for name in shared if first[name] == second[name]]
-    return SharedIds(with_same_words, [name for name in shared if first[name] != second[name]])
+def shared_ids(first: Mapping[str, str], second: Mapping[str, str], *, with_same_words: bool) -> list[str]:
+    """Return the ids that are in both of two samples of inputs, either with the same words or with other words."""
+    return [name for name in first if name in second and (first[name] == second[name]) == with_same_words]
 
 
 def _hash(text: str) -> str:

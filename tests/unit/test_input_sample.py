@@ -306,17 +306,20 @@ def test_samples_of_parts_make_the_sample_of_the_whole(names, cut, random):
 def test_equal_ids_are_told_apart_by_words():
     first = sample_inputs(sentences(["a", "b", "c"]))
     second = sample_inputs([*sentences(["c", "d"]), *sentences(["b"], "other")])
-    assert shared_ids(first, second) == (["c"], ["b"])
+    assert shared_ids(first, second, with_same_words=True) == ["c"]
+    assert shared_ids(first, second, with_same_words=False) == ["b"]
 
 
 def test_words_that_are_joined_are_other_words():
     joined = sample_inputs([Sentence("a", ("x y",))])
-    assert shared_ids(joined, sample_inputs([Sentence("a", ("x", "y"))])) == ([], ["a"])
+    other = sample_inputs([Sentence("a", ("x", "y"))])
+    assert not shared_ids(joined, other, with_same_words=True)
+    assert shared_ids(joined, other, with_same_words=False) == ["a"]
 
 
 def test_two_large_samples_share_inputs_in_proportion():
     first = sample_inputs((Sentence(f"s{i}", ("w",)) for i in range(3000)), 256)
     second = sample_inputs((Sentence(f"s{i}", ("w",)) for i in range(2000, 5000)), 256)
-    same, other = shared_ids(first, second)
+    same, other = (shared_ids(first, second, with_same_words=same) for same in (True, False))
     assert other == []
     assert 60 < len(same) < 110  # about 256 · 1000 / 3000
