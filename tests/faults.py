@@ -673,8 +673,8 @@ _FOUND = (
     ),
     Fault(
         "analyses/alignment/explored.py",
-        '(heads["high"] < rate)',
-        '(heads["error_rate"] < rate)',
+        '(rows["high"] < baseline["error_rate"])',
+        '(rows["error_rate"] < baseline["error_rate"])',
         f"{_FINDINGS}test_the_lowest_error_rates_and_how_many_heads_are_below_the_baseline",
     ),
     Fault(

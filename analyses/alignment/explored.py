@@ -98,11 +98,6 @@ def _row_of_best(results: AlignmentResults, row: dict[str, Any]) -> dict[str, An
     return rows_of(best)[0]
 
 
-def below_baseline(heads: pd.DataFrame, rate: float) -> int:
-    """Return how many heads have an interval below the error rate of a baseline."""
-    return int((heads["high"] < rate).sum())
-
-
 def _baseline(by_heads: dict[str, pd.DataFrame], results: AlignmentResults) -> Iterator[Finding]:
     """Say how many heads have an interval below the best baseline, and whether the best head is better held out."""
     baselines = results.tables.baselines.dropna(subset=["error_rate"])
@@ -112,7 +107,7 @@ def _baseline(by_heads: dict[str, pd.DataFrame], results: AlignmentResults) -> I
     baseline = rows_of(baselines.nsmallest(1, "error_rate"))[0]
     head = rows_of(heads.nsmallest(1, "error_rate"))[0]
     rows = heads[(heads["setting"] == head["setting"]) & (heads["measure"] == head["measure"])]
-    better = below_baseline(rows, baseline["error_rate"])
+    better = int((rows["high"] < baseline["error_rate"]).sum())
     text = (
         f"The best baseline, {baseline['name']}, has an alignment error rate of {_text(_ERROR, baseline)}. By "
         f"{head['measure']} ({head['setting']}), the interval is below this rate for {better} of {len(rows)} heads."
