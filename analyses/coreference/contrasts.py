@@ -193,8 +193,8 @@ def _every_head(
     )
 
 
-def simultaneous_margin(estimate: Array, differences: Array, level: float = 0.95) -> tuple[Array, Array]:
-    """Return standard errors, and half the widths of intervals that hold for all heads at once."""
+def simultaneous_margin(estimate: Array, differences: Array) -> tuple[Array, Array]:
+    """Return standard errors, and half the widths of 95 % intervals that hold for all heads at once."""
     # estimate: the contrasts, shape (heads,).
     # differences: the contrasts in the bootstrap replicates, shape (replicates, heads).
     # Returns two arrays of shape (heads,). They are NaN if there are fewer than two replicates, and 0 for a head whose
@@ -208,7 +208,7 @@ def simultaneous_margin(estimate: Array, differences: Array, level: float = 0.95
     if not varies.any():
         return error, error
     deviations = np.abs(differences - estimate)[:, varies] / error[varies]
-    return error, float(np.quantile(deviations.max(1), level)) * error
+    return error, float(np.quantile(deviations.max(1), 0.95)) * error
 
 
 def by_comparison(table: pd.DataFrame, policy: str) -> dict[tuple[str, str], pd.DataFrame]:
