@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure, Profile
-from ...reports.format import head_name, percent, ranges, rows_of
+from ...reports.format import named_head, percent, ranges, rows_of
 from ...reports.page import Section
 from ...reports.tables import records
 from ..contract import Titles
@@ -148,25 +148,21 @@ def _findings(results: SurfaceResults, heads: pd.DataFrame, kind: str) -> Iterat
         text = (
             f"In layers {sink['layers']}, {sink['name']} gets the most attention of all special tokens: from "
             f"{percent(sink['low'])} to {percent(sink['high'])} % on average over the heads of a layer, and "
-            f"{percent(float(top[column]))} % in head {_name(top)}."
+            f"{percent(float(top[column]))} % in head {named_head(top)}."
         )
-        yield Finding(text, address(head=_name(top), measure=f"surface/{column}/{kind}", kind=kind))
+        yield Finding(text, address(head=named_head(top), measure=f"surface/{column}/{kind}", kind=kind))
     counts = {label: int((heads["label"] == label).sum()) for label in ("previous", "next")}
     if sum(counts.values()):
         label = max(counts, key=counts.__getitem__)
         top = _largest(heads, label)
         text = (
             f"Of {len(heads)} heads, {counts['previous']} attend{'s' if counts['previous'] == 1 else ''} mostly to the "
-            f"previous token and {counts['next']} to the next one; head {_name(top)} directs "
+            f"previous token and {counts['next']} to the next one; head {named_head(top)} directs "
             f"{percent(float(top[label]))} % of its attention to the {label} token."
         )
-        yield Finding(text, address(head=_name(top), measure=f"surface/{label}/{kind}", kind=kind))
+        yield Finding(text, address(head=named_head(top), measure=f"surface/{label}/{kind}", kind=kind))
 
 
 def _largest(heads: pd.DataFrame, column: str) -> dict[str, Any]:
     """Return the row of the head with the largest value."""
     return max(rows_of(heads[heads[column].notna()]), key=lambda row: float(row[column]))
-
-
-def _name(row: Mapping[str, Any]) -> str:
-    return head_name(row["layer"], row["head"])
