@@ -15,11 +15,12 @@ def shown_value(value: float, unit: str, *, sign: bool = False) -> str:
     """Format a value for readers, if asked for with a plus sign above 0."""
     if unit == SHARE:
         return percent(value, sign=sign)
-    return f"{'+' if sign and value > 0 else ''}{number(value)}"
+    plus = "+" if sign and value > 0 else ""
+    return f"{plus}{number(value)}"
 
 
 def shown_bounds(low: float, high: float, unit: str) -> str:
-    """Format an interval for readers; empty if there is none."""
+    """Format an interval for readers; empty if there is none, or if it has no width, see `interval`."""
     if unit == SHARE:
         return interval(low, high)
     return "" if math.isnan(low) or low == high else f"[{number(low)}, {number(high)}]"
@@ -45,7 +46,8 @@ def _side(name: str) -> TableColumn:
     """Return the column of one side of a question, its ``number`` or its ``floor``, with the unit."""
 
     def cell(row: Row) -> str:
-        return f"{shown_value(row[name]['mean'], row['unit'])}{' %' if row['unit'] == SHARE else ''}"
+        unit = " %" if row["unit"] == SHARE else ""
+        return f"{shown_value(row[name]['mean'], row['unit'])}{unit}"
 
     return TableColumn("", "number", "", name, cell=cell, below=lambda row: str(row[name]["label"]))
 

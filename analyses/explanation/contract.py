@@ -73,7 +73,7 @@ class Question:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All columns that the question names."""
+        """All columns that the question names: two, and a third one if there is a search."""
         return (self.larger, self.smaller, *((self.searched,) if self.searched else ()))
 
 

@@ -33,7 +33,7 @@ PLUGINS = Plugins("explanation test", lambda: TESTS)
 
 
 def names_of_tests() -> tuple[str, ...]:
-    """Return the names that ``--tests`` takes."""
+    """Return the names of tests that ``--tests`` takes, those of other packages included."""
     return tuple(PLUGINS.names())
 
 
@@ -102,7 +102,7 @@ class TextOptions(OptionGroup):
                     raise OptionError(f"{flag(name)} is for .csv, .tsv and .jsonl")
 
     def files(self) -> list[Path]:
-        """Return all files."""
+        """Return the paths of all files of texts that were given, for whatever role."""
         return [Path(name) for names in (self.data, self.test, self.dev) for name in names or ()]
 
 

@@ -59,7 +59,7 @@ class TextExamination:
         return {name: functools.partial(_rows, tests[name], self.options, self.only.get(name)) for name in self.tests}
 
     def table(self, part: Sequence[Batch]) -> pd.DataFrame:
-        """Examine the batches of a part."""
+        """Examine the batches of a part, and return its rows of the per-text table."""
         functions = self.functions()
         batches = [examined_batch(self.model, batch, self.ids, self.texts, functions, self.seed) for batch in part]
         return pd.concat(batches)
@@ -121,7 +121,7 @@ class PartFiles:
         return pd.DataFrame({name: columns[name] for name in facts["columns"]}, index=rows)
 
     def write(self, part: Sequence[Batch], table: pd.DataFrame) -> None:
-        """Write the table of a part."""
+        """Write the table of a part, numbers as tensors and all else as facts beside them."""
         columns = list(map(str, table.columns))
         texts = {name: table[name].tolist() for name in columns if table[name].dtype.kind not in "biuf"}  # no numbers
         numbers = {name: torch.from_numpy(table[name].to_numpy(copy=True)) for name in columns if name not in texts}

@@ -62,7 +62,7 @@ def by_class(texts: pd.DataFrame, classes: Sequence[str]) -> Iterator[tuple[str,
 
 def mean_of(results: ExplainResults, measure: str, texts: pd.DataFrame) -> dict[str, float]:
     """Return ``mean``, ``low`` and ``high`` of a measure for the texts of a group of `by_class`."""
-    one_class = len(results.classes) <= MAX_CLASSES
+    one_class = len(results.classes) <= MAX_CLASSES  # otherwise, the group has the texts of all classes
     predicted = results.classes[int(texts["predicted"].iloc[0])] if one_class else OVERALL
     summary = results.summary
     rows = summary[(summary["measure"] == measure) & (summary["predicted"] == predicted)]
@@ -70,7 +70,7 @@ def mean_of(results: ExplainResults, measure: str, texts: pd.DataFrame) -> dict[
 
 
 def clipped(name: str) -> str:
-    """Shorten a name so that it fits into a figure."""
+    """Shorten a name to `_LONGEST` characters, so that it fits into a figure."""
     return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
 
 

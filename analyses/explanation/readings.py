@@ -38,7 +38,7 @@ def reading(model: AttentionModel, texts: Sequence[Words], attend: Attend | None
     with torch.no_grad():
         for indices in model.batches(texts):
             state = model.encode([texts[i] for i in indices])
-            alpha = model.attention(state)[0] if attend is None else attend(state)
+            alpha = model.attention(state)[0] if attend is None else attend(state)  # the mask, [1], is not needed
             probabilities[indices] = model.decode(state, alpha[:, None])[:, 0].double().softmax(-1).numpy()
             for index, row in zip(indices, alpha.numpy(), strict=True):
                 attention[index] = row[:, : len(texts[index])]

@@ -184,7 +184,7 @@ class ExplainOptions:
 
     @property
     def groups(self) -> tuple[OptionGroup, ...]:
-        """All option groups."""
+        """All option groups but `shares`, on which no result depends."""
         return self.texts, self.tests, self.classifier, self.model, self.transformer, self.training
 
     def flat(self) -> dict[str, Any]:

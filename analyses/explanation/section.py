@@ -93,7 +93,7 @@ def verdict_table(results: ExplainResults) -> ShownTable:
 
 def overall(summary: pd.DataFrame) -> pd.DataFrame:
     """Select the rows over all texts."""
-    return summary[summary["predicted"] == OVERALL] if len(summary) else summary
+    return summary[summary["predicted"] == OVERALL] if len(summary) else summary  # an empty one has no columns
 
 
 def verdict_rows(verdicts: pd.DataFrame) -> list[dict[str, Any]]:

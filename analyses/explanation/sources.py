@@ -80,7 +80,7 @@ class Classifiers:
     def identity(self, model: AttentionClassifier) -> dict[str, Any]:
         """Return what identifies the untrained model in the cache."""
         return {
-            **({} if model.reads == "words" else {"reads": model.reads}),
+            **({} if model.reads == "words" else {"reads": model.reads}),  # so that older keys of words stay valid
             "config": model.config,
             "words": hashlib.sha256("\n".join(self.vocabulary.words).encode()).hexdigest(),
             "vectors": self.vectors and self.vectors.sha256,
@@ -189,7 +189,7 @@ def workers_for(model: AttentionModel) -> int:
 
 
 def save_model(model: Any, folder: Path, *, finetuned: bool) -> None:
-    """Write a trained model beside its results."""
+    """Write a classifier, or a transformer if it was fine-tuned, into the folder of its results."""
     if isinstance(model, AttentionClassifier):
         model.save(folder / "classifier.safetensors")
     elif finetuned:

@@ -42,7 +42,7 @@ class Bootstrap:
     def __init__(self, texts: Sequence[Words] | npt.NDArray[np.uint64], replicates: int = 1000, seed: int = 0) -> None:
         keys = texts if isinstance(texts, np.ndarray) else text_keys(texts, seed)
         self.number_of_text = np.unique(keys, return_inverse=True)[1]  # the same for texts with the same words
-        self.weights = weights_of_keys(keys, replicates).astype(np.float64)
+        self.weights = weights_of_keys(keys, replicates).astype(np.float64)  # (replicates, texts)
 
     def distinct(self, is_marked: npt.NDArray[np.bool_]) -> int:
         """Return the number of different texts among those that are marked."""

@@ -173,9 +173,9 @@ class FeedForwardBlock(ExactMetric):
         return relations
 
     def compute(self) -> BlockTables:
-        """Return the tables."""
+        """Return the tables: on overwriting, large dimensions, changes without these, and pairs."""
         sums = floating(self.changes.cpu()).numpy()
-        left_out = mean_changes(sums, self.changed.tolist(), "left_out", (0, *LEFT_OUT))
+        left_out = mean_changes(sums, self.changed.tolist(), "left_out", (0, *LEFT_OUT))  # 0: none
         return BlockTables(self._overwriting(), self._dimensions(), left_out, self._pair_types())
 
     def _overwriting(self) -> pd.DataFrame:

@@ -93,7 +93,7 @@ class FeedForwardChange(ExactMetric):
             self.top = _best(torch.cat([self.top, pairs.to(self.top.device)], dim=1), n_top)
 
     def compute(self) -> FeedForwardTables:
-        """Return the tables."""
+        """Return the mean changes of the maps, and the pairs that are amplified most."""
         sums, sentences = floating(self.sums.cpu()).numpy(), self.sentences.tolist()
         changes = mean_changes(sums, sentences, "component", (*self.components, WHOLE_BLOCK))
         amplified = [

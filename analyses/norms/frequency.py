@@ -162,7 +162,7 @@ class FrequencyCorrelation(ExactMetric):
         return super().metric_state
 
     def _chunks(self) -> list[tuple[Tensor, Tensor]]:
-        """Return the parts of the sample."""
+        """Return the parts of the sample, each as its tokens and their values."""
         return list(zip(self.tokens, self.values, strict=True))
 
     def _hold(self, chunks: list[tuple[Tensor, Tensor]]) -> None:
@@ -194,7 +194,7 @@ def _within(chunks: list[tuple[Tensor, Tensor]], level: int) -> list[tuple[Tenso
     """Return the tokens of those sentences whose hash begins with as many zeros as the level says."""
     kept = []
     for tokens, values in chunks:
-        is_kept = tokens[:, 0] >> (_HASH_BITS - level) == 0
+        is_kept = tokens[:, 0] >> (_HASH_BITS - level) == 0  # by the hash of their sentence
         if bool(is_kept.all()):
             kept.append((tokens, values))
         elif bool(is_kept.any()):

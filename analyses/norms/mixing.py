@@ -41,8 +41,8 @@ class MixingRatios(ExactMetric):
         self.add_state("tokens", torch.zeros(len(TOKEN_CLASSES), dtype=torch.int64), "sum")
 
     def update(self, batch: NormBatch) -> None:
-        """Add a batch of norms."""
-        ratios = batch.ratios.permute(0, 3, 1, 2).cpu().double()
+        """Add the mixing ratios of a batch, class by class."""
+        ratios = batch.ratios.permute(0, 3, 1, 2).cpu().double()  # (batch, n, variants, layers)
         if not bool(ratios[batch.mask].isfinite().all()):
             raise ExactSumError("a mixing ratio is not finite")
         for index in range(len(TOKEN_CLASSES)):

@@ -154,7 +154,7 @@ class WeightsAndNorms(ExactMetric):
         self.counts[cell] += counts.sum((0, 2)).to(device)
 
     def compute(self) -> WeightsAndNormsTables:
-        """Return the tables."""
+        """Return the tables: the dispersion, the correlations, and the pairs by cell of a coarser grid."""
         indices, pairs = self._compact().cpu().numpy().T
         n_layers, n_heads = self.counts.shape[1:]
         shape = (n_layers, n_heads, len(TOKEN_CLASSES), len(WEIGHTS), len(NORMS))

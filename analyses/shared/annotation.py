@@ -63,7 +63,7 @@ class Annotation(AnnotatedInput):
         )
 
     def encoded(self) -> bytes:
-        """Return the annotation as JSON."""
+        """Return the annotation as JSON in ASCII, which `decoded` reads."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         written = {name: value for name, value in values.items() if value or name not in _OPTIONAL_FIELDS}
         return json.dumps(written, separators=(",", ":"), default=asdict).encode("ascii")

@@ -124,6 +124,6 @@ class ConfiguredSums(ConfiguredMetric, ExactMetric):
     """Sums that can be added up only if they were made with the same configuration."""
 
     def compute(self) -> dict[str, Tensor]:
-        """Return the sums by name."""
+        """Return the sums by name, as they are kept: without the hash of the configuration."""
         self.check_configuration()
         return {name: state for name, state in self.metric_state.items() if name != "configuration"}

@@ -146,7 +146,7 @@ class FailureOptions(OptionGroup):
     def check_heads(self, n_layers: int, n_heads: int) -> None:
         """Raise `OptionError` where a model of this many layers, with this many heads each, lacks a head."""
         for name in self.failures:
-            layer, head = (1, 1) if name == "best" else map(int, name.split("-"))
+            layer, head = (1, 1) if name == "best" else map(int, name.split("-"))  # the best head is always there
             if layer > n_layers or head > n_heads:
                 raise OptionError(f"--failures: the model has {n_layers} layers of {n_heads} heads, and no head {name}")
 

@@ -47,7 +47,7 @@ class Processes:
     on_gpus: bool = False  # whether they compute on GPUs
 
     def context(self) -> BaseContext:
-        """The way in which processes are started."""
+        """The way in which processes are started: by a server on Linux; anew elsewhere, and for GPUs."""
         if sys.platform != "linux" or self.on_gpus:
             return multiprocessing.get_context("spawn")
         context = multiprocessing.get_context("forkserver")

@@ -80,7 +80,8 @@ def model_label(name: str, revision: str | None, *, offline: bool | None = None)
     """Return the name of a model, for a model of the Hub with the beginning of its commit."""
     if revision is None:
         return name
-    return f"{name} @ {revision[:_COMMIT_DIGITS]}{' (from the cache, without the Hub)' if offline else ''}"
+    source = " (from the cache, without the Hub)" if offline else ""
+    return f"{name} @ {revision[:_COMMIT_DIGITS]}{source}"
 
 
 def describe_corpus(corpus: Corpus) -> dict[str, Any]:

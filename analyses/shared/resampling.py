@@ -29,7 +29,7 @@ _MASK = (1 << 64) - 1
 
 
 def sentence_keys(sentence_ids: Sequence[str], seed: int = 0) -> npt.NDArray[np.uint64]:
-    """Return one 64-bit hash per id."""
+    """Return a 64-bit hash of each id, which another seed would change."""
     key = (seed & _MASK).to_bytes(8, "little")
     digests = (hashlib.blake2b(i.encode(), digest_size=8, key=key).digest() for i in sentence_ids)
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

@@ -95,7 +95,7 @@ class SampledInput:
     @property
     def annotation(self) -> Annotation:
         """The annotation."""
-        return Annotation.decoded(self._parts[3])
+        return Annotation.decoded(self._parts[3])  # after maps, guesses and scales
 
     @property
     def maps(self) -> bytes:
@@ -114,7 +114,7 @@ class SampledInput:
 
 
 def content_sizes(shape: Shape) -> tuple[int, int, int]:
-    """Return the numbers of bytes of the maps, the guesses and the scales of an input."""
+    """Return the numbers of bytes of the maps (1 each), the guesses (2 each) and the scales (4 each) of an input."""
     layers, heads, rows, columns, guesses = shape
     return layers * heads * rows * columns, 2 * guesses * layers * heads * rows, 4 * layers * heads
 
@@ -160,12 +160,12 @@ class DrawableMaps(Drawable):
         return [int(length) for length in self.batch.lengths]
 
     def shape(self, kind: str | None) -> tuple[int, int]:
-        """Return the numbers of layers and heads."""
+        """Return the numbers of layers and heads; there is only one kind."""
         layers, heads = self.batch.maps.shape[1:3]
         return layers, heads
 
     def drawn(self, indices: Sequence[int], kind: str | None) -> Iterator[MapBatch]:
-        """Yield one batch with the maps of some inputs."""
+        """Yield one batch with the maps of some inputs; there is only one kind."""
         yield selected(self.batch, indices)
 
 

@@ -42,7 +42,7 @@ def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
     attention_jsd: list[Tensor] = []  # each (batch, draws)
 
     def shuffled(part: slice) -> Tensor:
-        index = order[:, part, None].expand(-1, -1, batch.alpha.shape[1], -1)
+        index = order[:, part, None].expand(-1, -1, batch.alpha.shape[1], -1)  # the same order for all rows
         weights = batch.alpha[:, None].expand(index.shape).gather(3, index)
         attention_jsd.append(jsd(weights, batch.alpha[:, None]).mean(-1))
         return weights

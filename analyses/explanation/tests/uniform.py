@@ -16,7 +16,7 @@ from ..tested import Tested
 def uniform_attention(batch: TextBatch) -> Rows:
     """Put the same weight for every word into the trained model, which is not trained with it."""
     uniform = uniform_rows(batch.state)
-    p, original = answers(batch, 1, lambda _: uniform[:, None])[:, 0], batch.probabilities.double()
+    p, original = answers(batch, 1, lambda _: uniform[:, None])[:, 0], batch.probabilities.double()  # k is 1
     rows = {
         "uniform_tvd": tvd(p, original).numpy(),
         "uniform_flip": (p.argmax(-1) != original.argmax(-1)).double().numpy(),
