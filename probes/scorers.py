@@ -89,7 +89,7 @@ class AttentionScorer(Scorer):
     def __init__(self, n_maps: int, generator: Generator) -> None:
         super().__init__()
         self.weight = glorot(2, n_maps, fan=(2 * n_maps, 2 * n_maps), generator=generator)
-        self.root = glorot(2, fan=(1, 1), generator=generator)
+        self.root = glorot(2, fan=(1, 1), generator=generator)  # for the start and the end
 
     def weights(self, example: ProbedSentence, candidate: Int[Tensor, " words"]) -> Float[Tensor, "words features"]:
         """Return the weight of every head in both directions for each word and one candidate word of it (0-based)."""
@@ -153,7 +153,7 @@ class AttentionWordsScorer(Scorer):
         self.dependent = glorot(2 * n_maps, d, fan=(2 * d, 2 * n_maps), generator=generator)
         self.candidate = glorot(2 * n_maps, d, fan=(2 * d, 2 * n_maps), generator=generator)
         self.bias = nn.Parameter(torch.zeros(2 * n_maps))
-        self.root = glorot(2, fan=(1, 1), generator=generator)
+        self.root = glorot(2, fan=(1, 1), generator=generator)  # for the start and the end
 
     def weights(self, example: ProbedSentence, candidate: Int[Tensor, " words"]) -> Float[Tensor, "words features"]:
         """Return the weight of every head in both directions for each word and one candidate word of it (0-based)."""

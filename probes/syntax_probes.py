@@ -43,7 +43,7 @@ class AttentionProbe(Probe):
 
     def make_scorer(self, shape: tuple[int, int]) -> Scorer:
         """Return a scorer with one weight per head and direction."""
-        return AttentionScorer(shape[0] * shape[1], self.generator())
+        return AttentionScorer(shape[0] * shape[1], self.generator())  # the number of all heads
 
 
 class WordProbe(Probe):
@@ -95,7 +95,7 @@ class AttentionWordsProbe(WordProbe):
 
     def make_scorer(self, shape: tuple[int, int]) -> Scorer:
         """Return a scorer whose weights depend on the words."""
-        return AttentionWordsScorer(shape[0] * shape[1], self.vectors, self.generator())
+        return AttentionWordsScorer(shape[0] * shape[1], self.vectors, self.generator())  # the number of all heads
 
 
 class WordsDistancesProbe(WordProbe):
@@ -131,7 +131,7 @@ class WordsDistancesProbe(WordProbe):
         self.hidden = hidden
 
     def make_scorer(self, shape: tuple[int, int]) -> Scorer:
-        """Return a scorer of words and distances."""
+        """Return a scorer of words and distances, which needs no shape because it reads no maps."""
         del shape
         return DistanceScorer(self.vectors, self.hidden, self.generator())
 

@@ -243,7 +243,7 @@ class AttentionClassifier(nn.Module):
         return state.embeddings
 
     def scores(self, state: TextState) -> Float[Tensor, "batch n"]:
-        """Return the attention."""
+        """Return the attention, by which words are ranked."""
         return state.alpha[:, 0]
 
     def penalty(self, state: WordStates, generator: torch.Generator) -> Float[Tensor, ""]:

@@ -118,7 +118,7 @@ def size_of(encoder: str, dimensions: int, size: int | None, *, as_embeddings: b
             raise ValueError(f"states must have the {dimensions} dimensions of the embeddings here, not {size}")
         size = dimensions
     size = _SIZES[encoder] if size is None else size
-    parts = {"lstm": 2, "han": 2, "cnn": len(KERNELS)}.get(encoder, 1)
+    parts = {"lstm": 2, "han": 2, "cnn": len(KERNELS)}.get(encoder, 1)  # directions, or widths of convolutions
     if size % parts or size < parts:
         raise ValueError(f"the size of the states of {encoder!r} must be a multiple of {parts}, not {size}")
     return size
