@@ -66,7 +66,7 @@ class Tally:
         self._documents = Names()
         # These describe the file whose sentences are added now:
         self._file_sentences = self._file_words = 0
-        self._origin: dict[str, str] = {}
+        self._origin: dict[str, str] = {}  # from the comments of its first sentence
         self._has_long_sentence = False  # of several words: one of a single word may really be "_"
         self._has_words = False  # other than "_"
 

@@ -206,7 +206,7 @@ class LabelledFile:
             yield number, label, text, query[0] if query else None
 
     def _columns(self, row: list[str], number: int) -> list[int]:
-        """Return the 0-based columns of label, text and query, given the first row, which is noted if it is a text."""
+        """Return the 0-based columns of label, text and query, given the first row, and note it if it is no header."""
         names = [name.strip() for name in row]
         wanted = self._wanted
         if not all(map(WHOLE_NUMBER.fullmatch, wanted)) or set(wanted) <= set(names):

@@ -14,8 +14,8 @@ class Names:
     MOST_NEW = 2**14
 
     def __init__(self) -> None:
-        self._new: set[int] = set()
-        self._old = np.empty(0, np.uint64)  # sorted
+        self._new: set[int] = set()  # the hashes of the names that were added last
+        self._old = np.empty(0, np.uint64)  # those of all other names, sorted
 
     def add(self, name: str) -> bool:
         """Add a name, and return whether it is new."""

@@ -179,7 +179,7 @@ def _dimensions_of(fields: list[str]) -> int:
 
 
 def _split_fields(fields: list[str], dimensions: int, source: str) -> tuple[str, list[str]]:
-    """Return the word of a line and its values; the message of an error ends with the source of the dimensions."""
+    """Return the word of a line and its values; ``source`` says in an error where the number of dimensions is from."""
     if len(fields) == dimensions + 1 and dimensions:
         return fields[0], fields[1:]
     values = _after_word(fields)

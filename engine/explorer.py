@@ -121,7 +121,7 @@ def _repeated(values: Values | None, times: int) -> Values | None:
 def _findings(of_analyses: Sequence[Sequence[Finding]]) -> tuple[Finding, ...]:
     """Return the most important findings of each analysis. Each gives its first before any gives its second."""
     in_turn = [finding for findings in zip_longest(*of_analyses) for finding in findings if finding is not None]
-    kept = {id(finding) for finding in in_turn[:MOST_FINDINGS]}
+    kept = {id(finding) for finding in in_turn[:MOST_FINDINGS]}  # by identity, as findings may be equal
     return tuple(finding for findings in of_analyses for finding in findings if id(finding) in kept)
 
 

@@ -210,8 +210,7 @@ def _shown(
 
 def _cell(key: str, text_of: Callable[[Any], str], row: Row) -> str:
     """Return how a row shows its number under a key: a dash if it is missing (NaN)."""
-    is_missing = isinstance(row[key], float) and math.isnan(row[key])
-    return "–" if is_missing else text_of(row[key])
+    return "–" if isinstance(row[key], float) and math.isnan(row[key]) else text_of(row[key])
 
 
 _SHOWN = 5

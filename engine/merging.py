@@ -159,13 +159,12 @@ def _merged_analysis(of_runs: Sequence[AnalysisStates]) -> AnalysisStates:
     analysis = registered_analysis(first.name)
     facts, looked = first.facts, first.looked
     for other in others:
-        facts = _merged_plain(facts, other.facts, analysis.facts_type, f"the facts of the analysis {first.name}")
-        what = f"what the analysis {first.name} looked up"
-        looked = _merged_plain(looked, other.looked, analysis.looked_type, what)
+        facts = _merged(facts, other.facts, analysis.facts_type, f"the facts of the analysis {first.name}")
+        looked = _merged(looked, other.looked, analysis.looked_type, f"what the analysis {first.name} looked up")
     return replace(first, facts=facts, looked=looked)
 
 
-def _merged_plain(one: Any, other: Any, type_: Any, what: str) -> Any:
+def _merged(one: Any, other: Any, type_: Any, what: str) -> Any:
     """Merge two values of a type that are stored as plain data; ``what`` names them in messages."""
     return to_plain(merged_facts(from_plain(one, type_, what), from_plain(other, type_, what), what), what)
 

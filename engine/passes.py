@@ -100,7 +100,7 @@ class PassLog(ExtractionLog):
     """A record of what was read that keeps no words of skipped inputs, because there may be very many of them."""
 
     def skip(self, sentence: Sentence, reason: str) -> None:
-        """Add an input that gave no map, with its id, its file and its line alone."""
+        """Add an input that gave no map. Of the input, only the id, the file and the line are kept."""
         super().skip(Sentence(sentence.id, (), file=sentence.file, line=sentence.line), reason)
 
 

@@ -50,7 +50,6 @@ class Prepared:
 
     def extensions(self) -> list[dict[str, str]]:
         """Return what other packages add to the run, with their versions."""
-        # What each thing is, its name, and the module of its class, if it has one.
         used = [("analysis", analysis.name, type(analysis).__module__) for analysis in self.chosen]
         used += [("map kind", maker.kind.name.removeprefix("rollout:"), "") for maker in self.maps]
         if (name := self.resolved.get("format")) is not None:

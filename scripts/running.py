@@ -53,12 +53,12 @@ def run_job(
 
 
 def run_command(
-    execute: Callable[..., Run], asked: object, default: Path, output: OutputOptions, command: str, **shown_options: Any
+    execute: Callable[..., Run], job: object, default: Path, output: OutputOptions, command: str, **shown_options: Any
 ) -> None:
-    """Run a job or options with ``execute``, and print the results."""
+    """Run a job, or what options ask for, with ``execute``, and print the results."""
     out = output.out or default
     shown_options = {"overwrite": output.overwrite, "json": output.json, **shown_options}
-    run = execute(asked, out=out, overwrite=output.overwrite, command=command, shown_options=shown_options)
+    run = execute(job, out=out, overwrite=output.overwrite, command=command, shown_options=shown_options)
     print_run(run, out, as_json=output.json)
 
 

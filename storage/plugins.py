@@ -78,7 +78,7 @@ def package_of(what: str, name: str, module: str = "") -> dict[str, str]:
 
 
 def extensions(used: Iterable[tuple[str, str, str]]) -> list[dict[str, str]]:
-    """Describe those of the used things that come from other packages; each is given as what it is, name and module."""
+    """Describe those of the used things that come from other packages, given what each is, its name and its module."""
     described = [{"what": what, "name": name, **package_of(what, name, module)} for what, name, module in used]
     return [description for description in described if "package" in description]
 
@@ -107,7 +107,7 @@ def located(location: str) -> Any:
 
 
 def loaded(what: str, point: EntryPoint) -> Any:
-    """Load what an entry point names; ``what`` it is, for messages: ``"analysis"``."""
+    """Load what an entry point names; ``what`` is the word for it in messages, such as ``"analysis"``."""
     try:
         return point.load()
     except Exception as error:  # code of another package may raise anything

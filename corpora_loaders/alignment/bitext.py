@@ -170,8 +170,7 @@ class Bitext(Corpus):
 
 def facts_of_pairs(n_pairs: int, n_source: int, n_target: int) -> CorpusFacts:
     """Return what is known about all pairs together, given their number and the numbers of words of both sides."""
-    numbers = {"sentence_pairs": n_pairs, "words": n_target, "source_words": n_source}
-    return CorpusFacts(numbers, relations=Counter(), tagged=Counter())
+    return CorpusFacts({"sentence_pairs": n_pairs, "words": n_target, "source_words": n_source}, Counter(), Counter())
 
 
 @dataclass(frozen=True)

@@ -245,7 +245,7 @@ def _rows_of_documents(path: Path, layout: _Layout, start: Place) -> Iterator[tu
 
 
 def _name(begin: re.Match[str]) -> str:
-    """Return the name of a document, with the number of its part unless that is 0."""
+    """Return the name of a document, which need not be in parentheses, with the number of its part unless that is 0."""
     part = _PART.search(begin["rest"])
     name = _PART.sub("", begin["rest"]).strip(" ;\t") if begin["name"] is None else begin["name"].strip()
     return f"{name} part {int(part[1])}" if part and int(part[1]) else name

@@ -69,8 +69,8 @@ def feed_forward_vectors(
 def feed_forward_projections(weights: LayerWeights) -> list[Float[Tensor, "inner _"]]:
     """Return the linear maps from value vectors to what goes around the feed-forward block and to what goes into it."""
     # Post-LN models send around the block what the layer norm gives; pre-LN models send what it takes.
-    around = weights.moving if weights.pre_norm else weights.w_o_normed
-    return [around] if weights.parallel else [around, *weights.to_units()]
+    to_residual = weights.moving if weights.pre_norm else weights.w_o_normed
+    return [to_residual] if weights.parallel else [to_residual, *weights.to_units()]
 
 
 def _map_of(kind: str, layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:

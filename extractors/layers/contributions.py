@@ -201,5 +201,4 @@ def merged_rows(layer: Layer, block: Block, vectors: Float[Tensor, "keys queries
     """Average over the pieces of each query of a block, if pieces are merged; shape (keys, rows, dim)."""
     if layer.groups is None:
         return vectors
-    mean_matrix = layer.groups.mean_matrix[0, 0]  # (rows, queries) of the only sentence
-    return torch.matmul(mean_matrix[block.rows, block.queries], vectors)
+    return torch.matmul(layer.groups.mean_matrix[0, 0, block.rows, block.queries], vectors)  # of the only sentence

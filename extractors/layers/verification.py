@@ -109,15 +109,14 @@ def relative_difference(actual: Float[Tensor, "*rows dim"], expected: Float[Tens
 
 
 def compare(
-    actual: Tensor, expected: Tensor, name: str, still_works: str = "the map kind 'weight' and its rollout work"
+    actual: Tensor, expected: Tensor, name: str, works: str = "the map kind 'weight' and its rollout work"
 ) -> None:
-    """Raise `ModelError`, which says what still works, if a recomputed row is off by more than `TOLERANCE`."""
+    """Raise `ModelError`, which says what still ``works``, if a recomputed row is off by more than `TOLERANCE`."""
     difference = relative_difference(actual, expected)
     if not difference <= TOLERANCE:  # also if it is NaN
         raise ModelError(
             f"{name} recomputed from weights and attention differs from that of the model by {difference:.1%}; this "
-            "model does more than its architecture describes (such as adapters or other projections), so only "
-            f"{still_works}"
+            f"model does more than its architecture describes (such as adapters or other projections), so only {works}"
         )
 
 

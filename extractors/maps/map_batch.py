@@ -128,8 +128,7 @@ class MapBatch:
     @property
     def words(self) -> Bool[Tensor, "batch n"]:
         """True at words (at token level: at their pieces), False at special tokens and padding."""
-        inside = torch.arange(self.maps.shape[-2]) < self.lengths[:, None]
-        return inside & ~self.special
+        return (torch.arange(self.maps.shape[-2]) < self.lengths[:, None]) & ~self.special
 
     def unpadded(self) -> Iterator[tuple[Sentence, npt.NDArray[np.float32]]]:
         """Yield ``(sentence, array)`` with the array cut to the sentence: shape (layers, heads, n, m)."""

@@ -199,7 +199,7 @@ def _map_batch(maker: MapMaker, maps: Maps, lengths: Sequence[int], batch: Share
         labels = [aligned.labels(s.words) for aligned, s in zip(pieces, batch.sentences, strict=True)]
         forms = labels
     else:
-        special = [aligned.at_token_level().special for aligned in pieces]
+        special = [aligned.unmerged().special for aligned in pieces]
         labels = [tuple(aligned.tokens) for aligned in pieces]
         forms = [tuple(encoder.forms[piece] for piece in aligned.ids) for aligned in pieces]
 

@@ -35,7 +35,7 @@ class WordRows:
     word is distributed over its pieces. Only the second is exchanged. With the original, `join` gives back the row.
     """
 
-    total: Float[Tensor, "batch rows"]  # m, the weight of all words together
+    total: Float[Tensor, "batch rows"]  # the weight of all words together
     share: Float[Tensor, "batch rows pieces"]  # of the weight of a piece's word, 0 at special tokens and padding
     rest: Float[Tensor, "batch rows pieces"]  # the weights of special tokens, 0 elsewhere
     word_of: Int[Tensor, "batch pieces"]  # the 0-based word, −1 at special tokens and padding
@@ -58,7 +58,7 @@ class WordRows:
         return cls(total, share * inside, rows * ~inside, word_of), alpha
 
     def join(self, alpha: Float[Tensor, "batch k rows n"], renormalise: bool) -> Float[Tensor, "batch k rows pieces"]:
-        """Compute the weights of pieces, m · word · share. Rows may then be divided by their sums, if not 0."""
+        """Compute the weights of pieces: total · alpha · share + rest. Rows may be divided by their sums, if not 0."""
         word = self.word_of.clamp(min=0)[:, None, None].expand(*alpha.shape[:3], -1)  # special tokens have no share
         words = self.total[:, None, :, None] * alpha
         rows = words.gather(-1, word) * self.share[:, None] + self.rest[:, None]

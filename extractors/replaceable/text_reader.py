@@ -73,5 +73,5 @@ class TextReader:
             elif not len(pieces):
                 aligned.append(Unalignable("it has no words, and the tokenizer adds no special tokens"))
             else:
-                aligned.append(pieces if self.level == "word" else pieces.at_token_level())
+                aligned.append(pieces if self.level == "word" else pieces.unmerged())
         return aligned

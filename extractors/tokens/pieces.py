@@ -68,7 +68,7 @@ class Pieces:
         each_word = iter(words)
         return tuple(next(special_tokens if special else each_word) for special in self.special)
 
-    def at_token_level(self) -> Pieces:
+    def unmerged(self) -> Pieces:
         """Return the same pieces, each as a position of its own, which is special if the piece is of no word."""
         return replace(self, positions=list(range(len(self))), special=[word < 0 for word in self.word_of])
 

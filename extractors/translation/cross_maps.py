@@ -118,9 +118,7 @@ def cross_map_batches(
     mergers: dict[tuple[Level, AlignmentSetting], CrossMerger] = {}
     for level in {maker.level for maker in makers}:
         # At token level, every piece is a word, so that the same mergers only drop the special tokens of the target.
-        at_level = pieces
-        if level == "token":
-            at_level = [PairPieces(p.source.at_token_level(), p.target.at_token_level()) for p in pieces]
+        at_level = pieces if level == "word" else [PairPieces(p.source.unmerged(), p.target.unmerged()) for p in pieces]
         rows_and_columns[level] = _rows_and_columns(level, pairs, at_level)
         mergers[level, "AWI"] = CrossMerger(at_level, forward.attentions[0])
         mergers[level, "AWO"] = mergers[level, "AWI"].predicting()
