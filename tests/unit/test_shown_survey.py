@@ -233,9 +233,13 @@ def test_training_curves_are_those_of_the_relation_and_of_frequent_ones() -> Non
     last_step = [{**row, "n": 95} if (row["relation"], row["step"]) == ("obj", 100) else row for row in curves()]
     of_last = training_figure(trained(last_step), "m").axes[0]  # more words than those of nsubj
     assert [line.get_label() for line in of_last.lines] == ["det", "obj", "nsubj"]
-    above, _, last, below, _, _ = training_figure(trained(curves()), "m").axes
+    above, _, last, below, _, _ = drawn(training_figure(trained(curves()), "m"))
     colors = {"det": BLACK, "nsubj": BLUE, "obj": ORANGE}
     assert {line.get_label(): line.get_color() for line in above.lines} == colors
+    for axes in (above, below):
+        np.testing.assert_allclose([line.get_ydata() for line in axes.lines], 50)
+        ends = [[(step, 40), (step, 60)] for step in STEPS]
+        np.testing.assert_allclose([bars.get_segments() for bars in axes.collections], [ends] * len(axes.lines))
     legend = last.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == [*colors]
