@@ -114,6 +114,9 @@ def test_figure_of_weights_shows_every_head(shape):
     figure = weights_figure({name: w.heads for name, w in found.items()}, title="t")
     images = [cells for axes in figure.axes for cells in axes.collections if cells.get_array() is not None][:4]
     assert len(images) == 4
+    for axis, n in zip((figure.axes[0].yaxis, figure.axes[0].xaxis), shape, strict=True):
+        numbers = [label.get_text() for label in axis.get_ticklabels()]
+        assert numbers == [str(number) for number in range(1, n + 1, 2 if n > 6 else 1)]
     for k, (name, direction) in enumerate((n, d) for n in ATTENTION for d in ("dep->head", "head->dep")):
         table = found[name].heads
         own = table[table["direction"] == direction]["weight"].to_numpy().reshape(shape)
