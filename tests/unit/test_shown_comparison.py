@@ -340,3 +340,13 @@ def test_the_page_says_what_is_tested(tmp_path):
     assert "tested groups, " not in pages[40]
     assert "Of 2 tested groups, 2 differ significantly" in pages[60]
     assert "chosen by norm" not in pages[60]
+
+
+@pytest.mark.parametrize(
+    ("unit", "values"), [("%", ["80.0 − 60.0", "50.0 − 55.0"]), ("nats", ["0.800 − 0.600", "0.500 − 0.550"])]
+)
+def test_both_values_stand_beside_each_row_of_a_figure(unit, values):
+    figure = contrast_figure(compared(unit))
+    assert figure is not None
+    (right,) = figure.axes[0].child_axes
+    assert [label.get_text() for label in right.get_yticklabels()] == values
