@@ -32,7 +32,7 @@ DISTANCES = 8
 
 
 def glorot(*shape: int, fan: tuple[int, int], generator: Generator) -> nn.Parameter:
-    """Uniform within ±√(6 / (fan in + fan out)) (Glorot & Bengio 2010), as TensorFlow 1 draws by default."""
+    """Draw a parameter within ±√(6 / (fan in + fan out)) (Glorot & Bengio 2010), as TensorFlow 1 does by default."""
     bound = math.sqrt(6 / sum(fan))
     return nn.Parameter((2 * torch.rand(shape, generator=generator) - 1) * bound)
 

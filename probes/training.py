@@ -184,7 +184,7 @@ def _assign(scorer: Scorer, values: dict[str, Tensor]) -> None:
 
 
 def shuffled(items: Sequence[Item], seed: tuple[int, int]) -> Iterator[Item]:
-    """Items in random order: blocks of 1,024 in random order, and the items in random order within each block."""
+    """Yield items in random order: blocks of 1,024 in random order, and the items of each block in random order."""
     rng = np.random.default_rng(seed)
     n_blocks = -(-len(items) // _BLOCK)  # rounded up
     for block in rng.permutation(n_blocks):

@@ -49,7 +49,7 @@ def answers(
     batch: TextBatch, count: int, changed: Callable[[slice], Float[Tensor, "batch part rows n"]]
 ) -> Float[Tensor, "batch k classes"]:
     """Compute class probabilities after ``count`` (k) changes of the attention per text, made by ``changed``."""
-    # ``changed`` returns the attention after the changes of a slice. So many are made at once as fit into memory.
+    # ``changed`` returns the attention after each change in a slice of them, which is as large as memory allows.
     step = max(CELLS // max(batch.alpha.numel(), 1), 1)
     no_change = batch.probabilities[:, None][:, :0]  # gives the shape of the result if the count is 0
     with torch.no_grad():

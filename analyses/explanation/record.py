@@ -87,7 +87,7 @@ def describe_model(model: AttentionModel) -> dict[str, Any]:
         "classes": list(model.classes),
     }
     if isinstance(model, TransformerAttention):
-        names = {"name": model.name, "family": str(model.model.config.model_type), "shape": shape_of(model)}
+        names = {"name": model.name, "family": str(model.model.config.model_type), "shape": place_of(model)}
         return {**described, **names, "scope": model.describe(), **describe_files(model.files)}
     if isinstance(model, AttentionClassifier):
         config, encoder = model.config, model.config["encoder"]
@@ -104,7 +104,7 @@ def describe_model(model: AttentionModel) -> dict[str, Any]:
     return described
 
 
-def shape_of(model: TransformerAttention) -> str:
+def place_of(model: TransformerAttention) -> str:
     """Describe where in the model attention is replaced."""
     scope = model.describe()
     heads = "all heads" if scope["heads"] == "all" else f"heads {', '.join(map(str, scope['heads']))}"
@@ -157,7 +157,7 @@ def notes(tested: Tested, remarks: Sequence[str]) -> Iterator[str]:
     model = tested.model
     if isinstance(model, TransformerAttention):
         yield (
-            f"Attention was changed in {shape_of(model)}. Everything else that reaches the classifier (the residual "
+            f"Attention was changed in {place_of(model)}. Everything else that reaches the classifier (the residual "
             "stream, other rows and other layers) stays the same and still carries information about the words."
         )
         share = tested.table["null_space"].mean()

@@ -48,7 +48,7 @@ def attending_to(item: str) -> Iterator[None]:
 
 
 def in_items(text: str) -> str:
-    """Return a text of this package that speaks of the items of `attending_to` where it speaks of words."""
+    """Return a text of this package with the item of `attending_to`, such as “sentence”, in place of “word”."""
     item = _ITEM.get()
     if item == "word":
         return text

@@ -139,11 +139,11 @@ def raised_shares(maps: Float[Tensor, "layers stages n n"], ff: int) -> Float[Te
 
 def _best(pairs: Int[Tensor, "layers candidates 4"], top: int) -> Int[Tensor, "layers top 4"]:
     """Return the most amplified pairs of each layer, equal ones in the order of key and position."""
-    kept = []
+    best = []
     for candidates in pairs.cpu().numpy():
         value, key, i, j = candidates.T
-        kept.append(candidates[np.lexsort((j, i, key, -value))[:top]])
-    return torch.from_numpy(np.stack(kept)).to(pairs.device)
+        best.append(candidates[np.lexsort((j, i, key, -value))[:top]])  # the last one decides first
+    return torch.from_numpy(np.stack(best)).to(pairs.device)
 
 
 def _merged_top(parts: Int[Tensor, "parts layers top 4"]) -> Int[Tensor, "layers top 4"]:

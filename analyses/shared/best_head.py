@@ -75,7 +75,7 @@ def both_halves(counts: Array) -> Array:
 
 def argbest(correct: Array) -> Choice:
     """Return the index (direction, layer, head) of the largest count; ties are broken as in the authors' code."""
-    return _argbests(correct[None])[0]
+    return _argbests(correct[None])[0]  # of one table
 
 
 def _argbests(correct: Array) -> list[Choice]:
@@ -123,7 +123,7 @@ def rates(correct: Array, total: Array) -> Array:
 
 def interval(values: Array) -> tuple[float, float]:
     """Return the 2.5 % and 97.5 % quantiles, NaN if there are no values."""
-    return intervals(values[None])[0]
+    return intervals(values[None])[0]  # of one row
 
 
 def intervals(values: Array) -> list[tuple[float, float]]:

@@ -23,7 +23,7 @@ _DEMO_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db
 
 
 def corpus_path(name: str) -> str:
-    """Return the path of a corpus, given as a file or by the name of the sample or of a treebank."""
+    """Return the path of a file, or of the sample or a treebank by its name; refuse a misspelled name of the sample."""
     from ...corpora_loaders import releases
 
     if name != SAMPLE and not Path(name).exists() and (near := did_you_mean(name, (SAMPLE,))):

@@ -117,7 +117,7 @@ def score_deviations(rows: list[int], times: Mapping[Choice, int], correct: Arra
         return np.full(len(total), np.nan)
     deviations = np.zeros(len(total))
     for head, number in times.items():
-        drawn_right = drawn(replicates.correct[(rows, slice(None), *head)])
+        drawn_right = drawn(replicates.correct[(rows, slice(None), *head)])  # in each replicate
         deviations += number / scored * (_shares(drawn_right, total) - rate(int(correct[head]), n))
     return deviations
 

@@ -121,7 +121,7 @@ class Metric:
 
     @classmethod
     def joined_arguments(cls, arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the arguments of a metric to which metrics with all of these arguments can be added."""
+        """Return the arguments of a metric that can `absorb` the metrics with each of these arguments."""
         if not cls.inventory:
             return equal_but(arguments)
         items = [item for each in arguments for item in each[cls.inventory]]

@@ -55,7 +55,7 @@ class KeptCounts:
         """Return how far the accuracy of a head deviates in each replicate, and its interval."""
         if (relation, head) not in self._scores:
             rows, n = self.groups[relation], self.heldout[relation].n
-            right = drawn(self.replicates.correct[(rows, slice(None), *head)])
+            right = drawn(self.replicates.correct[(rows, slice(None), *head)])  # in each replicate
             deviations = score_deviations(rows, {head: 1}, self.correct[relation], n, self.replicates)
             bounds = interval(rates(right, drawn(self.replicates.total[rows])))
             self._scores[relation, head] = deviations, bounds

@@ -147,7 +147,7 @@ def _summarized(
 def _by_regularizer(results: ExplainResults) -> dict[str, Any]:
     """Return the table on the page: a row for each measure, with a column for each regularizer."""
     table = results.table("regularizers")
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, dict[str, Any]] = {}  # by measure
     for long_row in rows_of(table):  # one measure of one regularizer
         regularizer, measure = long_row["regularizer"], column_of(long_row["measure"])
         row = rows.setdefault(long_row["measure"], {"label": measure.label, "unit": measure.unit})
