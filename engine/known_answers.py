@@ -35,7 +35,7 @@ def known_checks(encoder: Encoder, model: str, corpus: str) -> Iterator[Check]:
     if model == DEMO:
         yield from sample.compared(sample.answers_of(sample_results(encoder)), sample.known_answers())
     else:
-        yield from independent.beside(_results(encoder, corpus, independent))
+        yield from independent.independent_checks(_results(encoder, corpus, independent))
 
 
 def sample_results(encoder: Encoder) -> Results:

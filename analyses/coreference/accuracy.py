@@ -131,13 +131,14 @@ class CoreferenceAccuracy(OutcomeCounts):
 
     def members(self) -> dict[str, list[int]]:
         """Return the indices of the counts of each type of mention, all types together first."""
+        # Each group of documents has one count for each type, in the order of `TYPES`.
         members: dict[str, list[int]] = {ALL: list(range(len(self.groups)))}
         for kind, name in enumerate(TYPES):
             members[name] = [group for group in members[ALL] if group % len(TYPES) == kind]
         return members
 
     def members_by_label(self) -> dict[str, list[int]]:
-        """Return the indices of the counts of each group of documents."""
+        """Return the indices of the counts of each group of documents, in the order of `members`."""
         return {
             label: [group for group in range(len(self.groups)) if label in self.labels[group // len(TYPES)]]
             for label in sorted({label for labels in self.labels for label in labels})
@@ -153,8 +154,8 @@ def groups_of_documents(corpus: Documents | Sequence[Sequence[str]]) -> list[tup
 def mentions_by_group(corpus: Documents) -> Counter[str]:
     """Return the number of mentions to resolve in each group that is counted, of which some may not be scored."""
     mentions: Counter[str] = Counter()
-    for (labels, kind), number in corpus.facts.asked.items():
-        mentions[group_name(labels, kind)] += number
+    for (labels, kind), n_mentions in corpus.facts.asked.items():
+        mentions[group_name(labels, kind)] += n_mentions
     return mentions
 
 

@@ -245,9 +245,9 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
 def _windows(options: CoreferenceOptions, setting: Setting, corpus: Documents) -> Windows:
     """Cut the documents into windows."""
     if _asked(corpus):
-        for name, default in (("singletons", "drop"), ("candidates", "preceding")):
+        for name, allowed in (("singletons", ("drop",)), ("candidates", ("preceding", "words"))):
             value = getattr(options, name)
-            if value not in (default, "words"):
+            if value not in allowed:
                 raise OptionError(f"--{name} {value} has no effect on GAP and WinoBias, which come with candidates")
     try:
         return make_windows(setting.encoder, corpus, length=setting.max_length, stride=options.stride)

@@ -62,7 +62,7 @@ def antecedent_hits(
 
 
 def _mask(words: frozenset[int], window: Window, position: Int[Tensor, " words"], n: int) -> Bool[Tensor, " n"]:
-    """Return which of ``n`` positions are those of words of the document."""
+    """Return which of the ``n`` rows of a map belong to some words, given the row of each word of the window."""
     is_word = torch.zeros(n, dtype=torch.bool)
     is_word[position[torch.tensor([word - window.start for word in words])]] = True
     return is_word

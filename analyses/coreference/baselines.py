@@ -66,18 +66,21 @@ def baseline_picks(
 
 
 def _form(document: Document, mention: Mention) -> list[str]:
+    """Return the words of a mention in lower case."""
     return [document.words[word].casefold() for word in mention.words]
 
 
 def _head_form(document: Document, mention: Mention) -> str:
+    """Return the head word of a mention in lower case."""
     assert mention.head is not None  # noqa: S101  # candidates have words
     return document.words[mention.head].casefold()
 
 
 def nearest_first(document: Document, choice: Choice) -> list[Mention]:
-    """Return the candidates of the baselines, the nearest first."""
+    """Return the candidates of the baselines, the nearest first; those of a question may stand after the mention."""
     if document.questions is None:
         return list(reversed(choice.before))
+    # Every candidate has a head, which is None only for mentions without words.
     return sorted(choice.before, key=lambda candidate: (abs((candidate.head or 0) - choice.head), candidate.start))
 
 
@@ -108,9 +111,10 @@ def traits(document: Document, start: int = 0, stop: int | None = None) -> dict[
 
 def sources_of_agreement(corpus: Documents) -> list[str]:
     """Return the sources from which number, gender and person of some documents come, as phrases for the notes."""
-    with_features = corpus.facts.with_features
-    by_lexicon = "a lexicon of English pronouns and titles, and tags"
-    return ["UD features"] * (with_features > 0) + [by_lexicon] * (with_features < len(corpus.documents))
+    n_by_features = corpus.facts.with_features
+    n_by_lexicon = len(corpus.documents) - n_by_features
+    n_by_source = {"UD features": n_by_features, "a lexicon of English pronouns and titles, and tags": n_by_lexicon}
+    return [source for source, n_documents in n_by_source.items() if n_documents]
 
 
 def agree(first: Traits, second: Traits) -> bool:

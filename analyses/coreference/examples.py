@@ -78,13 +78,13 @@ def decisions_of(
 
 def spread(decisions: Sequence[Decision], *, right: bool) -> list[Decision]:
     """Return the first right, or wrong, decision of each document, then the second of each, up to `EXAMPLES`."""
-    seen: Counter[str] = Counter()
+    n_before: Counter[str] = Counter()  # such decisions of each document, by its id
     ranked = []
     for decision in decisions:
         if decision.right == right:
-            ranked.append((seen[decision.document.id], decision))
-            seen[decision.document.id] += 1
-    return [decision for _, decision in sorted(ranked, key=lambda pair: pair[0])[:EXAMPLES]]
+            ranked.append((n_before[decision.document.id], decision))
+            n_before[decision.document.id] += 1
+    return [decision for _, decision in sorted(ranked, key=lambda rank_and_decision: rank_and_decision[0])[:EXAMPLES]]
 
 
 def shown_example(decision: Decision, policy: str) -> ShownExample:
@@ -108,9 +108,9 @@ def shown_example(decision: Decision, policy: str) -> ShownExample:
     return ShownExample(
         right=right,
         document=document.id,
-        before=_around(words[sentence_start : mention.start], last=True),
+        before=_shortened_context(words[sentence_start : mention.start], last=True),
         mention=document.text(mention),
-        after=_around(words[mention.stop : next_start]),
+        after=_shortened_context(words[mention.stop : next_start]),
         type=mention.type,
         candidates=tuple(candidates),
         of=len(ranked),
@@ -123,8 +123,8 @@ def _short(text: str) -> str:
     return text if len(words) <= _SHOWN_WORDS else " ".join(words[:_SHOWN_WORDS]) + " …"
 
 
-def _around(words: Sequence[str], *, last: bool = False) -> str:
-    """Return the first, or last, words as running text."""
+def _shortened_context(words: Sequence[str], *, last: bool = False) -> str:
+    """Return the first, or last, `_SHOWN_WORDS` words as running text."""
     if len(words) <= _SHOWN_WORDS:
         return running_text(words)
     return f"… {running_text(words[-_SHOWN_WORDS:])}" if last else f"{running_text(words[:_SHOWN_WORDS])} …"

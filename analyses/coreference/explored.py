@@ -116,6 +116,7 @@ def _together(rows: Sequence[Mapping[str, Any]], results: CoreferenceResults, ki
 
 
 def _type(row: Mapping[str, Any]) -> str:
+    """Name the type of the mentions that a row is about."""
     return "all mentions" if row["type"] == "all" else f"{row['type']} mentions"
 
 
@@ -126,6 +127,7 @@ def _gains(row: Mapping[str, Any]) -> str:
 
 
 def _id(row: Mapping[str, Any], kind: str) -> str:
+    """Return the id of the measure of accuracy for a type of mention in one direction and kind of map."""
     return f"coreference/{row['type']}/{row['direction']}/accuracy/{kind}"
 
 

@@ -33,12 +33,14 @@ _HEAD = (
 )
 
 
-def _beside(count: str, share: str, counted: str, help_text: str) -> tuple[TableColumn, ...]:
+def _of_baselines(count: str, share: str, counted: str, help_text: str) -> tuple[TableColumn, ...]:
     """Return the columns of the baselines: counts, and shares with their intervals."""
+    # `count` and `share` end the names of columns; `{}` in the texts stands for what a baseline picks.
     columns: list[TableColumn] = []
     for baseline, (heading, picks) in _BESIDE.items():
         name = column_name(baseline)
-        names, meaning = f"{name}_{share} {name}_low {name}_high", f"`{name}_{count}` / `total`"
+        names = f"{name}_{share} {name}_low {name}_high"
+        meaning = f"`{name}_{count}` / `total`"
         columns += [
             TableColumn(f"{name}_{count}", "count", counted.format(picks)),
             TableColumn(names, "share", meaning, heading, beside=bounds(name), help=help_text.format(picks)),
@@ -66,7 +68,9 @@ FAILURES = Schema(
             help="The share of the n mentions whose antecedent is found, with its 95 % interval. The best head was "
             "chosen on all of these mentions.",
         ),
-        *_beside("correct", "accuracy", "mentions whose antecedent {} is", "The accuracy of {} on the same mentions."),
+        *_of_baselines(
+            "correct", "accuracy", "mentions whose antecedent {} is", "The accuracy of {} on the same mentions."
+        ),
     ),
 )
 
@@ -87,7 +91,7 @@ PICKED = Schema(
             beside=bounds("share"),
             help="The share of the n mentions for which the head picks such a word, with its interval.",
         ),
-        *_beside("count", "share", "mentions for which {} is such a word", "How often {} is such a word."),
+        *_of_baselines("count", "share", "mentions for which {} is such a word", "How often {} is such a word."),
     ),
 )
 

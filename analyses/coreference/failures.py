@@ -37,15 +37,16 @@ GENDERS = {"Fem": "feminine", "Masc": "masculine", "Neut": "neuter"}
 NUMBERS = {"Sing": "singular", "Plur": "plural"}
 
 
-def _bins(bins: Sequence[int]) -> tuple[str, ...]:
+def _bin_names(bins: Sequence[int]) -> tuple[str, ...]:
+    """Return the names of bins, such as ``6–10``, given the smallest distance of each."""
     return tuple(bin_name(index, bins) for index in range(len(bins)))
 
 
 ASPECTS: Mapping[str, tuple[str, ...]] = {
     "mentions": ("all",),
-    "distance in sentences": _bins(SENTENCE_BINS),
-    "distance in words": _bins(WORD_BINS),
-    "distance in mentions": _bins(MENTION_BINS),
+    "distance in sentences": _bin_names(SENTENCE_BINS),
+    "distance in words": _bin_names(WORD_BINS),
+    "distance in mentions": _bin_names(MENTION_BINS),
     "type": TYPES,
     "type of the antecedent": TYPES,
     "gender": (*GENDERS.values(), "another gender", "unknown"),

@@ -141,10 +141,12 @@ def distance_figure(distances: pd.DataFrame, best: pd.DataFrame, policy: str, *,
 
 
 def _line(axes: Axes, rows: pd.DataFrame, color: str, marker: str, label: str) -> None:
+    """Draw accuracies by distance, given one row for each bin."""
     by_bins(axes, 100 * rows["accuracy"].astype(float), rows["total"], color, marker, label)
 
 
 def _baseline_label(name: str) -> str:
+    """Return the name of a baseline in a legend; picking at random is the one that is called chance."""
     return {"nearest": "nearest mention", "head match": "same head word", "rule-based": "rules"}.get(name, "chance")
 
 

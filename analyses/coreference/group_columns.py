@@ -9,7 +9,7 @@ from ...reports.format import direction, named_head
 
 
 def _number_of(side: str) -> Callable[[Row], str]:
-    """Return what says how many mentions a group has."""
+    """Return a function that writes how many mentions the first or second group of a row has."""
     return lambda row: f"(n = {row[f'{side}_total']:,})"
 
 

@@ -24,7 +24,7 @@ from .shown_tables import (
     best_of,
     candidates_in_words,
     candidates_table,
-    choices,
+    n_choices,
     shown_contrasts,
     shown_tables,
 )
@@ -83,7 +83,7 @@ def coreference_section(results: CoreferenceResults, titles: Titles | None = Non
             "policy": results.candidates,
             "singletons": results.singletons,
             "asked": results.asked,
-            "choices": choices(results),
+            "choices": n_choices(results),
             "published": results.published,
             "contrasts": len(counted.contrasts),
             "largest": largest,

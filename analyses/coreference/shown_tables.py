@@ -126,7 +126,7 @@ def best_table(results: CoreferenceResults) -> ShownTable:
         notes=notes,
         style=_style,
         facts={
-            "choices": choices(results),
+            "choices": n_choices(results),
             "copies": len(results.controls),
             "interval": ", with a 95 % bootstrap interval over documents" if has_intervals else "",
             "preceding": words["preceding"],
@@ -208,13 +208,13 @@ def best_of(best: pd.DataFrame, policy: str) -> pd.DataFrame:
     return best[best["candidates"] == policy].reset_index(drop=True)
 
 
-def choices(results: CoreferenceResults) -> int:
+def n_choices(results: CoreferenceResults) -> int:
     """Return the number of heads and directions among which the best one is chosen."""
     return 2 * int(results.tables.cells["layer"].max()) * int(results.tables.cells["head"].max())
 
 
 def _rows(best: pd.DataFrame, results: CoreferenceResults) -> list[Row]:
-    """Return the rows that have any mentions, by their candidates."""
+    """Return the rows that have any mentions, in the order of `POLICIES`."""
     words = candidates_in_words(results)
     rows: Iterable[dict[str, Any]] = sorted(rows_of(best), key=lambda row: POLICIES.index(row["candidates"]))
     return [
@@ -225,4 +225,7 @@ def _rows(best: pd.DataFrame, results: CoreferenceResults) -> list[Row]:
 
 
 def _style(row: Row) -> str:
-    return f"{'' if row['is_frequent'] else 'rare'} {'total' if row['type'] == 'all' else ''}".strip()
+    """Return how a row is shown: ``rare``, ``total``, both or neither."""
+    rare = "" if row["is_frequent"] else "rare"
+    total = "total" if row["type"] == "all" else ""
+    return f"{rare} {total}".strip()

@@ -123,6 +123,7 @@ def _cells(column: str, groups: Mapping[str, list[int]], subsets: Counts) -> pd.
     """Return one row per policy, group of decisions, direction, layer and head; ``column`` names the group."""
     if not groups:
         return pd.DataFrame()
+    # The first subset is the whole corpus.
     correct = np.stack([subsets.correct[rows, 0].sum(0) for rows in groups.values()], axis=1)  # policy, group, …
     total = np.array([subsets.total[rows, 0].sum() for rows in groups.values()])
     names = {"candidates": np.repeat(POLICIES, len(groups)).tolist(), column: [*groups] * len(POLICIES)}

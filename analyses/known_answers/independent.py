@@ -54,8 +54,8 @@ NUMBERS = (
 )
 
 
-def beside(results: Mapping[tuple[str, str | None], Any]) -> Iterator[Check]:
-    """Put the independent numbers beside those of a run. Nothing is passed or failed."""
+def independent_checks(results: Mapping[tuple[str, str | None], Any]) -> Iterator[Check]:
+    """Put the independent numbers beside those of a run, by analysis and kind of map. Nothing is passed or failed."""
     for number in NUMBERS:
         if number.command:
             options = f"--train ud:en_ewt:train --test {TREEBANK} {number.command} --probe attention"
