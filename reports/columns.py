@@ -108,7 +108,7 @@ class TableColumn:
             return "–"
         if self.digits is not None:
             return number(value, self.digits)
-        return WRITTEN.get(self.type.partition(",")[0], str)(value)
+        return WRITTEN.get(self.type.partition(",")[0], str)(value)  # the type may be "number, −1 to 1"
 
     def text_beside(self, row: Row) -> str:
         """Return the text beside the value; empty if there is none."""
@@ -131,7 +131,7 @@ HEAD = TableColumn(
 
 
 def bounds(name: str = "", low: str = "low", high: str = "high") -> Callable[[Row], str]:
-    """Return what makes the interval of a value in percent from its columns ``NAME_LOW`` and ``NAME_HIGH``."""
+    """Return a function that writes an interval in percent from the columns ``NAME_LOW`` and ``NAME_HIGH``."""
     prefix = f"{name}_" if name else ""
     return lambda row: interval(row[f"{prefix}{low}"], row[f"{prefix}{high}"])
 

@@ -31,7 +31,7 @@ def percent(rate: float, *, sign: bool = False) -> str:
 
 def number(value: float, digits: int = 3) -> str:
     """A number with ``digits`` decimals; a dash for NaN."""
-    return "–" if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"
+    return "–" if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"  # −0.0 + 0.0 is 0.0
 
 
 def interval(low: float, high: float) -> str:

@@ -51,7 +51,9 @@ _wanted: ContextVar[bool | None] = ContextVar("_wanted", default=None)
 def showing(progress: bool | None) -> Iterator[None]:
     """Show progress bars during a block or not. By default, an interactive session and a notebook show them."""
     outer = _wanted.get()
-    token = _wanted.set(progress if progress is not None else _is_session() if outer is None else outer)
+    if progress is None:
+        progress = _is_session() if outer is None else outer
+    token = _wanted.set(progress)
     try:
         yield
     finally:
@@ -155,7 +157,8 @@ class Pace:
     def __str__(self) -> str:
         if self.remaining is None:
             return "-:--:-- left"
-        return f"{self.rate:,.{0 if self.rate >= 10 else 1}f}/s, {self.remaining} left"
+        digits = 0 if self.rate >= 10 else 1
+        return f"{self.rate:,.{digits}f}/s, {self.remaining} left"
 
 
 @contextmanager

@@ -87,7 +87,7 @@ class RunFolder:
             self.path = self._holding.enter_context(unfinished(self.target, folder=True))
         except OSError as error:
             existing = next(folder for folder in self.target.parents if folder.exists())
-            why = error.strerror or str(error) if existing.is_dir() else f"{existing} is a file, not a folder"
+            why = (error.strerror or str(error)) if existing.is_dir() else f"{existing} is a file, not a folder"
             raise RunFolderError(f"cannot create {self.target}: {why}") from error
         return self
 
@@ -208,7 +208,7 @@ def identity_of(record: Mapping[str, Any]) -> dict[str, Any]:
         "corpus": [file.get("sha256") for file in record.get("corpus", {}).get("files", ())],
         "options": record.get("options"),
     }
-    plain: dict[str, Any] = json.loads(to_json(identity))
+    plain: dict[str, Any] = json.loads(to_json(identity))  # as a run record that was read has it
     return plain
 
 

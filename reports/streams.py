@@ -40,7 +40,7 @@ def delivered() -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """Print a line or more."""
+    """Print a text as lines, with control characters escaped; raise `OutputError` if nobody takes it."""
     with delivered():
         print(visible(text))
 

@@ -390,8 +390,8 @@ _COLUMNS = (
     ),
     Fault(
         "analyses/probing/findings.py",
-        'if math.isnan(row["low"]) else row["low"]) > 0',
-        'if math.isnan(row["low"]) else row["high"]) > 0',
+        'if math.isnan(row["low"]) else row["low"]',
+        'if math.isnan(row["low"]) else row["high"]',
         f"{_PROBES}test_a_probe_is_clearly_better_only_with_the_whole_interval",
     ),
     Fault(

@@ -140,15 +140,13 @@ class AblationMaker:
         return torch.cat(effects)
 
     def _comparison(self, batch: SharedBatch) -> _Comparison:
-        """Return the comparison of final vectors, or with a language model that of its predictions."""
         if self.lm is None:
             return _final_vectors(batch)
         return _next_words(batch, self.lm) if self.causal else _masked_pieces(batch, self.lm, self.seed)
 
     def _without(self, switch: HeadSwitch, fill: Tensor | None) -> Iterator[Tensor]:
         """Yield what the model gives, first without any change, then without each of a few heads of one layer."""
-        # Each run computes one more copy, in which no head is off.
-        at_once = max(1, COMPONENTS_AT_ONCE // switch.plain.numel() - 1)
+        at_once = max(1, COMPONENTS_AT_ONCE // switch.plain.numel() - 1)  # beside a copy in which none is off
         for layer, group in itertools.groupby(self.heads, key=lambda head: head[0]):
             heads = [head for _, head in group]
             for start in range(0, len(heads), at_once):
@@ -184,8 +182,7 @@ def _final_vectors(batch: SharedBatch) -> _Comparison:
     def vectors_of_words(outputs: Tensor) -> Tensor:
         # Some models give NaN on padding, and 0 · NaN is NaN.
         inside = outputs.masked_fill(~switch.mask[..., None], 0).double()
-        means = torch.matmul(merger.mean_matrix.squeeze(1), inside)  # over the pieces of words and special tokens
-        return means[:, sentence, position]
+        return torch.matmul(merger.mean_matrix.squeeze(1), inside)[:, sentence, position]  # means over pieces
 
     def effects(plain: Tensor, changed: Tensor) -> Tensor:
         # Half the squared distance of unit vectors is 1 − cos, of which rounding would leave hardly a digit.

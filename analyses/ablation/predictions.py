@@ -149,14 +149,9 @@ class PredictionMaker:
             return None, ()
         positions, gold = zip(*places, strict=True)
         log_p = torch.log_softmax(logits[list(positions)].double(), dim=-1)  # (pieces of the word, vocabulary)
-        first_piece = log_p[0].exp()
-        probabilities, ids = first_piece.topk(_N_LIKELIEST)
-        texts = [_text(batch, int(id_)) for id_ in ids]
+        probabilities, ids = log_p[0].exp().topk(_N_LIKELIEST)  # of the first piece
+        tokenizer = batch.encoder.tokenizer
+        # A piece that is only white space is named by its token.
+        texts = [tokenizer.decode([id_]).strip() or str(tokenizer.convert_ids_to_tokens(id_)) for id_ in ids.tolist()]
         likeliest = zip(texts, (round(p, _DIGITS) for p in probabilities.tolist()), strict=True)
         return round(float(log_p[range(len(gold)), gold].sum()), _DIGITS), tuple(likeliest)
-
-
-def _text(batch: SharedBatch, id_: int) -> str:
-    """Return a piece as people read it: decoded, or the token itself if only white space comes of that."""
-    tokenizer = batch.encoder.tokenizer
-    return tokenizer.decode([id_]).strip() or str(tokenizer.convert_ids_to_tokens(id_))

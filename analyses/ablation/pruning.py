@@ -15,10 +15,8 @@ from ..contract import Reader
 from .counting import Values
 from .effects import AblationMaker
 
-STEPS = 10
-"""The number of shares of heads that are removed, from 0 % on."""
-SEEDS = 10
-"""The number of random orders."""
+STEPS, SEEDS = 10, 10
+"""The number of shares of heads that are removed, from 0 % on, and the number of random orders."""
 
 Head = tuple[int, int]
 

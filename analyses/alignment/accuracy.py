@@ -130,8 +130,7 @@ def _weights(ids: tuple[str, ...], replicates: int, seed: int) -> Array:
     """Return how often each pair counts in the corpus, in the first half of each split, and in each replicate."""
     # All series of a batch have the same, so the last result is kept.
     parts = (np.ones((1, len(ids))), halves(ids, SPLITS, seed), poisson_weights(ids, replicates, seed))
-    weights: Array = np.concatenate([part.astype(np.float64) for part in parts])
-    return weights
+    return np.concatenate([part.astype(np.float64) for part in parts])
 
 
 class AlignmentAccuracy(LinkAccuracy):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from jaxtyping import Int
 from torch import Tensor
@@ -31,13 +32,10 @@ TO_SOURCE = "target->source"
 class PairsToDraw:
     """Makes batches of sentence pairs that may be drawn."""
 
+    reads_weights: ClassVar[bool] = False  # maps are made in later passes
+
     series: tuple[Series, ...]  # the series whose maps are made of a pair that is drawn
     merge: Merge = "norm"
-
-    @property
-    def reads_weights(self) -> bool:
-        """Whether the pass over a batch must give more than attention. It need not: maps are made in later passes."""
-        return False
 
     def of(self, batch: object) -> DrawablePairs:
         """Return a batch of sentence pairs without maps."""
@@ -105,7 +103,4 @@ def sampled_maps(series: Sequence[Series], merge: Merge) -> tuple[SampledMaps, .
     forward = [one_series for one_series in series if one_series.direction == FORWARD]
     shown = tuple(sorted(forward, key=lambda one_series: one_series.heads != SINGLE))  # single heads first
     maker, guesses = PairsToDraw(shown, merge), (Guesses((TO_SOURCE,), source_guesses),)
-    return tuple(
-        SampledMaps(one_series.kind, maker, shares=one_series.measure == "weight", guesses=guesses)
-        for one_series in shown
-    )
+    return tuple(SampledMaps(each.kind, maker, shares=each.measure == "weight", guesses=guesses) for each in shown)

@@ -26,8 +26,7 @@ from .symmetrization import symmetrized
 ROUNDS, DISCOUNT = 2, 0.9
 """The number of rounds, and the factor for the similarity of a word that has a link to one that has none."""
 
-_LEFT_OUT = -1.0
-"""What stands for a cell that must not be chosen; similarities are not below 0."""
+_LEFT_OUT = -1.0  # stands for a cell that must not be chosen; similarities are not below 0
 
 
 def itermax(
@@ -244,8 +243,7 @@ def links_of(batch: LinkedPairs, series: Series, layer: int) -> list[list[tuple[
 def _joined(parts: Sequence[Tensor], series: Series) -> Tensor:
     """Put links of several batches one after the other, filled up to the most words that a pair of any of them has."""
     no_link = False if series.direction == ITERMAX else -1
-    # The first three axes are pairs, layers and heads.
-    max_sizes = [max(sizes) for sizes in zip(*(part.shape[3:] for part in parts), strict=True)]
+    max_sizes = [max(sizes) for sizes in zip(*(part.shape[3:] for part in parts), strict=True)]  # numbers of words
     padded = []
     for part in parts:
         padding: list[int] = []  # before and after each axis, the last axis first

@@ -60,9 +60,8 @@ def cell_rows(series: Series, counts: AlignmentCounts, *, has_gold: bool = True)
 
 
 def baseline_row(name: str, counts: AlignmentCounts) -> dict[str, object]:
-    """Return the scores of an alignment that was not read off the model."""
-    rates = counts.error_rates()[:, 0, 0]  # of its only layer and head
-    return {"name": name, **_scores(counts, layer=0, head=0), **_interval(rates, counts.splits)}
+    """Return the scores of an alignment that was not read off the model, which counts as one layer with one head."""
+    return {"name": name, **_scores(counts, 0, 0), **_interval(counts.error_rates()[:, 0, 0], counts.splits)}
 
 
 def correlation_rows(counted: Mapping[Series, AlignmentCounts]) -> list[dict[str, object]]:

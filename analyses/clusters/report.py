@@ -180,7 +180,6 @@ def _clusters_table(embedding: pd.DataFrame, names: Mapping[str, str]) -> ShownT
 
 
 def _members(row: Row) -> str:
-    """Write the names of the first `_MAX_MEMBERS` heads of a cluster."""
     return " ".join(row["heads"][:_MAX_MEMBERS]) + (" …" if len(row["heads"]) > _MAX_MEMBERS else "")
 
 

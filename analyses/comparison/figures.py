@@ -30,7 +30,11 @@ def contrast_figure(contrast: Contrast) -> Figure | None:
     lines = sum(1 + 0.6 * name.count("\n") for name in names)  # further lines of a name are closer to each other
     figure, axes = panel(TEXT, 1.15 + 0.2 * lines)
     # The kinds of maps of one run share its page, where the head that finds more can be looked at.
-    links = [PAGE + view_of(contrast, row) if _has_view(contrast, row) else None for row in rows]
+    is_one_run = contrast.first.run == contrast.second.run
+    links = [
+        PAGE + view_of(contrast, row) if is_one_run and row.first and row.first.choice and row.second else None
+        for row in rows
+    ]
     texts = [_values(contrast, row) for row in rows]
     difference_rows(axes, rows, contrast.scale, names=names, texts=texts, links=links)
     unit = "percentage points" if contrast.unit == "%" else contrast.unit
@@ -41,11 +45,6 @@ def contrast_figure(contrast: Contrast) -> Figure | None:
     axes.annotate(heading, (1, 1), (4, 2), xycoords="axes fraction", textcoords="offset points", color="#666666")
     finish(figure, axes, f"{contrast.analysis}, {contrast.family}")
     return figure
-
-
-def _has_view(contrast: Contrast, row: Difference) -> bool:
-    """Return whether both sides have a chosen head on the page of the same run."""
-    return contrast.first.run == contrast.second.run and bool(row.first and row.first.choice and row.second)
 
 
 def _label(contrast: Contrast, row: Difference) -> str:

@@ -142,12 +142,10 @@ def _style(row: Row) -> str:
 
 def heading(contrast: Contrast, names: Sequence[str] = ()) -> str:
     """Return the heading of a contrast, for example ``dependency, relations: norm minus weight``."""
-    sides = " minus ".join(names or _names(contrast))
-    return f"{contrast.analysis}, {contrast.family}: {sides}"
+    return f"{contrast.analysis}, {contrast.family}: {' minus '.join(names or _names(contrast))}"
 
 
 def _names(contrast: Contrast) -> tuple[str, str]:
-    """Return the names of both sides."""
     return contrast.first.name, contrast.second.name
 
 
@@ -160,8 +158,7 @@ def _shortened(names: Sequence[str]) -> Sequence[str]:
 
 def _figure_name(name: str, contrast: Contrast, taken: dict[str, Figure]) -> str:
     """Return a name for the file of a figure that no other figure of the section has."""
-    policy = contrast.family.partition(": ")[2]  # such as "preceding" in "candidates: preceding"
-    words = [name, contrast.analysis, policy or contrast.family]
+    words = [name, contrast.analysis, contrast.family.partition(": ")[2] or contrast.family]  # no "candidates: "
     stem = "-".join(re.sub(r"\W+", "-", word).strip("-") for word in words)
     names = (stem if k == 1 else f"{stem}-{k}" for k in range(1, len(taken) + 2))
     return next(candidate for candidate in names if candidate not in taken)
@@ -202,7 +199,6 @@ def _numbers(row: Row) -> str:
 
 
 def _p_value(p: float) -> str:
-    """Write a p value; a dash if there is none."""
     if pd.isna(p):
         return "–"
     return "< 0.001" if p < 0.001 else f"{p:.3f}"

@@ -131,14 +131,14 @@ class CoreferenceAccuracy(OutcomeCounts):
 
     def members(self) -> dict[str, list[int]]:
         """Return the indices of the counts of each type of mention, all types together first."""
-        # Each group of documents has one count for each type, in the order of `TYPES`.
+        # Groups of documents follow each other, each with one count for each of `TYPES`.
         members: dict[str, list[int]] = {ALL: list(range(len(self.groups)))}
         for kind, name in enumerate(TYPES):
             members[name] = [group for group in members[ALL] if group % len(TYPES) == kind]
         return members
 
     def members_by_label(self) -> dict[str, list[int]]:
-        """Return the indices of the counts of each group of documents, in the order of `members`."""
+        """Return the indices of the counts of each group of documents; see `members` for their order."""
         return {
             label: [group for group in range(len(self.groups)) if label in self.labels[group // len(TYPES)]]
             for label in sorted({label for labels in self.labels for label in labels})

@@ -80,7 +80,6 @@ def nearest_first(document: Document, choice: Choice) -> list[Mention]:
     """Return the candidates of the baselines, the nearest first; those of a question may stand after the mention."""
     if document.questions is None:
         return list(reversed(choice.before))
-    # Every candidate has a head, which is None only for mentions without words.
     return sorted(choice.before, key=lambda candidate: (abs((candidate.head or 0) - choice.head), candidate.start))
 
 

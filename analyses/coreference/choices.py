@@ -78,7 +78,6 @@ def choices(window: Window, *, singletons: bool = False, lost: Counter[str] | No
 
 
 def _is_inside(mention: Mention, window: Window) -> bool:
-    """Return whether a mention has words, all of which are in a window."""
     return mention.head is not None and window.start <= mention.start and mention.stop <= window.stop
 
 

@@ -116,7 +116,6 @@ def _together(rows: Sequence[Mapping[str, Any]], results: CoreferenceResults, ki
 
 
 def _type(row: Mapping[str, Any]) -> str:
-    """Name the type of the mentions that a row is about."""
     return "all mentions" if row["type"] == "all" else f"{row['type']} mentions"
 
 

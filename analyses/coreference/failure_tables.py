@@ -39,8 +39,7 @@ def _of_baselines(count: str, share: str, counted: str, help_text: str) -> tuple
     columns: list[TableColumn] = []
     for baseline, (heading, picks) in _BESIDE.items():
         name = column_name(baseline)
-        names = f"{name}_{share} {name}_low {name}_high"
-        meaning = f"`{name}_{count}` / `total`"
+        names, meaning = f"{name}_{share} {name}_low {name}_high", f"`{name}_{count}` / `total`"
         columns += [
             TableColumn(f"{name}_{count}", "count", counted.format(picks)),
             TableColumn(names, "share", meaning, heading, beside=bounds(name), help=help_text.format(picks)),

@@ -141,7 +141,6 @@ def distance_figure(distances: pd.DataFrame, best: pd.DataFrame, policy: str, *,
 
 
 def _line(axes: Axes, rows: pd.DataFrame, color: str, marker: str, label: str) -> None:
-    """Draw accuracies by distance, given one row for each bin."""
     by_bins(axes, 100 * rows["accuracy"].astype(float), rows["total"], color, marker, label)
 
 

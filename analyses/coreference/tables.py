@@ -123,9 +123,8 @@ def _cells(column: str, groups: Mapping[str, list[int]], subsets: Counts) -> pd.
     """Return one row per policy, group of decisions, direction, layer and head; ``column`` names the group."""
     if not groups:
         return pd.DataFrame()
-    # The first subset is the whole corpus.
     correct = np.stack([subsets.correct[rows, 0].sum(0) for rows in groups.values()], axis=1)  # policy, group, …
-    total = np.array([subsets.total[rows, 0].sum() for rows in groups.values()])
+    total = np.array([subsets.total[rows, 0].sum() for rows in groups.values()])  # subset 0 is the whole corpus
     names = {"candidates": np.repeat(POLICIES, len(groups)).tolist(), column: [*groups] * len(POLICIES)}
     by_group = correct.reshape(-1, *correct.shape[2:])
     return cells_of_groups(by_group, np.tile(total, len(POLICIES)), DIRECTIONS, names)

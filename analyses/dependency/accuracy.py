@@ -189,7 +189,7 @@ def words_by_group(relations: Mapping[str, int], *, coarse: bool = False) -> Cou
 
 
 def check_relations(relations: Sequence[str], *, coarse: bool = False) -> list[str]:
-    """Return the relations that are counted, in alphabetical order."""
+    """Return the relations that are counted, in alphabetical order; raise `ValueError` if one is named as a total."""
     names = sorted(words_by_group(dict.fromkeys(relations, 0), coarse=coarse))
     if clash := set(names) & set(TOTALS):
         raise ValueError(f"relation names {sorted(clash)} are reserved for totals")

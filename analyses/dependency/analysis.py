@@ -222,11 +222,12 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         self, options: OptionSet, counted: Counted[DependencyFacts], results: DependencyResults
     ) -> dict[str, Any]:
         """Describe the copies with random weights, and what was left out of the enhanced dependencies."""
-        metric = counted.metric(counted.facts.model, DependencyAccuracy)
-        names = ("roots", "empty_nodes", "words_without_head")
-        left_out = dict(zip(names, metric.left_out.tolist(), strict=True)) if metric.trees == "enhanced" else {}
         control = control_record(options[ControlOptions], counted.facts.seed)
-        return {**control, **({"dependency": {"trees": "enhanced", "left_out": left_out}} if left_out else {})}
+        metric = counted.metric(counted.facts.model, DependencyAccuracy)
+        if metric.trees == "basic":
+            return control
+        left_out = dict(zip(("roots", "empty_nodes", "words_without_head"), metric.left_out.tolist(), strict=True))
+        return {**control, "dependency": {"trees": "enhanced", "left_out": left_out}}
 
 
 def _checked_relations(corpus: Corpus, options: DependencyOptions) -> Counter[str]:

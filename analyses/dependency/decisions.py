@@ -70,8 +70,7 @@ class ScoredWords:
     ) -> Shaped[np.ndarray, "words ..."]:
         """Return an entry for each scored word: that of a 0-based ``word`` in the array of its sentence."""
         starts = np.cumsum([0, *map(len, by_sentence)])
-        entries: npt.NDArray[Any] = np.concatenate(by_sentence)[starts[self.sentence] + word]
-        return entries
+        return np.asarray(np.concatenate(by_sentence)[starts[self.sentence] + word])
 
 
 def _tree(sentence: Sentence) -> Iterator[tuple[int, int, str]]:
@@ -119,20 +118,19 @@ def _rounds(word_id: Int[np.ndarray, " rows"]) -> list[slice] | list[Tensor]:
     order = np.argsort(word_id, kind="stable")
     _, starts, counts = np.unique(word_id[order], return_index=True, return_counts=True)
     if counts.max() == 1:
-        return [slice(None)]
+        return [slice(None)]  # all rows, without a copy
     round_of_row = np.empty_like(order)
     round_of_row[order] = np.arange(len(order)) - np.repeat(starts, counts)  # 0, 1, … within the rows of each word
     return [torch.from_numpy(np.flatnonzero(round_of_row == k)) for k in range(counts.max())]
 
 
 def word_positions(batch: MapBatch) -> Int[Tensor, "batch words"]:
-    """Return the position in the map of the k-th word of each sentence, 0-based."""
+    """Return the position in the map of the k-th word of each sentence, 0-based, then those of other tokens."""
     is_word = batch.words
-    counts = is_word.sum(1).tolist()
-    for sentence, count in zip(batch.sentences, counts, strict=True):
-        if count != len(sentence):
-            raise ValueError(f"the map of sentence {sentence.id!r} has {count} words, the sentence {len(sentence)}")
-    return torch.argsort((~is_word).int(), dim=1, stable=True)
+    for sentence, n_words in zip(batch.sentences, is_word.sum(1).tolist(), strict=True):
+        if n_words != len(sentence):
+            raise ValueError(f"the map of sentence {sentence.id!r} has {n_words} words, the sentence {len(sentence)}")
+    return torch.argsort((~is_word).int(), dim=1, stable=True)  # the words first, in their order
 
 
 def barred_cells(candidate: Bool[Tensor, "*batch n"]) -> Bool[Tensor, "*batch n n"]:

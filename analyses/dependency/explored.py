@@ -68,7 +68,8 @@ def explored_dependency(
 
 def _ensembles(table: pd.DataFrame | None, kind: str, directions: Sequence[str]) -> Iterator[Ensemble]:
     """Yield the ensembles of several heads. One of a single head is that head."""
-    for row in rows_of(table) if table is not None else ():
+    rows = [] if table is None else rows_of(table)
+    for row in rows:
         heads = heads_of(row["heads"])
         if len(heads) > 1:
             yield Ensemble(row["relation"], kind, tuple(ReadHead(head, directions[reading]) for head, reading in heads))
@@ -113,7 +114,7 @@ def _measures(
 
 
 def _phrases(certain: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
-    """Return a phrase for each head that is the best of a relation."""
+    """Return phrases for each head that is the best of a relation, about two relations at most."""
     phrases: dict[str, list[str]] = {}
     for row in sorted(certain, key=lambda row: -row["heldout_gain"]):
         phrase = (
@@ -154,7 +155,7 @@ def _facts(
 
 def _interval(measure: Measure, index: int) -> str:
     """Return the value of one head with its interval."""
-    value = measure.values[index]  # noqa: PD011  # no table
-    bounds_of_head = [values[index] if values else None for values in (measure.low, measure.high)]
-    low, high = (float("nan") if bound is None else float(bound) for bound in bounds_of_head)
-    return share(float("nan") if value is None else float(value), low, high)
+    of_all_heads = measure.values, measure.low, measure.high  # noqa: PD011  # no table
+    of_head = [values[index] if values else None for values in of_all_heads]
+    value, low, high = (float("nan") if number is None else float(number) for number in of_head)
+    return share(value, low, high)

@@ -18,7 +18,7 @@ from .failures import CLASSES, DependencyFailures
 from .picks import PICKS
 from .tables import TOTALS
 
-_MOST = 8
+_MAX_RELATIONS = 8
 """The number of relations that the page shows."""
 
 _HEAD = (
@@ -127,7 +127,7 @@ def shown_failures(tables: FailureTables, min_count: int) -> tuple[ShownTable, S
         words = table.groupby("relation", sort=False)["total"].max()
         relations = [name for name in words.index if name not in (*TOTALS, "root")]
         frequent = [name for name in relations if words[name] >= min_count]
-        shown.append(table[table["relation"].isin((frequent or relations)[:_MOST])])
+        shown.append(table[table["relation"].isin((frequent or relations)[:_MAX_RELATIONS])])
     return shown_failure_tables(FailureTables(*shown), (FAILURES, PICKED), "words", "head")
 
 

@@ -204,13 +204,12 @@ def _best_rules(correct: Array) -> Array:
     # a part of speech that does not occur. Then the last rule is, as among offsets.
     of_all_tags = correct.sum(-2, keepdims=True)
     order = correct.astype(np.int64) * (int(of_all_tags.max(initial=0)) + 1) + of_all_tags
-    best: Array = order.shape[-1] - 1 - order[..., ::-1].argmax(-1)
-    return best
+    return np.asarray(order.shape[-1] - 1 - order[..., ::-1].argmax(-1))
 
 
 def _total_of_rules(correct: Array, rule: Array) -> Array:
     """Return the counts (…, tags, rules) of the rule of each part of speech (…, tags), added up over these (…)."""
     shape = np.broadcast_shapes(correct.shape[:-1], rule.shape)
     counts = np.broadcast_to(correct, (*shape, correct.shape[-1]))
-    values: Array = np.take_along_axis(counts, np.broadcast_to(rule, shape)[..., None], -1)[..., 0].sum(-1)
-    return values
+    of_rule = np.take_along_axis(counts, np.broadcast_to(rule, shape)[..., None], -1)[..., 0]
+    return np.asarray(of_rule.sum(-1))

@@ -136,7 +136,7 @@ def _counts(weights: Array, by_head: Array, by_chain: Array, total: Array, shape
         np.moveaxis(np.tensordot(weights, counts, 1), 1, 0).astype(np.int64) for counts in (by_head, by_chain)
     )
     correct = np.moveaxis(correct.reshape(*correct.shape[:2], *shape), -1, 2)
-    return Counts(correct, baselines, np.stack([(weights @ total).astype(np.int64)] * 2))
+    return Counts(correct, baselines, np.stack([(weights @ total).astype(np.int64)] * 2))  # the same for both scores
 
 
 def _head_row(score: int, subsets: Counts, drawn: Counts, shape: tuple[int, int, int]) -> dict[str, Any]:

@@ -45,12 +45,12 @@ TREES = Schema(
 )
 
 
-def _gain(other: str, less: str, heading: str, meaning: str) -> TableColumn:
+def _gain(other: str, subtracted: str, heading: str, meaning: str) -> TableColumn:
     """Return the column of the held-out accuracy minus that of something other."""
     return TableColumn(
         f"{other}_gain {other}_gain_low {other}_gain_high",
         "points",
-        f"`heldout_accuracy` − {less}",
+        f"`heldout_accuracy` − {subtracted}",
         heading,
         beside=bounds(f"{other}_gain"),
         optional=other == "head",

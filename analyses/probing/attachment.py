@@ -87,8 +87,7 @@ class TestedWords:
     @property
     def noroot(self) -> Bool[ndarray, " words"]:
         """The scored words that have a head word."""
-        noroot: Bool[ndarray, " words"] = self.scored & (self.length != ROOT_LENGTH)
-        return noroot
+        return np.asarray(self.scored & (self.length != ROOT_LENGTH))
 
 
 def by_method(attempts: Sequence[Attempt], task: Task = "dependencies") -> dict[tuple[str, str], list[Attempt]]:
@@ -134,10 +133,10 @@ def _replicated(
     words: TestedWords, attempts: Sequence[Attempt], weights: Float[ndarray, "replicates sentences"]
 ) -> Float[ndarray, " with_words"]:
     """Return the mean score of the attempts in each replicate with a word to score, given how often it draws each."""
-    n = weights.shape[1]
+    n_sentences = weights.shape[1]
     right = np.mean([attempt.right & words.scored for attempt in attempts], axis=0)
-    correct = weights @ np.bincount(words.sentence, weights=right, minlength=n)
-    total = weights @ np.bincount(words.sentence, weights=words.scored, minlength=n)
+    correct = weights @ np.bincount(words.sentence, weights=right, minlength=n_sentences)
+    total = weights @ np.bincount(words.sentence, weights=words.scored, minlength=n_sentences)
     return rates(correct, total)
 
 

@@ -50,12 +50,14 @@ def score_texts(methods: pd.DataFrame, contrasts: pd.DataFrame, probes: Sequence
 
 def is_selective(row: Mapping[str, Any]) -> bool:
     """Whether the score is above the accuracy on the control task with its whole interval, if it has one."""
-    return bool((row["uas"] if math.isnan(row["uas_low"]) else row["uas_low"]) > row["control_accuracy"])
+    lowest = row["uas"] if math.isnan(row["uas_low"]) else row["uas_low"]
+    return bool(lowest > row["control_accuracy"])
 
 
 def adds(row: Mapping[str, Any]) -> bool:
     """Whether a difference of two methods is above 0 with its whole interval, if it has one."""
-    return bool((row["difference"] if math.isnan(row["low"]) else row["low"]) > 0)
+    lowest = row["difference"] if math.isnan(row["low"]) else row["low"]
+    return bool(lowest > 0)
 
 
 def measure_id(column: str, probe: str, direction: str) -> str:

@@ -60,7 +60,8 @@ class ProbeTraining:
     @property
     def label(self) -> str:
         """What progress bars and errors call the training."""
-        return f"{self.method}{' on the control task' if self.task == 'control' else ''}, seed {self.seed}"
+        task = " on the control task" if self.task == "control" else ""
+        return f"{self.method}{task}, seed {self.seed}"
 
 
 @dataclass(frozen=True)

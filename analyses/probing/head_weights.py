@@ -64,10 +64,10 @@ def head_weights(
 def _means(
     sums: Sequence[tuple[int, ndarray, ndarray]],
 ) -> tuple[Float[ndarray, "2 layers heads"], Float[ndarray, "2 layers heads"]]:
-    """Return the mean weight and the mean contribution over all arcs; NaN if there are none."""
+    """Return the mean weight and the mean contribution over all arcs, given `ArcWeights`; NaN if there are none."""
     arcs, weights, contributions = zip(*sums, strict=True)
-    n = sum(arcs) or np.nan
-    return np.asarray(sum(weights)) / n, np.asarray(sum(contributions)) / n
+    n_arcs = sum(arcs) or np.nan
+    return np.asarray(sum(weights)) / n_arcs, np.asarray(sum(contributions)) / n_arcs
 
 
 def _relations(runs: Sequence[Mapping[str, tuple[int, ndarray, ndarray]]]) -> pd.DataFrame:

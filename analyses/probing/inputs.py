@@ -116,7 +116,7 @@ def split_stores(options: ProbingOptions, stores: Mapping[Role, StoredMaps], *, 
 
 
 def _cut(options: ProbingOptions, stores: Mapping[Role, StoredMaps], *, hold_out: bool) -> tuple[Split, ...]:
-    """Return the splits of the options, unchecked."""
+    """Return the splits of the options, which may be none, or have nothing to stop by or to score."""
     train, dev, folds = stores.get("train"), stores.get("dev"), options.treebanks.folds
     return tuple(make_splits(train, dev, stores["test"], folds=folds, hold_out=hold_out, seed=options.seed))
 

@@ -116,13 +116,14 @@ def _measured(
     name: str,
     right: Int[ndarray, " sentences"],
     words: Int[ndarray, " sentences"],
-    runs: int,
+    n_runs: int,
     weights: Float[ndarray, "replicates sentences"],
 ) -> Measured:
-    """Return the mean score over runs, and how far it deviates in each replicate."""
-    value, total = rate(int(right.sum()), int(words.sum()) * runs), weights @ words
-    deviations = np.where(total > 0, (weights @ right) / runs / np.maximum(total, 1), np.nan) - value
-    return Measured(name, value, int(words.sum()), deviations)
+    """Return the mean score over runs, and how far it deviates in each replicate; NaN in one without words."""
+    n_words, total = int(words.sum()), weights @ words  # in the corpus, and in each replicate
+    value = rate(int(right.sum()), n_words * n_runs)
+    deviations = np.where(total > 0, (weights @ right) / n_runs / np.maximum(total, 1), np.nan) - value
+    return Measured(name, value, n_words, deviations)
 
 
 def _identity(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -193,14 +193,14 @@ def warnings(options: ProbingOptions, inputs: ProbingInputs, workspace: Workspac
 
 def overlap(inputs: ProbingInputs, *, dev: bool = False) -> tuple[int, int]:
     """Count the tested sentences of more than three words that are also training (or dev) sentences, and all such."""
-    repeated = tested = 0
+    n_repeated = n_tested = 0
     for split in inputs.splits:
         maps = split.dev if dev else split.train
         seen = set() if maps is None else {sentence.words for sentence in maps.sentences}
         longer = [sentence.words for sentence in split.test.sentences if len(sentence) > 3]
-        tested += len(longer)
-        repeated += sum(words in seen for words in longer)
-    return repeated, tested
+        n_tested += len(longer)
+        n_repeated += sum(words in seen for words in longer)
+    return n_repeated, n_tested
 
 
 def unknown_words(vectors: WordVectors, sentences: Sequence[Sentence]) -> tuple[int, int, Counter[str]]:

@@ -44,8 +44,8 @@ class ExplorerView:
     @property
     def title(self) -> str:
         """The model, and what it read."""
-        number = len(self.explorer.sample.sentences) if self.explorer.sample else 0
-        sentences = f"{number} sentence{'' if number == 1 else 's'}"
+        n_sentences = len(self.explorer.sample.sentences) if self.explorer.sample else 0
+        sentences = "1 sentence" if n_sentences == 1 else f"{n_sentences} sentences"
         corpus = self.explorer.corpus
         of_corpus = f" of {corpus}" if corpus not in ("", sentences) else ""  # what has no file is called by its number
         return f"{self.explorer.model} on {sentences}{of_corpus}"

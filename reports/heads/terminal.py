@@ -56,23 +56,21 @@ def as_text(view: HeadView, *, width: int = 80, most: int = 3) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _targets(view: HeadView, row: int, most: int) -> list[int]:
+def _targets(view: HeadView, row: int, max_words: int) -> list[int]:
     """The words to name: those with the largest values, the first of equal ones first."""
     values = view.values[row]
-    order = np.argsort(-values, kind="stable")[:most]
+    order = np.argsort(-values, kind="stable")[:max_words]
     return [int(index) for index in order if values[index] > 0 and values[index] >= _LEAST * values[order[0]]]
 
 
 def _width(text: str) -> int:
     """The number of columns that a text takes; wide characters take two, and combining ones none."""
-    return sum(
-        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
-        for character in text
-    )
+    separate = [character for character in text if not unicodedata.combining(character)]
+    return len(separate) + sum(unicodedata.east_asian_width(character) in "WF" for character in separate)
 
 
 def _cut(text: str, width: int) -> str:
-    """The text, cut to a number of columns."""
+    """The text, cut to a number of columns, the last of which then has an ellipsis."""
     if _width(text) <= width:
         return text
     kept = ""

@@ -109,7 +109,7 @@ class SectionError(AttentionologyError, ValueError):
 
 
 def check_names(sections: Sequence[Section]) -> None:
-    """Check that no section overwrites files of another one."""
+    """Raise `SectionError` if a section would overwrite a file, or an entry of the summary, of another one."""
     written: dict[tuple[str, str], str] = {}
     for section in sections:
         names = [("table", name) for name in section.tables]

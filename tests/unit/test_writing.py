@@ -9,7 +9,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from attentionology.analyses.coreference.examples import _around
+from attentionology.analyses.coreference.examples import _shortened_context
 from attentionology.corpora_loaders import Sentence
 from attentionology.engine.shown import Shown
 from attentionology.reports.columns import TableColumn
@@ -75,9 +75,9 @@ def test_cells_of_tables_are_isolated_only_if_they_are_read_from_right_to_left()
 
 def test_examples_are_shortened_by_words_even_without_spaces():
     words = tuple("一二三四五六七八九十百千万")
-    assert _around(words) == "一二三四五六七八九十百千 …"
-    assert _around(words, last=True) == "… 二三四五六七八九十百千万"
-    assert _around(ENGLISH) == "the boy read it ."
+    assert _shortened_context(words) == "一二三四五六七八九十百千 …"
+    assert _shortened_context(words, last=True) == "… 二三四五六七八九十百千万"
+    assert _shortened_context(ENGLISH) == "the boy read it ."
 
 
 def view(words):
