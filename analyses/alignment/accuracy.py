@@ -100,14 +100,11 @@ class LinkAccuracy(ExactMetric):
         super().__init__()
         self.shape, self.replicates, self.seed = (n_layers, n_heads), replicates, seed
         resampled = 1 + SPLITS + replicates
-        for name, shape in (
-            ("links", (resampled, n_layers, n_heads, 3)),
-            ("sure", (resampled,)),
-            ("rests", (n_layers, n_heads, len(RESTS))),
-            ("size", (n_layers, n_heads)),
-            ("pairs", ()),
-        ):
-            self.add_state(name, torch.zeros(shape, dtype=torch.int64), "sum")
+        self.add_state("links", torch.zeros(resampled, n_layers, n_heads, 3, dtype=torch.int64), "sum")
+        self.add_state("sure", torch.zeros(resampled, dtype=torch.int64), "sum")
+        self.add_state("rests", torch.zeros(n_layers, n_heads, len(RESTS), dtype=torch.int64), "sum")
+        self.add_state("size", torch.zeros(n_layers, n_heads, dtype=torch.int64), "sum")
+        self.add_state("pairs", torch.zeros((), dtype=torch.int64), "sum")
 
     def compute(self) -> AlignmentCounts:
         """Return all counts so far."""

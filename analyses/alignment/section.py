@@ -22,7 +22,7 @@ _WIDE = 100
 """The columns of a terminal from which on error rates have intervals."""
 
 _WIDEST = 120
-"""The columns from which on held-out gains have them, too."""
+"""The columns of a terminal from which on held-out gains have intervals, too."""
 
 _OF_LAYERS = (
     *("layer", "setting", "measure", "error rate", "precision", "recall"),

@@ -83,7 +83,6 @@ def distances_figure(distances: pd.DataFrame, geography: Geography, heads: pd.Da
 
 
 def _name(row: dict[str, Any]) -> str:
-    """Return the name of a head, with the relation that it finds if there is one."""
     name = head_name(row["layer"], row["head"])
     return f"{name} {row['relation']}" if isinstance(row.get("relation"), str) else name
 

@@ -15,7 +15,7 @@ from ...corpora_loaders.coreference import TYPES, Document, Documents, Mention
 from ...extractors import MapBatch, Window
 from ..shared.outcomes import OutcomeCounts
 from .antecedents import DIRECTIONS, antecedent_hits
-from .baselines import BASELINES, Traits, baseline_hits, traits
+from .baselines import BASELINES, Traits, baseline_picks, traits
 from .choices import POLICIES, Choice, choices_of
 from .tables import ALL, SENTENCE_BINS, WORD_BINS, CoreferenceTables, bin_of, group_name, tables
 
@@ -115,7 +115,8 @@ class CoreferenceAccuracy(OutcomeCounts):
             document = windows[index].source
             if index not in traits_of:
                 traits_of[index] = traits(document, windows[index].start, windows[index].stop)
-            baselines[row] = baseline_hits(document, choice, traits_of[index], self.seed)
+            picked = baseline_picks(document, choice, traits_of[index], self.seed)
+            baselines[row] = [candidate is not None and candidate.head in choice.gold for candidate in picked]
             kind = TYPES.index(choice.mention.type)
             groups[row] = self.labels.index(document.labels) * len(TYPES) + kind
             sentences, words = distance(document, choice)

@@ -36,12 +36,6 @@ def column_name(method: str) -> str:
     return method.replace(" ", "_").replace("-", "_")
 
 
-def baseline_hits(document: Document, choice: Choice, by_mention: dict[Mention, Traits], seed: int) -> list[bool]:
-    """Return whether each of `BASELINES` picks an antecedent."""
-    picked = baseline_picks(document, choice, by_mention, seed)
-    return [candidate is not None and candidate.head in choice.gold for candidate in picked]
-
-
 def baseline_picks(
     document: Document, choice: Choice, by_mention: dict[Mention, Traits], seed: int
 ) -> tuple[Mention | None, ...]:
@@ -71,7 +65,6 @@ def _form(document: Document, mention: Mention) -> list[str]:
 
 
 def _head_form(document: Document, mention: Mention) -> str:
-    """Return the head word of a mention in lower case."""
     assert mention.head is not None  # noqa: S101  # candidates have words
     return document.words[mention.head].casefold()
 

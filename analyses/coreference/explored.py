@@ -126,7 +126,6 @@ def _gains(row: Mapping[str, Any]) -> str:
 
 
 def _id(row: Mapping[str, Any], kind: str) -> str:
-    """Return the id of the measure of accuracy for a type of mention in one direction and kind of map."""
     return f"coreference/{row['type']}/{row['direction']}/accuracy/{kind}"
 
 

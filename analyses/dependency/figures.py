@@ -100,7 +100,6 @@ def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, *, most: int = 12, tit
 
 
 def _cell_link(relation: str, directions: Mapping[tuple[int, int], str], layer: int, head: int) -> str:
-    """Return where a cell leads, given the better direction of each layer and head."""
     return _link(layer, head, relation, directions[layer, head])
 
 

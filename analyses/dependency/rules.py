@@ -211,5 +211,4 @@ def _total_of_rules(correct: Array, rule: Array) -> Array:
     """Return the counts (…, tags, rules) of the rule of each part of speech (…, tags), added up over these (…)."""
     shape = np.broadcast_shapes(correct.shape[:-1], rule.shape)
     counts = np.broadcast_to(correct, (*shape, correct.shape[-1]))
-    of_rule = np.take_along_axis(counts, np.broadcast_to(rule, shape)[..., None], -1)[..., 0]
-    return np.asarray(of_rule.sum(-1))
+    return np.asarray(np.take_along_axis(counts, np.broadcast_to(rule, shape)[..., None], -1)[..., 0].sum(-1))

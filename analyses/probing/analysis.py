@@ -71,9 +71,7 @@ class ProbeFacts:
     def tested(self) -> list[TestedSentence]:
         """Return the tested sentences."""
         columns = (self.sentences[name] for name in ("id", "heads", "relations"))
-        return [
-            TestedSentence(id_, tuple(heads), tuple(relations)) for id_, heads, relations in zip(*columns, strict=True)
-        ]
+        return [TestedSentence(id_, tuple(heads), tuple(names)) for id_, heads, names in zip(*columns, strict=True)]
 
 
 class RightWords(Metric):
