@@ -48,10 +48,10 @@ class PairLinks:
         # Without links that are only possible, one set serves as both, since gold links take much of a bitext's memory.
         return cls(certain, certain.union(possible) if possible else certain)
 
-    def within(self, n_source: int, n_target: int) -> PairLinks:
+    def within(self, sources: int, targets: int) -> PairLinks:
         """Return the links that are inside a pair with these numbers of source words and target words."""
         inside = {
-            (source, target) for source, target in self.possible if 0 <= source < n_source and 0 <= target < n_target
+            (source, target) for source, target in self.possible if 0 <= source < sources and 0 <= target < targets
         }
         return self if len(inside) == len(self.possible) else PairLinks(self.sure & inside, frozenset(inside))
 
