@@ -54,7 +54,7 @@ class CellReports:
     def write(self, job: Job, run: Run) -> Path:
         """Write the report of a cell, or of one of its kinds of maps if these are counted alone; return its page."""
         (treebank,) = job.groups[CorpusOptions].corpus or ()  # a cell has exactly one treebank
-        name = self._folder_names[job.groups[ModelOptions], treebank]
+        name = self.names[job.groups[ModelOptions], treebank]
         kinds = [part.kind or "" for part in run.parts]
         if len(kinds) < len(self.plan.options.grid.maps):
             name = _plain("-".join([name, *kinds]))
@@ -65,16 +65,18 @@ class CellReports:
         return final_folder / EVERY_RUN[0]
 
     @cached_property
-    def _folder_names(self) -> dict[tuple[ModelOptions, str], str]:
+    def names(self) -> dict[tuple[ModelOptions, str], str]:
         """The names of the folders of all cells, by the options of the model and the path of the treebank."""
         models, treebanks = self.plan.models, self.plan.treebanks
         short_models, short_treebanks = short_names(list(models)), short_names(list(treebanks))
         names: dict[tuple[ModelOptions, str], str] = {}
         for model, options in models.items():
             for treebank, path in treebanks.items():
-                name = _plain(f"{short_models[model]}-{short_treebanks[treebank]}")
-                is_taken = name in names.values()  # such as by a/b, if this is a_b
-                names[options, path] = f"{name}-{len(names) + 1}" if is_taken else name
+                name = plain = _plain(f"{short_models[model]}-{short_treebanks[treebank]}")
+                number = len(names) + 1
+                while name in names.values():  # taken, such as by a/b if this is a_b
+                    name, number = f"{plain}-{number}", number + 1
+                names[options, path] = name
         return names
 
 

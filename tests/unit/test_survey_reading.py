@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,6 +30,7 @@ from attentionology.analyses.survey.shown_tables import (
     failures_table,
 )
 from attentionology.analyses.survey.tables import Cell, CellFailure, CellResult
+from attentionology.engine.surveying.cell_run import CellReports
 from attentionology.reports.drawing import BLUE, GREY
 from attentionology.reports.format import rows_of
 from attentionology.reports.page import write_report
@@ -360,3 +363,9 @@ def test_means_leave_out_treebanks_with_few_words():
         collected.add(name, [cell("a", weight=family([0.5], noise(1), n=n)), cell("b", weight=family([0.6], noise(2)))])
     row = tables.contrasts_table(collected.means(), SURVEY_MEANS).iloc[0]
     assert (row["treebanks"], row["n_a"], row["n_b"]) == (2, 200, 200)
+
+
+def test_no_two_cells_write_into_one_folder():
+    plan: Any = SimpleNamespace(models={"m": "m"}, treebanks={name: name for name in ("x_y-3", "x y", "x_y", "x+y")})
+    names = CellReports(plan, Path("new"), Path("out"), "").names
+    assert list(names.values()) == ["m-x_y-3", "m-x_y", "m-x_y-4", "m-x_y-5"]
