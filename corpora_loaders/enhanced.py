@@ -33,7 +33,8 @@ def enhanced_heads(sentence: Sentence) -> EnhancedHeads:
     arcs: dict[tuple[int, int, str], None] = {}
     roots = empty_nodes = 0
     for number, cell in enumerate(sentence.deps, start=1):
-        for dependency in dict.fromkeys(cell.split("|")) if cell != "_" else ():
+        dependencies = [] if cell == "_" else list(dict.fromkeys(cell.split("|")))  # each once
+        for dependency in dependencies:
             match = _DEPENDENCY.fullmatch(dependency)
             if match is None:
                 raise _fault(sentence, number, f"is {dependency[:40]!r}, not HEAD:RELATION or _")

@@ -140,10 +140,10 @@ class ReadFile(Generic[Item]):
     def __post_init__(self) -> None:
         self.stamp = stamp(self.path)
 
-    def note(self, place: Any, sentences: int = 1) -> None:
+    def note(self, place: Any, n_sentences: int = 1) -> None:
         """Note that an item has been read for the first time, how many sentences it has, and the place after it."""
         self.n_items += 1
-        self.unmarked += sentences
+        self.unmarked += n_sentences
         if self.unmarked >= MARKED and place is not None:
             self.marks.append((self.n_items, place))
             self.unmarked = 0
@@ -225,7 +225,8 @@ def read_files(
     no ``contents``. The results are the files, their descriptions, and all items if their sentences are at most
     ``hold`` (`HELD` by default), otherwise none.
     """
-    resolved = [corpus_path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    given = [paths] if isinstance(paths, str | Path) else paths
+    resolved = [corpus_path(path) for path in given]
     if not resolved:
         raise ValueError("no file is given")
     if limit is not None and limit < 1:
@@ -240,7 +241,7 @@ def read_files(
         if left == 0:
             break
         file = ReadFile(read, str(path), options)
-        for item, place in islice(read(file.path, None, *options), left):
+        for item, place in islice(read(file.path, None, *options), left):  # from its beginning
             sentences_before = tally.sentences
             held.append(add(item))
             if tally.sentences > most_sentences:  # too many to be held

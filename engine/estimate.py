@@ -112,7 +112,7 @@ def estimate_run(
     """
     part_options = part_options or PartOptions()
     # A model that has been loaded serves the estimate even if the run would have workers.
-    check_job(job, part_options, None, corpus)
+    check_job(job, part_options, model=None, corpus=corpus)
     prepared = job.prepare(model=model, corpus=corpus)
     planned = plan_analyses(prepared)
     parts = parts_of(planned.passes)

@@ -159,11 +159,11 @@ def count_missing(counter: PartCounter, numbers: Sequence[int], options: PartOpt
                     progress.finish()
 
 
-def _count_in_processes(task: PartTask, numbers: Sequence[int], workers: int) -> None:
+def _count_in_processes(task: PartTask, numbers: Sequence[int], n_workers: int) -> None:
     """Count the parts with these numbers in processes on this machine, which write the files."""
     slow_to_import = (__name__, "transformers.modeling_utils")
     on_gpus = task.job.model.device == "cuda"
-    processes = Processes(workers, kept=WHAT_IS_KEPT, preloaded=slow_to_import, on_gpus=on_gpus)
+    processes = Processes(n_workers, kept=WHAT_IS_KEPT, preloaded=slow_to_import, on_gpus=on_gpus)
     for _ in results_of_processes(processes, task.counting, numbers):
         pass  # each process has written the file
 

@@ -221,7 +221,7 @@ def execute(
         check_folder(options.shares.parts)
     if out is None:
         tested = prepare(options, loaded, chosen, options.training.cache)
-        return _explanation(tested, None, command, shown_options or {})
+        return _explanation(tested, folder=None, command=command, shown_options=shown_options or {})
     cache = cache_folder(options.training.cache, out)
     texts = options.texts
     reads = paths_read(options.model.model, texts.data, texts.dev, texts.test, options.classifier.vectors)

@@ -71,20 +71,20 @@ def explorer_of(
     contributions = [contribution for _, contribution in contributed]
     measures = [measure for contribution in contributions for measure in contribution.measures]
     predictions = [prediction for contribution in contributions for prediction in contribution.predictions]
-    layers = int(record["model"]["layers"])
+    n_layers = int(record["model"]["layers"])
     causal = bool(record["model"].get("causal"))  # runs of earlier versions do not say it
-    heads = max((len(measure.values) // layers for measure in measures), default=int(record["model"]["heads"]))
-    sample = _sample(samples, layers, heads, causal=causal)
+    n_heads = max((len(measure.values) // n_layers for measure in measures), default=int(record["model"]["heads"]))
+    sample = _sample(samples, n_layers, n_heads, causal=causal)
     shown_ids = {sentence.id for sentence in sample.sentences} if sample else set()
     return Explorer(
         model=titles.model,
         corpus=titles.corpus,
         unit=str(record["corpus"]["unit"]),
-        layers=layers,
-        heads=heads,
+        layers=n_layers,
+        heads=n_heads,
         causal=causal,
-        measures=tuple(_for_all_heads(measure, layers, heads) for measure in measures),
-        cards=_cards(contributed, list(of_first_kinds.values()), layers, heads),
+        measures=tuple(_for_all_heads(measure, n_layers, n_heads) for measure in measures),
+        cards=_cards(contributed, list(of_first_kinds.values()), n_layers, n_heads),
         findings=_findings(findings),
         ensembles=tuple(ensemble for contribution in contributions for ensemble in contribution.ensembles),
         predictions=tuple(prediction for prediction in predictions if prediction.sentence in shown_ids),
@@ -125,14 +125,14 @@ def _findings(of_analyses: Sequence[Sequence[Finding]]) -> tuple[Finding, ...]:
     return tuple(finding for findings in of_analyses for finding in findings if id(finding) in kept)
 
 
-def _cards(contributed: _Contributions, of_first_kinds: _Contributions, layers: int, heads: int) -> tuple[Card, ...]:
+def _cards(contributed: _Contributions, first_kinds: _Contributions, n_layers: int, n_heads: int) -> tuple[Card, ...]:
     """Return a card for each head, with what all analyses say about it, and a summary of the first kinds of maps."""
     contributions = [contribution for _, contribution in contributed]
     several_kinds = len({part.kind for part, _ in contributed if part.kind is not None}) > 1
     cards = []
-    for name in (head_name(layer, head) for layer in range(1, layers + 1) for head in range(1, heads + 1)):
+    for name in (head_name(layer, head) for layer in range(1, n_layers + 1) for head in range(1, n_heads + 1)):
         phrases = []
-        for part, contribution in of_first_kinds:
+        for part, contribution in first_kinds:
             note = f" (map {part.kind})" if several_kinds and part.kind is not None else ""
             phrases += [phrase + note for phrase in contribution.phrases.get(name, ())]
         facts = [fact for contribution in contributions for fact in contribution.facts.get(name, ())]
@@ -143,14 +143,14 @@ def _cards(contributed: _Contributions, of_first_kinds: _Contributions, layers: 
     return tuple(cards)
 
 
-def _sample(samples: Mapping[str, InputSample], layers: int, heads: int, *, causal: bool) -> Sample | None:
+def _sample(samples: Mapping[str, InputSample], n_layers: int, n_heads: int, *, causal: bool) -> Sample | None:
     """Return the sampled inputs, as many as the page has room for; None if none were kept.
 
     The names of the samples have the set of inputs and the kind of map, with a slash between them.
     """
     sets: dict[str, dict[str, InputSample]] = {}  # for each set of inputs: the samples by the kind of map
     for name, metric in samples.items():
-        if metric.n_layers == layers and metric.n_heads in (1, heads):
+        if metric.n_layers == n_layers and metric.n_heads in (1, n_heads):
             name_of_set, _, kind = name.partition("/")
             sets.setdefault(name_of_set, {})[kind] = metric
     kinds = {kind: metric for samples_of_set in sets.values() for kind, metric in samples_of_set.items()}
@@ -162,9 +162,9 @@ def _sample(samples: Mapping[str, InputSample], layers: int, heads: int, *, caus
     used_bytes = 0
     sentences: list[SampledSentence] = []
     for maps_by_kind in inputs:
-        sentence = _sentence(maps_by_kind, heads)
+        sentence = _sentence(maps_by_kind, n_heads)
         size = sum(map(len, [*(encoded.data for encoded in sentence.maps.values()), *sentence.guesses.values()]))
-        if sentences and used_bytes + size > _most_bytes(layers, heads):
+        if sentences and used_bytes + size > _most_bytes(n_layers, n_heads):
             continue  # a shorter input may still fit
         used_bytes += size
         sentences.append(sentence)
@@ -174,7 +174,7 @@ def _sample(samples: Mapping[str, InputSample], layers: int, heads: int, *, caus
         kinds=tuple(kinds),
         note=" ".join(notes),
         sentences=tuple(sentences),
-        layer_kinds=tuple(kind for kind, metric in kinds.items() if metric.n_heads < heads),
+        layer_kinds=tuple(kind for kind, metric in kinds.items() if metric.n_heads < n_heads),
         share_kinds=tuple(kind for kind, metric in kinds.items() if metric.unit),
     )
 
@@ -208,7 +208,7 @@ def _joined(samples: Mapping[str, InputSample]) -> Iterator[_ByKind]:
     yield from (by_kind for by_kind in inputs.values() if len(by_kind) == len(samples))
 
 
-def _sentence(by_kind: _ByKind, heads: int) -> SampledSentence:
+def _sentence(by_kind: _ByKind, n_heads: int) -> SampledSentence:
     """Return an input for the page, given its maps of each kind and the number of heads of the model."""
     _, of_first_kind = next(iter(by_kind.values()))
     annotation = of_first_kind.annotation  # that of all kinds
@@ -217,7 +217,7 @@ def _sentence(by_kind: _ByKind, heads: int) -> SampledSentence:
     maps, guesses = {}, {}
     for kind, (metric, sampled) in by_kind.items():
         # Maps that all heads of a layer share are stored as those of its first head.
-        heads_stored = tuple(range(0, metric.n_layers * heads, heads)) if metric.n_heads < heads else None
+        heads_stored = tuple(range(0, metric.n_layers * n_heads, n_heads)) if metric.n_heads < n_heads else None
         maps[kind] = EncodedMap(deflated(sampled.maps), sampled.scales, heads_stored)
         for index, name in enumerate(metric.guesses):
             guesses[f"{kind}/{name}"] = deflated(sampled.guesses(index))

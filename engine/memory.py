@@ -42,7 +42,7 @@ class MemoryShortageError(AttentionologyError):
     """The run would take more memory than there is."""
 
 
-def bytes_of_maps(layers: int, heads: int, *, longest: int, batch_cells: int) -> int:
+def bytes_of_maps(n_layers: int, n_heads: int, *, longest: int, batch_cells: int) -> int:
     """Estimate the bytes of the largest batch of maps, while it is made and close decisions are made again.
 
     How many cells a batch has depends on its sentences, so the largest possible one is assumed.
@@ -51,24 +51,24 @@ def bytes_of_maps(layers: int, heads: int, *, longest: int, batch_cells: int) ->
     cells = max(longest_cells, min(batch_cells, 1024 * longest))
     # All layers of the batch are in float32; those of one sentence at a time are in float64, which takes two more cells
     # of 4 bytes for each cell.
-    maps = 4 * layers * heads * (cells + 2 * longest_cells)
+    maps = 4 * n_layers * n_heads * (cells + 2 * longest_cells)
     # While a layer is computed, four arrays of its shape exist: the scores, the masked scores, the weights, and what is
     # made of the weights. In float64 they are twice as large, but only for one sentence.
-    return maps + 4 * heads * max(4 * cells, 2 * 4 * longest_cells)
+    return maps + 4 * n_heads * max(4 * cells, 2 * 4 * longest_cells)
 
 
-def check_memory(states: int, maps: int, device: torch.device) -> None:
-    """Check that ``states`` bytes of counts and ``maps`` bytes of maps fit into memory.
+def check_memory(state_bytes: int, map_bytes: int, device: torch.device) -> None:
+    """Check that so many bytes of counts and of the maps of a batch fit into memory.
 
     On a GPU, the maps are in its own memory.
     """
     on_cpu = device.type == "cpu"
     free = available_memory()
-    if free is not None and states + (maps if on_cpu else 0) > free:
-        of_batch = f", and the maps of a batch about {size(maps)}" if on_cpu else ""
+    if free is not None and state_bytes + (map_bytes if on_cpu else 0) > free:
+        of_batch = f", and the maps of a batch about {size(map_bytes)}" if on_cpu else ""
         raise MemoryShortageError(
-            f"the counts of all bootstrap replicates take {size(states)}{of_batch}, but only {size(free)} of memory is "
-            "available; lower --replicates, or --batch-cells and --max-length"
+            f"the counts of all bootstrap replicates take {size(state_bytes)}{of_batch}, but only {size(free)} of "
+            "memory is available; lower --replicates, or --batch-cells and --max-length"
         )
 
 

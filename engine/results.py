@@ -42,8 +42,8 @@ class Part:
         return f"Part({self.name}: {self.results!r})"
 
     def _repr_html_(self) -> str:
-        shown = getattr(self.results, "_repr_html_", None)
-        return f"<h3>{escape(self.name)}</h3>{shown() if shown else escape(repr(self.results))}"
+        as_html = getattr(self.results, "_repr_html_", None) or (lambda: escape(repr(self.results)))
+        return f"<h3>{escape(self.name)}</h3>{as_html()}"
 
     @property
     def name(self) -> str:

@@ -148,7 +148,8 @@ def _sentences(text: str | Sentence | Sequence[str | Sentence]) -> list[Sentence
 
 def _pairs_of(encoder: Encoder, head: Head | Sequence[Head]) -> list[tuple[int, int]]:
     """Return one or several heads as pairs of layer and head that count from 1. The encoder must have them."""
-    pairs = [_pair(item) for item in ([head] if isinstance(head, str) or _is_pair(head) else head)]
+    heads: Sequence[Any] = [head] if isinstance(head, str) or _is_pair(head) else head
+    pairs = [_pair(each) for each in heads]
     if not pairs:
         raise OptionError("give at least one head, such as 3-9")
     for layer, number in pairs:

@@ -97,7 +97,7 @@ def restored(states: RunStates) -> Run:
         analysis = registered_analysis(stored.name)
         facts = from_plain(stored.facts, analysis.facts_type, f"the facts of the analysis {stored.name}")
         looked = from_plain(stored.looked, analysis.looked_type, f"what the analysis {stored.name} looked up")
-        counted = Counted(facts, metrics, {}, failures)
+        counted = Counted(facts, metrics, logs={}, failures=failures)
         without_results.append(Part(analysis, stored.kind, stored.requests, counted, looked))
     groups = {kind.__name__: kind for part in without_results for kind in part.analysis.options}
     values_of_groups = []

@@ -70,7 +70,7 @@ class CacheLog:
         for (folder, reason), (first, *others) in names_by_cause.items():
             warning = f"The cache file {folder / first} could not be used and was made again: {reason}."
             if others:
-                files = f"{len(others):,} more file{'s' if len(others) > 1 else ''}"
+                files = "1 more file" if len(others) == 1 else f"{len(others):,} more files"
                 warning += f" The same is true of {files} in this folder."
             warnings.append(warning)
         if self.not_kept:

@@ -182,7 +182,7 @@ def _first_pairs(
     words = [sum(sizes.source), sum(sizes.target)]
     words_of_files = words if len(paths) == 2 else [sum(words)]
     records = tuple(
-        CorpusFile(path, digest, len(sizes.source), words_of_file, {})
+        CorpusFile(path, digest, len(sizes.source), words_of_file, origin={})
         for path, digest, words_of_file in zip(paths, digests, words_of_files, strict=True)
     )
     return source, sizes, records, first_number
@@ -193,7 +193,7 @@ def _checked_sizes(source: PairSource, limit: int | None) -> tuple[Sizes, int]:
     paths = tuple(file.path for file in source.files)
     source_sizes, target_sizes = array("I"), array("I")
     total, first_number, has_numbers = 0, 1, False
-    for read in zip_longest(*(_numbered_lines(path, None) for path in paths)):
+    for read in zip_longest(*(_numbered_lines(path, place=None) for path in paths)):
         if None in read:  # one file has ended before the other, so that this raises
             _check_lengths(paths)
         numbered_lines, places = zip(*read, strict=True)  # one of each file

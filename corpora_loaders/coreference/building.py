@@ -128,7 +128,7 @@ def build_document(
     for (spans, entity, line), mark in distinct.items():
         indices = [word for start, stop in spans for word in range(start, stop)]  # of words in the document
         if not indices:
-            mentions.append(Mention(spans, entity, None, ZERO, line=line))
+            mentions.append(Mention(spans, entity, head=None, type=ZERO, line=line))
             continue
         head = find_head(indices)
         kind = mention_type(words, head, indices, tagged)

@@ -40,7 +40,7 @@ def plan_survey(options: SurveyOptions) -> SurveyPlan:
     models = {name: _model_options(name, options.cells.device) for name in options.grid.models}
     paths, left_out = dict[str, None](), dict[str, str]()  # each treebank once
     for entry in options.grid.treebanks:  # names and patterns
-        matches = matching_treebanks(entry) if is_pattern(entry) else Matches((entry,), {})
+        matches = matching_treebanks(entry) if is_pattern(entry) else Matches((entry,), left_out={})
         paths |= dict.fromkeys(matches.names)
         left_out |= matches.left_out
     # The name of a treebank is that of its file unless two would have one name.
@@ -87,5 +87,5 @@ def _model_options(name: str, device: str) -> ModelOptions:
     model, _, revision = name.rpartition("@")
     # An @ with a slash after it is part of the name of a folder.
     if not model or not revision or "/" in revision or Path(name).exists():
-        return ModelOptions(name, None, device)
+        return ModelOptions(name, revision=None, device=device)
     return ModelOptions(model, revision, device)

@@ -39,7 +39,7 @@ def norm(layer: AttentionBlock) -> Float[Tensor, "batch heads rows columns"]:
     if layer.groups is None:
         return layer.factors * value_norms(layer).unsqueeze(2)
     # The squared norm of what the pieces of a word give together is a sum over pairs of them, see `contribution_norms`.
-    f, alpha = _factored_values(layer), layer.coefficients(None)
+    f, alpha = _factored_values(layer), layer.coefficients(scale=None)
     squared = alpha.new_zeros(*alpha.shape[:3], layer.groups.k)
     for left, right, column, weight in layer.groups.pairs.parts(BLOCK_PAIRS):
         left_pieces = left[:, None, :, None].expand(-1, f.shape[1], -1, f.shape[-1])

@@ -106,7 +106,7 @@ def gated_slopes(activation: Elementwise, start: tuple[Tensor, Tensor], end: tup
 def _derivative(activation: Elementwise, u: Tensor) -> Tensor:
     """Compute g'(u), elementwise."""
     # In inference mode, torch before 2.13 returns wrong derivatives of GELU without an error.
-    with torch.inference_mode(False):
+    with torch.inference_mode(mode=False):
         u = u.clone()
         tangent: Tensor = torch.func.jvp(activation, (u,), (torch.ones_like(u),))[1]
     return tangent

@@ -105,11 +105,8 @@ class StoredMaps(Sequence[MapBatch]):
 
     def subset(self, indices: Sequence[int]) -> StoredMaps:
         """The maps of some of the sentences, given by their 0-based indices."""
-        return replace(
-            self,
-            sentences=tuple(self.sentences[i] for i in indices),
-            _locations=tuple(self._locations[i] for i in indices),
-        )
+        sentences = tuple(self.sentences[i] for i in indices)
+        return replace(self, sentences=sentences, _locations=tuple(self._locations[i] for i in indices))
 
     def relabeled(self, sentences: Sequence[Sentence]) -> StoredMaps:
         """The same maps with other annotation.

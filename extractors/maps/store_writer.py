@@ -163,7 +163,7 @@ class _Store:
         shape: tuple[int, ...] = ()  # layers × heads
 
         def write_shard() -> None:
-            digests.append(write_tensors(self.folder / _shard_name(part, len(digests)), waiting, {}))
+            digests.append(write_tensors(self.folder / _shard_name(part, len(digests)), waiting, facts={}))
             waiting.clear()
 
         for batch in extract(self.encoder, sentences, log=log, **self.options):

@@ -119,7 +119,7 @@ class Examination:
         if not any(any(pieces.special) for _, pieces in readable):
             found = "The tokenizer adds no special tokens, so idle attention rests on words"
             hint = "; --prepend puts a token before each input" if self.encoder.causal else ""
-            yield Check("note", None, f"{found}{hint}.")
+            yield Check("note", passed=None, found=f"{found}{hint}.")
         self.text = TextFit.of(readable)
         yield Check("words and pieces", self.text.passed, str(self.text))
 
@@ -134,7 +134,7 @@ class Examination:
         encoder = self.encoder
         unused = encoder.files.unused
         causal = ", causal: words see only the words before them" if encoder.causal else ""
-        yield Check("model", None, f"{encoder.family}, {encoder.shape}{causal}")
+        yield Check("model", passed=None, found=f"{encoder.family}, {encoder.shape}{causal}")
         if encoder.files.sha256:  # the weights were read from files
             others = f"{len(unused.others)} tensors that do not belong to the architecture" if unused.others else ""
             head = f"{len(unused.heads)} tensors of a task head, which attention does not need" if unused.heads else ""
@@ -146,7 +146,7 @@ class Examination:
             name, passed = ("weights", False) if warning in untrained else ("note", None)
             yield self._noted(name, passed, warning)
         limit = "no limit known" if encoder.max_length is None else f"{encoder.max_length} pieces"
-        yield Check("longest input", None, limit)
+        yield Check("longest input", passed=None, found=limit)
 
     def _kind_checks(self, drawn: Sequence[Sentence], shorter: Sequence[Sentence]) -> Iterator[Check]:
         """Compare each kind with float64, and note which kinds are refused; then yield a line for each reason."""

@@ -212,9 +212,9 @@ def _spans(encoder: Encoder, document: Document, room: int, stride: int) -> Iter
         lengths += pieces.word_lengths if isinstance(pieces, Pieces) else [1] * len(sentence)
     before = [0, *accumulate(lengths)]  # the number of pieces before each word, and of all words
 
-    def last_at_most(pieces: int) -> int:
-        """Return the largest number of words that have at most ``pieces`` pieces together."""
-        return bisect_right(before, pieces) - 1
+    def last_at_most(n_pieces: int) -> int:
+        """Return the largest number of words that have at most ``n_pieces`` pieces together."""
+        return bisect_right(before, n_pieces) - 1
 
     n_words = len(document.words)
     start = seen = 0
