@@ -213,7 +213,7 @@ class Stages:
         """Measure the time of a block. The times of blocks with the same name are added."""
         start = time.perf_counter()
         yield
-        self.seconds[name] = round(self.seconds.get(name, 0) + time.perf_counter() - start, 3)
+        self.add({name: time.perf_counter() - start})
 
     def add(self, seconds: Mapping[str, float]) -> None:
         """Add the times of stages that were measured elsewhere, perhaps in another process."""

@@ -17,7 +17,7 @@ from matplotlib.transforms import Affine2DBase, AffineDeltaTransform
 
 from .drawing import BLUE, ORANGE, SCALE, number_ticks
 
-ENOUGH = 50
+MIN_DECISIONS = 50
 """A line joins two bins only if each has at least this many decisions."""
 
 _SIDE = 0.48  # half the side of a cell, so that the ground shows between cells
@@ -56,7 +56,7 @@ def by_bins(
 ) -> None:
     """Draw values of bins 0, 1, … as marks, with a line between neighbors that have enough decisions each."""
     # The line begins at the bin `first`; bins before it are not neighbors of the others.
-    values, frequent = np.asarray(values, dtype=float), np.asarray(totals) >= ENOUGH
+    values, frequent = np.asarray(values, dtype=float), np.asarray(totals) >= MIN_DECISIONS
     positions = np.arange(len(values))
     joined = np.where(frequent & (positions >= first), values, np.nan)
     axes.plot(positions, values, marker, color=color, mfc="none", ms=4.5, label=label, zorder=3)

@@ -501,7 +501,7 @@ _DRAWN = (
     ),
     Fault(
         "reports/shapes.py",
-        "np.asarray(totals) >= ENOUGH",
+        "np.asarray(totals) >= MIN_DECISIONS",
         "np.asarray(totals) >= 0",
         f"{_FIGURES}test_a_line_joins_only_neighbors_with_enough_decisions",
     ),

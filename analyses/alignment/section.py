@@ -24,7 +24,7 @@ _WIDE = 100
 _WIDEST = 120
 """The columns of a terminal from which on held-out gains have intervals, too."""
 
-_OF_LAYERS = (
+_LAYER_HEADINGS = (
     *("layer", "setting", "measure", "error rate", "precision", "recall"),
     *("on special tokens", "on punctuation", "mean norm"),
 )
@@ -97,7 +97,7 @@ def _layers(results: AlignmentResults) -> ShownTable:
     rows = rows_of(cells[(cells["heads"] == TOGETHER) & (cells["direction"] == FORWARD)])
     scored = "Alignment error rate" if results.has_gold else "Target words on special tokens"
     title = f"{scored} of all heads of a layer together (%)"
-    return ShownTable("alignment_layers", title, CELLS.only(*_OF_LAYERS), rows, wide=_WIDE)
+    return ShownTable("alignment_layers", title, CELLS.only(*_LAYER_HEADINGS), rows, wide=_WIDE)
 
 
 def _best(results: AlignmentResults) -> ShownTable:

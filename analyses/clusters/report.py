@@ -30,7 +30,7 @@ from .columns import HEAD_EMBEDDING, HEAD_NEIGHBOURS
 from .distances import HeadDistanceTables
 from .geography import Geography
 
-_MOST_NAMED = 72  # heads; of more, those with the largest gains have names
+_MAX_NAMED = 72  # heads; of more, those with the largest gains have names
 
 
 @styled
@@ -40,7 +40,7 @@ def distances_figure(distances: pd.DataFrame, geography: Geography, heads: pd.Da
     columns = [name for name in ("layer", "head", "relation", "relation_gain") if name in heads]
     points = geography.embedding.merge(heads[columns], on=["layer", "head"], how="left")
     n_heads, n_layers = len(points), int(points["layer"].max())
-    matrix_height = max(1.0, 0.1 * min(n_heads, _MOST_NAMED))  # in inches, 0.1 for each name
+    matrix_height = max(1.0, 0.1 * min(n_heads, _MAX_NAMED))  # in inches, 0.1 for each name
     figure = Figure(figsize=(TEXT, 1.3 + matrix_height), layout="constrained")
     grid = figure.add_gridspec(1, 2, width_ratios=(1, 4), wspace=0)
     tree, axes = figure.add_subplot(grid[0]), figure.add_subplot(grid[1])
@@ -59,7 +59,7 @@ def distances_figure(distances: pd.DataFrame, geography: Geography, heads: pd.Da
     image = axes.imshow(matrix, cmap=REVERSED, vmin=0, vmax=lightest, aspect="auto", interpolation="none")
     rows = rows_of(points.iloc[order])
     # Every row has a name or, of each few neighbors, the one with the largest gain.
-    step = -(-n_heads // _MOST_NAMED)
+    step = -(-n_heads // _MAX_NAMED)
     gains = pd.Series([row.get("relation_gain") for row in rows], dtype=float).fillna(-1.0).to_numpy()
     named_rows = [start + int(gains[start : start + step].argmax()) for start in range(0, n_heads, step)]
     axes.yaxis.tick_right()

@@ -15,7 +15,7 @@ from .findings import group_name, view_of
 from .results import Contrast
 
 _LABEL = 48  # characters of a label in one line
-_BESIDE = 36  # characters that have room above the values on the right
+_MAX_HEADING = 36  # characters that have room above the values on the right
 
 
 @styled
@@ -41,7 +41,7 @@ def contrast_figure(contrast: Contrast) -> Figure | None:
     label = f"{contrast.quantity}: {contrast.first.name} minus {contrast.second.name} ({unit})"
     axes.set_xlabel(textwrap.fill(label, 90))
     both_names = f"{contrast.first.name} − {contrast.second.name}"
-    heading = both_names if len(both_names) <= _BESIDE else "first − second"
+    heading = both_names if len(both_names) <= _MAX_HEADING else "first − second"
     axes.annotate(heading, (1, 1), (4, 2), xycoords="axes fraction", textcoords="offset points", color="#666666")
     finish(figure, axes, f"{contrast.analysis}, {contrast.family}")
     return figure

@@ -23,7 +23,7 @@ from .figures import contrast_figure
 from .findings import comparison_findings, group_name, view_of_side
 from .results import Comparison, Contrast, Side, row_of
 
-_LONGEST = 40
+_MAX_ROWS = 40
 """The most rows of a table in a terminal. Longer tables are left to the report."""
 
 _MAX_NAME = 28
@@ -107,7 +107,7 @@ def comparison_tables(comparison: Comparison, width: int = WIDE) -> RenderableTy
 def _in_terminal(contrast: Contrast, min_count: int, width: int) -> RenderableType:
     """Return the tested rows of a contrast; all rows if none is tested, and a sentence if there are too many."""
     rows = contrast.tested or contrast.others
-    if len(rows) > _LONGEST:
+    if len(rows) > _MAX_ROWS:
         lines = [f"{heading(contrast)} (in {contrast.unit})", f"{len(rows)} groups, which are listed in the report."]
         if contrast.tested:
             significant = sum(row.significant for row in contrast.tested)

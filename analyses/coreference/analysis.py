@@ -36,9 +36,9 @@ from .options import COREFERENCE, CoreferenceOptions
 from .section import coreference_section
 from .shown_tables import CoreferenceResults, best_table
 
-_FEW_DOCUMENTS = 10
+_MIN_DOCUMENTS = 10
 _WINDOWS_AT_ONCE = 16
-_MOST_WINDOWS = 128  # the number of windows in which examples are looked for
+_MAX_WINDOWS = 128  # the number of windows in which examples are looked for
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
         decisions: list[Decision] = []
         right: list[Decision] = []  # examples from as many documents as possible
         wrong: list[Decision] = []
-        for start in range(0, min(len(windows), _MOST_WINDOWS), _WINDOWS_AT_ONCE):
+        for start in range(0, min(len(windows), _MAX_WINDOWS), _WINDOWS_AT_ONCE):
             for batch in read(windows[start : start + _WINDOWS_AT_ONCE], request.maker):
                 decisions += decisions_of(batch, head, candidates, singletons=singletons)
             right, wrong = spread(decisions, right=True), spread(decisions, right=False)
@@ -234,7 +234,7 @@ class Coreference(Analysis[CoreferenceFacts, CoreferenceResults], row=COREFERENC
             if account["anaphors"]:
                 text += " Read more of the documents at once with --max-length, or leave out --stride 0."
             return [text]
-        if account["documents"] < _FEW_DOCUMENTS:
+        if account["documents"] < _MIN_DOCUMENTS:
             return [
                 f"Documents with mentions that were scored: {account['documents']}. Intervals and held-out accuracies "
                 "are unreliable for so few documents."

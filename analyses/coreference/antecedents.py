@@ -28,7 +28,7 @@ DIRECTIONS = ("mention->antecedent", "antecedent->mention")
 attends most (row argmax), ``antecedent->mention`` the candidate whose head word attends most to the mention's head word
 (column argmax)."""
 
-_AT_ONCE = 64  # the number of decisions at a time, so that their rows take no more memory than the maps
+_DECISIONS_AT_ONCE = 64  # the number of decisions at a time, so that their rows take no more memory than the maps
 
 
 def antecedent_hits(
@@ -39,8 +39,8 @@ def antecedent_hits(
     position = word_positions(batch)
     n = batch.maps.shape[-1]
     parts = []
-    for start in range(0, len(choices), _AT_ONCE):
-        part = choices[start : start + _AT_ONCE]
+    for start in range(0, len(choices), _DECISIONS_AT_ONCE):
+        part = choices[start : start + _DECISIONS_AT_ONCE]
         windows = torch.tensor([index for index, _ in part])
         mention = torch.zeros(len(part), dtype=torch.long)
         gold = torch.zeros(len(part), n, dtype=torch.bool)

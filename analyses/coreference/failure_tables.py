@@ -19,7 +19,7 @@ from .tables import ALL
 
 Array = npt.NDArray[np.int64]
 
-_BESIDE = {
+_SHOWN_BASELINES = {
     "nearest": ("nearest", "the nearest candidate"),
     "head match": ("same head word", "the nearest candidate with the same head word"),
     "rule-based": ("rules", "the rules"),
@@ -37,7 +37,7 @@ def _of_baselines(count: str, share: str, counted: str, help_text: str) -> tuple
     """Return the columns of the baselines: counts, and shares with their intervals."""
     # `count` and `share` end the names of columns; `{}` in the texts stands for what a baseline picks.
     columns: list[TableColumn] = []
-    for baseline, (heading, picks) in _BESIDE.items():
+    for baseline, (heading, picks) in _SHOWN_BASELINES.items():
         name = column_name(baseline)
         names, meaning = f"{name}_{share} {name}_low {name}_high", f"`{name}_{count}` / `total`"
         columns += [
@@ -122,7 +122,7 @@ def _chosen(
             columns = {"type": kind, "layer": layer, "head": head, "direction": way}
             # The index of the head and of each baseline among all that guess.
             guessers = {"": int(np.ravel_multi_index((DIRECTIONS.index(way), layer - 1, head - 1), metric.shape))}
-            guessers |= {f"{column_name(name)}_": n_heads + BASELINES.index(name) for name in _BESIDE}
+            guessers |= {f"{column_name(name)}_": n_heads + BASELINES.index(name) for name in _SHOWN_BASELINES}
             yield ChosenHead(columns, guessers, classes, picks)
 
 

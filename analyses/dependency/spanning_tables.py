@@ -20,14 +20,14 @@ SCORES = ("UAS", "UUAS")
 """The unlabeled attachment score, and the undirected one."""
 CHAINS = ("next", "previous")
 """Each word depends on the next one, or on the one before."""
-_MOST_NAMED = 8
+_MAX_NAMED = 8
 """The largest number of heads that a table for people names one by one."""
 
 
 def _few_heads(row: Row) -> str:
     """Return the names of a few heads, or how many there are."""
     names = row["heads"].split(" + ")
-    return str(row["heads"]) if len(names) <= _MOST_NAMED else f"{len(names)} heads"
+    return str(row["heads"]) if len(names) <= _MAX_NAMED else f"{len(names)} heads"
 
 
 TREES = Schema(

@@ -42,7 +42,7 @@ from .attachment import Task
 Arcs = dict[str, ArcWeights]
 """Weights of the heads by relation."""
 
-KEPT = "The checkpoints in the cache are kept, and the same command continues"
+RESUME_HINT = "The checkpoints in the cache are kept, and the same command continues"
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def train_folds(setting: FoldSetting, trainings: Sequence[ProbeTraining], worker
     prepare = functools.partial(_prepare_worker, setting, tuple(trainings), max(1, torch.get_num_threads() // workers))
     results: dict[tuple[int, int], TrainedFold] = {}
     with progress_bar(f"train in {workers} processes", len(jobs), unit="trainings") as advance:
-        for job, result in results_of_processes(Processes(workers, KEPT, (__name__, "torch")), prepare, jobs):
+        for job, result in results_of_processes(Processes(workers, RESUME_HINT, (__name__, "torch")), prepare, jobs):
             if isinstance(result, str):  # the message of an error
                 raise TrainingError(result)
             results[job] = result

@@ -13,7 +13,7 @@ from numpy import ndarray
 from ...extractors import DIRECTIONS
 from ..shared.correlation import CORRELATIONS, correlation
 
-MOST_WEIGHTED = ("weight", "contribution")
+IMPORTANCES = ("weight", "contribution")
 """The numbers by which the most important head of a relation is chosen."""
 
 
@@ -76,7 +76,7 @@ def _relations(runs: Sequence[Mapping[str, tuple[int, ndarray, ndarray]]]) -> pd
     n_arcs = {relation: arcs for relation, (arcs, _, _) in runs[0].items()}  # the same in all runs
     for relation in sorted(n_arcs, key=lambda name: (-n_arcs[name], name)):
         row: dict[str, Any] = {"relation": relation, "arcs": n_arcs[relation]}
-        for name, mean in zip(MOST_WEIGHTED, _means([run[relation] for run in runs]), strict=True):
+        for name, mean in zip(IMPORTANCES, _means([run[relation] for run in runs]), strict=True):
             direction, layer, head = np.unravel_index(int(mean.argmax()), mean.shape)
             row |= {
                 f"{name}_direction": DIRECTIONS[int(direction)],
@@ -85,14 +85,14 @@ def _relations(runs: Sequence[Mapping[str, tuple[int, ndarray, ndarray]]]) -> pd
                 name: float(mean.max()),
             }
         rows.append(row)
-    columns = [f"{name}{part}" for name in MOST_WEIGHTED for part in ("_direction", "_layer", "_head", "")]
+    columns = [f"{name}{part}" for name in IMPORTANCES for part in ("_direction", "_layer", "_head", "")]
     return pd.DataFrame(rows, columns=["relation", "arcs", *columns])
 
 
 def _correlations(heads: pd.DataFrame) -> pd.DataFrame:
     """Return the correlations of weight and of contribution with accuracy."""
     rows = []
-    for name in MOST_WEIGHTED:
+    for name in IMPORTANCES:
         values, accuracy = heads[name].to_numpy(float), heads["accuracy"].to_numpy(float)
         by_kind: dict[str, float] = {kind: correlation(kind, values, accuracy) for kind in CORRELATIONS}
         rows.append({"of": name, "heads": len(heads), **by_kind})

@@ -79,7 +79,7 @@ def used_heads(results: ProbeResults) -> dict[str, HeadWeights]:
     return {name: weights for name, weights in results.weights.items() if len(weights.relations)}
 
 
-_MOST_WEIGHTED = 10
+_SHOWN_HEADS = 10
 
 
 def probe_section(results: ProbeResults, titles: Titles) -> Section:
@@ -155,7 +155,7 @@ def shown_tables(results: ProbeResults) -> list[ShownTable]:
         _relations(results.tables.relations, results.min_count),
     ]
     for number, (name, weights) in enumerate(used_heads(results).items(), start=1):
-        top = weights.heads.sort_values("weight", ascending=False, kind="stable").head(_MOST_WEIGHTED)
+        top = weights.heads.sort_values("weight", ascending=False, kind="stable").head(_SHOWN_HEADS)
         columns = PROBE_WEIGHTS_BY_RELATION.columns
         if name == "attention":  # whose weights are the same for all relations
             columns = tuple(column for column in columns if not column.names.startswith("weight"))

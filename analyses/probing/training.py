@@ -69,8 +69,8 @@ def train_probes(options: ProbingOptions, inputs: ProbingInputs, workspace: Work
     baselines, single_heads = _fit_baselines(inputs, workspace)
     trainings, maps = list(_trainings(options, inputs)), list[StoredMaps]()
     for copy in range(options.probes.copies(has_vectors=inputs.vectors is not None)):
-        twin, label = inputs.encoder.random_init(options.seed + copy), f"maps of random weights {copy + 1}"
-        stores = store_treebanks(twin, inputs.treebanks, options, workspace, label=label)
+        twin = inputs.encoder.random_init(options.seed + copy)
+        stores = store_treebanks(twin, inputs.treebanks, options, workspace, label=f"maps of random weights {copy + 1}")
         splits = split_stores(options, stores, hold_out=inputs.choice.holds_out)
         trainings += _trainings_of_copy(options, inputs, copy, splits)
         maps += stores.values()
@@ -114,7 +114,7 @@ def _trainings_of_copy(
     """Yield the trainings on the maps of a copy of the model with random weights, of all probes that read attention."""
     for name in options.probes.chosen(has_vectors=inputs.vectors is not None):
         if registered_probes()[name].reads_attention:
-            for run, seed in enumerate(options.seeds, start=1 + copy * len(options.seeds)):
+            for run, seed in enumerate(options.seeds, start=1 + copy * len(options.seeds)):  # on from the last copy
                 yield ProbeTraining(name + RANDOM, name, splits, seed, run)
 
 

@@ -53,10 +53,10 @@ def opening(views: Sequence[Sequence[HeadView]], *, layout: Layout, special: boo
     of_heads = [view for view in views[0] if view.head is not None] or views[0]
     names = dict.fromkeys(f"{view.layer}-{view.head or 1}" for view in of_heads)
     kinds = dict.fromkeys(quote(view.kind) for view in views[0])
-    drawn = f"view={layout}&special={'on' if special else 'off'}"
+    special_tokens = "on" if special else "off"
     direction = views[0][0].direction
     read_as = "" if direction == "dep->head" else f"&direction={quote(direction)}"
-    return f"#head={','.join(names)}&kind={','.join(kinds)}{read_as}&{drawn}"
+    return f"#head={','.join(names)}&kind={','.join(kinds)}{read_as}&view={layout}&special={special_tokens}"
 
 
 def _sampled_sentence(views: Sequence[HeadView], name: str, kinds: Iterable[str], n_heads: int) -> SampledSentence:

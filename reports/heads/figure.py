@@ -32,8 +32,8 @@ _LETTER = 0.075  # the width of a letter, in inches
 _SMALL_LETTER = 0.05  # the width of a letter of the name of a relation
 _GAP = 1.0  # the width between the two columns of words, in inches
 _MARGIN = 0.3
-_HIGHEST = 1.2  # the height of the highest arc, in inches
-_APART = 0.05  # how far beside the center of a word the arcs to its dependents start, in inches
+_MAX_APEX = 1.2  # no arc is higher, in inches
+_ARC_SHIFT = 0.05  # how far beside the center of a word the arcs to its dependents start, in inches
 _ROOT = 0.2  # how far the arrow to the root reaches below the arcs, in inches
 _LEGENDS: dict[Layout, str] = {
     "lines": "Lines to the syntactic head of a word are orange.",
@@ -154,7 +154,7 @@ def _tree_arcs(view: HeadView) -> list[tuple[int, int]]:
 def _apex(centers: Sequence[float], arc: tuple[int, int]) -> float:
     """The height of an arc above the words, in inches. Longer arcs are higher, but not without limit."""
     distance = abs(centers[arc[0]] - centers[arc[1]])
-    return _HIGHEST * distance / (distance + 3 * _HIGHEST)
+    return _MAX_APEX * distance / (distance + 3 * _MAX_APEX)
 
 
 def _depth(view: HeadView, centers: Sequence[float]) -> float:
@@ -205,7 +205,7 @@ def _draw_arc(
 ) -> None:
     """Draw an arrow from a word to another one, whose indices are the arc."""
     center, end = (centers[index] for index in arc)
-    start = center + (_APART if center < end else -_APART)
+    start = center + (_ARC_SHIFT if center < end else -_ARC_SHIFT)
     bend = 2 * _apex(centers, arc) / abs(end - start)  # a curve is half as high as the point that bends it
     _draw_arrow(axes, (start, level), (end, level), color, opacity, bend if (end < start) == above else -bend)
 

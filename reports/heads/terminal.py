@@ -11,7 +11,7 @@ from .view import HeadView
 _BAR = 10
 """The length of the longest bar, in characters."""
 
-_LEAST = 0.05
+_MIN_SHARE = 0.05
 """Further words are named if they get at least this share of the largest value of the row."""
 
 
@@ -60,7 +60,7 @@ def _targets(view: HeadView, row: int, max_words: int) -> list[int]:
     """The words to name: those with the largest values, the first of equal ones first."""
     values = view.values[row]
     order = np.argsort(-values, kind="stable")[:max_words]
-    return [int(index) for index in order if values[index] > 0 and values[index] >= _LEAST * values[order[0]]]
+    return [int(index) for index in order if values[index] > 0 and values[index] >= _MIN_SHARE * values[order[0]]]
 
 
 def _width(text: str) -> int:

@@ -22,7 +22,7 @@ HELP_OPTION = OptionHelp("-h, --help", "", "Show this help and exit.")
 """The option that every command has."""
 
 _INDENT = "  "
-_NARROWEST = 40
+_MIN_WIDTH = 40
 
 
 def command_page(name: str, command: type[Any], most_used: Sequence[str]) -> str:
@@ -125,4 +125,4 @@ def _heading(title: str) -> str:
 
 def _width() -> int:
     """Columns of the terminal, or what the environment variable COLUMNS says."""
-    return max(_NARROWEST, shutil.get_terminal_size().columns)
+    return max(_MIN_WIDTH, shutil.get_terminal_size().columns)

@@ -71,7 +71,7 @@ def _with_dark(image: re.Match[str]) -> str:
     return on_light + dark_image.replace("<image", '<image class="on-dark"')
 
 
-_MOST_SERIES = 12
+_MAX_SERIES = 12
 
 
 def alternative(figure: Figure) -> str:
@@ -92,7 +92,7 @@ def _describe(axes: Axes) -> str:
     labels = [(axes.get_xlabel(), "horizontal"), (axes.get_ylabel(), "vertical")]
     named = ", ".join(f"{label} ({where})" for label, where in labels if label)
     series = [label for label in axes.get_legend_handles_labels()[1] if not label.startswith("_")]
-    shown = ", ".join(series[:_MOST_SERIES]) + (" and others" if len(series) > _MOST_SERIES else "")
+    shown = ", ".join(series[:_MAX_SERIES]) + (" and others" if len(series) > _MAX_SERIES else "")
     return ": ".join(part for part in (" ".join(filter(None, titles)), "; ".join(filter(None, (named, shown)))) if part)
 
 

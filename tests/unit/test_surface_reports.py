@@ -113,7 +113,7 @@ def test_all_that_is_promised_is_there(tmp_path, family, changes):
 @pytest.mark.parametrize(("most", "named"), [(72, 12), (5, 4)])
 def test_heads_are_in_the_order_of_their_tree(monkeypatch, most, named):
     """Each row and each column of the matrix belongs to the head whose name is written beside it."""
-    monkeypatch.setattr("attentionology.analyses.clusters.report._MOST_NAMED", most)
+    monkeypatch.setattr("attentionology.analyses.clusters.report._MAX_NAMED", most)
     _, clusters = results("bert")
     figure = distances_figure(clusters.distances.per_row, clusters.geography, clusters.heads)
     axes = figure.axes[1]
@@ -143,7 +143,7 @@ def test_of_neighbors_the_head_with_the_largest_gain_is_named(monkeypatch):
     heads = clusters.heads.assign(relation="det", relation_gain=gains)
     names = []
     for most in (12, 4):
-        monkeypatch.setattr("attentionology.analyses.clusters.report._MOST_NAMED", most)
+        monkeypatch.setattr("attentionology.analyses.clusters.report._MAX_NAMED", most)
         axes = distances_figure(clusters.distances.per_row, clusters.geography, heads).axes[1]
         names.append([label.get_text() for label in axes.get_yticklabels()])
     gain = dict(zip(clusters.distances.per_row.index, [-1, *gains[1:]], strict=True))
