@@ -180,7 +180,8 @@ def _style(words: str) -> str:
 
 def _terminal_cell(column: TableColumn, row: Row, *, beside: bool) -> str:
     """Return the text of a cell with the markup of its style; ``beside`` adds what belongs beside the value."""
-    text = f"{column.text(row)} {column.text_beside(row) if beside else ''}".rstrip()
+    text_beside = column.text_beside(row) if beside else ""
+    text = f"{column.text(row)} {text_beside}".rstrip()
     style = _style(column.look(row))
     return f"[{style}]{escape(text)}[/]" if style else escape(text)
 

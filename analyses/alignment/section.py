@@ -18,11 +18,8 @@ from .figures import alignment_figures
 from .results import AlignmentResults
 from .series import FORWARD, TOGETHER
 
-_WIDE = 100
-"""The columns of a terminal from which on error rates have intervals."""
-
-_WIDEST = 120
-"""The columns of a terminal from which on held-out gains have intervals, too."""
+_WIDE, _WIDEST = 100, 120
+"""The columns of a terminal from which on error rates have intervals, and held-out gains have them, too."""
 
 _LAYER_HEADINGS = (
     *("layer", "setting", "measure", "error rate", "precision", "recall"),

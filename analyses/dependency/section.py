@@ -160,4 +160,5 @@ def reach_facts(cells: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _style(row: Row) -> str:
+    """Return how a row is shown: ``rare``, ``total``, both or neither."""
     return f"{'' if row['is_frequent'] else 'rare'} {'total' if row['relation'] in TOTALS else ''}".strip()

@@ -98,7 +98,7 @@ def _command_line(text: str) -> str:
     """A command line, continued as a shell takes it where it is too long: before options."""
     lines = [""]
     for words in re.split(r" (?=--)", text):
-        if lines[-1] and len(f"{lines[-1]} {words}") > _width() - 4:
+        if lines[-1] and len(f"{lines[-1]} {words}") > _width() - len(f"{_INDENT}$ "):
             lines.append(words)
         else:
             lines[-1] = f"{lines[-1]} {words}".strip()

@@ -88,12 +88,13 @@ def alternative(figure: Figure) -> str:
 
 def _describe(axes: Axes) -> str:
     """Say what axes show; empty if nothing is written on them."""
-    titles = [axes.get_title(loc=loc) for loc in ("left", "center", "right")]
+    titles = (axes.get_title(loc=loc) for loc in ("left", "center", "right"))
     labels = [(axes.get_xlabel(), "horizontal"), (axes.get_ylabel(), "vertical")]
     named = ", ".join(f"{label} ({where})" for label, where in labels if label)
     series = [label for label in axes.get_legend_handles_labels()[1] if not label.startswith("_")]
     shown = ", ".join(series[:_MAX_SERIES]) + (" and others" if len(series) > _MAX_SERIES else "")
-    return ": ".join(part for part in (" ".join(filter(None, titles)), "; ".join(filter(None, (named, shown)))) if part)
+    title, content = " ".join(filter(None, titles)), "; ".join(filter(None, (named, shown)))
+    return ": ".join(filter(None, (title, content)))
 
 
 def with_alternative(svg: str, text: str) -> str:
