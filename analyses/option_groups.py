@@ -157,7 +157,7 @@ class OptionSet:
         return self.with_group(replace(self[kind], **named))
 
     def check_once(self, kind: type[Any], names: Iterable[str]) -> None:
-        """Raise `OptionError` if one of the options that a function was given has a value in its group, too."""
+        """Raise `OptionError` if an option that a function was given by its name is set in the group ``kind``, too."""
         default = kind()
         for name in names:
             if getattr(self[kind], name) != getattr(default, name):

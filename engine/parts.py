@@ -76,7 +76,8 @@ class CorpusPart:
     def file_name(self) -> str:
         """The name of the file, which identifies what is counted."""
         requests = [(request.name, _configuration(request)) for request in self.run.requests]
-        described = (self.fingerprint, self.content[0], self.run.copy, self.run.masking, requests)
+        digest_of_inputs, _paths = self.content
+        described = (self.fingerprint, digest_of_inputs, self.run.copy, self.run.masking, requests)
         return f"{hashlib.sha256(repr(described).encode()).hexdigest()[:40]}.safetensors"
 
 

@@ -213,11 +213,11 @@ def _by_inputs(plans: list[PlannedAnalysis]) -> list[tuple[Plan[Any], dict[str, 
 def _maps_of_the_run(
     analyses: Iterable[Analysis[Any, Any]], prepared: Prepared, *, of_pieces: bool
 ) -> Iterator[SampledMaps]:
-    """Yield the maps of the kinds that ``--map`` chooses, with what the analyses guess."""
-    of_analyses = (analysis.guesses(prepared.options, prepared.setting) for analysis in analyses)
-    guesses = tuple(of_analysis for of_analysis in of_analyses if of_analysis is not None)
+    """Yield the maps that the page draws of each kind of ``--map``, with the guesses of the analyses that make any."""
+    optional_guesses = (analysis.guesses(prepared.options, prepared.setting) for analysis in analyses)
+    guesses = tuple(each for each in optional_guesses if each is not None)
     for maker in prepared.maps:
-        # The words of segments are pieces, which the other analyses read at this level, too.
-        drawn = replace(maker, level="token") if of_pieces else maker
+        # The words of segments are pieces, so maps of segments are drawn piece by piece.
+        drawn_maker = replace(maker, level="token") if of_pieces else maker
         rows_sum_to_one = maker.kind.rows_sum_to_one or maker.normalize == "row"
-        yield SampledMaps(maker.kind.name, drawn, rows_sum_to_one, guesses)
+        yield SampledMaps(maker.kind.name, drawn_maker, rows_sum_to_one, guesses)

@@ -151,7 +151,7 @@ def execute_survey(
 def _as_run(
     plan: SurveyPlan, survey: Survey, shown_options: Mapping[str, Any], command: str, stages: Stages, out: Path | None
 ) -> Run:
-    """Return a survey in the form of a run, which can be written. From ``out``, heads lead to the reports of cells."""
+    """Return a survey in the form of a run; in a page that is written to ``out``, heads link to reports of cells."""
     with stages("tables and figures"):
         section = survey_section(survey, out)
     record = {

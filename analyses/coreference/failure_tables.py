@@ -35,14 +35,16 @@ _HEAD = (
 
 def _of_baselines(count: str, share: str, counted: str, help_text: str) -> tuple[TableColumn, ...]:
     """Return the columns of the baselines: counts, and shares with their intervals."""
-    # `count` and `share` end the names of columns; `{}` in the texts stands for what a baseline picks.
+    # The names of columns are those of a baseline followed by `count`, `share`, `low` or `high`, as in `nearest_count`.
+    # `counted` and `help_text` have `{}` in place of what a baseline picks.
     columns: list[TableColumn] = []
     for baseline, (heading, picks) in _SHOWN_BASELINES.items():
         name = column_name(baseline)
-        names, meaning = f"{name}_{share} {name}_low {name}_high", f"`{name}_{count}` / `total`"
+        three_names = f"{name}_{share} {name}_low {name}_high"
+        meaning = f"`{name}_{count}` / `total`"
         columns += [
             TableColumn(f"{name}_{count}", "count", counted.format(picks)),
-            TableColumn(names, "share", meaning, heading, beside=bounds(name), help=help_text.format(picks)),
+            TableColumn(three_names, "share", meaning, heading, beside=bounds(name), help=help_text.format(picks)),
         ]
     return tuple(columns)
 

@@ -169,11 +169,11 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
         if rules:
             rows = _relations_by_row(metric, facts.asked)
             best = best.join(rule_columns(rules, rows, *metric.split_counts(), metric.groups), on="relation")
-        # What was looked up has the texts that were read for it as its key. Merged runs read different texts, so that
-        # none of their ensembles and trees is that of all, and none is shown.
-        by_texts = looked or {}
-        ensembles = [counts for key, counts in by_texts.items() if not key.startswith(SPANNING)]
-        trees = [counts for key, counts in by_texts.items() if key.startswith(SPANNING)]
+        # What was looked up are counts of ensembles and of spanning trees, by a key of the texts that were read for
+        # them. Merged runs have read different texts, so several counts of a sort are of a part each, and not shown.
+        counts_by_texts = looked or {}
+        ensembles = [counts for key, counts in counts_by_texts.items() if not key.startswith(SPANNING)]
+        spanning = [counts for key, counts in counts_by_texts.items() if key.startswith(SPANNING)]
         failures = None
         if facts.failures:
             counts = counted.metric(facts.failures, DependencyFailures)
@@ -192,7 +192,7 @@ class Dependency(Analysis[DependencyFacts, DependencyResults], row=DEPENDENCY):
             ensembles=ensemble_table(ensembles[0], ENSEMBLES) if len(ensembles) == 1 else None,
             rules=rules.compute() if rules else None,
             trees=metric.trees,
-            spanning_trees=spanning_trees(*trees) if len(trees) == 1 else None,
+            spanning_trees=spanning_trees(*spanning) if len(spanning) == 1 else None,
         )
 
     def section(self, results: DependencyResults, titles: Titles) -> Section:

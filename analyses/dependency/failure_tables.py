@@ -132,7 +132,7 @@ def shown_failures(tables: FailureTables, min_count: int) -> tuple[ShownTable, S
 
 
 def by_relation(failures: ShownTable, picked: ShownTable) -> list[tuple[str, ShownTable, ShownTable]]:
-    """Return for each relation, in the order of the tables, what is picked, and where the heads are right."""
+    """Return each relation with its rows of both tables: what heads pick, then in which classes they are right."""
     names = dict.fromkeys(str(row["relation"]) for row in picked.rows)
     return [(name, _of_relation(picked, name), _of_relation(failures, name)) for name in names]
 

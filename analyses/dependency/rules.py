@@ -144,7 +144,7 @@ def rule_columns(
             of_rules = _heldout_rules(rules.pairs, relations, rule_subsets, rule_replicates, family)
             gain = gain_columns(of_heads.value - of_rules.value, of_heads.deviations - of_rules.deviations)
             columns[f"{name}_heldout"] = of_rules.value
-            columns |= {key.replace("heldout", name): value for key, value in gain.items()}
+            columns |= {key.replace("heldout", name): value for key, value in gain.items()}  # such as heldout_gain_low
         table.append(columns)
     return pd.DataFrame(table, index=list(rows))
 

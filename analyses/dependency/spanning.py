@@ -167,17 +167,20 @@ def _ensemble_row(
 ) -> dict[str, Any]:
     """Return the counts of the ensemble for a score."""
     # by_choice: the right words of each sentence, shape (sentences, choices): of the ensemble that was chosen on all
-    # sentences, then of those of both halves of each split. compared_with: the same of other maps, by name.
-    # is_scored: which sentences each choice is scored on, shape (sentences, choices).
-    # The ensembles of halves: the words that they have right on the other half, and all words there.
-    right, words = (by_choice * is_scored)[:, 1:], (total[:, None] * is_scored)[:, 1:]
+    # sentences, then of those of both halves of each split. compared_with: the same of the heads that were chosen
+    # beside them; and of each chain, which nothing chooses, so that it has one column. total: all words of a sentence.
+    # is_scored: which sentences each choice is scored on, shape (sentences, choices). draws: (replicates, sentences).
+    chosen_on_all = by_choice[:, 0]
+    # What was chosen on a half is scored on the other. The axes are sentences, and both halves of each split in turn.
+    is_scored_half = is_scored[:, 1:]
+    right, words = by_choice[:, 1:] * is_scored_half, total[:, None] * is_scored_half
     right_by_split, words_by_split = (counts.sum(0).reshape(-1, 2).sum(1) for counts in (right, words))
     by_split = rates(right_by_split, words_by_split)
     drawn_words = draws @ words.sum(1)
-    low, high = interval(rates(draws @ by_choice[:, 0], draws @ total))
+    low, high = interval(rates(draws @ chosen_on_all, draws @ total))
     row = {
         "total": int(total.sum()),
-        "correct": int(by_choice[:, 0].sum()),
+        "correct": int(chosen_on_all.sum()),
         "accuracy_low": low,
         "accuracy_high": high,
         "heldout_correct": int(right.sum()),

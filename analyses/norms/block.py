@@ -173,10 +173,11 @@ class FeedForwardBlock(ExactMetric):
         return relations
 
     def compute(self) -> BlockTables:
-        """Return the tables: on overwriting, large dimensions, changes without these, and pairs."""
-        sums = floating(self.changes.cpu()).numpy()
-        left_out = mean_changes(sums, self.changed.tolist(), "left_out", (0, *LEFT_OUT))  # 0: none
-        return BlockTables(self._overwriting(), self._dimensions(), left_out, self._pair_types())
+        """Return the tables: on overwriting, large dimensions, changes if these are left out, and pairs of words."""
+        sums_of_changes, n_sentences = floating(self.changes.cpu()).numpy(), self.changed.tolist()
+        # Changes by the numbers of largest dimensions that are left out: 0 for none, then those of `LEFT_OUT`.
+        changes = mean_changes(sums_of_changes, n_sentences, "left_out", (0, *LEFT_OUT))
+        return BlockTables(self._overwriting(), self._dimensions(), changes, self._pair_types())
 
     def _overwriting(self) -> pd.DataFrame:
         """Return the quartiles of the norms of FF and the residual, and of the angle between them, by layer."""

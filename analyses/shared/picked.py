@@ -43,6 +43,7 @@ def picked_kinds(
     kinds, in_doubt = _kinds(batch.maps[row].cpu().numpy(), cells, related, barred, batch.noise, readings)
     in_doubt &= ~settled
     if in_doubt.any():
+        # Only the layers up to the last one with a doubt are computed again; axes: word, reading, layer, head.
         n_layers = int(np.flatnonzero(in_doubt.any((0, 1, 3)))[-1]) + 1
         exact = batch.exact([row], n_layers)[0].cpu().numpy()[:n_layers]
         kinds[:, :, :n_layers] = _kinds(exact, cells, related, barred, 0.0, readings)[0]

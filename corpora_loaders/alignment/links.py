@@ -108,9 +108,9 @@ def read_links(
 ) -> Iterator[tuple[PairLinks, None]]:
     """Yield the links of each pair, also those outside their pairs, and of pairs that have no line. See `ReadFile`."""
     place = place or _BEGINNING
-    _, _, next_pair = place
+    _offset, _line, next_pair = place
     for written in written_pairs(path, link_format, place, first_number):
-        yield from repeat((PairLinks(), None), written.pair - next_pair)
+        yield from repeat((PairLinks(), None), written.pair - next_pair)  # pairs that have no line have no links
         yield counted_links(written.links, counted_from), None
         next_pair = written.pair + 1
 

@@ -126,13 +126,14 @@ def mixing_ratios(layer: Layer) -> dict[str, Float[Tensor, "batch n"]]:
     """Compute the mixing ratios of every token by all `MIXING_VARIANTS`. Values at padding are meaningless."""
     weights = layer.weights
     by_weight = 1 - layer.alpha.diagonal(dim1=-2, dim2=-1).mean(1)  # over heads
-    # `moving` takes the value vectors that heads have summed up, `moved_context`, to what attention adds.
+    # The projection `moving` takes what heads have summed up of value vectors to what attention adds to a token: mixed
+    # in from other tokens, or from the token itself.
     context_from_itself = layer.context_from_itself()
     mixed = (layer.moved_context - context_from_itself) @ weights.moving
-    kept = context_from_itself @ weights.moving
+    from_itself = context_from_itself @ weights.moving
     # The residual connection has as much weight as attention: 1 − (α_ii + 1) / 2 is half of 1 − α_ii.
-    ratios = {"attn-w": by_weight, "attnres-w": by_weight / 2, "attn-n": _ratio(mixed, kept)}
-    kept = kept + layer.x  # the residual connection
+    ratios = {"attn-w": by_weight, "attnres-w": by_weight / 2, "attn-n": _ratio(mixed, from_itself)}
+    kept = from_itself + layer.x  # with the residual connection
     ratios["attnres-n"] = _ratio(mixed, kept)
     if weights.parallel:  # all that the feed-forward block adds comes from the token itself
         ratios["attnresln-n"] = ratios["attnres-n"]

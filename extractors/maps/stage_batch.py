@@ -121,10 +121,13 @@ class StageMaker:
 
 def _around_block(layer: Layer) -> dict[str, Tensor]:
     """Compute the fields of a `StageBatch` that have layers, for one layer."""
+    # p is the output of attention with its residual, a is p after its layer norm, u the pre-activations of FF, and q
+    # the output of FF with its residual, as `Layer` says.
     weights, pre_norm = layer.weights, layer.weights.pre_norm
     ff = weights.feed_forward(layer.u)
     residual = layer.p if pre_norm else layer.a
     read_by_norm = layer.p if pre_norm else layer.q
+    # The mean absolute value of each dimension over the pieces of a sentence, and the dimensions with the largest.
     sizes = torch.einsum("bnd,bn->bd", read_by_norm.abs(), layer.mask / layer.mask.sum(1, keepdim=True))
     largest = sizes.topk(min(max(LEFT_OUT), sizes.shape[-1])).indices
     cosine = torch.cosine_similarity(ff.double(), residual.double(), dim=-1)
@@ -135,6 +138,8 @@ def _around_block(layer: Layer) -> dict[str, Tensor]:
     maps_after = layer.alpha.new_zeros(batch, len(kinds_after), n, n)
     without = layer.alpha.new_zeros(batch, len(LEFT_OUT), 2, n, n)  # before and after the layer norm
     projections = feed_forward_projections(weights)
+    # Post-LN models have both sides of their layer norm among the vectors of FF. In pre-LN models the norm comes before
+    # FF, so the vectors around it are those of attention.
     for b, sentence in enumerate(layer.sentences()):
         for block, vectors in feed_forward_vectors(sentence, projections):
             for stage, kind in enumerate(kinds_after):

@@ -45,9 +45,10 @@ class HeadSwitch:
             raise ModelError(f"{family!r}: where its heads can be switched off is not known; {_STILL_WORKS}")
         path = ARCHITECTURES[family].output
         self._projections = [find_module(module, path, f"{family!r}") for module in self._modules]
-        with torch.inference_mode(), Recorder(self._modules) as self._layers, Recorder(self._projections) as recorded:
-            self.plain = self._run_model(lambda _, outputs: outputs)
-        self.outputs: list[Float[Tensor, "batch n inner"]] = recorded.inputs
+        self._layers, projections = Recorder(self._modules), Recorder(self._projections)
+        with torch.inference_mode(), self._layers, projections:
+            self.plain = self._run_model(lambda _, outputs: outputs)  # without any change
+        self.outputs: list[Float[Tensor, "batch n inner"]] = projections.inputs  # the projections read what heads give
         self._check(encoder, pieces)
 
     def run(

@@ -114,6 +114,7 @@ def cross_map_batches(
     ``label`` is the name of the model in errors, ``noise`` that of its cross-attention, see `MapBatch.noise`.
     """
     check_attention(forward.attentions, forward.target_mask, forward.source_mask, label, "cross-attention")
+    # Of each level: the lengths and labels of rows, which are target words, and the columns, which are source words.
     rows_and_columns: dict[Level, tuple[Tensor, tuple[tuple[str, ...], ...], Columns]] = {}
     mergers: dict[tuple[Level, AlignmentSetting], CrossMerger] = {}
     for level in {maker.level for maker in makers}:
@@ -121,7 +122,7 @@ def cross_map_batches(
         at_level = pieces if level == "word" else [PairPieces(p.source.unmerged(), p.target.unmerged()) for p in pieces]
         rows_and_columns[level] = _rows_and_columns(level, pairs, at_level)
         mergers[level, "AWI"] = CrossMerger(at_level, forward.attentions[0])
-        mergers[level, "AWO"] = mergers[level, "AWI"].predicting()
+        mergers[level, "AWO"] = mergers[level, "AWI"].predicting()  # rows of the pieces that predict, not those read
     # Layer by layer, because what is recomputed of a layer for all makers is then dropped.
     by_layer = [_maps_of_layer(makers, forward.layer(number), mergers) for number in range(len(forward.attentions))]
     batches = []
