@@ -124,6 +124,9 @@ class Derived(Base):
     quick: bool = True
     """Not slow."""
 
+    shape: Literal["round", "flat"] | None = None
+    """If it has one."""
+
 
 @dataclass(frozen=True)
 class Composed:
@@ -134,9 +137,10 @@ class Composed:
 
 def test_defaults_are_those_of_the_command_and_texts_those_of_the_class_with_the_field():
     size = OptionHelp("--size", "{small,large}", "The size\nof it.", "large")
+    shape = OptionHelp("--shape", "{round,flat}", "If it has one.")
     assert option_sections(Composed, ()) == {
         "Most used options": [],
-        "Options of what is derived": [size, OptionHelp("--no-quick", "", "Not slow.")],
+        "Options of what is derived": [size, OptionHelp("--no-quick", "", "Not slow."), shape],
     }
 
 
