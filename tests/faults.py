@@ -557,7 +557,7 @@ _DRAWN = (
         "reports/format.py",
         'if row["correct"] and row["tied"] > 1',
         'if row["tied"] > 1',
-        "tests/unit/test_surface_reports.py::test_heads_that_are_equally_good_are_counted_if_they_are_right",
+        "tests/unit/test_format.py::test_best_heads_and_offsets_are_named_if_they_are_right",
     ),
     Fault(
         "analyses/explanation/tests/removal.py",

@@ -35,7 +35,7 @@ from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import GradientMaker, extract
 from attentionology.reports.drawing import SCALE
-from attentionology.reports.format import best_head, number, number_equal, ranges
+from attentionology.reports.format import ranges
 from attentionology.reports.page import write_report
 from tests import tiny
 from tests.shown_tables import Columns, assert_declared, cells, distinct, in_latex, in_terminal, on_page, percent
@@ -155,19 +155,6 @@ def test_columns_are_as_declared():
     surface, clusters = results("bert")
     assert_declared(surface_section(surface).tables, surface_columns.SCHEMAS, ["loss"])
     assert_declared(clusters_section(clusters).tables, clusters_columns.SCHEMAS, ["found", "shuffled"])
-
-
-def test_no_negative_zero():
-    assert number(-0.0001) == "0.000"
-    assert number(-0.0006) == "-0.001"
-
-
-@pytest.mark.parametrize(
-    ("correct", "tied", "expected"), [(9, 1, ("3-4", "")), (9, 2, ("3-4", "(2 equal)")), (0, 72, ("–", ""))]
-)
-def test_heads_that_are_equally_good_are_counted_if_they_are_right(correct, tied, expected):
-    row = {"layer": 3, "head": 4, "correct": correct, "tied": tied}
-    assert (best_head(row), number_equal(row)) == expected
 
 
 def test_ranges():
