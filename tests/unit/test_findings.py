@@ -363,7 +363,8 @@ def of_mentions(mentions, changes, min_count=1):
 
 
 def test_heads_beat_the_rules_only_if_they_do_held_out(mentions):
-    claim = of_mentions(mentions, HELD_OUT)
+    claim, best = of_mentions(mentions, HELD_OUT), mentions[1].best.query("type == 'all'").iloc[0]
+    assert claim.findings[0].text.startswith(f"Head {best['layer']}-{best['head']} finds an antecedent of ")
     assert "more than the rules (+10.0 points [0.1, 20.0])" in claim.findings[0].text
     assert "better than the rules do, by +11.9 points [0.8, 22.0]; held out +10.0 points [0.1, 20.0]" in said(claim)
     for changes in (JUST_NOT, WORSE):
