@@ -245,6 +245,7 @@ def test_a_probe_is_clearly_better_only_with_the_whole_interval():
     assert not adds({"difference": 0.0, "low": math.nan, "high": math.nan})
     assert is_selective({"uas": 0.6, "uas_low": 0.501, "control_accuracy": 0.5})
     assert not is_selective({"uas": 0.6, "uas_low": 0.5, "control_accuracy": 0.5})
+    assert is_selective({"uas": 0.6, "uas_low": math.nan, "control_accuracy": 0.5})
     assert not is_selective({"uas": 0.5, "uas_low": math.nan, "control_accuracy": 0.5})
 
 
