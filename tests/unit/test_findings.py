@@ -367,6 +367,7 @@ def test_heads_beat_the_rules_only_if_they_do_held_out(mentions):
     assert claim.findings[0].text.startswith(f"Head {best['layer']}-{best['head']} finds an antecedent of ")
     assert "more than the rules (+10.0 points [0.1, 20.0])" in claim.findings[0].text
     assert "better than the rules do, by +11.9 points [0.8, 22.0]; held out +10.0 points [0.1, 20.0]" in said(claim)
+    assert "Held out" in of_mentions(mentions, HELD_OUT, int(best["total"])).findings[0].text  # just enough mentions
     for changes in (JUST_NOT, WORSE):
         none = of_mentions(mentions, changes)
         assert "neither clearly more nor clearly less than the rules" in none.findings[0].text

@@ -236,6 +236,7 @@ def said_of(frequent, certain, best=(), **values):
 
 def test_the_three_largest_held_out_gains_are_named_and_six_relations_without():
     rows = [made_up(number) for number in range(1, 12)]
+    rows[8]["heldout_gain"] = -1.0  # those without a head are in the order of their words
     certain = [{**row, "heldout_gain": gain} for row, gain in zip(rows, (0.1, 0.4, 0.2, 0.3), strict=False)]
     for row in certain:
         del row["tag_rule_gain"]
@@ -304,6 +305,8 @@ def test_rules_that_know_parts_of_speech_are_named_by_the_better_one():
     assert said(worse)[1] == leads_to(worse[0])
     neither = [{**row, "tag_rule_gain_low": -0.01} for row in rows[:2]]
     assert said(neither) == (".", leads_to(neither[0]))
+    for some, start in ((rows, "In 4 of the 4 relations in which"), (rows[:1], "In the one relation in which")):
+        assert sum(text.startswith(start) for text, _ in said_of(some, some)) == 1
 
 
 def test_ensembles_are_named_by_their_gain():

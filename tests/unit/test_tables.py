@@ -7,10 +7,14 @@ import csv
 import pandas as pd
 import pytest
 
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+from attentionology.analyses.dependency.explored import explored_dependency
+from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.analyses.shared.explored import head_measures
 from attentionology.reports.columns import Explored, Schema, TableColumn
 from attentionology.reports.table import ShownTable
 from attentionology.reports.tables import write_csv
+from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.shown_tables import in_terminal, on_page, printed
 
 
@@ -74,3 +78,14 @@ def test_the_explorer_shows_columns_of_heads():
     assert only.id == "size"
     unbounded = head_measures(schema, heads.assign(low=float("nan")), "{column}", {"kind": ""})
     assert next(unbounded).low is None
+
+
+def test_intervals_are_of_the_replicates_that_draw_the_relation():
+    sentences, maps = random_corpus(0, sentences=2)
+    metric = DependencyAccuracy(RELATIONS, 2, 3, replicates=50)
+    metric.update(batch_of(sentences, maps))
+    _, replicates = metric.split_counts()
+    assert (replicates.total == 0).any()  # some replicates draw neither sentence
+    tables = metric.compute()
+    measures = explored_dependency(DependencyResults(tables.cells, tables.best, min_count=1), metric, "weight").measures
+    assert all(None not in (measure.low or (None,)) for measure in measures)
