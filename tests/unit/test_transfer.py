@@ -215,12 +215,19 @@ def test_a_finding_needs_intervals_that_are_apart():
     )
     rows[1]["loss_high"] = -0.03
     (text,) = transfer_findings(rows_table(rows, survey_columns.SURVEY_TRANSFER_MEANS))
-    assert text.startswith("bert: no treebank's heads clearly transfer worse than those of another. Mean losses on the")
-    assert "[-15.0, -3.0], 20 relations, n = 1,234 for heads chosen on gsd" in text
-    assert text.endswith("and their intervals overlap.")
+    assert text == (
+        "bert: no treebank's heads clearly transfer worse than those of another. Mean losses on the other treebanks "
+        "are between -12.0 points [-15.0, -3.0], 20 relations, n = 1,234 for heads chosen on gsd and -2.0 points "
+        "[-3.0, -1.0], 20 relations, n = 1,234 for those chosen on ewt, and their intervals overlap."
+    )
     without = [{**row, "loss_low": np.nan, "loss_high": np.nan} for row in rows]
     (text,) = transfer_findings(rows_table(without, survey_columns.SURVEY_TRANSFER_MEANS))
     assert text.endswith("without intervals.")
+
+
+def test_relations_of_one_treebank_are_named_after_both():
+    means = pd.DataFrame({"chosen_on": ["ewt", "gsd"], "scored_on": ["gsd", "ewt"], "only_chosen": ["goeswith", ""]})
+    assert only_in_one(means) == {"ewt but not gsd": "goeswith"}
 
 
 @pytest.mark.parametrize(
