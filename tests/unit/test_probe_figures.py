@@ -139,10 +139,10 @@ def test_measures_and_ranks_are_those_of_the_weights():
         largest = np.stack([rows.sort_values(["layer", "head"])["weight"] for rows in heads.values()]).max(0)
         for index, (head, facts) in enumerate(explorer.facts.items()):
             [fact] = [fact for fact in facts if fact.label == f"rank in the probe {name}"]
+            assert fact.measure is not None
             rank = f"{1 + (largest > largest[index]).sum()} of 6; weight {largest[index]:.3f}, "
             alone = vars(measures[fact.measure.replace("/weight/", "/accuracy/")])["values"][index]
             assert (fact.text.startswith(rank), fact.text.endswith(f"; alone {100 * alone:.1f} %")) == (True, True)
-            assert fact.measure is not None
             assert vars(measures[fact.measure])["values"][index] == largest[index]
             assert head == f"{index // 3 + 1}-{index % 3 + 1}"
 

@@ -150,7 +150,7 @@ def test_largest_differences(results):
         "chosen again": lambda row: f"{row['heldout_same']} of {row['heldout_choices']}",
     }
     expected = cells(contrasts[contrasts["candidates"] == "preceding"].to_dict("records"), columns)
-    assert len(expected) > 1
+    assert (len(expected) > 1, largest.title) == (True, "Largest differences: {} minus {} (%)".format(*CONTRASTS[0]))
     assert on_page(largest) == in_latex(largest) == expected
     said = " ".join(best_table(results).notes)
     for row in expected[:1]:
