@@ -108,13 +108,13 @@ def of_norms(norms, weight, norm_share):  # noqa: F811  # the fixture
     shares = norms.shares.assign(weight=0.2, norm_share=0.2)
     shares.loc[shares["class"] == "[SEP]", ["weight", "norm_share"]] = [weight, norm_share]
     shares.loc[shares["class"] == "[CLS]", ["weight", "norm_share"]] = [0.3, 0.25]
-    return [finding.text for finding in explored_norms(replace(norms, shares=shares)).findings]
+    return [finding.text + finding.address for finding in explored_norms(replace(norms, shares=shares)).findings]
 
 
 def test_the_class_whose_weight_and_norm_differ_most(norms):  # noqa: F811  # the fixture
     assert of_norms(norms, 0.5, 0.1) == [
         "Attention to [SEP] moves less than its weights suggest: it has 50.0 % of the weights and 10.0 % of what is "
-        "moved by norm, on average over all heads."
+        "moved by norm, on average over all heads.#measure=norms/norm_share/%5BSEP%5D"
     ]
     (more,) = of_norms(norms, 0.1, 0.5)
     assert "Attention to [SEP] moves more than its weights suggest: it has 10.0 % of the weights" in more
