@@ -5,14 +5,8 @@ from __future__ import annotations
 from attentionology.analyses.dependency.explored import explored_dependency
 from attentionology.analyses.dependency.section import DependencyResults, best_table
 from tests.maps import counted_words
-from tests.shown_tables import as_shown, distinct
-
-ENDS = ("", "_low", "_high")
-WORDED = {"dep->head": "dependent → head", "head->dep": "head → dependent"}
-
-
-def with_unit(row, name, unit, sign=""):
-    return as_shown(row, " ".join(name + end for end in ENDS), sign).replace(" ", f" {unit} ", 1)
+from tests.shown_tables import distinct, with_unit
+from tests.unit.test_shown_dependency import WORDED
 
 
 def test_phrases_about_heads_have_the_numbers_of_their_relations():
@@ -23,10 +17,9 @@ def test_phrases_about_heads_have_the_numbers_of_their_relations():
     phrases: dict[str, tuple[str, ...]] = {}
     for row in sorted(best.to_dict("records"), key=lambda row: -row["heldout_gain"]):
         head = f"{row['layer']}-{row['head']}"
-        accuracy, gain, held_out = (
-            with_unit(row, "accuracy", "%"),
-            with_unit(row, "gain", "points", "+"),
-            with_unit(row, "heldout_gain", "points", "+"),
+        accuracy = with_unit(row, "accuracy accuracy_low accuracy_high", "%")
+        gain, held_out = (
+            with_unit(row, f"{name} {name}_low {name}_high", "points", "+") for name in ("gain", "heldout_gain")
         )
         phrase = (
             f"is the best head for {row['relation']} ({WORDED[row['direction']]}), with {accuracy} of {row['total']:,} "

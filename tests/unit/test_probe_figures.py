@@ -142,7 +142,8 @@ def test_measures_and_ranks_are_those_of_the_weights():
             assert fact.measure is not None
             rank = f"{1 + (largest > largest[index]).sum()} of 6; weight {largest[index]:.3f}, "
             alone = vars(measures[fact.measure.replace("/weight/", "/accuracy/")])["values"][index]
-            assert (fact.text.startswith(rank), fact.text.endswith(f"; alone {100 * alone:.1f} %")) == (True, True)
+            assert fact.text.startswith(rank)
+            assert fact.text.endswith(f"; alone {100 * alone:.1f} %")
             assert vars(measures[fact.measure])["values"][index] == largest[index]
             assert head == f"{index // 3 + 1}-{index % 3 + 1}"
 

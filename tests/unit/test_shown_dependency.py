@@ -27,7 +27,7 @@ from attentionology.analyses.shared.failures import FailureTables
 from attentionology.analyses.shared.options import FailureOptions
 from attentionology.corpora_loaders import OFFSETS
 from tests.maps import RELATIONS, batch_of, counted_words, random_corpus
-from tests.shown_tables import Columns, as_shown, cells, distinct, in_latex, in_terminal, on_page
+from tests.shown_tables import Columns, as_shown, cells, distinct, in_latex, in_terminal, on_page, with_unit
 
 MIN_COUNT = 20
 WORDED = {"dep->head": "dependent → head", "head->dep": "head → dependent"}
@@ -243,9 +243,9 @@ def test_the_three_largest_held_out_gains_are_named_and_six_relations_without():
     found, missed = said_of([*certain, *rows[4:]], certain)
     named = "; ".join(
         f"{row['relation']} by head {row['layer']}-{row['head']} "
-        f"({as_shown(row, 'accuracy accuracy_low accuracy_high').replace(' ', ' % ', 1)}, fixed offset "
+        f"({with_unit(row, 'accuracy accuracy_low accuracy_high', '%')}, fixed offset "
         f"{as_shown(row, 'offset_accuracy')} %; held out "
-        f"{as_shown(row, 'heldout_gain heldout_gain_low heldout_gain_high', '+').replace(' ', ' points ', 1)})"
+        f"{with_unit(row, 'heldout_gain heldout_gain_low heldout_gain_high', 'points', '+')})"
         for row in (certain[1], certain[3], certain[2])
     )
     assert found == (
@@ -285,7 +285,7 @@ def test_rules_that_know_parts_of_speech_are_named_by_the_better_one():
     rows = [made_up(number, heldout_gain=1 - number / 10) for number in (1, 2, 3, 4)]
 
     def told(row, rule="tag_offset"):
-        gain = as_shown(row, " ".join(f"{rule}_gain{end}" for end in ENDS), "+").replace(" ", " points ", 1)
+        gain = with_unit(row, " ".join(f"{rule}_gain{end}" for end in ENDS), "points", "+")
         head = f"head {row['layer']}-{row['head']} {as_shown(row, 'heldout_accuracy')} %"
         return f"{row['relation']} ({head}, rule {as_shown(row, f'{rule}_heldout')} %; {gain})"
 

@@ -18,12 +18,21 @@ from attentionology.analyses.coreference.section import coreference_section
 from attentionology.analyses.coreference.shown_tables import (
     CoreferenceResults,
     best_table,
-    candidates_table,
     shown_tables,
 )
 from attentionology.analyses.shared.best_head import with_control
 from tests.documents import counted_mentions, random_batch
-from tests.shown_tables import Columns, as_shown, cells, distinct, in_brackets, in_latex, in_terminal, on_page
+from tests.shown_tables import (
+    Columns,
+    as_shown,
+    cells,
+    distinct,
+    in_brackets,
+    in_latex,
+    in_terminal,
+    on_page,
+    with_unit,
+)
 
 MIN_COUNT = 20
 ARROWS = {"mention->antecedent": "m→ante", "antecedent->mention": "ante→m"}
@@ -150,7 +159,8 @@ def test_largest_differences(results):
         "chosen again": lambda row: f"{row['heldout_same']} of {row['heldout_choices']}",
     }
     expected = cells(contrasts[contrasts["candidates"] == "preceding"].to_dict("records"), columns)
-    assert (len(expected) > 1, largest.title) == (True, "Largest differences: {} minus {} (%)".format(*CONTRASTS[0]))
+    assert len(expected) > 1
+    assert largest.title == "Largest differences: {} minus {} (%)".format(*CONTRASTS[0])
     assert on_page(largest) == in_latex(largest) == expected
     said = " ".join(best_table(results).notes)
     for row in expected[:1]:
@@ -163,14 +173,6 @@ def test_the_papers_numbers(results):
     (published,) = (table for table in tables if table.name == "coreference_published")
     expected = [{"method": "head 5-4", **{name: str(value) for name, value in numbers.items()}}]
     assert on_page(published) == in_latex(published) == expected
-
-
-def test_candidates_of_a_decision():
-    candidates = [{"text": "the cat", "head": "cat", "weight": 0.1234, "rank": 2, "antecedent": True}]
-    expected = {"candidate": "the cat", "head word": "cat", "weight": "0.12", "rank of 7": "2", "right": "antecedent"}
-    assert on_page(candidates_table({"of": 7, "candidates": candidates})) == [expected]
-    wrong = candidates_table({"of": 7, "candidates": [{**candidates[0], "antecedent": False}]})
-    assert on_page(wrong) == [{**expected, "right": ""}]
 
 
 ACCOUNT = {"anaphors": 99, "scored": 77, "no answer": 3, "documents": 8, "forced": 0}
@@ -256,12 +258,6 @@ def leads_to(row):
     measure = measure_of(row, row["direction"])
     where = f"#head={row['layer']}-{row['head']}&measure={measure}&kind=weight&relation=coreference"
     return f"{where}&direction={row['direction']}"
-
-
-def with_unit(row, columns, unit, sign=""):
-    """The value and the interval of a row as sentences have them."""
-    value, _, ends = as_shown(row, columns, sign).partition(" ")
-    return f"{value} {unit} {ends}".rstrip()
 
 
 def named(row):
