@@ -42,8 +42,9 @@ class Part:
         return f"Part({self.name}: {self.results!r})"
 
     def _repr_html_(self) -> str:
-        as_html = getattr(self.results, "_repr_html_", None) or (lambda: escape(repr(self.results)))
-        return f"<h3>{escape(self.name)}</h3>{as_html()}"
+        make_html = getattr(self.results, "_repr_html_", None)
+        html = make_html() if make_html else escape(repr(self.results))
+        return f"<h3>{escape(self.name)}</h3>{html}"
 
     @property
     def name(self) -> str:
