@@ -108,7 +108,7 @@ def as_shown(row: Mapping[str, Any], columns: str, sign: str = "") -> str:
     return percent(value, sign) + (in_brackets(*ends) if ends else "")
 
 
-def with_unit(row: Mapping[str, Any], columns: str, unit: str, sign: str = "") -> str:
+def with_unit(row: Mapping[Any, Any], columns: str, unit: str, sign: str = "") -> str:
     """Write what `as_shown` does as sentences have it, with a unit between the value and the interval."""
     value, _, ends = as_shown(row, columns, sign).partition(" ")
     return f"{value} {unit} {ends}".rstrip()
