@@ -88,9 +88,6 @@ def scale_quickly(patch: pytest.MonkeyPatch) -> None:
     """Let the map and the tests of ``clusters`` end after a tenth of their iterations and permutations or less."""
     from attentionology.analyses.clusters import geography
 
-    class QuickMDS(geography.MDS):  # type: ignore[misc, name-defined]
-        def __init__(self, **settings: Any) -> None:
-            super().__init__(**{**settings, "n_init": 1, "max_iter": 50})
-
-    patch.setattr(geography, "MDS", QuickMDS)
+    patch.setattr(geography, "STARTS", 1)
+    patch.setattr(geography, "MAX_STEPS", 50)
     patch.setattr(geography, "PERMUTATIONS", 100)

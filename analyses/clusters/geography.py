@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+import math
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
-from sklearn.manifold import MDS
-from sklearn.metrics import silhouette_score
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
 CLUSTERS = 8
+STARTS, MAX_STEPS, TOLERANCE = 5, 1000, 1e-10
+"""Of the map: the random starts, the best of which is kept, and when each ends."""
 PERMUTATIONS = 9999
 
 
@@ -73,23 +74,35 @@ def _scaled(square: Array, seed: int) -> tuple[Array, float]:
     """Return the coordinates of the heads, shape (heads, 2), and the stress of the embedding."""
     if not square.any():  # a single head, or heads that all attend alike
         return np.zeros((len(square), 2)), 0.0
-    # Every argument is given, because the defaults differ between versions of scikit-learn.
-    scaling = MDS(
-        n_components=2,
-        metric_mds=True,
-        n_init=5,
-        init="random",
-        max_iter=1000,
-        verbose=0,
-        eps=1e-10,
-        n_jobs=1,
-        random_state=seed,
-        metric="precomputed",
-        metric_params=None,
-        normalized_stress=cast(Any, True),  # type checkers infer str from the default value
-    )
-    points = cast(Array, scaling.fit_transform(square))
-    return points, float(cast(float, scaling.stress_))  # the stress is None only before the fit
+    random = np.random.RandomState(seed)  # scikit-learn's, so that the maps are those of its MDS
+    embeddings = [_smacof(square, random.uniform(size=(len(square), 2))) for _ in range(STARTS)]
+    return min(embeddings, key=lambda embedding: embedding[1])
+
+
+def _smacof(square: Array, points: Array) -> tuple[Array, float]:
+    """Move points until their distances are close to the given ones; return them and Kruskal's stress-1.
+
+    The points are moved by the Guttman transform (Borg & Groenen 2005, §8.6).
+    """
+    # scikit-learn has this too (`sklearn.manifold.MDS`), but takes longer to be imported than the map to be drawn.
+    distances, stress = _euclidean(points), np.inf
+    for _ in range(MAX_STEPS):
+        ratios = square / np.where(distances == 0, 1e-5, distances)
+        points = 1 / len(points) * ((np.diag(ratios.sum(axis=1)) - ratios) @ points)
+        distances, former_stress = _euclidean(points), stress
+        stress = float(((distances - square) ** 2).sum() / 2)
+        squares = float((distances**2).sum() / 2)
+        if (former_stress - stress) / squares < TOLERANCE:
+            break
+    return points, math.sqrt(stress / squares)
+
+
+def _euclidean(points: Array) -> Array:
+    """Return the distance of each point to each, shape (points, points)."""
+    squared_norms = np.einsum("ij,ij->i", points, points)
+    squared = np.maximum(-2 * (points @ points.T) + squared_norms[:, None] + squared_norms, 0)
+    np.fill_diagonal(squared, 0)
+    return cast(Array, np.sqrt(squared))
 
 
 def _clustered(square: Array, merges: Array, n_clusters: int) -> tuple[list[int], float]:
@@ -97,9 +110,24 @@ def _clustered(square: Array, merges: Array, n_clusters: int) -> tuple[list[int]
     clusters = fcluster(merges, n_clusters, "maxclust").tolist() if len(square) > 1 else [1]  # of each head
     # Of clusters of the same size, that of the first head comes first.
     by_size = sorted(set(clusters), key=lambda cluster: (-clusters.count(cluster), clusters.index(cluster)))
+    numbers = [by_size.index(cluster) for cluster in clusters]
     is_defined = 1 < len(by_size) < len(square)
-    silhouette = float(silhouette_score(square, clusters, metric="precomputed")) if is_defined else float("nan")
-    return [by_size.index(cluster) + 1 for cluster in clusters], silhouette
+    return [number + 1 for number in numbers], _silhouette(square, np.array(numbers)) if is_defined else math.nan
+
+
+def _silhouette(square: Array, clusters: Indices) -> float:
+    """Return the mean silhouette of all heads (Rousseeuw 1987), which is 0 for a head that is alone in its cluster."""
+    sizes = np.bincount(clusters)
+    to_clusters = np.array([np.bincount(clusters, weights=row) for row in square])  # sums, by head and cluster
+    own = np.arange(len(square)), clusters
+    within = to_clusters[own] / np.maximum(sizes[clusters] - 1, 1)
+    to_clusters[own] = np.inf
+    nearest = (to_clusters / sizes).min(axis=1)
+    furthest = np.maximum(within, nearest)
+    # Heads that are all at the same place are neither near nor far.
+    is_defined = (sizes[clusters] > 1) & (furthest > 0)
+    silhouettes = np.divide(nearest - within, furthest, out=np.zeros(len(square)), where=is_defined)
+    return float(silhouettes.mean())
 
 
 def _neighbors(square: Array, is_nearest: npt.NDArray[np.bool_], layers: Indices, seed: int) -> pd.DataFrame:

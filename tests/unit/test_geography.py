@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.manifold import MDS
+from sklearn.metrics import silhouette_score
 
 from attentionology.analyses.clusters.geography import geography
 from attentionology.analyses.surface.labels import best_relations, label_heads
@@ -30,6 +32,21 @@ def test_points_of_a_plane_are_found_again():
     assert again.to_numpy() == pytest.approx(given.to_numpy(), abs=2e-3)
     assert found.embedding[["layer", "head"]].to_numpy().tolist() == [[a, b] for a in (1, 2, 3) for b in (1, 2, 3, 4)]
     pd.testing.assert_frame_equal(found.embedding, geography(given, seed=3).embedding)
+
+
+def test_the_map_and_the_silhouette_are_those_of_scikit_learn():
+    """The published code has scikit-learn draw its map (Clark et al. 2019, §6)."""
+    given = square(np.random.default_rng(2).random((12, 5)), names(3, 4))
+    found = geography(given, clusters=4, seed=7)
+    scaling = MDS(
+        n_components=2, n_init=5, init="random", max_iter=1000, eps=1e-10, random_state=7, metric="precomputed",
+        normalized_stress=True,
+    )  # fmt: skip
+    assert found.embedding[["x", "y"]].to_numpy() == pytest.approx(scaling.fit_transform(given), abs=1e-9)
+    assert found.stress == pytest.approx(scaling.stress_)
+    clusters = found.embedding["cluster"]
+    assert clusters.value_counts().min() == 1  # of which each silhouette is 0
+    assert found.silhouette == pytest.approx(silhouette_score(given, clusters, metric="precomputed"))
 
 
 def test_stress_is_that_of_the_drawing():
