@@ -174,12 +174,13 @@ def checked(arguments: Sequence[str]) -> Runnable:
 
 def _execute(command: Runnable, arguments: list[str]) -> int:
     """Run a command, print its error if it has one, and return the exit status."""
-    from ..engine.memory import return_large_blocks, shortage
+    from ..engine.memory import collect_rarely, return_large_blocks, shortage
     from ..reports.progress import showing
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster's time limit is an interruption too
     return_large_blocks()
+    collect_rarely()
     options = flat_options(command)
     try:
         check_bounds(command)
