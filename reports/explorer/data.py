@@ -11,7 +11,7 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from ...storage.writing import is_right_to_left, joined_words
 
@@ -288,7 +288,7 @@ def script_json(explorer: Explorer) -> str:
     r"""Return the data as JSON for a script element."""
     # All characters beyond ASCII are escaped, and so are those that have a meaning in HTML. The text of a corpus can
     # therefore neither end the element nor begin a comment.
-    text = json.dumps(asdict(explorer), separators=(",", ":"), allow_nan=False)
+    text = json.dumps(explorer, default=vars, separators=(",", ":"), allow_nan=False)
     for character, escaped in _ESCAPED.items():
         text = text.replace(character, escaped)
     return text
