@@ -147,7 +147,7 @@ def _parsed(arguments: list[str]) -> Runnable:
                 COMMANDS[name].load(),
                 prog=f"attentionology {name}",
                 args=arguments[1:],
-                config=(tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes),
+                config=(tyro.conf.FlagCreatePairsOff, tyro.conf.HelptextFromCommentsOff, tyro.conf.OmitArgPrefixes),
                 registry=NUMBERS,
             )
     except SystemExit:
