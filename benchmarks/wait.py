@@ -2,8 +2,8 @@
 
     python -m benchmarks.wait [--rounds 5]
 
-Each contestant is a new process. The first only imports torch and the model class that the demo model needs, which no
-run can do without; all others are compared with it in turns. A command also loads the model, which takes half a second.
+Each contestant is a new process. The first does what no run can do without: it imports torch and the model class, and
+loads the demo model and its tokenizer. All others are compared with it in turns.
 """
 
 from __future__ import annotations
@@ -18,9 +18,15 @@ import tempfile
 from rich.console import Console
 from rich.table import Table
 
+from attentionology.analyses.shared.builtin import DEMO, model_location
 from benchmarks.measuring import take_turns
 
-LIBRARIES = ("-c", "import torch, transformers.models.bert.modeling_bert")
+IMPORTS = "import torch, transformers.models.bert.modeling_bert"
+LOADS = """
+from transformers import AutoModel, AutoTokenizer
+AutoTokenizer.from_pretrained({0!r}), AutoModel.from_pretrained({0!r})
+"""
+BASE = "torch, BERT and loading the model"
 
 
 def python(*arguments: str) -> None:
@@ -36,7 +42,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         analyze = ("-m", "attentionology", "analyze", "--overwrite", "--out", f"{folder}/run")
         contestants = {
-            "torch and the model class": LIBRARIES,
+            BASE: ("-c", IMPORTS + LOADS.format(str(model_location(DEMO)))),
+            "torch and BERT alone": ("-c", IMPORTS),
             "attentionology --help": ("-m", "attentionology", "--help"),
             "analyze --limit 2": (*analyze, "--limit", "2"),
             "analyze (157 sentences)": analyze,
@@ -44,8 +51,8 @@ def main() -> None:
         }
         runs = {name: functools.partial(python, *arguments) for name, arguments in contestants.items()}
         seconds = take_turns(runs, rounds)
-    base = seconds["torch and the model class"]
-    table = Table("", "seconds", "beyond the libraries")
+    base = seconds[BASE]
+    table = Table("", "seconds", "beyond the first")
     for name, measured in seconds.items():
         beyond = statistics.median(a - b for a, b in zip(measured, base, strict=True))
         table.add_row(name, f"{statistics.median(measured):.2f}", f"{beyond:+.2f}")
